@@ -1,0 +1,12 @@
+export { HEADERS, type HeaderName, PROBLEM_MEDIA_TYPE } from './headers.ts';
+export { exampleLead, Lead, LeadStatus } from './lead.ts';
+export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
+export {
+  ParameterError,
+  PROBLEM_CODES,
+  PROBLEMS,
+  Problem,
+  type ProblemCode,
+  problemType,
+} from './problems.ts';
+export { MAX_LEADS_PER_PAGE, NewLeadsQuery, SINCE_EXAMPLE, SINCE_PATTERN } from './query.ts';

@@ -1,0 +1,7 @@
+/** The current time in whole milliseconds since 1970. Passed in everywhere, so that tests own it. */
+export type Clock = () => number;
+
+export const systemClock: Clock = () => Date.now();
+
+/** `2026-03-02T09:30:00.000Z`: the one way Leadtap writes a time. */
+export const toIso = (ms: number): string => new Date(ms).toISOString();

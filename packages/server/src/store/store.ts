@@ -1,0 +1,138 @@
+/**
+ * The port between Leadtap and a database. No driver is named here; `sqlite/` is an adapter, and
+ * `conformance.ts` is the suite that every adapter passes, ours or yours.
+ */
+import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, User } from './records.ts';
+
+export interface PageQuery {
+  readonly scope: Scope;
+  /**
+   * Given: the leads created strictly after it, oldest first. Absent: the newest leads, newest first.
+   */
+  readonly since?: number;
+  readonly limit: number;
+}
+
+export interface Page {
+  readonly leads: readonly LeadRecord[];
+  /**
+   * The moment of the answer. The delivery contract (D3): a lead that is missing from a page that was not
+   * full is created after this moment.
+   */
+  readonly readAt: number;
+  /**
+   * False when a stuck writer kept the lock too long and the page was read without it. `readAt` is then the
+   * company's last stamp instead of the clock, so that D3 holds for it all the same.
+   */
+  readonly locked: boolean;
+}
+
+/** What the endpoint needs. Enough to embed it over a database of your own. */
+export interface PollStore {
+  findUser(userId: string): Promise<User | undefined>;
+  isTokenRevoked(tokenId: string): Promise<boolean>;
+  readPage(query: PageQuery): Promise<Page>;
+}
+
+/** Why a well-formed lead cannot be placed in its company. */
+export type PlacementProblem =
+  | { readonly field: 'companyId' | 'branchId' | 'departmentId'; readonly reason: 'unknown'; readonly value: string }
+  | { readonly field: 'departmentId'; readonly reason: 'in-another-branch'; readonly value: string; readonly branchId: string }
+  | { readonly field: 'statusValue'; readonly reason: 'unknown'; readonly value: string; readonly allowed: readonly string[] };
+
+export type LeadResult =
+  | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
+  | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
+
+export type WriteOutcome =
+  /** Durable. One result for each lead, in their order. */
+  | { readonly kind: 'written'; readonly results: readonly LeadResult[] }
+  /** Nothing was written: a company's stamps would run too far ahead of the clock. Try again later. */
+  | { readonly kind: 'too-far-ahead'; readonly waitMs: number };
+
+export interface WriteOptions {
+  /** Keep the `createdAt` the leads bring instead of stamping them. */
+  readonly historical?: boolean;
+  /** How far a company's stamps may run ahead of the clock. Absent: as far as they must. */
+  readonly maxAheadMs?: number;
+}
+
+export interface ChangeCount {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+export interface OrganisationChanges {
+  readonly companies: ChangeCount;
+  readonly branches: ChangeCount;
+  readonly departments: ChangeCount;
+  readonly statuses: ChangeCount;
+  readonly users: ChangeCount;
+  /** Statuses that the file no longer lists but that leads still have: kept. */
+  readonly keptStatuses: readonly { readonly companyId: string; readonly value: string }[];
+}
+
+/** Why an organisation file cannot be applied although it is well-formed. Nothing was changed. */
+export type OrganisationConflict =
+  | { readonly kind: 'user-in-another-company'; readonly userId: string; readonly companyId: string; readonly existingCompanyId: string }
+  | { readonly kind: 'department-in-another-branch'; readonly companyId: string; readonly departmentId: string; readonly branchId: string; readonly existingBranchId: string };
+
+export type ApplyOutcome =
+  | { readonly kind: 'applied'; readonly changes: OrganisationChanges }
+  | { readonly kind: 'conflict'; readonly conflicts: readonly OrganisationConflict[] };
+
+export type UserChanges = Partial<Pick<User, 'plan' | 'accessLevel' | 'branchId' | 'departmentId' | 'name' | 'email'>>;
+
+export type UpdateUserOutcome =
+  | { readonly kind: 'updated'; readonly user: User }
+  | { readonly kind: 'no-such-user' }
+  /** The place does not exist in the user's company, or the access level needs one that is not given. */
+  | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
+
+export interface StoreStatus {
+  /** Engine and version, for people. */
+  readonly engine: string;
+  readonly schemaVersion: number;
+  readonly companies: number;
+  readonly users: number;
+  /** The latest stamp of any company; 0 when there is none. Ahead of the clock after a burst. */
+  readonly latestStamp: number;
+}
+
+export interface Store extends PollStore {
+  applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
+  /** In the order of their ids, after `afterId`, so that any number can be listed in pages. */
+  listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
+  updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
+  removeUser(userId: string): Promise<boolean>;
+
+  recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
+  listTokens(userId: string): Promise<readonly (IssuedToken & { readonly revokedAt: number | null })[]>;
+  findToken(tokenId: string): Promise<IssuedToken | undefined>;
+  /** False when it was revoked before. */
+  revokeToken(tokenId: string): Promise<boolean>;
+
+  writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
+
+  status(): Promise<StoreStatus>;
+  /** The engine's own check of its files; a sentence for each fault found. */
+  verify(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** The database cannot be reached or cannot take the work right now; the same call may succeed later. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
+/** The database was made by a newer Leadtap, or must be migrated first. */
+export class SchemaVersionError extends Error {
+  override readonly name = 'SchemaVersionError';
+  constructor(
+    readonly found: number,
+    readonly expected: number,
+  ) {
+    super(`the schema is at version ${found}, this program needs version ${expected}`);
+  }
+}
