@@ -112,8 +112,9 @@ function responses(problemStatuses: readonly number[]) {
 
 function queryParameters() {
   return Object.entries(NewLeadsQuery.properties).map(([name, schema]) => {
-    const { description, examples, ...rest }: { description?: string; examples?: unknown[] } = schema;
-    return { name, in: 'query', required: false, description, schema: rest, example: examples?.[0] };
+    const { description, examples, ...rest }: Record<string, unknown> = schema;
+    const [example] = Array.isArray(examples) ? examples : [];
+    return { name, in: 'query', required: false, description, schema: rest, example };
   });
 }
 

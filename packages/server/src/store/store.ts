@@ -129,10 +129,12 @@ export class StoreUnavailableError extends Error {
 /** The database was made by a newer Leadtap, or must be migrated first. */
 export class SchemaVersionError extends Error {
   override readonly name = 'SchemaVersionError';
-  constructor(
-    readonly found: number,
-    readonly expected: number,
-  ) {
+  readonly found: number;
+  readonly expected: number;
+
+  constructor(found: number, expected: number) {
     super(`the schema is at version ${found}, this program needs version ${expected}`);
+    this.found = found;
+    this.expected = expected;
   }
 }
