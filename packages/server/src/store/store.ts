@@ -36,9 +36,23 @@ export interface PollStore {
 
 /** Why a well-formed lead cannot be placed in its company. */
 export type PlacementProblem =
-  | { readonly field: 'companyId' | 'branchId' | 'departmentId'; readonly reason: 'unknown'; readonly value: string }
-  | { readonly field: 'departmentId'; readonly reason: 'in-another-branch'; readonly value: string; readonly branchId: string }
-  | { readonly field: 'statusValue'; readonly reason: 'unknown'; readonly value: string; readonly allowed: readonly string[] };
+  | {
+      readonly field: 'companyId' | 'branchId' | 'departmentId';
+      readonly reason: 'unknown';
+      readonly value: string;
+    }
+  | {
+      readonly field: 'departmentId';
+      readonly reason: 'in-another-branch';
+      readonly value: string;
+      readonly branchId: string;
+    }
+  | {
+      readonly field: 'statusValue';
+      readonly reason: 'unknown';
+      readonly value: string;
+      readonly allowed: readonly string[];
+    };
 
 export type LeadResult =
   | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
@@ -75,14 +89,27 @@ export interface OrganisationChanges {
 
 /** Why an organisation file cannot be applied although it is well-formed. Nothing was changed. */
 export type OrganisationConflict =
-  | { readonly kind: 'user-in-another-company'; readonly userId: string; readonly companyId: string; readonly existingCompanyId: string }
-  | { readonly kind: 'department-in-another-branch'; readonly companyId: string; readonly departmentId: string; readonly branchId: string; readonly existingBranchId: string };
+  | {
+      readonly kind: 'user-in-another-company';
+      readonly userId: string;
+      readonly companyId: string;
+      readonly existingCompanyId: string;
+    }
+  | {
+      readonly kind: 'department-in-another-branch';
+      readonly companyId: string;
+      readonly departmentId: string;
+      readonly branchId: string;
+      readonly existingBranchId: string;
+    };
 
 export type ApplyOutcome =
   | { readonly kind: 'applied'; readonly changes: OrganisationChanges }
   | { readonly kind: 'conflict'; readonly conflicts: readonly OrganisationConflict[] };
 
-export type UserChanges = Partial<Pick<User, 'plan' | 'accessLevel' | 'branchId' | 'departmentId' | 'name' | 'email'>>;
+export type UserChanges = Partial<
+  Pick<User, 'plan' | 'accessLevel' | 'branchId' | 'departmentId' | 'name' | 'email'>
+>;
 
 export type UpdateUserOutcome =
   | { readonly kind: 'updated'; readonly user: User }
@@ -90,12 +117,12 @@ export type UpdateUserOutcome =
   /** The place does not exist in the user's company, or the access level needs one that is not given. */
   | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
 
+export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
+
 export interface StoreStatus {
   /** Engine and version, for people. */
   readonly engine: string;
   readonly schemaVersion: number;
-  readonly companies: number;
-  readonly users: number;
   /** The latest stamp of any company; 0 when there is none. Ahead of the clock after a burst. */
   readonly latestStamp: number;
 }
@@ -108,7 +135,7 @@ export interface Store extends PollStore {
   removeUser(userId: string): Promise<boolean>;
 
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
-  listTokens(userId: string): Promise<readonly (IssuedToken & { readonly revokedAt: number | null })[]>;
+  listTokens(userId: string): Promise<readonly ListedToken[]>;
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
   /** False when it was revoked before. */
   revokeToken(tokenId: string): Promise<boolean>;
@@ -137,4 +164,9 @@ export class SchemaVersionError extends Error {
     this.found = found;
     this.expected = expected;
   }
+}
+
+/** What is there is not a database that Leadtap made. */
+export class UnusableDatabaseError extends Error {
+  override readonly name = 'UnusableDatabaseError';
 }

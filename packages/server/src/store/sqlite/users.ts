@@ -1,0 +1,96 @@
+import type { AccessLevel, User } from '../records.ts';
+import type { UpdateUserOutcome, UserChanges } from '../store.ts';
+import type { Connection } from './connection.ts';
+
+interface UserRow {
+  id: string;
+  company_id: string;
+  email: string | null;
+  name: string | null;
+  plan: string;
+  access_level: AccessLevel;
+  branch_id: string | null;
+  department_id: string | null;
+}
+
+const COLUMNS = 'id, company_id, email, name, plan, access_level, branch_id, department_id';
+
+const toUser = (row: UserRow): User => ({
+  id: row.id,
+  companyId: row.company_id,
+  email: row.email,
+  name: row.name,
+  plan: row.plan,
+  accessLevel: row.access_level,
+  branchId: row.branch_id,
+  departmentId: row.department_id,
+});
+
+export class Users {
+  readonly #find;
+  readonly #list;
+  readonly #put;
+  readonly #remove;
+  readonly #branch;
+  readonly #department;
+
+  constructor(connection: Connection) {
+    this.#find = connection.prepare<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`);
+    this.#list = connection.prepare<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id > ? ORDER BY id LIMIT ?`);
+    this.#put = connection.prepare(
+      `INSERT INTO users (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET email = excluded.email, name = excluded.name, plan = excluded.plan,
+         access_level = excluded.access_level, branch_id = excluded.branch_id,
+         department_id = excluded.department_id`,
+    );
+    this.#remove = connection.prepare('DELETE FROM users WHERE id = ?');
+    this.#branch = connection.prepare('SELECT id FROM branches WHERE company_id = ? AND id = ?');
+    this.#department = connection.prepare<{ branch_id: string }>(
+      'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
+    );
+  }
+
+  find(userId: string): User | undefined {
+    const row = this.#find.get(userId);
+    return row && toUser(row);
+  }
+
+  /** Every id sorts after the empty string. */
+  list(afterId: string | undefined, limit: number): User[] {
+    return this.#list.all(afterId ?? '', limit).map(toUser);
+  }
+
+  put(user: User): void {
+    const { id, companyId, email, name, plan, accessLevel, branchId, departmentId } = user;
+    this.#put.run(id, companyId, email, name, plan, accessLevel, branchId, departmentId);
+  }
+
+  remove(userId: string): boolean {
+    return this.#remove.run(userId) > 0;
+  }
+
+  update(userId: string, changes: UserChanges): UpdateUserOutcome {
+    const existing = this.find(userId);
+    if (!existing) return { kind: 'no-such-user' };
+    const changed = { ...existing, ...changes };
+    const placed = this.#place(changed);
+    if ('kind' in placed) return placed;
+    this.put(placed);
+    return { kind: 'updated', user: placed };
+  }
+
+  /** The place must exist, and the access level needs one; a level keeps no place finer than itself. */
+  #place(user: User): User | Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }> {
+    const { companyId, accessLevel, branchId, departmentId } = user;
+    if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
+    if (accessLevel === 'BRANCH') {
+      if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
+      if (!this.#branch.get(companyId, branchId)) return { kind: 'place-unknown', field: 'branchId' };
+      return { ...user, departmentId: null };
+    }
+    if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
+    const department = this.#department.get(companyId, departmentId);
+    if (!department) return { kind: 'place-unknown', field: 'departmentId' };
+    return { ...user, branchId: department.branch_id };
+  }
+}
