@@ -1,0 +1,86 @@
+import { METHODS } from 'node:http';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import type { VerifyToken } from './accounts/tokens.ts';
+import type { Clock } from './clock.ts';
+import { docsRoutes } from './http/docs.ts';
+import { healthRoutes } from './http/health.ts';
+import { newLeads } from './http/new-leads.ts';
+import type { PollObserver } from './http/observe-polls.ts';
+import { answerProblem, ProblemError, unavailable } from './http/problems.ts';
+import { makePublicUrl } from './http/public-url.ts';
+import { answerRawError } from './http/raw-errors.ts';
+import { requestId } from './http/request-id.ts';
+import type { Limiter } from './limits/limiter.ts';
+import { RequestLog } from './ops/request-log.ts';
+import type { Store } from './store/store.ts';
+
+export interface AppServices {
+  readonly store: Store;
+  readonly verifyToken: VerifyToken;
+  readonly limiter: Limiter;
+  readonly failedTokens: Limiter;
+  readonly observer: PollObserver;
+  readonly logger: FastifyBaseLogger;
+  readonly clock: Clock;
+  readonly version: string;
+}
+
+export interface AppOptions {
+  readonly basePath: string;
+  readonly publicUrl: string | undefined;
+  readonly trustProxy: false | number | readonly string[];
+}
+
+/** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
+const REQUEST_TIMEOUT_MS = 15_000;
+/** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
+const KEEP_ALIVE_MS = 72_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Services to a Fastify application. The order of the plugins is the order of this function. */
+export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
+  const { trustProxy, basePath: prefix } = options;
+  const publicUrl = makePublicUrl(options.publicUrl, prefix);
+  const app = Fastify({
+    loggerInstance: services.logger,
+    genReqId: requestId,
+    logController: new RequestLog(),
+    trustProxy: toTrust(trustProxy),
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: REQUEST_TIMEOUT_MS },
+    bodyLimit: 1024,
+    return503OnClosing: false,
+    clientErrorHandler: answerRawError,
+    frameworkErrors: answerProblem,
+  });
+  // Node knows more methods than Fastify routes; here each of them gets a 405 of ours.
+  for (const method of METHODS)
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+
+  let closing = false;
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
+  app.setErrorHandler(answerProblem);
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+    if (closing) throw unavailable();
+    // Here and not in a handler for what is not found: the body of such a request is never read.
+    if (request.is404) throw new ProblemError('no-such-resource');
+  });
+
+  const ready = async () => {
+    if (closing) throw new Error('shutting down');
+    await services.store.status();
+  };
+  app.register(healthRoutes, { ready });
+  if (prefix !== '') app.register(healthRoutes, { prefix, ready });
+  app.register(docsRoutes, { prefix, version: services.version, publicUrl });
+  app.register(newLeads, { prefix, ...services, publicUrl });
+  return app;
+}
+
+/** So many proxies in front: the nearest addresses are theirs, the one before them is the caller's. */
+const toTrust = (trust: AppOptions['trustProxy']) =>
+  typeof trust === 'number' ? (_address: string, hop: number) => hop < trust : trust && [...trust];

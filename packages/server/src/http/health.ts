@@ -1,0 +1,24 @@
+import type { FastifyInstance } from 'fastify';
+import { onlyAnswers } from './methods.ts';
+import { unavailable } from './problems.ts';
+
+export interface HealthOptions {
+  /** Rejects while polls could not be answered. */
+  readonly ready: () => Promise<void>;
+}
+
+/** `/livez`: the process runs. `/readyz`: it can answer polls; a load balancer should send some. */
+export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {
+  app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
+  app.get('/livez', async () => ({ status: 'ok' }));
+  app.get('/readyz', async () => {
+    try {
+      await ready();
+    } catch (error) {
+      throw unavailable(error);
+    }
+    return { status: 'ok' };
+  });
+  onlyAnswers(app, '/livez');
+  onlyAnswers(app, '/readyz');
+}

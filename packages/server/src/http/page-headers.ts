@@ -1,0 +1,31 @@
+import { hash } from 'node:crypto';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { toIso } from '../clock.ts';
+import type { Poll, PollQuery } from '../leads/poll.ts';
+
+/** A strong validator: the same bytes, the same tag. */
+export const entityTag = (body: string): string => `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+
+/** RFC 9110: If-None-Match compares weakly, may list several tags, and `*` stands for any. */
+export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+/** The address of the next poll, which a client can follow for ever. */
+function nextLink(baseUrl: string, poll: Poll, { limit }: PollQuery): string {
+  const query = new URLSearchParams({ since: toIso(poll.nextSince), limit: String(limit) });
+  return `<${baseUrl}${NEW_LEADS_PATH}?${query}>; rel="next"`;
+}
+
+export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, etag: string) {
+  return {
+    link: nextLink(baseUrl, poll, query),
+    etag,
+    'cache-control': 'private, no-cache',
+    vary: 'Authorization',
+    // Not the moment the answer is sent, which is later: a client may use it as its next `since` (D3).
+    date: new Date(poll.page.readAt).toUTCString(),
+  };
+}

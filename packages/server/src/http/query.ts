@@ -1,0 +1,42 @@
+import { MAX_LEADS_PER_PAGE, NewLeadsQuery, type ParameterError } from '@leadtap/contract';
+import { Compile } from 'typebox/compile';
+import type { PollQuery } from '../leads/poll.ts';
+import { parseSince } from '../leads/since.ts';
+import { ProblemError } from './problems.ts';
+
+const limitSchema = Compile(NewLeadsQuery.properties.limit);
+
+type Reading<T> = { readonly value: T } | { readonly detail: string };
+
+const GIVEN_TWICE = { detail: 'Give it once.' };
+
+function readLimit(given: unknown): Reading<number> {
+  if (given === undefined) return { value: MAX_LEADS_PER_PAGE };
+  if (typeof given !== 'string') return GIVEN_TWICE;
+  // Digits only: JavaScript would also take "1e2", "0x10" and " 5 " for numbers.
+  const limit = /^\d+$/.test(given) ? Number(given) : undefined;
+  if (!limitSchema.Check(limit) || limit === undefined)
+    return {
+      detail: `Give a whole number of at least 1; above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
+    };
+  return { value: Math.min(limit, MAX_LEADS_PER_PAGE) };
+}
+
+function readSince(given: unknown): Reading<number | undefined> {
+  if (given === undefined) return { value: undefined };
+  if (typeof given !== 'string') return GIVEN_TWICE;
+  const reading = parseSince(given);
+  return reading.kind === 'instant' ? { value: reading.at } : { detail: reading.detail };
+}
+
+/** The fifth check. Every bad parameter is named at once; parameters that are not ours are ignored. */
+export function parseQuery(query: Readonly<Record<string, unknown>>): PollQuery {
+  const limit = readLimit(query['limit']);
+  const since = readSince(query['since']);
+  if ('value' in limit && 'value' in since)
+    return { limit: limit.value, ...(since.value !== undefined && { since: since.value }) };
+  const errors: ParameterError[] = Object.entries({ limit, since }).flatMap(([parameter, reading]) =>
+    'detail' in reading ? [{ parameter, detail: reading.detail }] : [],
+  );
+  throw new ProblemError('invalid-query', { errors });
+}

@@ -1,0 +1,36 @@
+/** A limit: at most `quota` requests in a window of `windowS` seconds. */
+export interface Policy {
+  readonly name: string;
+  readonly quota: number;
+  readonly windowS: number;
+}
+
+/** For each user, whatever number of tokens the user has. */
+export const USER_POLICIES: readonly Policy[] = [
+  { name: 'minute', quota: 100, windowS: 60 },
+  { name: 'hour', quota: 1000, windowS: 3600 },
+];
+
+/** For each address, counting only tokens that were refused: guessing is slow, good tokens never feel it. */
+export const FAILED_TOKEN_POLICIES: readonly Policy[] = [{ name: 'failed-tokens', quota: 600, windowS: 60 }];
+
+export interface WindowState {
+  readonly policy: Policy;
+  readonly remaining: number;
+  /** Whole seconds until the window begins anew. */
+  readonly resetS: number;
+}
+
+export interface Verdict {
+  readonly windows: readonly WindowState[];
+  /** The policies that refuse the request; none means it passes. */
+  readonly violated: readonly string[];
+  /** After this many whole seconds the request passes all policies. 0 when it passes now. */
+  readonly retryAfterS: number;
+}
+
+/** The port: in memory for one instance, or shared by all of them. */
+export interface Limiter {
+  /** Uses one unit of every policy, or, when one of them refuses, of none. */
+  consume(key: string): Promise<Verdict>;
+}

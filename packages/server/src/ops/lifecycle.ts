@@ -1,0 +1,77 @@
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { type Metrics, serveMetrics } from './metrics.ts';
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface Addresses extends Address {
+  readonly metricsAddress: Address | 'off';
+}
+
+export interface Running {
+  /** Where it listens, with the port that was really given. */
+  readonly url: string;
+  readonly metricsUrl: string | undefined;
+  /** Stops accepting, lets requests finish, closes the store. Bounded in time. */
+  stop(): Promise<void>;
+}
+
+/** The address is taken or not ours to use. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly address: Address;
+
+  constructor(address: Address, cause: unknown) {
+    super(`cannot listen on ${address.host}:${address.port}`, { cause });
+    this.address = address;
+  }
+}
+
+/** Requests that are still running after this long are cut off. */
+const SHUTDOWN_LIMIT_MS = 10_000;
+
+export async function start(
+  { app, metrics }: { readonly app: FastifyInstance; readonly metrics: Metrics },
+  { host, port, metricsAddress }: Addresses,
+): Promise<Running> {
+  try {
+    const metricsServer = await listenForMetrics(metrics, metricsAddress);
+    app.addHook('onClose', async () => void metricsServer?.close());
+    await app.listen({ host, port }).catch((cause) => {
+      throw new ListenError({ host, port }, cause);
+    });
+    const url = urlOf(app.server);
+    const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
+    return { url, metricsUrl, stop: () => stop(app) };
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function listenForMetrics(metrics: Metrics, address: Address | 'off'): Promise<Server | undefined> {
+  if (address === 'off') return undefined;
+  try {
+    return await serveMetrics(metrics, address);
+  } catch (cause) {
+    throw new ListenError(address, cause);
+  }
+}
+
+function urlOf(server: Pick<Server, 'address'>): string {
+  const { address, port, family } = server.address() as AddressInfo;
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
+}
+
+async function stop(app: FastifyInstance): Promise<void> {
+  const limit = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_LIMIT_MS);
+  try {
+    await app.close();
+  } finally {
+    clearTimeout(limit);
+  }
+}

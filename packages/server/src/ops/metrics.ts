@@ -1,0 +1,94 @@
+import { createServer, type Server } from 'node:http';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../clock.ts';
+import type { PollObservation, PollObserver } from '../http/observe-polls.ts';
+import type { Store } from '../store/store.ts';
+
+export interface Metrics extends PollObserver {
+  readonly registry: Registry;
+}
+
+export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock): Metrics {
+  const registry = new Registry();
+  // Also the lag of the event loop: nodejs_eventloop_lag_seconds and its quantiles.
+  collectDefaultMetrics({ register: registry });
+  const registers = [registry];
+  const polls = new Counter({
+    name: 'leadtap_polls_total',
+    help: 'Requests to the endpoint, by the status of their answer.',
+    labelNames: ['status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'leadtap_poll_duration_seconds',
+    help: 'From the arrival of a request to the last byte of its answer.',
+    labelNames: ['status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    registers,
+  });
+  const leads = new Counter({
+    name: 'leadtap_leads_delivered_total',
+    help: 'Leads sent in answers, repeated ones included.',
+    registers,
+  });
+  const refusals = new Counter({
+    name: 'leadtap_rate_limit_refusals_total',
+    help: 'Requests refused with 429, by the limit that was reached.',
+    labelNames: ['policy'],
+    registers,
+  });
+  const feedLag = new Histogram({
+    name: 'leadtap_feed_lag_seconds',
+    help: 'How long the oldest lead of a page had been waiting for a caller who polls with since.',
+    buckets: [1, 5, 15, 30, 60, 120, 180, 300, 600, 1800, 3600, 21_600, 86_400],
+    registers,
+  });
+  const unlocked = new Counter({
+    name: 'leadtap_polls_unlocked_total',
+    help: 'Polls answered without the lock because a writer held it for too long.',
+    registers,
+  });
+  new Gauge({
+    name: 'leadtap_stamps_ahead_seconds',
+    help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
+    registers,
+    async collect() {
+      const { latestStamp } = await store.status().catch(() => ({ latestStamp: 0 }));
+      this.set(Math.max(0, latestStamp - clock()) / 1000);
+    },
+  });
+
+  return {
+    registry,
+    observe(observation: PollObservation) {
+      const status = String(observation.status);
+      polls.inc({ status });
+      duration.observe({ status }, observation.durationMs / 1000);
+      leads.inc(observation.leads);
+      if (observation.feedLagMs !== undefined) feedLag.observe(observation.feedLagMs / 1000);
+      if (observation.unlocked) unlocked.inc();
+      for (const policy of observation.violatedPolicies) refusals.inc({ policy });
+    },
+  };
+}
+
+/** Serves `/metrics` on an address of its own, never on the public one. */
+export async function serveMetrics(
+  { registry }: Metrics,
+  { host, port }: { readonly host: string; readonly port: number },
+): Promise<Server> {
+  const server = createServer(async (request, response) => {
+    if (request.url !== '/metrics') return response.writeHead(404).end();
+    try {
+      const body = await registry.metrics();
+      return response.writeHead(200, { 'content-type': registry.contentType }).end(body);
+    } catch {
+      return response.writeHead(500).end();
+    }
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return server;
+}

@@ -1,0 +1,43 @@
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+
+/** Probes come every few seconds and say nothing while all is well. */
+const PROBES = /\/(livez|readyz)$/;
+
+/**
+ * One line for each request. Nothing that names a person or opens a door is in it: no token, no address, no
+ * query string (which may hold either), no lead. A caller is known by the id of the token.
+ */
+export class RequestLog extends Fastify.LogController {
+  constructor() {
+    super({ requestIdLogLabel: 'requestId' });
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    const line = describe(request, reply);
+    if (error) request.log.error({ ...line, err: error }, 'request broke off');
+    else request.log[PROBES.test(line.path) ? 'debug' : 'info'](line, 'request');
+  }
+}
+
+function describe(request: FastifyRequest, reply: FastifyReply) {
+  return {
+    method: request.method,
+    path: request.url.split('?', 1)[0] ?? '',
+    status: reply.statusCode,
+    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+    code: request.problem?.code,
+    leads: request.answer?.poll.page.leads.length,
+    tokenId: request.token?.tokenId,
+    traceId: traceIdOf(request.headers['traceparent']),
+  };
+}
+
+/** W3C trace context; what is not well-formed is ignored, as the standard asks. */
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  if (typeof traceparent !== 'string') return undefined;
+  return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(
+    traceparent,
+  )?.[1];
+}
