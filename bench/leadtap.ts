@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { fileURLToPath } from 'node:url';
+
+const BIN = fileURLToPath(new URL('../../packages/server/bin/leadtap.js', import.meta.url));
+
+function run(folder: string, args: readonly string[]): ChildProcess {
+  const env = {
+    ...process.env,
+    LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}`,
+    LEADTAP_METRICS_ADDRESS: 'off',
+  };
+  return spawn(process.execPath, [BIN, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+/** The most memory the process ever had, as Linux remembers it; undefined elsewhere. */
+export function peakRssMb(pid: number): number | undefined {
+  try {
+    const kilobytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface CommandResult {
+  readonly stdout: string;
+  readonly seconds: number;
+  readonly peakRssMb: number;
+}
+
+/** Runs a command of the real program to its end. */
+export async function leadtap(
+  folder: string,
+  args: readonly string[],
+  input: Iterable<string> = [],
+): Promise<CommandResult> {
+  const startedAt = performance.now();
+  const child = run(folder, args);
+  let peak = 0;
+  const watch = setInterval(() => {
+    peak = Math.max(peak, peakRssMb(child.pid ?? 0) ?? 0);
+  }, 100);
+  const chunks: string[] = [];
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  const ended = once(child, 'close');
+  if (child.stdin) await pipeline(Readable.from(input), child.stdin);
+  const [code] = await ended;
+  clearInterval(watch);
+  if (code !== 0) throw new Error(`leadtap ${args.join(' ')} ended with ${code}`);
+  return { stdout: chunks.join(''), seconds: (performance.now() - startedAt) / 1000, peakRssMb: peak };
+}
+
+export interface RunningService {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export async function serve(folder: string): Promise<RunningService> {
+  const child = run(folder, ['serve', '--port', '0']);
+  const ended = once(child, 'close');
+  if (!child.stdout) throw new Error('no output to read the address from');
+  const lines = createInterface({ input: child.stdout });
+  const [line]: unknown[] = await once(lines, 'line');
+  // Whatever else is logged is read and dropped, so that the pipe never fills.
+  lines.on('line', () => undefined);
+  const { url }: { url: string } = JSON.parse(String(line));
+  return {
+    url,
+    pid: child.pid ?? 0,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
