@@ -67,10 +67,14 @@ export async function serve(folder: string): Promise<RunningService> {
   const ended = once(child, 'close');
   if (!child.stdout) throw new Error('no output to read the address from');
   const lines = createInterface({ input: child.stdout });
-  const [line]: unknown[] = await once(lines, 'line');
-  // Whatever else is logged is read and dropped, so that the pipe never fills.
-  lines.on('line', () => undefined);
-  const { url }: { url: string } = JSON.parse(String(line));
+  // All lines are read to the end, so that the pipe never fills.
+  const url = await new Promise<string>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const { msg, url }: { msg: string; url: string } = JSON.parse(line);
+      if (msg === 'serving new leads') resolve(url);
+    });
+    ended.then(() => reject(new Error('leadtap serve ended before it served')));
+  });
   return {
     url,
     pid: child.pid ?? 0,

@@ -1,6 +1,9 @@
 export { HEADERS, type HeaderName, PROBLEM_MEDIA_TYPE } from './headers.ts';
 export { exampleLead, Lead, LeadStatus } from './lead.ts';
 export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
+export { headerSpelling } from './openapi-headers.ts';
+export type { Parameter, Response, Schema } from './openapi-types.ts';
+export { PROBLEM_GUIDE, type ProblemGuide } from './problem-guide.ts';
 export {
   ParameterError,
   PROBLEM_CODES,
@@ -10,3 +13,4 @@ export {
   problemType,
 } from './problems.ts';
 export { MAX_LEADS_PER_PAGE, NewLeadsQuery, SINCE_EXAMPLE, SINCE_PATTERN } from './query.ts';
+export { SINCE_FORMS } from './since-forms.ts';

@@ -1,166 +1,146 @@
-import type { TSchema } from 'typebox';
-import { HEADERS, type HeaderName, PROBLEM_MEDIA_TYPE } from './headers.ts';
-import { exampleLead, Lead, LeadStatus } from './lead.ts';
-import {
-  ParameterError,
-  PROBLEM_CODES,
-  PROBLEMS,
-  Problem,
-  type ProblemCode,
-  problemType,
-} from './problems.ts';
-import { NewLeadsQuery } from './query.ts';
+import { PROBLEM_MEDIA_TYPE } from './headers.ts';
+import { exampleLead } from './lead.ts';
+import { componentHeaders, exampleRequestId, headersOf } from './openapi-headers.ts';
+import { type ComponentName, componentSchemas, openApiSchema } from './openapi-schemas.ts';
+import type { MediaType, OpenApi, Operation, Parameter, Response, Server } from './openapi-types.ts';
+import { PROBLEM_CODES, PROBLEMS, type Problem, type ProblemCode, problemType } from './problems.ts';
+import { MAX_LEADS_PER_PAGE, NewLeadsQuery, SINCE_EXAMPLE } from './query.ts';
 
 /** Where the endpoint stands below `{base_url}`. */
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
-const RATE_LIMIT_HEADERS = ['ratelimit-policy', 'ratelimit'] as const;
-const PAGE_HEADERS = ['link', 'etag', 'cache-control', 'vary', 'date', ...RATE_LIMIT_HEADERS] as const;
+export type OpenApiDocument = OpenApi<typeof NEW_LEADS_PATH, ComponentName>;
 
-/** What each status of the endpoint carries besides its body. */
-const STATUS_HEADERS: Record<number, readonly HeaderName[]> = {
-  400: RATE_LIMIT_HEADERS,
-  401: ['www-authenticate'],
-  403: RATE_LIMIT_HEADERS,
-  404: RATE_LIMIT_HEADERS,
-  405: ['allow'],
-  429: [...RATE_LIMIT_HEADERS, 'retry-after'],
-  503: ['retry-after'],
-};
-
-const HEADER_EXAMPLES: Partial<Record<HeaderName, string>> = {
-  etag: '"kq3xUuYl5yT2s8mXb1n0Zg"',
-  link: '<https://leads.example.com/automation/new-leads?since=2026-03-02T09%3A30%3A00.001Z&limit=100>; rel="next"',
-  date: 'Mon, 02 Mar 2026 09:32:00 GMT',
-  'cache-control': 'private, no-cache',
-  vary: 'Authorization',
-  'ratelimit-policy': '"minute";q=100;w=60, "hour";q=1000;w=3600',
-  ratelimit: '"minute";r=99;t=60, "hour";r=999;t=3600',
-  'retry-after': '17',
-  'www-authenticate': 'Bearer realm="leadtap"',
-  allow: 'GET, HEAD',
-  'x-request-id': '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4',
-};
-
-/** The codes that only other paths, or no path at all, answer with. */
-const NOT_OF_THE_ENDPOINT: ReadonlySet<ProblemCode> = new Set(['no-such-resource']);
-
-/** Schemas that stand under `components` by name instead of being repeated in place. */
-const COMPONENTS: Record<string, TSchema> = { Lead, LeadStatus, Problem, ParameterError };
-
-function reference(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(reference);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const name = Object.keys(COMPONENTS).find((key) => COMPONENTS[key] === schema);
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-  return inside(schema);
-}
-
-const inside = (schema: object): object =>
-  Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, reference(value)]));
-
-function headers(names: readonly HeaderName[]) {
-  const all = [...names, 'x-request-id' as const];
-  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
+const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;
 
 export function exampleProblem(code: ProblemCode): Problem {
   const { status, title, detail } = PROBLEMS[code];
   const problem = { type: problemType(code), title, status, detail, code, requestId: exampleRequestId };
   if (code === 'invalid-query')
-    return { ...problem, errors: [{ parameter: 'limit', detail: 'Give a whole number of at least 1.' }] };
+    return { ...problem, errors: [{ parameter: 'since', detail: EXAMPLE_ERROR }] };
   if (code === 'rate-limit-exceeded') return { ...problem, violatedPolicies: ['minute'] };
   return problem;
 }
 
-const exampleRequestId = '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4';
+const page: MediaType = {
+  schema: { type: 'array', maxItems: MAX_LEADS_PER_PAGE, items: { $ref: '#/components/schemas/Lead' } },
+  examples: {
+    leads: { summary: 'One new lead', value: [exampleLead] },
+    none: { summary: 'Nothing new', value: [] },
+  },
+};
 
-function problemResponse(status: number) {
-  const codes = PROBLEM_CODES.filter(
-    (code) => PROBLEMS[code].status === status && !NOT_OF_THE_ENDPOINT.has(code),
-  );
-  const examples = Object.fromEntries(codes.map((code) => [code, { value: exampleProblem(code) }]));
+const codesOf = (status: number) => PROBLEM_CODES.filter((code) => PROBLEMS[code].status === status);
+
+const problemStatuses = [...new Set(PROBLEM_CODES.map((code) => PROBLEMS[code].status))];
+
+function problems(status: number): MediaType {
+  const examples = codesOf(status).map((code) => [
+    code,
+    { summary: PROBLEMS[code].title, value: exampleProblem(code) },
+  ]);
+  return { schema: { $ref: '#/components/schemas/Problem' }, examples: Object.fromEntries(examples) };
+}
+
+function problemResponse(status: number): Response {
+  const description = codesOf(status).map((code) => `- \`${code}\`: ${PROBLEMS[code].title}.`);
   return {
-    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' '),
-    headers: headers(STATUS_HEADERS[status] ?? []),
-    content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' }, examples } },
+    description: description.join('\n'),
+    headers: headersOf(status),
+    content: { [PROBLEM_MEDIA_TYPE]: problems(status) },
   };
 }
 
-function responses(problemStatuses: readonly number[]) {
-  return {
-    200: {
-      description: 'The leads, at most 100.',
-      headers: headers(PAGE_HEADERS),
-      content: {
-        'application/json': {
-          schema: { type: 'array', maxItems: 100, items: { $ref: '#/components/schemas/Lead' } },
-          examples: {
-            leads: { summary: 'One new lead', value: [exampleLead] },
-            none: { summary: 'Nothing new', value: [] },
-          },
-        },
-      },
-    },
-    304: {
-      description: 'The page is still the one whose `ETag` was sent as `If-None-Match`.',
-      headers: headers(PAGE_HEADERS),
-    },
-    ...Object.fromEntries(problemStatuses.map((status) => [status, problemResponse(status)])),
-  };
+const responses: Readonly<Record<string, Response>> = {
+  200: {
+    description: `The leads, at most ${MAX_LEADS_PER_PAGE}.`,
+    headers: headersOf(200),
+    content: { 'application/json': page },
+  },
+  304: {
+    description: 'The page is still the one whose `ETag` was sent as `If-None-Match`.',
+    headers: headersOf(304),
+  },
+  ...Object.fromEntries(problemStatuses.map((status) => [status, problemResponse(status)])),
+};
+
+function withoutContent({ description, headers }: Response): Response {
+  return { description, headers };
 }
 
-function queryParameters() {
-  return Object.entries(NewLeadsQuery.properties).map(([name, schema]) => {
-    const { description, examples, ...rest }: Record<string, unknown> = schema;
-    const [example] = Array.isArray(examples) ? examples : [];
-    return { name, in: 'query', required: false, description, schema: rest, example };
+/** An answer to HEAD has the status and the headers of the answer to GET, and never a body. */
+const headResponses = Object.fromEntries(
+  Object.entries(responses).map(([status, response]) => [status, withoutContent(response)]),
+);
+
+function queryParameters(): readonly Parameter[] {
+  return Object.entries(NewLeadsQuery.properties).map(([name, property]) => {
+    const { description = '', examples = [], ...schema } = openApiSchema(property);
+    return { name, in: 'query', required: false, description, schema, example: examples[0] };
   });
 }
 
-function operation(operationId: string, summary: string) {
-  const statuses = [...new Set(PROBLEM_CODES.map((code) => PROBLEMS[code].status))].sort((a, b) => a - b);
-  return {
-    operationId,
-    summary,
-    description:
-      'Without `since`: the newest leads, newest first. With `since`: the leads that directly follow it, oldest first. Poll every 2 minutes; follow `Link` or remember the last `createdAt`; drop what you have seen by `automation_trigger_id`.',
-    tags: ['leads'],
-    security: [{ bearer: [] }],
-    parameters: [
-      ...queryParameters(),
-      {
-        name: 'If-None-Match',
-        in: 'header',
-        required: false,
-        description: 'The `ETag` of an earlier answer.',
-        schema: { type: 'string' },
-        example: HEADER_EXAMPLES.etag,
-      },
-    ],
-    responses: responses(statuses),
-  };
-}
+const ifNoneMatch: Parameter = {
+  name: 'If-None-Match',
+  in: 'header',
+  required: false,
+  description:
+    'The `ETag` of an earlier answer to the same request. While the page is unchanged, the answer is 304 without a body.',
+  schema: { type: 'string' },
+  example: componentHeaders['ETag']?.example,
+};
 
-/** The OpenAPI 3.1 description, made from the very schemas that validate. */
-export function openApiDocument(version: string, serverUrl: string) {
+const poll: Operation = {
+  operationId: 'pollNewLeads',
+  summary: 'Poll new leads',
+  description:
+    'Without `since`: the newest leads that the user may see, newest first. With `since`: the leads that directly follow it, oldest first. Poll every 2 minutes, at once again while a page is full. Follow `Link`, or send the last `createdAt` as the next `since`; drop what you have seen by `automation_trigger_id`.',
+  tags: ['leads'],
+  security: [{ bearer: [] }],
+  responses,
+};
+
+const head: Operation = {
+  ...poll,
+  operationId: 'headNewLeads',
+  summary: 'Get the headers of a poll, without the leads',
+  description:
+    'Answers as `GET` does, with the same status and headers, without a body. It counts as a request.',
+  responses: headResponses,
+};
+
+const anyInstallation: Server = {
+  url: '{base_url}',
+  description: 'An installation of Leadtap',
+  variables: {
+    base_url: {
+      default: 'http://127.0.0.1:3000',
+      description: 'The base address that the operator gave you, without a slash at its end.',
+    },
+  },
+};
+
+/**
+ * The OpenAPI description, made from the very schemas that validate. Without the address of an installation it
+ * describes any: that is the committed `openapi.json`.
+ */
+export function openApiDocument(version: string, serverUrl?: string): OpenApiDocument {
   return {
-    openapi: '3.1.1',
+    openapi: '3.1.0',
     info: {
       title: 'Leadtap',
       version,
       summary: 'New leads on tap.',
       description:
-        'One polling endpoint that returns the new leads of a lead-management service to an automation platform, and never loses one.',
+        'One polling endpoint that returns the new leads of a lead-management service to an automation platform, and never loses one. It is for users on the Professional plan; each sees the leads of their access level.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: serverUrl, description: 'This installation' }],
+    servers: [
+      serverUrl === undefined ? anyInstallation : { url: serverUrl, description: 'This installation' },
+    ],
     tags: [{ name: 'leads', description: 'New leads, for polling.' }],
     paths: {
-      [NEW_LEADS_PATH]: {
-        get: operation('pollNewLeads', 'Poll new leads'),
-        head: operation('headNewLeads', 'The headers of a poll, without the leads'),
-      },
+      [NEW_LEADS_PATH]: { parameters: [...queryParameters(), ifNoneMatch], get: poll, head },
     },
     components: {
       securitySchemes: {
@@ -171,17 +151,8 @@ export function openApiDocument(version: string, serverUrl: string) {
           description: 'A token from `leadtap token issue`, or of the identity provider of the operator.',
         },
       },
-      headers: Object.fromEntries(
-        Object.entries(HEADERS).map(([name, description]) => [
-          name,
-          { description, schema: { type: 'string' }, example: HEADER_EXAMPLES[name as HeaderName] },
-        ]),
-      ),
-      schemas: Object.fromEntries(
-        Object.entries(COMPONENTS).map(([name, schema]) => [name, inside(schema)]),
-      ),
+      headers: componentHeaders,
+      schemas: componentSchemas,
     },
   };
 }
-
-export type OpenApiDocument = ReturnType<typeof openApiDocument>;

@@ -101,7 +101,7 @@ export const ParameterError = Type.Object(
     parameter: Type.String({ description: 'The query parameter.' }),
     detail: Type.String({ description: 'What is wrong with it and what a right one looks like.' }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, description: 'What is wrong with one query parameter.' },
 );
 
 export type ParameterError = Static<typeof ParameterError>;
@@ -111,7 +111,7 @@ export const Problem = Type.Object(
   {
     type: Type.String({ format: 'uri', description: 'Names the kind of problem.' }),
     title: Type.String({ description: 'What the kind of problem is, the same every time.' }),
-    status: Type.Integer({ minimum: 400, maximum: 599 }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status of the answer.' }),
     detail: Type.String({ description: 'What happened this time and what to do.' }),
     code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to program against.' }),
     requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),

@@ -1,0 +1,96 @@
+/** The part of OpenAPI 3.1 that Leadtap's description uses. */
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface Schema {
+  readonly $ref?: string;
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: boolean | Schema;
+  readonly examples?: readonly unknown[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'query' | 'header';
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: unknown;
+}
+
+export interface Header {
+  readonly description: string;
+  readonly schema: Schema;
+  readonly example: unknown;
+}
+
+export interface Example {
+  readonly summary: string;
+  readonly value: unknown;
+}
+
+export interface MediaType {
+  readonly schema: Schema;
+  readonly examples: Readonly<Record<string, Example>>;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly responses: Readonly<Record<string, Response>>;
+}
+
+export interface PathItem {
+  readonly parameters: readonly Parameter[];
+  readonly get: Operation;
+  readonly head: Operation;
+}
+
+export interface Server {
+  readonly url: string;
+  readonly description: string;
+  readonly variables?: Readonly<Record<string, { readonly default: string; readonly description: string }>>;
+}
+
+/** `Path` and `Name` are the paths and the component schemas that the document is known to have. */
+export interface OpenApi<Path extends string, Name extends string> {
+  readonly openapi: string;
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly summary: string;
+    readonly description: string;
+    readonly license: { readonly name: string; readonly identifier: string };
+  };
+  readonly servers: readonly Server[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<Path, PathItem>>;
+  readonly components: {
+    readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    readonly headers: Readonly<Record<string, Header>>;
+    readonly schemas: Readonly<Record<Name, Schema>>;
+  };
+}

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { Check } from 'typebox/value';
+import { describe, expect, test } from 'vitest';
+import { PROBLEM_CODES, PROBLEMS, Problem } from '../src/index.ts';
+
+const text = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
+const sections = new Map(
+  text
+    .split(/^## /m)
+    .slice(1)
+    .map((section) => [section.slice(0, section.indexOf('\n')), section]),
+);
+
+test('there is a section for every code and none besides', () => {
+  expect([...sections.keys()]).toEqual(PROBLEM_CODES);
+});
+
+describe.each(PROBLEM_CODES)('the section of %s', (code) => {
+  const section = sections.get(code) ?? '';
+
+  test('shows an example that equals the catalogue', () => {
+    const example: unknown = JSON.parse(/```json\n([\s\S]*?)\n```/.exec(section)?.[1] ?? 'null');
+    expect(Check(Problem, example)).toBe(true);
+    expect(example).toMatchObject({ ...PROBLEMS[code], code });
+  });
+
+  test('says what to do, to both', () => {
+    expect(section).toMatch(/^\*\*Integrator:\*\* .{10,}/m);
+    expect(section).toMatch(/^\*\*Operator:\*\* .{10,}/m);
+  });
+
+  test('is linked from the summary', () => {
+    expect(text).toContain(`| ${PROBLEMS[code].status} | [\`${code}\`](#${code}) |`);
+  });
+});

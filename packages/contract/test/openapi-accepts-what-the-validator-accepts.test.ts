@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { Check } from 'typebox/value';
+import { expect, test } from 'vitest';
+import { exampleLead, Lead, NewLeadsQuery } from '../src/index.ts';
+import { matches, published } from './published-document.ts';
+
+const fieldName = fc.constantFrom(...Object.keys(exampleLead), 'unheardOf');
+const anything = fc.oneof(fc.constant(null), fc.constant('14:00'), fc.string(), fc.jsonValue());
+
+test('a lead fits the published schema exactly when it fits the schema of the code', () => {
+  const verdicts = new Set<boolean>();
+  fc.assert(
+    fc.property(fieldName, anything, (name, value) => {
+      const lead = { ...exampleLead, [name]: value };
+      const verdict = Check(Lead, lead);
+      verdicts.add(verdict);
+      expect(matches({ $ref: '#/components/schemas/Lead' }, lead)).toBe(verdict);
+    }),
+    { numRuns: 2000 },
+  );
+  expect(verdicts.size).toBe(2);
+});
+
+test('a lead without one of its fields fits neither', () => {
+  for (const missing of Object.keys(exampleLead)) {
+    const lead = Object.fromEntries(Object.entries(exampleLead).filter(([name]) => name !== missing));
+    expect([missing, matches({ $ref: '#/components/schemas/Lead' }, lead), Check(Lead, lead)]).toEqual([
+      missing,
+      false,
+      false,
+    ]);
+  }
+});
+
+test('the parameters are those of the query', () => {
+  const names = published.paths['/automation/new-leads'].parameters
+    .filter((parameter) => parameter.in === 'query')
+    .map(({ name }) => name);
+  expect(names).toEqual(Object.keys(NewLeadsQuery.properties));
+});

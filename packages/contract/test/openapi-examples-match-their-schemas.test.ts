@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { NEW_LEADS_PATH, type Schema } from '../src/index.ts';
+import { matches, published } from './published-document.ts';
+
+const { parameters, get } = published.paths[NEW_LEADS_PATH];
+const { headers, schemas } = published.components;
+
+const contents = Object.entries(get.responses).flatMap(([status, { content = {} }]) =>
+  Object.entries(content).map(([type, media]) => ({ name: `${status} ${type}`, ...media })),
+);
+
+const properties = Object.entries(schemas).flatMap(([owner, schema]: [string, Schema]) =>
+  Object.entries(schema.properties ?? {}).map(([name, property]) => ({ name: `${owner}.${name}`, property })),
+);
+
+test.each(contents)('every example of $name', ({ schema, examples }) => {
+  const values = Object.values(examples).map(({ value }) => value);
+  expect(values).not.toHaveLength(0);
+  expect(values.filter((value) => !matches(schema, value))).toEqual([]);
+});
+
+test.each(parameters)('the example of the parameter $name', ({ schema, example }) => {
+  expect(matches(schema, example)).toBe(true);
+});
+
+test.each(Object.entries(headers))('the example of the header %s', (_name, { schema, example }) => {
+  expect(matches(schema, example)).toBe(true);
+});
+
+test.each(Object.entries(schemas))('the examples of the schema %s', (_name, schema: Schema) => {
+  expect(schema.examples?.filter((example) => !matches(schema, example)) ?? []).toEqual([]);
+});
+
+test.each(properties)('the examples of the field $name', ({ property }) => {
+  expect(property.examples?.filter((example) => !matches(property, example)) ?? []).toEqual([]);
+});
+
+test('a wrong example would be seen', () => {
+  expect(matches({ $ref: '#/components/schemas/Lead' }, {})).toBe(false);
+});

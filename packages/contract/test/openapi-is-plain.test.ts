@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { Lead, NEW_LEADS_PATH, openApiDocument } from '../src/index.ts';
+import { published, publishedText } from './published-document.ts';
+
+const { get, head } = published.paths[NEW_LEADS_PATH];
+const { Lead: lead } = published.components.schemas;
+
+test('answers that never have a body are described without one', () => {
+  expect(get.responses[304]).not.toHaveProperty('content');
+  for (const response of Object.values(head.responses)) expect(response).not.toHaveProperty('content');
+});
+
+test('every other answer to GET is described with its body', () => {
+  for (const [status, response] of Object.entries(get.responses))
+    if (status !== '304') expect(Object.keys(response.content ?? {})).toHaveLength(1);
+});
+
+test('nothing of the schema library shows', () => {
+  expect(publishedText).not.toMatch(/"~|patternProperties|anyOf/);
+});
+
+test('a field that may be null has one type list', () => {
+  expect(lead.properties?.['firstName']?.type).toEqual(['string', 'null']);
+  expect(lead.properties?.['timeslot']).toMatchObject({
+    type: ['string', 'null'],
+    pattern: expect.any(String),
+  });
+  expect(lead.properties?.['id']?.type).toBe('string');
+});
+
+test('the fields stand in their order and are all required', () => {
+  expect(Object.keys(lead.properties ?? {})).toEqual(Object.keys(Lead.properties));
+  expect(lead.required).toEqual(Object.keys(Lead.properties));
+});
+
+test('the description of an installation differs in server and version alone', () => {
+  const here = openApiDocument('9.9.9', 'https://leads.acme.test/api');
+  expect(here.servers).toEqual([{ url: 'https://leads.acme.test/api', description: 'This installation' }]);
+  expect(here.info.version).toBe('9.9.9');
+  expect({ ...here, servers: published.servers, info: published.info }).toEqual(published);
+});

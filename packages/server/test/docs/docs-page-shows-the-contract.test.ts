@@ -1,0 +1,59 @@
+import {
+  HEADERS,
+  headerSpelling,
+  Lead,
+  openApiDocument,
+  PROBLEM_CODES,
+  PROBLEMS,
+  SINCE_FORMS,
+} from '@leadtap/contract';
+import { expect, test } from 'vitest';
+import { docsPage } from '../../src/http/docs-page.ts';
+
+const page = docsPage(openApiDocument('1.2.3', 'https://leads.acme.test/api'));
+const section = (id: string) =>
+  new RegExp(`<section aria-labelledby="${id}">[\\s\\S]*?</section>`).exec(page)?.[0] ?? '';
+const rowNames = (markup: string) =>
+  [...markup.matchAll(/<th role="rowheader" scope="row"><code>(.*?)<\/code>/g)].map((match) => match[1]);
+
+test('the first request is ready to paste', () => {
+  expect(section('start')).toContain('&#39;https://leads.acme.test/api/automation/new-leads?limit=3&#39;');
+});
+
+test('the parameters and the accepted forms of since', () => {
+  expect(rowNames(section('parameters'))).toEqual(['limit', 'since', 'If-None-Match']);
+  for (const { example, readAs } of SINCE_FORMS)
+    expect(section('parameters')).toContain(
+      `data-label="Example"><code>${example}</code></td><td role="cell" data-label="Read as"><code>${readAs}</code>`,
+    );
+});
+
+test('the fields of the lead, in their order, each with type, meaning and example', () => {
+  const fields = section('lead').split('Fields of status')[0] ?? '';
+  expect(rowNames(fields)).toEqual(Object.keys(Lead.properties));
+  expect(fields).not.toMatch(/<td [^>]*>(<code>(undefined)?<\/code>)?<\/td>/);
+  expect(fields).toContain('<code>timeslot</code> <span class="kind">string or null</span>');
+  expect(fields).toContain('<code>createdAt</code> <span class="kind">string, date-time</span>');
+  expect(fields).toContain('<code>images</code> <span class="kind">array of string</span>');
+});
+
+test('every header, with the statuses that carry it', () => {
+  const names = Object.keys(HEADERS) as (keyof typeof HEADERS)[];
+  expect(rowNames(section('headers')).sort()).toEqual(names.map(headerSpelling).sort());
+  expect(section('headers')).toContain('<code>Retry-After</code> <span class="kind">on 429, 503</span>');
+  expect(section('headers')).toContain('<code>X-Request-Id</code> <span class="kind">on every answer</span>');
+});
+
+test('the limits', () => {
+  expect(section('rate-limits')).toMatch(/100 requests a minute.*1000 an hour/);
+});
+
+test.each(PROBLEM_CODES)('%s under its own anchor, with status, title and what to do', (code) => {
+  const article = new RegExp(`<article class="problem" aria-labelledby="${code}">[\\s\\S]*?</article>`).exec(
+    page,
+  )?.[0];
+  expect(article).toContain(`<h3 id="${code}">`);
+  expect(article).toContain(`>${PROBLEMS[code].status}</span>`);
+  expect(article).toContain(PROBLEMS[code].title);
+  expect(article).toMatch(/<strong>What to do:<\/strong> .{10,}/);
+});

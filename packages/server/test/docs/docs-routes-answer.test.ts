@@ -1,0 +1,79 @@
+import { openApiDocument } from '@leadtap/contract';
+import Fastify from 'fastify';
+import { expect, test } from 'vitest';
+import { docsRoutes } from '../../src/http/docs.ts';
+import { answerProblem } from '../../src/http/problems.ts';
+
+const app = Fastify();
+app.decorateRequest('problem').setErrorHandler(answerProblem);
+const publicUrl = (request: { host: string }) => `https://${request.host}/api`;
+app.register(docsRoutes, { prefix: '/api', version: '1.2.3', publicUrl });
+
+const get = (url: string, headers: Record<string, string> = {}) =>
+  app.inject({ url, headers: { host: 'leads.acme.test', ...headers } });
+
+test('openapi.json describes this installation', async () => {
+  const answer = await get('/api/openapi.json');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  expect(answer.json()).toEqual(
+    JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'https://leads.acme.test/api'))),
+  );
+});
+
+test('docs is a page', async () => {
+  const answer = await get('/api/docs');
+  expect(answer.statusCode).toBe(200);
+  expect(answer.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+  });
+  expect(answer.body).toMatch(/^<!doctype html>/);
+  expect(answer.body).toContain('https://leads.acme.test/api/automation/new-leads');
+});
+
+test.each(['/api/docs', '/api/openapi.json'])('%s is validated, not kept', async (path) => {
+  const first = await get(path);
+  const etag = String(first.headers.etag);
+  expect(first.headers['cache-control']).toBe('no-cache');
+  for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const again = await get(path, { 'if-none-match': tag });
+    expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag]);
+  }
+  expect((await get(path, { 'if-none-match': '"other"' })).statusCode).toBe(200);
+});
+
+test.each(['/api/docs', '/api/openapi.json'])('%s for another address is another text', async (path) => {
+  const first = await get(path);
+  const other = await get(path, { host: 'other.test', 'if-none-match': String(first.headers.etag) });
+  expect(other.statusCode).toBe(200);
+  expect(other.body).toContain('https://other.test/api');
+  expect(other.body).not.toContain('acme');
+});
+
+test.each(['/api/docs', '/api/openapi.json', '/api'])('%s refuses other methods', async (url) => {
+  const answer = await app.inject({ method: 'POST', url });
+  expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
+});
+
+test('HEAD answers without a body', async () => {
+  const answer = await app.inject({ method: 'HEAD', url: '/api/docs' });
+  expect([answer.statusCode, answer.body]).toEqual([200, '']);
+});
+
+test.each([
+  ['/api', '/api/docs'],
+  ['/api/', '/api/docs'],
+  ['/api?from=mail/x', '/api/docs'],
+])('%s leads to the page', async (path, page) => {
+  const answer = await get(path);
+  expect(answer.statusCode).toBe(302);
+  const { pathname, host } = new URL(String(answer.headers.location), `https://leads.acme.test${path}`);
+  expect([host, pathname]).toEqual(['leads.acme.test', page]);
+});
+
+test('without a prefix, / leads to /docs', async () => {
+  const bare = Fastify().register(docsRoutes, { version: '1', publicUrl: () => 'https://leads.acme.test' });
+  expect((await bare.inject('/')).headers.location).toBe('docs');
+});

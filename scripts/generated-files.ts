@@ -1,0 +1,23 @@
+import { readFile } from 'node:fs/promises';
+import { openApiDocument } from '@leadtap/contract';
+import { errorsDocument } from './errors-document.ts';
+
+export interface GeneratedFile {
+  /** Relative to the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+}
+
+async function contractVersion(root: URL): Promise<string> {
+  const manifest = JSON.parse(await readFile(new URL('packages/contract/package.json', root), 'utf8'));
+  return String(manifest.version);
+}
+
+/** Every committed file that is made from code, as it must be now. */
+export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[]> {
+  const openapi = openApiDocument(await contractVersion(root));
+  return [
+    { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
+    { path: 'docs/errors.md', text: errorsDocument() },
+  ];
+}
