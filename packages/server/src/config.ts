@@ -1,0 +1,120 @@
+/** Environment, `.env` and flags in; one frozen `Config` out, or every problem at once. No I/O. */
+import { dirname, join } from 'node:path';
+import type { Address } from './config/addresses.ts';
+import type { LogLevel } from './config/choices.ts';
+import type { JwksLocation, SqliteDatabase } from './config/files.ts';
+import { ConfigProblems } from './config/problems.ts';
+import { type ConfigSources, Settings } from './config/settings.ts';
+import { VARIABLES } from './config/variables.ts';
+
+export { LOG_LEVELS, type LogLevel } from './config/choices.ts';
+export { type ConfigProblem, ConfigProblems, describeProblem } from './config/problems.ts';
+export type { ConfigFlags, ConfigSources } from './config/settings.ts';
+export { VARIABLES } from './config/variables.ts';
+
+export interface Config {
+  /** The path of the file is absolute. */
+  readonly database: SqliteDatabase;
+  readonly host: string;
+  readonly port: number;
+  /** `''`, or a path such as `/api`. */
+  readonly basePath: string;
+  /** The whole `{base_url}` as clients see it, without a slash at its end. */
+  readonly publicUrl: string | undefined;
+  /** Nobody, so many proxies in front, or the proxies with these addresses. */
+  readonly trustProxy: false | number | readonly string[];
+  /** Secrets are base64; the first signs, all verify. */
+  readonly signingKey: { readonly secrets: readonly string[] } | { readonly file: string };
+  readonly externalTokens: ExternalTokens | undefined;
+  readonly metricsAddress: Address | 'off';
+  readonly autoMigrate: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** How tokens of the operator's identity provider are verified. */
+export interface ExternalTokens {
+  readonly jwks: JwksLocation;
+  readonly issuer: string;
+  readonly audience: string;
+}
+
+/** Throws `ConfigProblems`. */
+export function parseConfig(sources: ConfigSources): Config {
+  const settings = new Settings(sources);
+  const config = readConfig(settings);
+  refuseSharedAddress(settings, config);
+  if (settings.problems.length > 0) throw new ConfigProblems(settings.problems);
+  return deepFreeze(config);
+}
+
+function readConfig(settings: Settings): Config {
+  const database = settings.read(VARIABLES.databaseUrl);
+  const basePath = settings.readOptional(VARIABLES.basePath) ?? '';
+  return {
+    database,
+    host: settings.read(VARIABLES.host),
+    port: settings.read(VARIABLES.port),
+    basePath,
+    publicUrl: readPublicUrl(settings, basePath),
+    trustProxy: settings.read(VARIABLES.trustProxy),
+    signingKey: readSigningKey(settings, dirname(database.file)),
+    externalTokens: readExternalTokens(settings),
+    metricsAddress: settings.read(VARIABLES.metricsAddress),
+    autoMigrate: settings.read(VARIABLES.autoMigrate),
+    logLevel: settings.read(VARIABLES.logLevel),
+  };
+}
+
+function readPublicUrl(settings: Settings, basePath: string): string | undefined {
+  const url = settings.readOptional(VARIABLES.publicUrl);
+  return url !== undefined && new URL(url).pathname === '/' ? `${url}${basePath}` : url;
+}
+
+function readSigningKey(settings: Settings, dataFolder: string): Config['signingKey'] {
+  const { signingKey, signingKeyFile } = VARIABLES;
+  const secrets = settings.readOptional(signingKey);
+  const file = settings.readOptional(signingKeyFile);
+  if (settings.isSet(signingKey) && settings.isSet(signingKeyFile))
+    settings.addProblem(signingKeyFile, `${signingKey.name} is given too`, 'Keep only one of them.');
+  return secrets === undefined ? { file: file ?? join(dataFolder, 'signing.key') } : { secrets };
+}
+
+function readExternalTokens(settings: Settings): ExternalTokens | undefined {
+  const { jwksUrl, tokenIssuer, tokenAudience } = VARIABLES;
+  const jwks = settings.readOptional(jwksUrl);
+  const issuer = settings.readOptional(tokenIssuer);
+  const audience = settings.readOptional(tokenAudience);
+  const wanted = settings.isSet(jwksUrl);
+  for (const variable of [tokenIssuer, tokenAudience]) {
+    if (wanted && !settings.isSet(variable))
+      settings.addProblem(
+        variable,
+        `${jwksUrl.name} needs it`,
+        `Write ${variable.meaning.replace(/^T/, 't')}`,
+      );
+    if (!wanted && settings.isSet(variable))
+      settings.addProblem(
+        variable,
+        `it does nothing without ${jwksUrl.name}`,
+        `Set ${jwksUrl.name} or remove this.`,
+      );
+  }
+  return jwks && issuer && audience ? { jwks, issuer, audience } : undefined;
+}
+
+/** Metrics tell about the inside and have no token, so they never share the public address. */
+function refuseSharedAddress(settings: Settings, { host, port, metricsAddress: metrics }: Config): void {
+  if (metrics === 'off' || metrics.port !== port || port === 0) return;
+  const hosts = [host, metrics.host];
+  if (host !== metrics.host && !hosts.includes('0.0.0.0') && !hosts.includes('::')) return;
+  settings.addProblem(
+    VARIABLES.metricsAddress,
+    'it is the public address',
+    'Give it another port, or write off.',
+  );
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}

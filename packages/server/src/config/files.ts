@@ -1,0 +1,88 @@
+import { basename, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseHttpUrl } from './addresses.ts';
+import { type Parsed, type Parser, right, wrong } from './parsed.ts';
+
+export interface SqliteDatabase {
+  readonly kind: 'sqlite';
+  readonly file: string;
+}
+
+export type JwksLocation =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'file'; readonly file: string };
+
+const DATABASE_WRITE = 'Write sqlite: and the path of a file, such as sqlite:./data/leadtap.db.';
+
+/** The value is not shown in messages: the address of another database would hold its password. */
+export const parseDatabaseUrl: Parser<SqliteDatabase> = (text, cwd) => {
+  if (!text.startsWith('sqlite:')) return wrong('only sqlite: is supported by this version', DATABASE_WRITE);
+  const path = text.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
+  const problem = databasePathProblem(path);
+  if (problem !== undefined) return wrong(problem, DATABASE_WRITE);
+  return right({ kind: 'sqlite', file: resolve(cwd, path) });
+};
+
+function databasePathProblem(path: string): string | undefined {
+  if (basename(path) === ':memory:')
+    return 'a database in memory cannot be shared, and the server and the commands are processes of their own';
+  if (path === '' || /[/\\]$/.test(path) || /^\.{1,2}$/.test(basename(path))) return 'it names no file';
+  if (path.startsWith('//')) return 'it names a host, but SQLite opens files only';
+  if (path.startsWith('~')) return 'the ~ of a shell means nothing here';
+  if (path.includes('?')) return 'it takes no options after a question mark';
+  return undefined;
+}
+
+export const parsePath: Parser<string> = (text, cwd) => right(resolve(cwd, text));
+
+const SECRET = /^[A-Za-z0-9+/_-]+={0,2}$/;
+const MIN_SECRET_BYTES = 32;
+const SECRETS_WRITE =
+  'Write base64 of at least 32 random bytes, such as `openssl rand -base64 32` prints; several are separated by spaces or commas.';
+
+/** The first secret signs, all of them verify, so that keys can be rotated. No message shows any of them. */
+export const parseSecrets: Parser<readonly string[]> = (text) => {
+  const secrets = text.split(/[\s,]+/).filter((secret) => secret !== '');
+  const problems = secrets.map(secretProblem);
+  const first = problems.findIndex((problem) => problem !== undefined);
+  if (secrets.length === 0) return wrong('it holds no secret', SECRETS_WRITE);
+  if (first === -1) return right(secrets);
+  return wrong(`secret ${first + 1} of ${secrets.length} ${problems[first]}`, SECRETS_WRITE);
+};
+
+function secretProblem(secret: string): string | undefined {
+  if (!SECRET.test(secret)) return 'is not base64';
+  const bytes = Buffer.from(secret, 'base64').length;
+  return bytes < MIN_SECRET_BYTES ? `has only ${bytes} bytes` : undefined;
+}
+
+const JWKS_WRITE =
+  'Write an address such as https://id.example.com/.well-known/jwks.json, or the path of a local file such as ./jwks.json.';
+
+/** A key set of an identity provider, fetched or local. Not shown in messages, it may carry a password. */
+export const parseJwksLocation: Parser<JwksLocation> = (text, cwd) => {
+  if (/^https?:/i.test(text)) return parseJwksUrl(text);
+  if (/^file:/i.test(text)) return parseFileUrl(text, cwd);
+  // One letter before the colon is a drive.
+  if (/^[a-z][a-z0-9+.-]+:/i.test(text)) return wrong('its scheme is not https:, http: or file:', JWKS_WRITE);
+  if (/^[\w-]+(\.[\w-]+)+\//.test(text))
+    return wrong('it looks like an address without https://', JWKS_WRITE);
+  return right({ kind: 'file', file: resolve(cwd, text) });
+};
+
+function parseJwksUrl(text: string): Parsed<JwksLocation> {
+  const url = parseHttpUrl(text);
+  if (url === undefined) return wrong('it is not a valid address', JWKS_WRITE);
+  if (url.username || url.password) return wrong('it carries a user name or a password', JWKS_WRITE);
+  return right({ kind: 'url', url: url.href });
+}
+
+function parseFileUrl(text: string, cwd: string): Parsed<JwksLocation> {
+  if (!/^file:\/\//i.test(text))
+    return right({ kind: 'file', file: resolve(cwd, text.slice('file:'.length)) });
+  try {
+    return right({ kind: 'file', file: fileURLToPath(text) });
+  } catch {
+    return wrong('it names a file on another host', JWKS_WRITE);
+  }
+}

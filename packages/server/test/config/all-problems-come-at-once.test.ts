@@ -1,0 +1,73 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { VARIABLES } from '../../src/config.ts';
+import { problemsOf } from './problems-of.ts';
+
+const WRONG: Record<string, string> = {
+  LEADTAP_DATABASE_URL: 'mysql://root:hunter2@db/leads',
+  LEADTAP_HOST: 'not a host',
+  LEADTAP_PORT: '70000',
+  LEADTAP_BASE_PATH: 'api',
+  LEADTAP_PUBLIC_URL: 'leads.example.com',
+  LEADTAP_TRUST_PROXY: 'everyone',
+  LEADTAP_SIGNING_KEY: 'c2hvcnQ=',
+  LEADTAP_JWKS_URL: 'ftp://id.example.com/jwks.json',
+  LEADTAP_METRICS_ADDRESS: '9464',
+  LEADTAP_AUTO_MIGRATE: 'yes',
+  LEADTAP_LOG_LEVEL: 'loud',
+};
+
+test('each wrong value is one problem with a name, a reason and a mend', () => {
+  const names = Object.keys(WRONG);
+  fc.assert(
+    fc.property(fc.subarray(names, { minLength: 1 }), (chosen) => {
+      const env = Object.fromEntries(chosen.map((name) => [name, WRONG[name] ?? '']));
+      const needed = { LEADTAP_TOKEN_ISSUER: 'i', LEADTAP_TOKEN_AUDIENCE: 'a' };
+      const problems = problemsOf(chosen.includes('LEADTAP_JWKS_URL') ? { ...env, ...needed } : env);
+      expect(problems.map(({ name }) => name).sort()).toEqual([...chosen].sort());
+      for (const { wrong, write } of problems) {
+        expect(wrong).not.toBe('');
+        expect(write).toMatch(/^[A-Z`].*\.$/);
+      }
+    }),
+  );
+});
+
+test('a misspelt name is told with the right one', () => {
+  const [problem] = problemsOf({ LEADTAP_DATABSE_URL: 'sqlite:x.db' });
+  expect(problem).toMatchObject({
+    name: 'LEADTAP_DATABSE_URL',
+    wrong: 'there is no such variable',
+    write: 'Did you mean LEADTAP_DATABASE_URL?',
+  });
+  expect(problemsOf({ LEADTAP_PROT: '1' })[0]?.write).toBe('Did you mean LEADTAP_PORT?');
+});
+
+test('a name that resembles none is told without a guess', () => {
+  expect(problemsOf({ LEADTAP_FAVOURITE_COLOUR: 'blue' })[0]?.write).not.toContain('Did you mean');
+});
+
+test('any other LEADTAP_ name is refused', () => {
+  const known = Object.values(VARIABLES).map(({ name }) => name);
+  const word = fc.stringMatching(/^[A-Z_]{1,20}$/).map((end) => `LEADTAP_${end}`);
+  fc.assert(
+    fc.property(word, (name) => {
+      fc.pre(!known.includes(name));
+      expect(problemsOf({ [name]: 'x' }).map((problem) => problem.name)).toEqual([name]);
+    }),
+  );
+});
+
+test('names of other programs are none of our business', () => {
+  expect(problemsOf({ PORT: 'x', MY_LEADTAP_PORT: 'x', leadtap_port: 'x' })).toEqual([]);
+});
+
+test('variables that Kubernetes sets for a Service named leadtap are told apart', () => {
+  const problems = problemsOf({
+    LEADTAP_PORT: 'tcp://10.0.0.7:80',
+    LEADTAP_PORT_80_TCP_ADDR: '10.0.0.7',
+    LEADTAP_SERVICE_HOST: '10.0.0.7',
+  });
+  expect(problems).toHaveLength(3);
+  for (const { write } of problems) expect(write).toContain('enableServiceLinks: false');
+});
