@@ -1,0 +1,47 @@
+import { CommanderError } from 'commander';
+import type { CommandContext } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { Failure } from './failure.ts';
+import { asFailure } from './known-errors.ts';
+import { writeLine } from './output.ts';
+import { buildProgram } from './program.ts';
+
+const USAGE = 2;
+/** EX_SOFTWARE of sysexits.h: a defect of the program itself. */
+const DEFECT = 70;
+
+/** Runs one command in this process and tells the exit code. */
+export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
+  try {
+    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(asFailure(error), context);
+  }
+}
+
+async function report(error: unknown, context: CommandContext): Promise<number> {
+  if (error instanceof ExitCode) return error.code;
+  // Commander has printed what there is to say; it ends help and version this way, too.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  // Whoever read the output, such as `head`, has seen enough.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 0;
+  if (error instanceof Failure) {
+    await complain(context, error.message, error.mend);
+    return error.exitCode;
+  }
+  await complain(context, `unexpected error: ${messageOf(error)}`, explainDefect(error, context));
+  return DEFECT;
+}
+
+async function complain(context: CommandContext, message: string, lines: readonly string[]): Promise<void> {
+  await writeLine(context.stderr, [`leadtap: ${message}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function explainDefect(error: unknown, { env }: CommandContext): string[] {
+  const wantsMore = env['LEADTAP_LOG_LEVEL'] === 'debug' || env['LEADTAP_LOG_LEVEL'] === 'trace';
+  if (wantsMore && error instanceof Error) return (error.stack ?? '').split('\n');
+  return ['This is a bug. Run the command again with LEADTAP_LOG_LEVEL=debug to see where, and report it.'];
+}

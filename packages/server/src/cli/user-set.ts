@@ -1,0 +1,120 @@
+import { type Command, Option } from 'commander';
+import { JsonPart, type JsonProblem } from '../accounts/json-part.ts';
+import {
+  ACCESS_LEVELS,
+  MAX_EMAIL,
+  MAX_TEXT,
+  PLAN_EXAMPLE,
+  UPPER_CASE_WORD,
+} from '../accounts/organisation.ts';
+import type { AccessLevel, User } from '../store/records.ts';
+import type { UpdateUserOutcome, UserChanges } from '../store/store.ts';
+import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
+import { findUser, noSuchUser } from './find-user.ts';
+import { writeJson, writeLine } from './output.ts';
+import type { WithStore } from './with-store.ts';
+
+const HELP = `
+Only what is given changes. An empty --name or --email removes it.
+
+Examples:
+  leadtap user set ada --plan PROFESSIONAL
+  leadtap user set bo --access-level BRANCH --branch lyon
+  leadtap user set cy --access-level DEPARTMENT --department repairs`;
+
+interface SetOptions {
+  readonly plan?: string;
+  readonly accessLevel?: AccessLevel;
+  readonly branch?: string;
+  readonly department?: string;
+  readonly name?: string;
+  readonly email?: string;
+  readonly json?: true;
+}
+
+export function registerUserSet(user: Command, context: CommandContext, withStore: WithStore): void {
+  user
+    .command('set')
+    .summary('change a user')
+    .description('Change the plan, the access level, the place or the names of a user.')
+    .argument('<id>', 'the id of the user')
+    .option('--plan <plan>', 'PROFESSIONAL may poll; any other upper-case word may not')
+    .addOption(new Option('--access-level <level>', 'whose leads the user sees').choices(ACCESS_LEVELS))
+    .option('--branch <id>', 'the branch, for the access level BRANCH')
+    .option('--department <id>', 'the department, for the access level DEPARTMENT')
+    .option('--name <name>', 'the name of the user')
+    .option('--email <address>', 'the e-mail address of the user')
+    .option('--json', 'print the user as JSON')
+    .addHelpText('after', HELP)
+    .action((id: string, options: SetOptions) => setUser(id, options, context, withStore));
+}
+
+async function setUser(
+  id: string,
+  options: SetOptions,
+  { stdout }: CommandContext,
+  withStore: WithStore,
+): Promise<void> {
+  const changes = toChanges(options);
+  const user = await withStore(async (store) => {
+    const { accessLevel } = await findUser(store, id);
+    refuseIdlePlace(options, options.accessLevel ?? accessLevel);
+    return updatedUser(id, options, await store.updateUser(id, changes));
+  });
+  if (options.json) return writeJson(stdout, user);
+  await writeLine(stdout, `User ${id} now has ${describe(user)}.`);
+}
+
+function toChanges({ plan, accessLevel, branch, department, name, email }: SetOptions): UserChanges {
+  const problems: JsonProblem[] = [];
+  const flag = (path: string, value: string | undefined) => new JsonPart(value, path, problems);
+  const changes: UserChanges = {
+    ...(plan !== undefined && { plan: flag('--plan', plan).matching(UPPER_CASE_WORD, PLAN_EXAMPLE) }),
+    ...(accessLevel !== undefined && { accessLevel }),
+    ...(branch !== undefined && { branchId: branch }),
+    ...(department !== undefined && { departmentId: department }),
+    ...(name !== undefined && { name: flag('--name', name || undefined).text(MAX_TEXT) || null }),
+    ...(email !== undefined && { email: flag('--email', email || undefined).text(MAX_EMAIL) || null }),
+  };
+  if (problems.length > 0)
+    throw new Failure('usage', problems.map(({ path, detail }) => `${path} ${detail}`).join('; '));
+  if (Object.keys(changes).length === 0)
+    throw new Failure('usage', 'there is nothing to change', 'Give at least one of the options in --help.');
+  return changes;
+}
+
+/** A place that the access level does not look at would be taken for a restriction. */
+function refuseIdlePlace({ branch, department }: SetOptions, level: AccessLevel): void {
+  const refuse = (flag: string, needed: AccessLevel): never => {
+    throw new Failure(
+      'usage',
+      `${flag} does nothing at the access level ${level}`,
+      `Add --access-level ${needed}, or leave ${flag} out.`,
+    );
+  };
+  if (branch !== undefined && level !== 'BRANCH') refuse('--branch', 'BRANCH');
+  if (department !== undefined && level !== 'DEPARTMENT') refuse('--department', 'DEPARTMENT');
+}
+
+function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome): User {
+  if (outcome.kind === 'updated') return outcome.user;
+  if (outcome.kind === 'no-such-user') throw noSuchUser(id);
+  const place = outcome.field === 'branchId' ? 'branch' : 'department';
+  if (outcome.kind === 'place-missing')
+    throw new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`);
+  throw new Failure(
+    'not-found',
+    `the company of user ${id} has no ${place} ${options[place] ?? ''}`,
+    `Give the id of one of its own; \`leadtap org apply\` creates them.`,
+  );
+}
+
+function describe({ plan, accessLevel, branchId, departmentId }: User): string {
+  const place = {
+    COMPANY: '',
+    BRANCH: ` for branch ${branchId}`,
+    DEPARTMENT: ` for department ${departmentId}`,
+  };
+  return `the plan ${plan} and the access level ${accessLevel}${place[accessLevel]}`;
+}

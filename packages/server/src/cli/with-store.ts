@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openStore } from '../compose.ts';
+import { type Config, type ConfigFlags, ConfigProblems, describeProblem, parseConfig } from '../config.ts';
+import type { Store } from '../store/store.ts';
+import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
+import { asFailure } from './known-errors.ts';
+
+/** Opens the store that the configuration names, lends it, and always closes it. */
+export type WithStore = <T>(use: (store: Store, config: Config) => Promise<T>) => Promise<T>;
+
+export function makeWithStore(context: CommandContext): WithStore {
+  return async (use) => {
+    const config = await loadConfig(context);
+    try {
+      const store = await openStore(config, { clock: context.clock });
+      try {
+        return await use(store, config);
+      } finally {
+        await store.close();
+      }
+    } catch (error) {
+      throw asFailure(error, config);
+    }
+  };
+}
+
+export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
+  const { env, cwd } = context;
+  const dotenv = await readDotenv(join(cwd, '.env'));
+  try {
+    return parseConfig({ env, dotenv, flags, cwd });
+  } catch (error) {
+    if (!(error instanceof ConfigProblems)) throw error;
+    const count = error.problems.length === 1 ? 'a problem' : `${error.problems.length} problems`;
+    throw new Failure(
+      'configuration',
+      `the configuration has ${count}`,
+      ...error.problems.map(describeProblem),
+    );
+  }
+}
+
+/** Most installations have none. */
+async function readDotenv(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw new Failure('configuration', `${file} cannot be read`, 'Make it readable, or remove it.');
+  }
+}

@@ -1,0 +1,77 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { tempFolder } from '../harness/temp-folder.ts';
+
+/** These start real processes of the built program. */
+const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
+const TIMEOUT_MS = 60_000;
+const env = { PATH: process.env['PATH'] ?? '', LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+const execute = promisify(execFile);
+
+const leadtap = (folder: string, ...argv: string[]) =>
+  execute(process.execPath, [BIN, ...argv], { cwd: folder, env });
+
+function writeUsers(folder: string, count: number): void {
+  const users = Array.from({ length: count }, (_, index) => ({
+    id: `user-${index}`,
+    plan: 'BASIC',
+    accessLevel: 'COMPANY',
+  }));
+  writeFileSync(
+    join(folder, 'organisation.json'),
+    JSON.stringify({ companies: [{ id: 'a', name: 'A', users }] }),
+  );
+}
+
+test('commands work, and say nothing but their own words', { timeout: TIMEOUT_MS }, async () => {
+  const folder = tempFolder();
+  writeUsers(folder, 1);
+  const applied = await leadtap(folder, 'org', 'apply', 'organisation.json');
+  expect(applied.stderr).toBe('');
+  const { stdout, stderr } = await leadtap(folder, 'user', 'list', '--json');
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toHaveLength(1);
+});
+
+test('the exit code is the one of the command', { timeout: TIMEOUT_MS }, async () => {
+  await expect(leadtap(tempFolder(), 'user', 'remove', 'nobody')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^leadtap: there is no user nobody\n/),
+  });
+});
+
+test('a reader that goes away ends it quietly', { timeout: TIMEOUT_MS }, async () => {
+  const folder = tempFolder();
+  writeUsers(folder, 5000);
+  await leadtap(folder, 'org', 'apply', 'organisation.json');
+  const child = spawn(process.execPath, [BIN, 'user', 'list', '--json'], { cwd: folder, env });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [code] = await once(child, 'close');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+});
+
+test('a signal stops it in order', { timeout: TIMEOUT_MS }, async () => {
+  const child = spawn(process.execPath, [BIN, 'serve'], { cwd: tempFolder(), env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  await once(child.stdout, 'data');
+  child.kill('SIGTERM');
+  expect(await once(child, 'close')).toEqual([0, null]);
+});
+
+test('without a build it says what to run', { timeout: TIMEOUT_MS }, async () => {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'bin'));
+  cpSync(BIN, join(folder, 'bin/leadtap.js'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  const run = execute(process.execPath, [join(folder, 'bin/leadtap.js')], { env });
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('npm run build') });
+});

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import type { Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { parseOrganisation } from '../../src/accounts/organisation.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { paper, terminal } from './terminal.ts';
+
+const page = readFileSync(new URL('../../../../docs/command-line.md', import.meta.url), 'utf8');
+
+const program = buildProgram({
+  env: {},
+  cwd: '/',
+  stdin: Readable.from([]),
+  stdout: paper(),
+  stderr: paper(),
+  clock: () => 0,
+  signal: new AbortController().signal,
+});
+
+const leaves = (command: Command, path: string): { path: string; command: Command }[] =>
+  command.commands.length === 0
+    ? [{ path, command }]
+    : command.commands.flatMap((child) => leaves(child, `${path} ${child.name()}`));
+
+const all = leaves(program, 'leadtap');
+
+test('docs/command-line.md has a section for each command and no other', () => {
+  const sections = [...page.matchAll(/^## (leadtap .+)$/gm)].map(([, title]) => title);
+  expect(sections.sort()).toEqual(all.map(({ path }) => path).sort());
+});
+
+describe.each(all)('$path', ({ path, command }) => {
+  const section = page.split(/^## /m).find((part) => part.startsWith(`${path}\n`)) ?? '';
+
+  test('its section names every option', () => {
+    for (const { long } of command.options) expect(section).toContain(long);
+  });
+
+  test('--help says what it is for and explains every option', async () => {
+    const { code, stdout } = await terminal().run([...path.split(' ').slice(1), '--help']);
+    expect(code).toBe(0);
+    expect(command.description()).not.toBe('');
+    for (const { long, description } of command.options) {
+      expect(description).not.toBe('');
+      expect(stdout).toContain(long);
+    }
+  });
+});
+
+test('the organisation file in the document is a right one', () => {
+  const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
+  expect(parseOrganisation(JSON.parse(json)).kind).toBe('ok');
+});

@@ -1,0 +1,216 @@
+import { chmodSync, readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { checkNode } from '../../src/cli/doctor/examine.ts';
+import { startService } from '../harness/service.ts';
+import { NOW, type RunOptions, terminal, terminalWithUsers } from './terminal.ts';
+
+const FREE_PORT = { LEADTAP_PORT: '0' };
+
+interface Check {
+  check: string;
+  state: string;
+  detail: string;
+  mend: string[];
+}
+
+type Shell = ReturnType<typeof terminal>;
+
+/** What doctor says about one thing. */
+async function finding(shell: Shell, check: string, options: RunOptions = {}) {
+  const { code, stdout } = await shell.run('doctor --json', {
+    ...options,
+    env: { ...FREE_PORT, ...options.env },
+  });
+  const { ok, checks }: { ok: boolean; checks: Check[] } = JSON.parse(stdout);
+  expect(code).toBe(ok ? 0 : 1);
+  expect(ok).toBe(checks.every(({ state }) => state !== 'failed'));
+  for (const { state, mend } of checks) expect(mend.length > 0).toBe(state !== 'ok');
+  return checks.find((found) => found.check === check);
+}
+
+test('a healthy installation is all ticks', async () => {
+  const { run } = await terminalWithUsers();
+  await run('token issue --user boss');
+  const { code, stdout, stderr } = await run('doctor', { env: FREE_PORT });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const checks = [
+    'Node.js',
+    'configuration',
+    'data folder',
+    'database',
+    'schema',
+    'signing key',
+    'clock',
+    'port',
+  ];
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(':')[0]),
+  ).toEqual(checks.map((check) => `✓ ${check}`));
+});
+
+test('an empty folder stays empty', async () => {
+  const { run, cwd } = terminal();
+  const { code, stdout } = await run('doctor', { env: FREE_PORT });
+  expect(code).toBe(0);
+  expect(stdout.match(/^! .+$/gm)?.map((line) => line.split(':')[0])).toEqual([
+    '! data folder',
+    '! database',
+    '! signing key',
+  ]);
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('colours are for terminals, and not for people who want none', async () => {
+  const { run } = terminal();
+  const ESCAPE = '\u001b[';
+  expect((await run('doctor', { env: FREE_PORT })).stdout).not.toContain(ESCAPE);
+  expect((await run('doctor', { env: FREE_PORT, isTTY: true })).stdout).toContain(`${ESCAPE}32m✓`);
+  const plain = await run('doctor', { env: { ...FREE_PORT, NO_COLOR: '1' }, isTTY: true });
+  expect(plain.stdout).not.toContain(ESCAPE);
+});
+
+test('a wrong configuration ends the visit with every problem', async () => {
+  const { run } = terminal();
+  const { code, stdout } = await run('doctor', { env: { LEADTAP_PROT: '1', LEADTAP_LOG_LEVEL: 'loud' } });
+  expect(code).toBe(1);
+  expect(stdout).toContain('✗ configuration: the configuration has 2 problems');
+  expect(stdout).toContain('Did you mean LEADTAP_PORT?');
+  expect(stdout).not.toContain('database');
+});
+
+test.each([
+  ['20.18.3', 'failed'],
+  ['18.20.0', 'failed'],
+  ['20.19.0', 'ok'],
+  ['24.0.0', 'ok'],
+])('Node.js %s: %s', (version, state) => expect(checkNode(version).state).toBe(state));
+
+describe('files', () => {
+  test('a data folder that is a file', async () => {
+    const shell = terminal();
+    shell.save('data', 'x');
+    expect(await finding(shell, 'data folder')).toMatchObject({
+      state: 'failed',
+      detail: `${shell.path('data')} is not a folder`,
+    });
+  });
+
+  test('a database that is none', async () => {
+    const shell = terminal();
+    shell.save('data/leadtap.db', 'this is not a database '.repeat(100));
+    expect(await finding(shell, 'database')).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining('not an SQLite database'),
+    });
+  });
+
+  test.skipIf(process.platform === 'win32')('a key that others may read', async () => {
+    const shell = await terminalWithUsers();
+    await shell.run('token issue --user boss');
+    expect(await finding(shell, 'signing key')).toMatchObject({ state: 'ok' });
+    chmodSync(shell.path('data/signing.key'), 0o640);
+    const file = shell.path('data/signing.key');
+    expect(await finding(shell, 'signing key')).toMatchObject({
+      state: 'failed',
+      mend: [`Run: chmod 600 ${file}`],
+    });
+  });
+
+  test('a key that is no key, and one from the environment', async () => {
+    const shell = terminal();
+    shell.save('data/signing.key', 'short');
+    chmodSync(shell.path('data/signing.key'), 0o600);
+    const bad = await finding(shell, 'signing key');
+    expect(bad).toMatchObject({ state: 'failed', detail: expect.stringContaining('at least 32 bytes') });
+    const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
+    expect(await finding(shell, 'signing key', { env })).toMatchObject({
+      state: 'ok',
+      detail: 'one key in LEADTAP_SIGNING_KEY',
+    });
+  });
+});
+
+describe('the clock', () => {
+  test('before this program was written', async () => {
+    const clock = () => Date.UTC(1970, 0, 2);
+    expect(await finding(terminal(), 'clock', { parts: { clock } })).toMatchObject({ state: 'failed' });
+  });
+
+  test.each([
+    [30_000, 'ok'],
+    [600_000, 'warning'],
+  ])('%i ms behind the latest lead: %s', async (behindMs, state) => {
+    const shell = await terminalWithUsers();
+    await shell.run('leads import - --format ndjson', { stdin: '{"companyId":"acme"}\n' });
+    const clock = () => NOW - behindMs;
+    expect(await finding(shell, 'clock', { parts: { clock } })).toMatchObject({ state });
+  });
+});
+
+describe('the port', () => {
+  async function taken(status: number): Promise<string> {
+    const server = createServer((_request, response) => response.writeHead(status).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return String((server.address() as AddressInfo).port);
+  }
+
+  test('taken by another program', async () => {
+    const port = await taken(404);
+    expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
+      state: 'failed',
+      detail: `127.0.0.1:${port} is taken by another program`,
+    });
+  });
+
+  test('served by a Leadtap that is alive', async () => {
+    const { url } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const { port } = new URL(url);
+    expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
+      state: 'ok',
+      detail: `127.0.0.1:${port} is served, and alive`,
+    });
+  });
+
+  test('an address of another machine', async () => {
+    const env = { LEADTAP_HOST: '192.0.2.1' };
+    expect(await finding(terminal(), 'port', { env })).toMatchObject({
+      state: 'failed',
+      mend: ['Check LEADTAP_HOST.'],
+    });
+  });
+});
+
+describe('the identity provider', () => {
+  const EXTERNAL = {
+    LEADTAP_JWKS_URL: './jwks.json',
+    LEADTAP_TOKEN_ISSUER: 'https://id.example.com/',
+    LEADTAP_TOKEN_AUDIENCE: 'leadtap',
+  };
+
+  test.each([
+    ['{"keys":[{"kty":"RSA"}]}', 'ok'],
+    ['{"keys":[]}', 'failed'],
+    ['{}', 'failed'],
+    ['no JSON', 'failed'],
+  ])('a file with %s: %s', async (content, state) => {
+    const shell = terminal();
+    shell.save('jwks.json', content);
+    expect(await finding(shell, 'identity provider', { env: EXTERNAL })).toMatchObject({ state });
+  });
+
+  test('a file that is not there', async () => {
+    expect(await finding(terminal(), 'identity provider', { env: EXTERNAL })).toMatchObject({
+      state: 'failed',
+    });
+  });
+
+  test('is not looked for when there is none', async () => {
+    expect(await finding(terminal(), 'identity provider')).toBeUndefined();
+  });
+});

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { terminal } from './terminal.ts';
+
+const NO_AUTO_MIGRATE = { LEADTAP_AUTO_MIGRATE: 'false' };
+
+function setSchemaVersion(file: string, version: number): void {
+  const { DatabaseSync } = loadDriver();
+  const database = new DatabaseSync(file);
+  database.exec(`PRAGMA user_version = ${version}`);
+  database.close();
+}
+
+test('the first run tells the migrations, the second that there was nothing to do', async () => {
+  const { run } = terminal();
+  const first = await run('migrate');
+  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(first.stdout).toMatch(/^applied 0001_\w+\.sql$/m);
+  expect(first.stdout).toMatch(/The schema went from version 0 to version \d+\.\n$/);
+  const second = await run('migrate');
+  expect(second.stdout).toMatch(/^The schema is up to date, at version \d+\. Nothing was done\.\n$/);
+});
+
+test('--json tells the same to programs', async () => {
+  const { run } = terminal();
+  const report = JSON.parse((await run('migrate --json')).stdout);
+  expect(report).toMatchObject({
+    from: 0,
+    applied: expect.arrayContaining([expect.stringMatching(/^0001_/)]),
+  });
+  expect(JSON.parse((await run('migrate --json')).stdout)).toEqual({
+    from: report.to,
+    to: report.to,
+    applied: [],
+  });
+});
+
+test('with LEADTAP_AUTO_MIGRATE=false other commands wait for it', async () => {
+  const { run, path } = terminal();
+  const refused = await run('user list', { env: NO_AUTO_MIGRATE });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(path('data/leadtap.db'));
+  expect(refused.stderr).toContain('Run `leadtap migrate`');
+  expect((await run('migrate', { env: NO_AUTO_MIGRATE })).code).toBe(0);
+  expect((await run('user list', { env: NO_AUTO_MIGRATE })).code).toBe(0);
+});
+
+test('a database of a newer Leadtap is left alone by every command', async () => {
+  const { run, path } = terminal();
+  await run('migrate');
+  setSchemaVersion(path('data/leadtap.db'), 9999);
+  for (const command of ['migrate', 'user list', 'doctor']) {
+    const { code, stdout, stderr } = await run(command);
+    expect(code).toBe(1);
+    expect(stdout + stderr).toContain('9999');
+    expect(stdout + stderr).toContain('Update this Leadtap');
+  }
+});
+
+test('doctor tells an older schema, and does not bring it up to date', async () => {
+  const { run, path } = terminal();
+  await run('migrate');
+  setSchemaVersion(path('data/leadtap.db'), 0);
+  const env = { LEADTAP_PORT: '0' };
+  const warned = await run('doctor', { env });
+  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 0') });
+  const failed = await run('doctor', { env: { ...env, ...NO_AUTO_MIGRATE } });
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 0') });
+});
+
+test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
+  const { run, save, path } = terminal();
+  save('letter.txt', 'Dear reader, this is a letter and not a database. '.repeat(50));
+  const letter = await run('migrate', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt' } });
+  expect(letter.code).toBe(1);
+  expect(letter.stderr).toContain(`the file is not an SQLite database (${path('letter.txt')})`);
+  const below = await run('user list', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt/leadtap.db' } });
+  expect(below).toMatchObject({ code: 1, stderr: expect.stringContaining('leadtap doctor') });
+  expect(existsSync(path('data'))).toBe(false);
+});

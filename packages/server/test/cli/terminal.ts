@@ -1,0 +1,70 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import type { CommandContext, Output } from '../../src/cli/context.ts';
+import { main } from '../../src/cli/main.ts';
+import { ORGANISATION } from '../harness/organisation.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string;
+  readonly env?: Record<string, string>;
+  /** A person looks on. */
+  readonly isTTY?: boolean;
+  readonly parts?: Partial<CommandContext>;
+}
+
+/** Collects what is written. */
+export function paper(isTTY = false): Output & { text(): string } {
+  const chunks: string[] = [];
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      chunks.push(String(chunk));
+      done();
+    },
+  });
+  return Object.assign(stream, { isTTY, text: () => chunks.join('') });
+}
+
+export const NOW = Date.UTC(2026, 2, 2, 9, 30, 0, 250);
+
+/** Runs commands in this process, in a folder of the test's own, on a clock that stands still. */
+export function terminal() {
+  const cwd = tempFolder();
+  const path = (name: string) => join(cwd, name);
+  const save = (name: string, content: unknown) => {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), typeof content === 'string' ? content : JSON.stringify(content));
+  };
+  const run = async (command: string | readonly string[], options: RunOptions = {}): Promise<Ran> => {
+    const stdout = paper(options.isTTY);
+    const stderr = paper(options.isTTY);
+    const argv = typeof command === 'string' ? command.split(' ') : command;
+    const code = await main(argv, {
+      env: options.env ?? {},
+      cwd,
+      stdin: Readable.from([options.stdin ?? '']),
+      stdout,
+      stderr,
+      clock: () => NOW,
+      signal: new AbortController().signal,
+      ...options.parts,
+    });
+    return { code, stdout: stdout.text(), stderr: stderr.text() };
+  };
+  return { cwd, path, save, run };
+}
+
+/** The same, with two companies and their users in place. */
+export async function terminalWithUsers() {
+  const shell = terminal();
+  shell.save('organisation.json', ORGANISATION);
+  await shell.run('org apply organisation.json');
+  return shell;
+}

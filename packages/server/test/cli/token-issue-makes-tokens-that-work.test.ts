@@ -1,0 +1,140 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { loadSigningKeys } from '../../src/accounts/own-tokens.ts';
+import { makeVerifyToken } from '../../src/accounts/tokens.ts';
+import { parseLifetime } from '../../src/cli/token-lifetime.ts';
+import { toIso } from '../../src/clock.ts';
+import { NOW, terminalWithUsers } from './terminal.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Tokens tell whole seconds. */
+const ISSUED_AT = Math.floor(NOW / 1000) * 1000;
+
+type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
+
+async function verify({ path }: Shell, token: string, at = NOW) {
+  const keys = await loadSigningKeys({ file: path('data/signing.key') });
+  return makeVerifyToken({ keys, clock: () => at })(token);
+}
+
+test('the token stands alone on standard output, works, and is recorded', async () => {
+  const shell = await terminalWithUsers();
+  const { code, stdout, stderr } = await shell.run(['token', 'issue', '--user', 'boss', '--name', 'Zapier']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+
+  const [recorded] = JSON.parse((await shell.run('token list --user boss --json')).stdout);
+  expect(recorded).toMatchObject({
+    userId: 'boss',
+    name: 'Zapier',
+    issuedAt: toIso(ISSUED_AT),
+    expiresAt: toIso(ISSUED_AT + 90 * DAY_MS),
+    state: 'active',
+  });
+  expect(await verify(shell, stdout.trim())).toEqual({
+    kind: 'valid',
+    token: { userId: 'boss', tokenId: recorded.tokenId },
+  });
+});
+
+test('it ends when it was told to, to the second that is recorded', async () => {
+  const shell = await terminalWithUsers();
+  const { stdout } = await shell.run('token issue --user boss --expires-in 30m --json');
+  const { token, expiresAt } = JSON.parse(stdout);
+  expect(expiresAt).toBe(toIso(ISSUED_AT + 30 * MINUTE_MS));
+  expect((await verify(shell, token, Date.parse(expiresAt) - 1)).kind).toBe('valid');
+  expect((await verify(shell, token, Date.parse(expiresAt))).kind).toBe('expired');
+});
+
+test('--all-users --json gives one to every user', async () => {
+  const shell = await terminalWithUsers();
+  const { code, stdout } = await shell.run('token issue --all-users --json');
+  const issued: { userId: string; token: string; tokenId: string; expiresAt: string }[] = JSON.parse(stdout);
+  expect(code).toBe(0);
+  expect(issued.map(({ userId }) => userId)).toEqual([
+    'boss',
+    'north-lead',
+    'rival',
+    'rival-north',
+    'rival-seller',
+    'seller',
+    'starter',
+  ]);
+  for (const { userId, tokenId, token, ...rest } of issued) {
+    expect(rest).toEqual({ expiresAt: toIso(ISSUED_AT + 90 * DAY_MS) });
+    expect(await verify(shell, token)).toEqual({ kind: 'valid', token: { userId, tokenId } });
+  }
+  expect((await shell.run('token list --user starter')).stdout).toContain(issued[6]?.tokenId);
+});
+
+test('a user who does not exist gets a token with --force only', async () => {
+  const shell = await terminalWithUsers();
+  expect(await shell.run('token issue --user new-one')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('add --force'),
+  });
+  const { code, stdout } = await shell.run('token issue --user new-one --force');
+  expect(code).toBe(0);
+  expect(await verify(shell, stdout.trim())).toMatchObject({ token: { userId: 'new-one' } });
+});
+
+describe('a person at a terminal is told on standard error', () => {
+  test('whose it is, until when, and how to withdraw it', async () => {
+    const { run } = await terminalWithUsers();
+    const { stdout, stderr } = await run('token issue --user boss', { isTTY: true });
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(`the token of user boss until ${toIso(ISSUED_AT + 90 * DAY_MS)}`);
+    expect(stderr).toMatch(/leadtap token revoke [0-9a-f-]{36}\n$/);
+  });
+
+  test('why it will be refused', async () => {
+    const { run } = await terminalWithUsers();
+    const otherPlan = await run('token issue --user starter', { isTTY: true });
+    expect(otherPlan.stderr).toContain('leadtap user set starter --plan PROFESSIONAL');
+    const unknown = await run('token issue --user new-one --force', { isTTY: true });
+    expect(unknown.stderr).toContain('User new-one does not exist');
+  });
+});
+
+test.each([
+  ['token issue', 'give either --user ID or --all-users'],
+  ['token issue --user boss --all-users --json', 'give either --user ID or --all-users'],
+  ['token issue --all-users', '--all-users needs --json'],
+  ['token issue --all-users --json --force', '--force goes with --user only'],
+  ['token issue --user boss --expires-in 5s', 'Write 30m, 12h, 90d or 1y'],
+  [`token issue --user boss --name ${'x'.repeat(201)}`, '--name must have 1 to 200 characters'],
+])('%s is refused', async (command, message) => {
+  const { run } = await terminalWithUsers();
+  expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+});
+
+test('a key that cannot be used is told with its file', async () => {
+  const { run, save } = await terminalWithUsers();
+  save('data/signing.key', 'too short\n');
+  const { code, stderr } = await run('token issue --user boss');
+  expect(code).toBe(2);
+  expect(stderr).toContain('data/signing.key)');
+});
+
+describe('a lifetime', () => {
+  const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: DAY_MS, y: 365 * DAY_MS };
+  const unit = fc.constantFrom('m', 'h', 'd', 'y');
+
+  test('is its number times its unit, from a minute to ten years', () => {
+    fc.assert(
+      fc.property(fc.nat(9_999_999), unit, (count, letter) => {
+        const lifetimeMs = count * UNITS[letter];
+        const text = `${count}${letter}`;
+        if (lifetimeMs >= MINUTE_MS && lifetimeMs <= 3650 * DAY_MS)
+          expect(parseLifetime(text)).toBe(lifetimeMs);
+        else expect(() => parseLifetime(text)).toThrow('Write 30m');
+      }),
+    );
+  });
+
+  test.each(['', '90', 'd', '90 d', '-1d', '1.5d', '1w', '90D', '11y'])('%j is refused', (text) =>
+    expect(() => parseLifetime(text)).toThrow('Write 30m'),
+  );
+});
