@@ -1,0 +1,95 @@
+import { readCsv } from '../leads/intake/csv.ts';
+import { HeaderError } from '../leads/intake/csv-columns.ts';
+import { type ImportOutcome, importLeads } from '../leads/intake/import-leads.ts';
+import { readNdjson } from '../leads/intake/ndjson.ts';
+import { systemSleep } from '../leads/intake/sleep.ts';
+import type { CommandContext } from './context.ts';
+import { ExitCode } from './exit-code.ts';
+import { Failure } from './failure.ts';
+import { InputBrokenError, type LeadsFormat, type LeadsInput, openLeadsInput } from './leads-input.ts';
+import { RejectsFile } from './leads-rejects.ts';
+import { howToGoOn, ImportReport, type ReportOptions } from './leads-report.ts';
+import { writeLine } from './output.ts';
+import type { WithStore } from './with-store.ts';
+
+const SOME_REJECTED = 1;
+const INTERRUPTED = 130;
+
+export interface ImportFlags extends ReportOptions {
+  readonly format?: LeadsFormat;
+  readonly historical?: true;
+  readonly rejects?: string;
+}
+
+export async function importFile(
+  file: string,
+  flags: ImportFlags,
+  context: CommandContext,
+  withStore: WithStore,
+): Promise<void> {
+  const input = await openLeadsInput(file, flags.format, context);
+  try {
+    const rejects =
+      flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
+    try {
+      const report = new ImportReport(context, flags, input, rejects);
+      await conclude(await run(input, report, flags, context, withStore), context);
+    } finally {
+      await rejects?.close();
+    }
+  } finally {
+    input.close();
+  }
+}
+
+async function run(
+  input: LeadsInput,
+  report: ImportReport,
+  flags: ImportFlags,
+  context: CommandContext,
+  withStore: WithStore,
+): Promise<ImportOutcome> {
+  const { skipLines, historical = false } = flags;
+  const { clock, signal } = context;
+  const rules = { historical, clock };
+  const lines =
+    input.format === 'csv'
+      ? readCsv(input.bytes, rules, { skipLines, onHeader: report.onHeader })
+      : readNdjson(input.bytes, rules, { skipLines });
+  const { onRejected, onCommitted, onPaced } = report;
+  const hooks = { sleep: systemSleep, onRejected, onCommitted, onPaced };
+  try {
+    const outcome = await withStore((store) =>
+      importLeads({ lines, store, historical, skippedLines: skipLines, signal, ...hooks }),
+    );
+    await report.finish(outcome.counts);
+    return outcome;
+  } catch (error) {
+    report.clear();
+    throw explained(error, input.name, report.savedLine);
+  }
+}
+
+function explained(error: unknown, name: string, savedLine: number): unknown {
+  if (error instanceof HeaderError)
+    return new Failure(
+      'bad-input',
+      `the header row of ${name} cannot be used; nothing was imported`,
+      ...error.problems,
+    );
+  if (error instanceof InputBrokenError) return new Failure('bad-input', error.message, howToGoOn(savedLine));
+  return error;
+}
+
+async function conclude(
+  { kind, counts, savedLine }: ImportOutcome,
+  { stderr, signal }: CommandContext,
+): Promise<void> {
+  if (kind === 'unavailable')
+    throw new Failure('unavailable', 'the database cannot be reached', howToGoOn(savedLine));
+  if (kind === 'interrupted') {
+    await writeLine(stderr, `Interrupted. ${howToGoOn(savedLine)}`);
+    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(INTERRUPTED);
+  }
+  if (counts.rejected > 0) throw new ExitCode(SOME_REJECTED);
+}

@@ -1,0 +1,86 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { addAbortSignal, pipeline, type Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
+
+export type LeadsFormat = 'ndjson' | 'csv';
+
+export interface LeadsInput {
+  /** As people call it. */
+  readonly name: string;
+  readonly format: LeadsFormat;
+  readonly bytes: AsyncIterable<Buffer>;
+  /** How much of it has been read, from 0 to 1; undefined when its size is unknown. */
+  readonly share: () => number | undefined;
+  readonly close: () => void;
+}
+
+/** The input began well and then failed: a broken disk, or a broken archive. */
+export class InputBrokenError extends Error {
+  override readonly name = 'InputBrokenError';
+}
+
+const STANDARD_INPUT = '-';
+
+function openFailure(file: string, error: unknown): Failure {
+  const code = error instanceof Error && 'code' in error ? error.code : String(error);
+  if (code === 'ENOENT')
+    return new Failure(
+      'not-found',
+      `there is no file ${file}`,
+      'Check the path. "-" reads from standard input.',
+    );
+  return new Failure(
+    'bad-input',
+    `${file} cannot be read (${code})`,
+    'Check its path, and your right to read it.',
+  );
+}
+
+async function openFile(file: string, cwd: string): Promise<FileHandle> {
+  const handle = await open(resolve(cwd, file)).catch((error: unknown) => {
+    throw openFailure(file, error);
+  });
+  if (!(await handle.stat()).isDirectory()) return handle;
+  await handle.close();
+  throw new Failure('bad-input', `${file} is a folder`, 'Name the file with the leads in it.');
+}
+
+async function* chunks(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+  addAbortSignal(signal, stream);
+  try {
+    for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new InputBrokenError(`${name} cannot be read to its end: ${reason}`);
+  }
+}
+
+const formatOf = (file: string): LeadsFormat => (/\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');
+
+/** Opens a file, which may be compressed with gzip, or standard input. */
+export async function openLeadsInput(
+  file: string,
+  format: LeadsFormat | undefined,
+  { cwd, stdin, signal }: CommandContext,
+): Promise<LeadsInput> {
+  if (file === STANDARD_INPUT) {
+    const name = 'standard input';
+    const bytes = chunks(stdin, name, signal);
+    return { name, format: format ?? 'ndjson', bytes, share: () => undefined, close: () => {} };
+  }
+  const handle = await openFile(file, cwd);
+  const { size } = await handle.stat();
+  const stream = handle.createReadStream();
+  const plain = /\.gz$/i.test(file) ? pipeline(stream, createGunzip(), () => {}) : stream;
+  return {
+    name: file,
+    format: format ?? formatOf(file),
+    bytes: chunks(plain, file, signal),
+    share: () => (size > 0 ? Math.min(stream.bytesRead / size, 1) : undefined),
+    close: () => stream.destroy(),
+  };
+}

@@ -1,0 +1,110 @@
+import { shownField } from '../leads/intake/fields.ts';
+import type { ImportCounts, ImportProgress } from '../leads/intake/import-leads.ts';
+import type { InputLine, LineProblem } from '../leads/intake/line.ts';
+import type { CommandContext } from './context.ts';
+import type { LeadsInput } from './leads-input.ts';
+import type { RejectsFile } from './leads-rejects.ts';
+import { writeLine } from './output.ts';
+import { ProgressBar } from './progress-bar.ts';
+
+const PACED =
+  'A company takes 1,000 new leads a second, so the import waits now and then. Leads that are not news go in faster with --historical.';
+
+export interface ReportOptions {
+  readonly json?: true;
+  readonly acknowledge?: true;
+  readonly maxErrorsShown: number;
+  readonly skipLines: number;
+}
+
+const describe = (number: number, { field, mend }: LineProblem): string =>
+  field === undefined ? `line ${number}: ${mend}` : `line ${number}: ${shownField(field)}: ${mend}`;
+
+/** What to do about an import that did not come to its end. */
+export const howToGoOn = (savedLine: number): string =>
+  savedLine === 0
+    ? 'Nothing is saved yet. Run the same command again.'
+    : `Everything up to line ${savedLine} is saved. To go on, run the same command with --skip-lines ${savedLine}.`;
+
+/** Tells a person, and a program that reads standard output, how an import goes. */
+export class ImportReport {
+  readonly #context: CommandContext;
+  readonly #options: ReportOptions;
+  readonly #input: LeadsInput;
+  readonly #rejects: RejectsFile | undefined;
+  readonly #bar: ProgressBar;
+  /** Every line up to this one is in the store, or was rejected. */
+  savedLine: number;
+  #messages: string[] = [];
+  #linesShown = 0;
+  #isPaced = false;
+
+  constructor(context: CommandContext, options: ReportOptions, input: LeadsInput, rejects?: RejectsFile) {
+    this.#context = context;
+    this.#options = options;
+    this.#input = input;
+    this.#rejects = rejects;
+    this.savedLine = options.skipLines;
+    this.#bar = new ProgressBar(context.stderr, context.clock);
+  }
+
+  readonly onHeader = (raw: Buffer): void => {
+    if (this.#rejects !== undefined) this.#rejects.header = raw;
+  };
+
+  readonly onRejected = ({ number, raw }: InputLine, problems: readonly LineProblem[]): void => {
+    if (raw !== undefined) this.#rejects?.add(raw);
+    this.#linesShown += 1;
+    if (this.#linesShown > this.#options.maxErrorsShown) return;
+    this.#messages.push(...problems.map((problem) => describe(number, problem)));
+  };
+
+  /** The first time only: an import of a million leads waits often. */
+  readonly onPaced = async (): Promise<void> => {
+    if (this.#isPaced) return;
+    this.#isPaced = true;
+    await this.#say([PACED]);
+  };
+
+  readonly onCommitted = async ({ counts, savedLine }: ImportProgress): Promise<void> => {
+    this.savedLine = savedLine;
+    await this.#rejects?.flush();
+    await this.#say(this.#messages);
+    this.#messages = [];
+    if (this.#options.acknowledge) await this.#acknowledge(savedLine);
+    const share = this.#input.share();
+    const lines = counts.added + counts.updated + counts.rejected;
+    this.#bar.update({ lines, rejected: counts.rejected, ...(share !== undefined && { share }) });
+  };
+
+  async finish(counts: ImportCounts): Promise<void> {
+    const hidden = counts.rejected - this.#options.maxErrorsShown;
+    const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
+    await this.#say(
+      hidden > 0 ? [`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`] : [],
+    );
+    this.#bar.clear();
+    const { added, updated, rejected } = counts;
+    const words = `${added} added, ${updated} updated, ${rejected} rejected`;
+    await writeLine(
+      this.#context.stdout,
+      this.#options.json ? JSON.stringify({ added, updated, rejected }) : words,
+    );
+  }
+
+  /** Takes the bar off the terminal when the import ends in another way. */
+  clear(): void {
+    this.#bar.clear();
+  }
+
+  async #acknowledge(line: number): Promise<void> {
+    const words = this.#options.json ? JSON.stringify({ committed: line }) : `committed ${line}`;
+    await writeLine(this.#context.stdout, words);
+  }
+
+  async #say(messages: readonly string[]): Promise<void> {
+    if (messages.length === 0) return;
+    this.#bar.clear();
+    await writeLine(this.#context.stderr, messages.join('\n'));
+  }
+}

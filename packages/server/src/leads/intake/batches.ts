@@ -1,0 +1,78 @@
+import type { ParsedLine } from './line.ts';
+import type { Sleep } from './sleep.ts';
+
+/** Large enough that many leads share the cost of a commit, small enough that no poll waits long for its lock. */
+export const MAX_BATCH_LINES = 1000;
+/** Bounds the memory of a batch whose lines are all long. */
+const MAX_BATCH_BYTES = 8 * 1024 * 1024;
+/** Lines from a pipe that has been silent for so long are not kept waiting until their batch is full. */
+const MAX_SILENCE_MS = 100;
+
+type Lines = readonly ParsedLine[];
+
+async function unlessSilent<T>(next: Promise<T>, sleep: Sleep): Promise<T | undefined> {
+  const arrived = new AbortController();
+  try {
+    return await Promise.race([next, sleep(MAX_SILENCE_MS, arrived.signal).then(() => undefined)]);
+  } finally {
+    arrived.abort();
+  }
+}
+
+/** The lines as they arrive, and undefined each time the input falls silent. */
+async function* withSilences(lines: AsyncIterable<Lines>, sleep: Sleep): AsyncGenerator<Lines | undefined> {
+  const input = lines[Symbol.asyncIterator]();
+  for (;;) {
+    const next = input.next();
+    let arrival = await unlessSilent(next, sleep);
+    if (arrival === undefined) {
+      yield undefined;
+      arrival = await next;
+    }
+    if (arrival.done) return;
+    yield arrival.value;
+  }
+}
+
+class Batch {
+  readonly lines: ParsedLine[] = [];
+  #bytes = 0;
+
+  add(line: ParsedLine): void {
+    this.lines.push(line);
+    this.#bytes += line.raw?.length ?? 0;
+  }
+
+  get isFull(): boolean {
+    return this.lines.length >= MAX_BATCH_LINES || this.#bytes >= MAX_BATCH_BYTES;
+  }
+}
+
+/**
+ * Gathers lines into batches. A batch ends when it is full, when the input falls silent, and when it ends. Once the
+ * signal has fired, what was gathered is the last batch; an input that is still waiting then is expected to throw.
+ */
+export async function* inBatches(
+  lines: AsyncIterable<Lines>,
+  sleep: Sleep,
+  signal: AbortSignal,
+): AsyncGenerator<Lines> {
+  let batch = new Batch();
+  try {
+    for await (const arrived of withSilences(lines, sleep)) {
+      for (const line of arrived ?? []) {
+        batch.add(line);
+        if (!batch.isFull) continue;
+        yield batch.lines;
+        batch = new Batch();
+      }
+      if (signal.aborted) break;
+      if (arrived !== undefined || batch.lines.length === 0) continue;
+      yield batch.lines;
+      batch = new Batch();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  if (batch.lines.length > 0) yield batch.lines;
+}

@@ -1,0 +1,101 @@
+/** The use case: lines in, leads in the store, and an account of every line that was not taken. */
+import type { LeadInput } from '../../store/records.ts';
+import { type LeadResult, type Store, StoreUnavailableError } from '../../store/store.ts';
+import { inBatches } from './batches.ts';
+import type { InputLine, LineProblem, ParsedLine } from './line.ts';
+import { misplaced } from './placement.ts';
+import type { Sleep } from './sleep.ts';
+
+/** No company's stamps run further ahead of the clock than this; the import waits instead. */
+const MAX_AHEAD_MS = 5000;
+/** A database that restarts or fails over is back within these. */
+const RETRY_PAUSES_MS = [250, 500, 1000, 2000, 4000];
+
+export interface ImportCounts {
+  readonly added: number;
+  readonly updated: number;
+  readonly rejected: number;
+}
+
+export interface ImportProgress {
+  readonly counts: ImportCounts;
+  /** Every line up to this one is in the store, or was rejected. */
+  readonly savedLine: number;
+}
+
+export interface ImportOutcome extends ImportProgress {
+  readonly kind: 'finished' | 'interrupted' | 'unavailable';
+}
+
+export interface LeadImport {
+  readonly lines: AsyncIterable<readonly ParsedLine[]>;
+  readonly store: Pick<Store, 'writeLeads'>;
+  readonly historical: boolean;
+  /** The lines that an earlier run has saved. */
+  readonly skippedLines: number;
+  readonly sleep: Sleep;
+  readonly signal: AbortSignal;
+  /** In the order of the file. */
+  readonly onRejected: (line: InputLine, problems: readonly LineProblem[]) => void;
+  /** After each batch, which is durable by then, and after its rejections. */
+  readonly onCommitted: (progress: ImportProgress) => Promise<void>;
+  /** A company has taken as many new leads as its clock allows: the import waits. */
+  readonly onPaced: () => Promise<void>;
+}
+
+const leadsOf = (batch: readonly ParsedLine[]): LeadInput[] =>
+  batch.flatMap(({ reading }) => (reading.kind === 'lead' ? [reading.lead] : []));
+
+/** Writes a batch, however often it must be tried, or tells why it was given up. */
+async function write(
+  leads: readonly LeadInput[],
+  { store, historical, sleep, signal, onPaced }: LeadImport,
+): Promise<readonly LeadResult[] | 'interrupted' | 'unavailable'> {
+  const pauses = RETRY_PAUSES_MS.values();
+  for (;;) {
+    let waitMs: number | undefined;
+    try {
+      const outcome = await store.writeLeads(leads, { historical, maxAheadMs: MAX_AHEAD_MS });
+      if (outcome.kind === 'written') return outcome.results;
+      await onPaced();
+      waitMs = outcome.waitMs;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      waitMs = pauses.next().value;
+      if (waitMs === undefined) return 'unavailable';
+    }
+    if (!signal.aborted) await sleep(waitMs, signal);
+    if (signal.aborted) return 'interrupted';
+  }
+}
+
+/** Walks through a batch in the order of the file, with the results of those of its lines that were written. */
+function settle(
+  batch: readonly ParsedLine[],
+  results: readonly LeadResult[],
+  counts: { added: number; updated: number; rejected: number },
+  onRejected: LeadImport['onRejected'],
+): void {
+  const remaining = results.values();
+  for (const line of batch) {
+    const result = line.reading.kind === 'lead' ? remaining.next().value : line.reading;
+    if (result === undefined) throw new Error('the store gave fewer results than it took leads');
+    counts[result.kind] += 1;
+    if (result.kind === 'rejected')
+      onRejected(line, 'problems' in result ? result.problems : [misplaced(result.problem)]);
+  }
+}
+
+export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
+  const counts = { added: 0, updated: 0, rejected: 0 };
+  let savedLine = run.skippedLines;
+  for await (const batch of inBatches(run.lines, run.sleep, run.signal)) {
+    const leads = leadsOf(batch);
+    const results = leads.length === 0 ? [] : await write(leads, run);
+    if (typeof results === 'string') return { kind: results, counts, savedLine };
+    settle(batch, results, counts, run.onRejected);
+    savedLine = batch.at(-1)?.lastNumber ?? savedLine;
+    await run.onCommitted({ counts: { ...counts }, savedLine });
+  }
+  return { kind: run.signal.aborted ? 'interrupted' : 'finished', counts, savedLine };
+}

@@ -1,0 +1,126 @@
+import { expect, test } from 'vitest';
+import type { ParsedLine } from '../../src/leads/intake/line.ts';
+import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './importing.ts';
+
+test('a company that is too far ahead is waited for, and the batch is written then', async () => {
+  const store = new MemoryStore();
+  store.troubles.push('too-far-ahead', 'too-far-ahead');
+  const { outcome, events } = await runImport(inChunks(goodLines(3), 3), { store });
+  expect(events).toEqual(['paced', 'waited 700', 'paced', 'waited 700', 'committed 3']);
+  expect(store.batches).toHaveLength(1);
+  expect(outcome.counts.added).toBe(3);
+});
+
+test('a database that is away is tried again, with growing pauses', async () => {
+  const store = new MemoryStore();
+  store.troubles.push('unavailable', 'unavailable', 'unavailable');
+  const { outcome, events } = await runImport(inChunks(goodLines(3), 3), { store });
+  expect(events).toEqual(['waited 250', 'waited 500', 'waited 1000', 'committed 3']);
+  expect(outcome.kind).toBe('finished');
+});
+
+test('a database that stays away ends the import, which tells what is saved', async () => {
+  const store = new MemoryStore();
+  const awayFrom = (event: string) => {
+    if (event === 'committed 1000')
+      store.troubles.push(...Array.from({ length: 9 }, () => 'unavailable' as const));
+  };
+  const { outcome, events } = await runImport(inChunks(goodLines(2500), 100), { store, onEvent: awayFrom });
+  expect(outcome).toEqual({
+    kind: 'unavailable',
+    savedLine: 1000,
+    counts: { added: 1000, updated: 0, rejected: 0 },
+  });
+  expect(events.filter((event) => event.startsWith('waited'))).toHaveLength(5);
+});
+
+test('each batch has its own patience', async () => {
+  const store = new MemoryStore();
+  const away = () => store.troubles.push('unavailable', 'unavailable', 'unavailable', 'unavailable');
+  away();
+  const { outcome } = await runImport(inChunks(goodLines(1500), 100), {
+    store,
+    onEvent: (event) => event === 'committed 1000' && away(),
+  });
+  expect(outcome.kind).toBe('finished');
+});
+
+test('any other error is not swallowed', async () => {
+  const store = new MemoryStore();
+  store.troubles.push(new Error('a defect'));
+  await expect(runImport(inChunks(goodLines(3), 3), { store })).rejects.toThrow('a defect');
+});
+
+test('an error of the input is not swallowed', async () => {
+  async function* broken(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(3);
+    throw new Error('the disk is broken');
+  }
+  await expect(runImport(broken())).rejects.toThrow('the disk is broken');
+});
+
+test('an interrupt finishes the batch in hand, and nobody reads on', async () => {
+  const controller = new AbortController();
+  let readOn = false;
+  async function* interrupted(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(1200);
+    controller.abort();
+    yield [good(1201), bad(1202)];
+    readOn = true;
+  }
+  const { outcome } = await runImport(interrupted(), { controller });
+  expect(outcome).toEqual({
+    kind: 'interrupted',
+    savedLine: 1202,
+    counts: { added: 1201, updated: 0, rejected: 1 },
+  });
+  expect(readOn).toBe(false);
+});
+
+test('an interrupt ends an input that waits for more, and saves what has come', async () => {
+  const controller = new AbortController();
+  async function* waiting(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(3);
+    controller.abort();
+    throw new Error('aborted');
+  }
+  const { outcome } = await runImport(waiting(), { controller });
+  expect(outcome).toMatchObject({ kind: 'interrupted', savedLine: 3, counts: { added: 3 } });
+});
+
+test.each(['too-far-ahead', 'unavailable'] as const)(
+  'an interrupt ends the waiting for a store that is %s',
+  async (trouble) => {
+    const controller = new AbortController();
+    const store = new MemoryStore();
+    store.troubles.push(...Array.from({ length: 99 }, () => trouble));
+    const { outcome, events } = await runImport(inChunks(goodLines(3), 3), {
+      store,
+      controller,
+      onEvent: (event) => event.startsWith('waited') && controller.abort(),
+    });
+    expect(outcome).toEqual({
+      kind: 'interrupted',
+      savedLine: 0,
+      counts: { added: 0, updated: 0, rejected: 0 },
+    });
+    expect(events.filter((event) => event.startsWith('waited'))).toHaveLength(1);
+  },
+);
+
+test('a pipe that falls silent is not kept waiting for a full batch', async () => {
+  let isSaved = () => {};
+  const saved = new Promise<void>((resolve) => {
+    isSaved = resolve;
+  });
+  async function* pipe(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(3);
+    await saved;
+    yield [good(4)];
+  }
+  const { events } = await runImport(pipe(), {
+    silent: true,
+    onEvent: (event) => event === 'committed 3' && isSaved(),
+  });
+  expect(events).toEqual(['committed 3', 'committed 4']);
+});

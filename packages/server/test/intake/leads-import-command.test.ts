@@ -1,0 +1,258 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { Readable, Writable } from 'node:stream';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { ExitCode } from '../../src/cli/exit-code.ts';
+import { openSqliteStore } from '../../src/store/sqlite/store.ts';
+import { NOW, terminalWithUsers } from '../cli/terminal.ts';
+
+type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
+
+const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
+const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
+const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+
+/** The leads of a company as they are stored, oldest first. */
+async function storedLeads(shell: Shell, companyId = 'acme') {
+  const store = await openSqliteStore({ file: shell.path('data/leadtap.db'), clock: () => NOW });
+  onTestFinished(() => store.close());
+  const page = await store.readPage({ scope: { level: 'COMPANY', companyId }, since: -1e15, limit: 100 });
+  return page.leads;
+}
+
+test('good leads are added, and the same ones again are updated', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.ndjson', lines(lead('1', { firstName: 'Ada' }), lead('2'), { companyId: 'globex' }));
+  expect(await shell.run('leads import leads.ndjson')).toEqual({
+    code: 0,
+    stdout: '3 added, 0 updated, 0 rejected\n',
+    stderr: '',
+  });
+  shell.save('again.ndjson', lines(lead('1', { lastName: 'Moreau' }), lead('3')));
+  expect((await shell.run('leads import again.ndjson')).stdout).toBe('1 added, 1 updated, 0 rejected\n');
+  const [first] = await storedLeads(shell);
+  expect(first).toMatchObject({ id: '1', firstName: 'Ada', lastName: 'Moreau' });
+  const [made] = await storedLeads(shell, 'globex');
+  expect(made?.id).toMatch(/./);
+});
+
+test('bad lines are reported with their number and reason, and good ones kept', async () => {
+  const shell = await terminalWithUsers();
+  const bad = [
+    lead('2', { branchId: 'west' }),
+    lead('3', { branchId: 'south', departmentId: 'sales' }),
+    lead('4', { statusValue: 'SLEEPING' }),
+    lead('5', { email: 'x', frstName: 'y' }),
+    { companyId: 'initech' },
+  ];
+  shell.save('leads.ndjson', `${lines(lead('1'), ...bad)}oops\n${lines(lead('8'))}`);
+  const { code, stdout, stderr } = await shell.run('leads import leads.ndjson');
+  expect(code).toBe(1);
+  expect(stdout).toBe('2 added, 0 updated, 6 rejected\n');
+  expect(stderr.trimEnd().split('\n')).toEqual([
+    'line 2: branchId: unknown branch "west"; create it with leadtap org apply',
+    expect.stringMatching(/^line 3: departmentId: department "sales" belongs to branch "north"/),
+    expect.stringMatching(/^line 4: statusValue: unknown status "SLEEPING"; use one of NEW, .*LOST/),
+    expect.stringMatching(/^line 5: email: "x" is not an e-mail address/),
+    expect.stringMatching(/^line 5: frstName: .* did you mean firstName\?/),
+    'line 6: companyId: unknown company "initech"; create it with leadtap org apply',
+    expect.stringMatching(/^line 7: is not JSON/),
+  ]);
+  expect((await storedLeads(shell)).map(({ id }) => id)).toEqual(['1', '8']);
+});
+
+test('CSV is known by its name, also when it is compressed', async () => {
+  const shell = await terminalWithUsers();
+  const csv =
+    'companyId,id,customFields.source,images\nacme,1,"web, mobile",https://a.example/1|https://a.example/2\n';
+  shell.save('leads.csv', csv);
+  writeFileSync(shell.path('leads.CSV.gz'), gzipSync(csv));
+  expect((await shell.run('leads import leads.csv')).stdout).toBe('1 added, 0 updated, 0 rejected\n');
+  expect((await shell.run('leads import leads.CSV.gz')).stdout).toBe('0 added, 1 updated, 0 rejected\n');
+  const [stored] = await storedLeads(shell);
+  expect(stored).toMatchObject({
+    customFields: { source: 'web, mobile' },
+    images: ['https://a.example/1', 'https://a.example/2'],
+  });
+});
+
+test('standard input is NDJSON unless it is told otherwise', async () => {
+  const shell = await terminalWithUsers();
+  const ndjson = await shell.run('leads import -', { stdin: lines(lead('1')) });
+  expect(ndjson.stdout).toBe('1 added, 0 updated, 0 rejected\n');
+  const csv = await shell.run('leads import - --format csv', { stdin: 'companyId,id\nacme,2\n' });
+  expect(csv.stdout).toBe('1 added, 0 updated, 0 rejected\n');
+});
+
+test('history keeps its time', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.ndjson', lines(lead('1', { createdAt: '2019-05-06T07:08:09Z' })));
+  const news = await shell.run('leads import leads.ndjson');
+  expect(news).toMatchObject({ code: 1, stdout: '0 added, 0 updated, 1 rejected\n' });
+  expect(news.stderr).toContain('line 1: createdAt: is for history only; add --historical');
+  expect((await shell.run('leads import leads.ndjson --historical')).stdout).toBe(
+    '1 added, 0 updated, 0 rejected\n',
+  );
+  expect((await storedLeads(shell))[0]?.createdAt).toBe(Date.UTC(2019, 4, 6, 7, 8, 9));
+});
+
+test('--json prints the result as one line of JSON', async () => {
+  const shell = await terminalWithUsers();
+  const { stdout } = await shell.run('leads import - --json', { stdin: lines(lead('1'), {}) });
+  expect(stdout).toBe('{"added":1,"updated":0,"rejected":1}\n');
+});
+
+test('--acknowledge tells which lines are safe', async () => {
+  const shell = await terminalWithUsers();
+  const stdin = lines(...Array.from({ length: 1500 }, (_, index) => lead(`${index}`)));
+  const words = await shell.run('leads import - --acknowledge', { stdin });
+  expect(words.stdout).toBe('committed 1000\ncommitted 1500\n1500 added, 0 updated, 0 rejected\n');
+  const json = await shell.run('leads import - --acknowledge --json', { stdin: lines(lead('1')) });
+  expect(json.stdout).toBe('{"committed":1}\n{"added":0,"updated":1,"rejected":0}\n');
+});
+
+test('--skip-lines goes on behind what is saved', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.csv', 'companyId,id\nacme,1\nacme,2\nacme,3\n');
+  const { stdout } = await shell.run('leads import leads.csv --skip-lines 3');
+  expect(stdout).toBe('1 added, 0 updated, 0 rejected\n');
+  expect((await storedLeads(shell)).map(({ id }) => id)).toEqual(['3']);
+});
+
+test('only so many rejected lines are shown, and the others counted', async () => {
+  const shell = await terminalWithUsers();
+  const stdin = lines(...Array.from({ length: 30 }, () => ({})));
+  const usual = await shell.run('leads import -', { stdin });
+  expect(usual.stderr.match(/^line \d+: /gm)).toHaveLength(20);
+  expect(lastLine(usual.stderr)).toContain('10 more lines were rejected');
+  const few = await shell.run('leads import - --max-errors-shown 29', { stdin });
+  expect(few.stderr.match(/^line \d+: /gm)).toHaveLength(29);
+  expect(lastLine(few.stderr)).toContain('1 more line was rejected');
+  const all = await shell.run('leads import - --max-errors-shown 30', { stdin });
+  expect(all.stderr).not.toContain('more line');
+});
+
+test('--rejects keeps the lines as they stood, and they can be imported once they are mended', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.csv', 'companyId,id,addressNotes\r\nacme,1,ok\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
+  const { code } = await shell.run('leads import leads.csv --rejects wrong.csv');
+  expect(code).toBe(1);
+  const kept = readFileSync(shell.path('wrong.csv'), 'utf8');
+  expect(kept).toBe('companyId,id,addressNotes\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
+  shell.save('mended.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,\r\n'));
+  expect((await shell.run('leads import mended.csv')).stdout).toBe('2 added, 0 updated, 0 rejected\n');
+});
+
+test('the rejects of a long CSV file have one header', async () => {
+  const shell = await terminalWithUsers();
+  const rows = Array.from({ length: 1500 }, (_, index) =>
+    index % 1200 === 0 ? `acme,${index},x` : `acme,${index}`,
+  );
+  shell.save('leads.csv', ['companyId,id', ...rows].join('\n'));
+  const { stdout } = await shell.run('leads import leads.csv --rejects wrong.csv');
+  expect(stdout).toBe('1498 added, 0 updated, 2 rejected\n');
+  expect(readFileSync(shell.path('wrong.csv'), 'utf8')).toBe('companyId,id\nacme,0,x\nacme,1200,x\n');
+});
+
+test('an input that breaks off leaves what is saved, and tells how to go on', async () => {
+  const shell = await terminalWithUsers();
+  const whole = gzipSync(
+    lines(...Array.from({ length: 4000 }, (_, index) => lead(`${index}`, { phone1: `${index * 7919}` }))),
+  );
+  writeFileSync(shell.path('torn.ndjson.gz'), whole.subarray(0, whole.length - 10));
+  const { code, stderr } = await shell.run('leads import torn.ndjson.gz');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^leadtap: torn.ndjson.gz cannot be read to its end: .*\n {2}Everything up to line \d000 is saved\./,
+  );
+});
+
+test('--rejects makes no file when nothing is rejected, and never writes over one', async () => {
+  const shell = await terminalWithUsers();
+  await shell.run('leads import - --rejects wrong.ndjson', { stdin: lines(lead('1')) });
+  expect(existsSync(shell.path('wrong.ndjson'))).toBe(false);
+  shell.save('wrong.ndjson', 'of yesterday');
+  const { code, stderr } = await shell.run('leads import - --rejects wrong.ndjson', { stdin: lines({}) });
+  expect(code).toBe(1);
+  expect(stderr).toContain('leadtap: wrong.ndjson exists already\n  Name another file for --rejects');
+  expect(readFileSync(shell.path('wrong.ndjson'), 'utf8')).toBe('of yesterday');
+});
+
+test.each([
+  ['leads import nowhere.csv', 1, 'there is no file nowhere.csv'],
+  ['leads import folder', 1, 'folder is a folder'],
+  ['leads import header.csv/leads.csv', 1, 'header.csv/leads.csv cannot be read (ENOTDIR)'],
+  ['leads import torn.ndjson.gz', 1, 'torn.ndjson.gz cannot be read to its end: '],
+  [
+    'leads import header.csv',
+    1,
+    'the header row of header.csv cannot be used; nothing was imported\n  companyId: is missing',
+  ],
+  ['leads import header.csv --rejects no/such/folder', 1, 'the rejects file cannot be made'],
+  ['leads import header.csv --format xml', 2, "'xml' is invalid"],
+  ['leads import header.csv --skip-lines -1', 2, 'Give a whole number of at least 0.'],
+  ['leads import', 2, "missing required argument 'file'"],
+])('%s is explained', async (command, code, words) => {
+  const shell = await terminalWithUsers();
+  mkdirSync(shell.path('folder'));
+  shell.save('header.csv', 'id\n1\n');
+  writeFileSync(shell.path('torn.ndjson.gz'), gzipSync(lines(lead('1'))).subarray(0, 30));
+  const ran = await shell.run(command);
+  expect(ran.code).toBe(code);
+  expect(ran.stderr).toContain(words);
+  expect(ran.stdout).toBe('');
+});
+
+test('an interrupt saves what has come, tells how to go on, and is told by the exit code', async () => {
+  const shell = await terminalWithUsers();
+  const controller = new AbortController();
+  const stdin = new Readable({ read() {} });
+  const said: string[] = [];
+  const stdout = new Writable({
+    write(chunk, _encoding, done) {
+      said.push(String(chunk));
+      // The pipe stays open: lines are saved although no more come.
+      if (said.length === 1) controller.abort();
+      done();
+    },
+  });
+  stdin.push(`${lines(lead('1'), lead('2'))}{"companyId":"acme","id":"hal`);
+  const parts = { stdin, stdout, signal: controller.signal };
+  const { code, stderr } = await shell.run('leads import - --acknowledge', { parts });
+  expect(code).toBe(130);
+  expect(said.join('')).toBe('committed 2\n2 added, 0 updated, 0 rejected\n');
+  expect(stderr).toBe(
+    'Interrupted. Everything up to line 2 is saved. To go on, run the same command with --skip-lines 2.\n',
+  );
+});
+
+test('an end before anything is saved says so, with the exit code of its signal', async () => {
+  const shell = await terminalWithUsers();
+  const parts = { stdin: new Readable({ read() {} }), signal: AbortSignal.abort(new ExitCode(143)) };
+  const { code, stdout, stderr } = await shell.run('leads import -', { parts });
+  expect({ code, stdout }).toEqual({ code: 143, stdout: '0 added, 0 updated, 0 rejected\n' });
+  expect(stderr).toBe('Interrupted. Nothing is saved yet. Run the same command again.\n');
+});
+
+test('a person sees a bar, and nothing of it is left at the end', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.ndjson', lines(lead('1'), {}));
+  const { stderr } = await shell.run('leads import leads.ndjson', { isTTY: true });
+  const clear = '\r\u001b[K';
+  const [words, bar, rest] = stderr.split(clear);
+  expect(words).toBe('line 2: companyId: is required; add it\n');
+  expect(bar).toMatch(/^\[#+\] 100% {2}2 lines {2}1 rejected {2}0:00 left$/);
+  expect(rest).toBe('');
+});
+
+test('the bar makes room for other words', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.ndjson', lines(...Array.from({ length: 1000 }, (_, index) => lead(`${index}`)), {}));
+  const { stderr } = await shell.run('leads import leads.ndjson', { isTTY: true });
+  const parts = stderr.split('\r\u001b[K');
+  expect(parts).toEqual([
+    '',
+    expect.stringContaining('1,000 lines'),
+    'line 1001: companyId: is required; add it\n',
+  ]);
+});
