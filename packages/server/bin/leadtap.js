@@ -24,10 +24,10 @@ process.on('warning', (warning) => {
   for (const print of printWarning) print.call(process, warning);
 });
 
-// `leadtap user list | head`: a reader that has seen enough is no error.
+// `leadtap user list | head`: the reader has seen enough. Ends like any program in a pipe, without a word.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error) => {
-    if (error.code === 'EPIPE') process.exit(0);
+    if (error.code === 'EPIPE') process.exit(128 + 13);
     throw error;
   });
 

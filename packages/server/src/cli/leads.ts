@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from './context.ts';
-import { type ImportFlags, importFile } from './leads-import.ts';
+import { type ImportFlags, importFile } from './leads/import.ts';
 import type { WithStore } from './with-store.ts';
 
 const HELP = `

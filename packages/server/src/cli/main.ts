@@ -9,6 +9,8 @@ import { buildProgram } from './program.ts';
 const USAGE = 2;
 /** EX_SOFTWARE of sysexits.h: a defect of the program itself. */
 const DEFECT = 70;
+/** What a shell shows for a program that SIGPIPE ended. */
+const NOBODY_READS = 128 + 13;
 
 /** Runs one command in this process and tells the exit code. */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
@@ -24,8 +26,8 @@ async function report(error: unknown, context: CommandContext): Promise<number> 
   if (error instanceof ExitCode) return error.code;
   // Commander has printed what there is to say; it ends help and version this way, too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
-  // Whoever read the output, such as `head`, has seen enough.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return 0;
+  // Whoever read the output, such as `head`, has seen enough. Not a success: an import may have been cut short.
+  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return NOBODY_READS;
   if (error instanceof Failure) {
     await complain(context, error.message, error.mend);
     return error.exitCode;

@@ -5,7 +5,7 @@ import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
 import { findUser } from './find-user.ts';
 import { Table, writeJson, writeLine } from './output.ts';
-import { registerTokenIssue } from './token-issue.ts';
+import { registerTokenIssue } from './token/issue.ts';
 import type { WithStore } from './with-store.ts';
 
 const LIST_HELP = `

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { noSuchUser } from './find-user.ts';
 import { Table, writeJsonArray, writeLine } from './output.ts';
-import { registerUserSet } from './user-set.ts';
+import { registerUserSet } from './user/set.ts';
 import type { WithStore } from './with-store.ts';
 
 const LIST_HELP = `

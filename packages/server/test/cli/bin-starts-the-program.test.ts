@@ -56,7 +56,7 @@ test('a reader that goes away ends it quietly', { timeout: TIMEOUT_MS }, async (
   });
   child.stdout.once('data', () => child.stdout.destroy());
   const [code] = await once(child, 'close');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
 });
 
 test('a signal stops it in order', { timeout: TIMEOUT_MS }, async () => {

@@ -84,12 +84,12 @@ describe('a defect of Leadtap', () => {
 });
 
 test.each(['user list', 'user list --json', 'doctor', 'org apply organisation.json'])(
-  '%s: a reader that has seen enough is no error',
+  '%s: ends without a word when its reader has seen enough',
   async (command) => {
     const { run } = await terminalWithUsers();
     const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     const stdout = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
     stdout.on('error', () => undefined);
-    expect(await run(command, { parts: { stdout } })).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(command, { parts: { stdout } })).toMatchObject({ code: 141, stderr: '' });
   },
 );

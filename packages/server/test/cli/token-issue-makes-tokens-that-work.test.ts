@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadSigningKeys } from '../../src/accounts/own-tokens.ts';
 import { makeVerifyToken } from '../../src/accounts/tokens.ts';
-import { parseLifetime } from '../../src/cli/token-lifetime.ts';
+import { parseLifetime } from '../../src/cli/token/lifetime.ts';
 import { toIso } from '../../src/clock.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { importFile } from '../../src/cli/leads-import.ts';
+import { importFile } from '../../src/cli/leads/import.ts';
 import type { WithStore } from '../../src/cli/with-store.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Progress, ProgressBar } from '../../src/cli/progress-bar.ts';
+import { type Progress, ProgressBar } from '../../src/cli/leads/progress-bar.ts';
 import { paper } from '../cli/terminal.ts';
 
 const CLEAR = '\r\u001b[K';

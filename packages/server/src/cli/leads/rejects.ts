@@ -1,6 +1,6 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { Failure } from './failure.ts';
+import { Failure } from '../failure.ts';
 
 const LINE_FEED = Buffer.from('\n');
 

@@ -1,11 +1,11 @@
-import { shownField } from '../leads/intake/fields.ts';
-import type { ImportCounts, ImportProgress } from '../leads/intake/import-leads.ts';
-import type { InputLine, LineProblem } from '../leads/intake/line.ts';
-import type { CommandContext } from './context.ts';
-import type { LeadsInput } from './leads-input.ts';
-import type { RejectsFile } from './leads-rejects.ts';
-import { writeLine } from './output.ts';
+import { shownField } from '../../leads/intake/fields.ts';
+import type { ImportCounts, ImportProgress } from '../../leads/intake/import-leads.ts';
+import type { InputLine, LineProblem } from '../../leads/intake/line.ts';
+import type { CommandContext } from '../context.ts';
+import { writeLine } from '../output.ts';
+import type { LeadsInput } from './input.ts';
 import { ProgressBar } from './progress-bar.ts';
+import type { RejectsFile } from './rejects.ts';
 
 const PACED =
   'A company takes 1,000 new leads a second, so the import waits now and then. Leads that are not news go in faster with --historical.';

@@ -2,8 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
 
 export type LeadsFormat = 'ndjson' | 'csv';
 

@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander';
-import { JsonPart, type JsonProblem } from '../accounts/json-part.ts';
+import { JsonPart, type JsonProblem } from '../../accounts/json-part.ts';
 import {
   ACCESS_LEVELS,
   MAX_EMAIL,
   MAX_TEXT,
   PLAN_EXAMPLE,
   UPPER_CASE_WORD,
-} from '../accounts/organisation.ts';
-import type { AccessLevel, User } from '../store/records.ts';
-import type { UpdateUserOutcome, UserChanges } from '../store/store.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
-import { findUser, noSuchUser } from './find-user.ts';
-import { writeJson, writeLine } from './output.ts';
-import type { WithStore } from './with-store.ts';
+} from '../../accounts/organisation.ts';
+import type { AccessLevel, User } from '../../store/records.ts';
+import type { UpdateUserOutcome, UserChanges } from '../../store/store.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { findUser, noSuchUser } from '../find-user.ts';
+import { writeJson, writeLine } from '../output.ts';
+import type { WithStore } from '../with-store.ts';
 
 const HELP = `
 Only what is given changes. An empty --name or --email removes it.

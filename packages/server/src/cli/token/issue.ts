@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { issueToken, loadSigningKeys, type SigningKeys } from '../accounts/own-tokens.ts';
-import { mayPoll } from '../accounts/plan.ts';
-import { type Clock, toIso } from '../clock.ts';
-import type { User } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
-import { writeJson, writeJsonArray, writeLine } from './output.ts';
-import { parseLifetime } from './token-lifetime.ts';
-import { userPages } from './user.ts';
-import type { WithStore } from './with-store.ts';
+import { issueToken, loadSigningKeys, type SigningKeys } from '../../accounts/own-tokens.ts';
+import { mayPoll } from '../../accounts/plan.ts';
+import { type Clock, toIso } from '../../clock.ts';
+import type { User } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { writeJson, writeJsonArray, writeLine } from '../output.ts';
+import { userPages } from '../user.ts';
+import type { WithStore } from '../with-store.ts';
+import { parseLifetime } from './lifetime.ts';
 
 const HELP = `
 The token is printed alone on standard output and is not stored: keep it, it cannot be shown again.

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import type { Output } from './context.ts';
+import type { Clock } from '../../clock.ts';
+import type { Output } from '../context.ts';
 
 const REDRAW_MS = 100;
 const MIN_BAR_COLUMNS = 10;
