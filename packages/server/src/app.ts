@@ -1,14 +1,14 @@
 import { METHODS } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { VerifyToken } from './accounts/tokens.ts';
 import type { Clock } from './clock.ts';
 import { docsRoutes } from './http/docs.ts';
-import { healthRoutes } from './http/health.ts';
+import { healthRoutes, isLivenessProbe } from './http/health.ts';
 import { newLeads } from './http/new-leads.ts';
 import type { PollObserver } from './http/observe-polls.ts';
 import { answerProblem, ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
-import { answerRawError } from './http/raw-errors.ts';
+import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { RequestLog } from './ops/request-log.ts';
@@ -29,9 +29,10 @@ export interface AppOptions {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: false | number | readonly string[];
+  /** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
+  readonly requestTimeoutMs?: number;
 }
 
-/** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
 const REQUEST_TIMEOUT_MS = 15_000;
 /** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
 const KEEP_ALIVE_MS = 72_000;
@@ -39,21 +40,29 @@ const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
-  const { trustProxy, basePath: prefix } = options;
+  const { trustProxy, basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const publicUrl = makePublicUrl(options.publicUrl, prefix);
   const app = Fastify({
     loggerInstance: services.logger,
     genReqId: requestId,
     logController: new RequestLog(),
     trustProxy: toTrust(trustProxy),
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: REQUEST_TIMEOUT_MS },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: requestTimeoutMs,
+      // Node looks only every 30 s for requests that are late.
+      connectionsCheckingInterval: Math.ceil(requestTimeoutMs / 5),
+      // Checked below, where the answer has a body.
+      requireHostHeader: false,
+    },
     bodyLimit: 1024,
     return503OnClosing: false,
     clientErrorHandler: answerRawError,
     frameworkErrors: answerProblem,
   });
+  answerWhatNodeWouldNot(app.server);
   // Node knows more methods than Fastify routes; here each of them gets a 405 of ours.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
@@ -62,18 +71,21 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.addHook('preClose', async () => {
     closing = true;
   });
+  // Else a client would keep the connection of its last answer, and the stop would wait for that.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing) reply.header('connection', 'close');
+    done(null, payload);
+  });
   app.setErrorHandler(answerProblem);
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
-    if (closing) throw unavailable();
+    if (closing && !isLivenessProbe(request)) throw unavailable();
+    if (lacksHost(request)) throw new ProblemError('malformed-request', { detail: 'Send a Host header.' });
     // Here and not in a handler for what is not found: the body of such a request is never read.
     if (request.is404) throw new ProblemError('no-such-resource');
   });
 
-  const ready = async () => {
-    if (closing) throw new Error('shutting down');
-    await services.store.status();
-  };
+  const ready = async () => void (await services.store.status());
   app.register(healthRoutes, { ready });
   if (prefix !== '') app.register(healthRoutes, { prefix, ready });
   app.register(docsRoutes, { prefix, version: services.version, publicUrl });
@@ -84,3 +96,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
 /** So many proxies in front: the nearest addresses are theirs, the one before them is the caller's. */
 const toTrust = (trust: AppOptions['trustProxy']) =>
   typeof trust === 'number' ? (_address: string, hop: number) => hop < trust : trust && [...trust];
+
+/** HTTP/1.0 knew no Host; since then it is asked for. */
+const lacksHost = ({ raw, headers }: FastifyRequest): boolean =>
+  headers.host === undefined && raw.httpVersion === '1.1';

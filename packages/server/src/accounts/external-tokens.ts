@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { createLocalJWKSet, createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+} from 'jose';
 
 /** The operator's identity provider. */
 export interface ExternalTokens {
@@ -8,7 +15,25 @@ export interface ExternalTokens {
     | { readonly kind: 'file'; readonly file: string };
   readonly issuer: string;
   readonly audience: string;
+  readonly timing?: Partial<JwksTiming>;
 }
+
+export interface JwksTiming {
+  readonly fetchTimeoutMs: number;
+  /** For tokens with unknown keys the provider is asked at most this often, however many arrive. */
+  readonly cooldownMs: number;
+  /** Keys are used this long before the provider is asked for them again. */
+  readonly freshForMs: number;
+  /** A provider that has never answered is asked again after this long, not by every request. */
+  readonly pauseAfterFailureMs: number;
+}
+
+const TIMING: JwksTiming = {
+  fetchTimeoutMs: 5_000,
+  cooldownMs: 30_000,
+  freshForMs: 10 * 60_000,
+  pauseAfterFailureMs: 2_000,
+};
 
 /** Public-key algorithms only: a public key can then never be taken for a shared secret. */
 export const EXTERNAL_ALGORITHMS = [
@@ -29,47 +54,61 @@ export class JwksUnavailableError extends Error {
   override readonly name = 'JwksUnavailableError';
 }
 
-const FETCH_TIMEOUT_MS = 5_000;
-/** Fetched again at most this often, however many tokens with unknown keys arrive. */
-const COOLDOWN_MS = 30_000;
-const FRESH_FOR_MS = 10 * 60_000;
-const PAUSE_AFTER_FAILURE_MS = 2_000;
-
-/** Finds the key of a token. Throws JwksUnavailableError when the provider cannot be asked. */
-export function jwksKeys({ jwks }: ExternalTokens): JWTVerifyGetKey {
-  if (jwks.kind === 'file') return createLocalJWKSet(readJwks(jwks.file));
-  return createRemoteJWKSet(new URL(jwks.url), {
-    timeoutDuration: FETCH_TIMEOUT_MS,
-    cooldownDuration: COOLDOWN_MS,
-    cacheMaxAge: FRESH_FOR_MS,
-    [customFetch]: rememberingFetch(),
+/** Finds the key of a token. Throws JwksUnavailableError when that cannot be found out at the moment. */
+export function jwksKeys({ jwks, timing }: ExternalTokens): JWTVerifyGetKey {
+  if (jwks.kind === 'file') return createLocalJWKSet(parseJwks(readText(jwks.file)));
+  const { fetchTimeoutMs, cooldownMs, freshForMs, pauseAfterFailureMs } = { ...TIMING, ...timing };
+  const provider = new RememberedProvider(pauseAfterFailureMs);
+  const findKey = createRemoteJWKSet(new URL(jwks.url), {
+    timeoutDuration: fetchTimeoutMs,
+    cooldownDuration: cooldownMs,
+    cacheMaxAge: freshForMs,
+    [customFetch]: (url, init) => provider.fetch(url, init),
   });
+  return async (header, token) => {
+    try {
+      return await findKey(header, token);
+    } catch (error) {
+      // A key that we do not know may be the one the provider changed to while we could not ask it.
+      if (error instanceof errors.JWKSNoMatchingKey && provider.failure) throw provider.failure;
+      throw error;
+    }
+  };
 }
 
 /**
  * While the provider is away, the keys it gave last go on working: its outage must not become ours.
- * A key that it withdraws stops working with the next fetch that succeeds. A provider that has never
- * answered is asked again after a pause, not by every request.
+ * A key that it withdraws stops working with the next fetch that succeeds.
  */
-function rememberingFetch() {
-  let lastGood: string | undefined;
-  let failure: { readonly error: JwksUnavailableError; readonly until: number } | undefined;
-  return async (url: string, init: RequestInit): Promise<Response> => {
-    if (failure && performance.now() < failure.until) throw failure.error;
+class RememberedProvider {
+  readonly #pauseAfterFailureMs: number;
+  #lastGood: string | undefined;
+  #pauseUntil = 0;
+  /** Why the last fetch failed; undefined when it did not. */
+  failure: JwksUnavailableError | undefined;
+
+  constructor(pauseAfterFailureMs: number) {
+    this.#pauseAfterFailureMs = pauseAfterFailureMs;
+  }
+
+  async fetch(url: string, init: RequestInit): Promise<Response> {
+    if (!this.failure || performance.now() >= this.#pauseUntil) await this.#ask(url, init);
+    if (this.#lastGood === undefined) throw this.failure;
+    return new Response(this.#lastGood);
+  }
+
+  async #ask(url: string, init: RequestInit): Promise<void> {
     try {
-      lastGood = await fetchText(url, init);
-      failure = undefined;
+      const text = await fetchText(url, init);
+      parseJwks(text);
+      this.#lastGood = text;
+      this.failure = undefined;
     } catch (cause) {
-      if (lastGood === undefined) {
-        const error = new JwksUnavailableError('the keys of the identity provider cannot be fetched', {
-          cause,
-        });
-        failure = { error, until: performance.now() + PAUSE_AFTER_FAILURE_MS };
-        throw error;
-      }
+      const message = 'the keys of the identity provider cannot be fetched';
+      this.failure = new JwksUnavailableError(message, { cause });
+      this.#pauseUntil = performance.now() + this.#pauseAfterFailureMs;
     }
-    return new Response(lastGood, { headers: { 'content-type': 'application/json' } });
-  };
+  }
 }
 
 async function fetchText(url: string, init: RequestInit): Promise<string> {
@@ -78,20 +117,33 @@ async function fetchText(url: string, init: RequestInit): Promise<string> {
   return response.text();
 }
 
-function readJwks(file: string): Parameters<typeof createLocalJWKSet>[0] {
+function parseJwks(text: string): JSONWebKeySet {
+  let set: unknown;
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
-  } catch (error) {
-    throw new JwksUnavailableError('the JWKS file cannot be read as JSON', { cause: error });
+    set = JSON.parse(text);
+  } catch (cause) {
+    throw new JwksUnavailableError('the JWKS is not JSON', { cause });
+  }
+  if (!isKeySet(set)) throw new JwksUnavailableError('there is no list of keys in the JWKS');
+  return set;
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+const isKeySet = (set: unknown): set is JSONWebKeySet =>
+  isObject(set) && 'keys' in set && Array.isArray(set.keys) && set.keys.every(isObject);
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new JwksUnavailableError('the JWKS file cannot be read', { cause });
   }
 }
 
 /** Asks for the keys once, for people who set this up. */
 export async function probeJwks({ jwks }: ExternalTokens): Promise<{ keys: number }> {
-  const set: { keys?: unknown } =
-    jwks.kind === 'file'
-      ? readJwks(jwks.file)
-      : JSON.parse(await fetchText(jwks.url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) }));
-  if (!Array.isArray(set.keys)) throw new JwksUnavailableError('there is no list of keys in the JWKS');
-  return { keys: set.keys.length };
+  const signal = AbortSignal.timeout(TIMING.fetchTimeoutMs);
+  const text = jwks.kind === 'file' ? readText(jwks.file) : await fetchText(jwks.url, { signal });
+  return { keys: parseJwks(text).keys.length };
 }

@@ -72,19 +72,20 @@ function create(file: string): string {
       mode: 0o600,
       flush: true,
     });
-    linkUnlessThere(draft, file);
-    unlinkSync(draft);
+    moveUnlessThere(draft, file);
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new SigningKeyError('the signing key file cannot be made', { cause: error });
   }
 }
 
-function linkUnlessThere(draft: string, file: string): void {
+function moveUnlessThere(draft: string, file: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  } finally {
+    unlinkSync(draft);
   }
 }
 

@@ -70,8 +70,6 @@ function toVerification(payload: JWTPayload | undefined): Verification {
 function refusal(error: unknown): Verification {
   if (error instanceof errors.JWTExpired) return { kind: 'expired' };
   if (error instanceof JwksUnavailableError) throw error;
-  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid)
-    throw new JwksUnavailableError('the keys of the identity provider cannot be used', { cause: error });
   // Whatever else is wrong with a token (it is not even one, its signature, its claims) is its sender's fault.
   return { kind: 'invalid' };
 }

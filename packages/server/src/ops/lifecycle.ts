@@ -31,27 +31,38 @@ export class ListenError extends Error {
   }
 }
 
-/** Requests that are still running after this long are cut off. */
+export interface LifecycleOptions {
+  /** Requests that are still running after this long are cut off. */
+  readonly shutdownLimitMs?: number;
+}
+
 const SHUTDOWN_LIMIT_MS = 10_000;
 
 export async function start(
   { app, metrics }: { readonly app: FastifyInstance; readonly metrics: Metrics },
   { host, port, metricsAddress }: Addresses,
+  { shutdownLimitMs = SHUTDOWN_LIMIT_MS }: LifecycleOptions = {},
 ): Promise<Running> {
   try {
     const metricsServer = await listenForMetrics(metrics, metricsAddress);
-    app.addHook('onClose', async () => void metricsServer?.close());
-    await app.listen({ host, port }).catch((cause) => {
+    app.addHook('onClose', async () => {
+      metricsServer?.close();
+      metricsServer?.closeAllConnections();
+    });
+    await app.listen({ host: oneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
     const url = urlOf(app.server);
     const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
-    return { url, metricsUrl, stop: () => stop(app) };
+    return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };
   } catch (error) {
     await app.close();
     throw error;
   }
 }
+
+/** Fastify would make two servers of the name, and stop only one of them in an orderly way. */
+const oneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
 
 async function listenForMetrics(metrics: Metrics, address: Address | 'off'): Promise<Server | undefined> {
   if (address === 'off') return undefined;
@@ -67,8 +78,8 @@ function urlOf(server: Pick<Server, 'address'>): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-async function stop(app: FastifyInstance): Promise<void> {
-  const limit = setTimeout(() => app.server.closeAllConnections(), SHUTDOWN_LIMIT_MS);
+async function stop(app: FastifyInstance, limitMs: number): Promise<void> {
+  const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
   try {
     await app.close();
   } finally {

@@ -1,5 +1,10 @@
+import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
+import { pathOf } from './request-log.ts';
+
+/** Fastify's own words about a request would hold the caller's address and the query string. */
+const serializers = { req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request) }) };
 
 /** JSON lines, for machines to collect. What a request's line holds is decided in `request-log.ts`. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
-  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
+  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, destination);

@@ -78,7 +78,7 @@ export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
-    if (request.url !== '/metrics') return response.writeHead(404).end();
+    if (request.url?.split('?', 1)[0] !== '/metrics') return response.writeHead(404).end();
     try {
       const body = await registry.metrics();
       return response.writeHead(200, { 'content-type': registry.contentType }).end(body);

@@ -21,15 +21,18 @@ export class RequestLog extends Fastify.LogController {
   }
 }
 
+/** Without the query string, also where a client encoded its question mark. */
+export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split(/\?|%3f/i, 1)[0] ?? '';
+
 function describe(request: FastifyRequest, reply: FastifyReply) {
   return {
     method: request.method,
-    path: request.url.split('?', 1)[0] ?? '',
+    path: pathOf(request),
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    code: request.problem?.code,
-    leads: request.answer?.poll.page.leads.length,
-    tokenId: request.token?.tokenId,
+    code: request.leadtapProblem?.code,
+    leads: request.leadtapAnswer?.poll.page.leads.length,
+    tokenId: request.leadtapToken?.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { Lead } from '@leadtap/contract';
 import { issueToken, type LeadInput, type Organisation, type Store } from 'leadtap';
-import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { compose, type Service } from '../../src/compose.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
-import { start } from '../../src/ops/lifecycle.ts';
+import { type LifecycleOptions, start } from '../../src/ops/lifecycle.ts';
+import { makeLogger } from '../../src/ops/logging.ts';
 import { ORGANISATION } from './organisation.ts';
-import { tempFolder } from './temp-folder.ts';
+import { tempFolder, type WhenDone } from './temp-folder.ts';
 
 export interface ServiceOptions {
   readonly env?: Record<string, string>;
@@ -17,6 +17,11 @@ export interface ServiceOptions {
   readonly clock?: Clock;
   /** Log lines arrive here. */
   readonly logTo?: { write(line: string): void };
+  /** Called before the service listens, for hooks that must be in place by then. */
+  readonly prepare?: (service: Service) => void;
+  readonly lifecycle?: LifecycleOptions;
+  /** Default: the service goes with the test that started it. */
+  readonly whenDone?: WhenDone;
 }
 
 export interface TestService {
@@ -37,7 +42,8 @@ export interface TestService {
 
 /** The real service: real HTTP on a free port, real SQLite in a folder of the test's own. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
-  const folder = tempFolder();
+  const { whenDone = onTestFinished } = options;
+  const folder = tempFolder(whenDone);
   const clock = options.clock ?? systemClock;
   const config = parseConfig({
     env: {
@@ -48,13 +54,11 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     },
     cwd: folder,
   });
-  const service = await compose(
-    config,
-    pino({ level: 'trace' }, options.logTo ?? { write: () => undefined }),
-    clock,
-  );
-  const running = await start(service, config);
-  onTestFinished(() => running.stop());
+  const logger = makeLogger('trace', options.logTo ?? { write: () => undefined });
+  const service = await compose(config, logger, clock);
+  options.prepare?.(service);
+  const running = await start(service, config, options.lifecycle);
+  whenDone(() => running.stop());
   await service.store.applyOrganisation(options.organisation ?? ORGANISATION);
   const url = `${running.url}${config.basePath}`;
 

@@ -1,0 +1,56 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
+import { tempFolder } from '../harness/temp-folder.ts';
+
+const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const DOCUMENT = join(ROOT, 'docs/embedding.md');
+const COMPILER_OPTIONS = {
+  strict: true,
+  skipLibCheck: true,
+  exactOptionalPropertyTypes: true,
+  target: 'es2023',
+  module: 'nodenext',
+  types: ['node'],
+};
+
+/** The one program in docs/embedding.md. */
+function program(): string {
+  const [block, ...more] = [...readFileSync(DOCUMENT, 'utf8').matchAll(/```ts\n([\s\S]+?)```/g)];
+  if (!block || more.length > 0) throw new Error('docs/embedding.md must have one ts block');
+  return block[1] ?? '';
+}
+
+/** Compiles the program with the compiler and the built packages that an operator would have. Gives the file. */
+export async function compileProgram(): Promise<string> {
+  const folder = tempFolder();
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
+  writeFileSync(join(folder, 'crm.ts'), program());
+  const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
+  try {
+    await promisify(execFile)(process.execPath, [compiler, '--project', folder]);
+  } catch (error) {
+    throw new Error(`the program does not compile: ${(error as { stdout?: string }).stdout}`);
+  }
+  return join(folder, 'crm.js');
+}
+
+/** Runs it on a free port. */
+export async function runProgram(file: string) {
+  const child = spawn(process.execPath, [file], { env: { PORT: '0' }, stdio: ['ignore', 'pipe', 'inherit'] });
+  onTestFinished(async () => {
+    child.kill();
+    await once(child, 'close');
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const line = async (): Promise<string> => (await lines.next()).value ?? '';
+  return { url: await line(), line };
+}

@@ -1,0 +1,156 @@
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify';
+import {
+  type Limiter,
+  type NewLeadsOptions,
+  newLeads,
+  type PollObservation,
+  type PollStore,
+  StoreUnavailableError,
+  type User,
+  type VerifyToken,
+} from 'leadtap';
+import { describe, expect, it } from 'vitest';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** As @fastify/jwt and many an application have it. */
+    user: { readonly login: string };
+    token: string;
+  }
+}
+
+const ada: User = {
+  id: 'ada',
+  companyId: 'acme',
+  name: null,
+  email: null,
+  plan: 'PROFESSIONAL',
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+};
+const store: PollStore = {
+  findUser: async () => ada,
+  isTokenRevoked: async () => false,
+  readPage: async () => ({ leads: [], readAt: 0, locked: true }),
+};
+const verifyToken: VerifyToken = async (token) =>
+  token === 'good' ? { kind: 'valid', token: { userId: 'ada', tokenId: undefined } } : { kind: 'invalid' };
+
+const embed = (options: Partial<NewLeadsOptions> = {}, server: FastifyServerOptions = {}): FastifyInstance =>
+  Fastify(server).register(newLeads, { prefix: '/api', store, verifyToken, ...options });
+
+const authorization = 'Bearer good';
+const poll = (app: FastifyInstance, method: 'GET' | 'HEAD' = 'GET', url = '/api/automation/new-leads') =>
+  app.inject({ method, url, headers: { authorization } });
+
+describe('in an application of somebody else the endpoint', () => {
+  it('lets the application keep what it has on a request under names of its own', async () => {
+    const app = Fastify();
+    app.decorateRequest('token', 'mine');
+    app.decorateRequest('user');
+    app.addHook('onRequest', async (request) => {
+      request.user = { login: 'host' };
+    });
+    const seen: string[] = [];
+    app.addHook('onResponse', async ({ user, token }) => void seen.push(`${user.login} ${token}`));
+    app.register(newLeads, { prefix: '/api', store, verifyToken });
+    expect((await poll(app)).statusCode).toBe(200);
+    expect(seen).toEqual(['host mine']);
+  });
+
+  it('comes after the hooks of the application, which may answer first', async () => {
+    const app = Fastify();
+    app.addHook('onRequest', async (_request, reply) => reply.code(503).send({ mine: 'closed for today' }));
+    app.register(newLeads, { prefix: '/api', store, verifyToken });
+    const response = await poll(app);
+    expect(response.statusCode).toBe(503);
+    expect(response.json()).toEqual({ mine: 'closed for today' });
+  });
+
+  it('may stand there twice, over two stores', async () => {
+    const app = embed();
+    const nobody = { ...store, findUser: async () => undefined };
+    app.register(newLeads, { prefix: '/other', store: nobody, verifyToken });
+    expect((await poll(app)).statusCode).toBe(200);
+    expect((await poll(app, 'GET', '/other/automation/new-leads')).statusCode).toBe(404);
+  });
+
+  it('answers HEAD also where the application leaves it out', async () => {
+    const app = embed({}, { exposeHeadRoutes: false });
+    expect((await poll(app, 'HEAD')).statusCode).toBe(200);
+  });
+
+  it('asks the limiter of the application, by user', async () => {
+    const keys: string[] = [];
+    const policy = { name: 'day', quota: 1, windowS: 86_400 };
+    const limiter: Limiter = {
+      consume: async (key) => {
+        const refused = keys.push(key) > 1;
+        return {
+          windows: [{ policy, remaining: 0, resetS: 7 }],
+          violated: refused ? ['day'] : [],
+          retryAfterS: refused ? 7 : 0,
+        };
+      },
+    };
+    const app = embed({ limiter });
+    expect((await poll(app)).headers).toMatchObject({ ratelimit: '"day";r=0;t=7' });
+    const refused = await poll(app);
+    expect(refused.json()).toMatchObject({ code: 'rate-limit-exceeded', violatedPolicies: ['day'] });
+    expect(refused.headers['retry-after']).toBe('7');
+    expect(keys).toEqual(['ada', 'ada']);
+  });
+
+  it('limits by itself when it is given no limiter', async () => {
+    const app = embed({ clock: () => 0 });
+    for (let request = 0; request < 100; request += 1) expect((await poll(app)).statusCode).toBe(200);
+    expect((await poll(app)).statusCode).toBe(429);
+  });
+
+  it('tells the observer what became of each request', async () => {
+    const seen: PollObservation[] = [];
+    const app = embed({ observer: { observe: (observation) => void seen.push(observation) } });
+    await poll(app);
+    await app.inject('/api/automation/new-leads');
+    await app.inject('/elsewhere');
+    expect(seen).toEqual([
+      {
+        status: 200,
+        durationMs: expect.any(Number),
+        leads: 0,
+        feedLagMs: undefined,
+        unlocked: false,
+        violatedPolicies: [],
+      },
+      expect.objectContaining({ status: 401 }),
+    ]);
+  });
+
+  it('shows the address that the application says is its own', async () => {
+    const app = embed({ publicUrl: () => 'https://crm.example.com/hooks' });
+    expect((await poll(app)).headers['link']).toMatch(
+      /^<https:\/\/crm\.example\.com\/hooks\/automation\/new-leads\?/,
+    );
+  });
+});
+
+describe('what the store or the verifier throws', () => {
+  const fails = (error: Error) => () => Promise.reject(error);
+  const away = fails(new StoreUnavailableError('the host db-7 is away'));
+  const broken = fails(Object.assign(new Error('column "plan" does not exist'), { statusCode: 404 }));
+
+  it.each<[string, number, Partial<NewLeadsOptions>]>([
+    ['the store is away', 503, { store: { ...store, findUser: away } }],
+    ['the store is away later', 503, { store: { ...store, readPage: away } }],
+    ['the identity provider is away', 503, { verifyToken: away }],
+    ['the store is broken', 500, { store: { ...store, readPage: broken } }],
+    ['the verifier is broken', 500, { verifyToken: broken }],
+  ])('%s: %i, and not a word of it leaves', async (_name, status, options) => {
+    const response = await poll(embed(options));
+    expect(response.statusCode).toBe(status);
+    expect(response.headers['content-type']).toBe('application/problem+json');
+    expect(response.body).not.toMatch(/db-7|column/);
+    expect('retry-after' in response.headers).toBe(status === 503);
+  });
+});

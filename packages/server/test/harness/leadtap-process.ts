@@ -1,0 +1,45 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { tempFolder } from './temp-folder.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface LeadtapProcess {
+  readonly child: ChildProcessWithoutNullStreams;
+  /** Lines of standard output, as they come. */
+  readonly lines: AsyncIterator<string, undefined>;
+  readonly ended: Promise<Ended>;
+}
+
+/** The built program as a process of its own, with no settings but those given. */
+export function spawnLeadtap(argv: readonly string[], env: Record<string, string> = {}): LeadtapProcess {
+  const child = spawn(process.execPath, [BIN, ...argv], {
+    cwd: tempFolder(),
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const collected = { stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk) => {
+    collected.stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    collected.stderr += chunk;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...collected }));
+  return { child, lines, ended };
+}
+
+export const runLeadtap = (argv: readonly string[], env?: Record<string, string>): Promise<Ended> =>
+  spawnLeadtap(argv, env).ended;

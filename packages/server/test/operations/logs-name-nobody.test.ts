@@ -1,0 +1,137 @@
+import { describe, expect, it, vi } from 'vitest';
+import { makeLogger } from '../../src/ops/logging.ts';
+import { startService } from '../harness/service.ts';
+
+type Line = Readonly<Record<string, unknown>>;
+
+/** Collects log lines; what is not one line of JSON each is told by the parser. */
+function logBook() {
+  const texts: string[] = [];
+  return {
+    write: (text: string) => void texts.push(text),
+    text: () => texts.join(''),
+    lines: (): Line[] => texts.map((text) => JSON.parse(text)),
+    requests: (): Line[] => texts.map((text) => JSON.parse(text)).filter(({ msg }) => msg === 'request'),
+  };
+}
+
+const PERSON = {
+  firstName: 'Wilhelmina',
+  lastName: 'Featherstonehaugh',
+  phone1: '+44 20 7946 0958',
+  email: 'wilhelmina@lead.example',
+  address: '221B Baker Street',
+};
+const CALLER = '203.0.113.77';
+
+describe('the log', () => {
+  it('holds no token, nothing of a lead, no query string and no address of a caller', async () => {
+    const log = logBook();
+    const { add, url, token, store, poll } = await startService({
+      logTo: log,
+      env: { LEADTAP_TRUST_PROXY: '1' },
+    });
+    await add({ id: 'lead-4711', fields: PERSON });
+    const bearer = await token('boss');
+    const headers = { authorization: `Bearer ${bearer}`, 'x-forwarded-for': CALLER };
+    const get = (path: string) => fetch(`${url}${path}`, { headers });
+    const answer = await (await get('/automation/new-leads?contact=ada%40lead.example')).text();
+    expect(answer).toContain(PERSON.email);
+    await get(`/automation/new-leads?limit=0&contact=ada@lead.example&access_token=${bearer}`);
+    await get(`/automation/new-leads%3Fcontact=ada@lead.example&access_token=${bearer}`);
+    await get('/nowhere?contact=ada@lead.example');
+    await get('/%zz?contact=ada@lead.example');
+    await get('/livez?contact=ada@lead.example');
+    await fetch(`${url}/automation/new-leads`, {
+      headers: { ...headers, authorization: 'Bearer s3cr3t-guess' },
+    });
+    await fetch(`${url}/automation/new-leads`, { method: 'POST', body: PERSON.email, headers });
+    vi.spyOn(store, 'findUser').mockRejectedValueOnce(new Error('the disk is on fire'));
+    expect((await poll('boss', 'contact=ada@lead.example', { headers })).status).toBe(500);
+
+    const text = log.text();
+    expect(text).toContain('the disk is on fire');
+    const secrets = [bearer, ...bearer.split('.'), 's3cr3t-guess', 'Bearer'];
+    const personal = [...Object.values(PERSON), 'lead.example', 'contact=', 'lead-4711', 'boss@example.com'];
+    for (const word of [...secrets, ...personal, CALLER]) expect(text).not.toContain(word);
+    const ofRequests = log.lines().filter(({ requestId }) => requestId !== undefined);
+    expect(JSON.stringify(ofRequests)).not.toContain('127.0.0.1');
+  });
+
+  it('has one line a request, which says what became of it', async () => {
+    const log = logBook();
+    const { url, token, add } = await startService({ logTo: log });
+    await add({}, {});
+    const headers = { authorization: `Bearer ${await token('boss', { tokenId: 'token-7' })}` };
+    const first = await fetch(`${url}/automation/new-leads?limit=5`, { headers });
+    await fetch(`${url}/automation/new-leads?limit=x`, { headers: { ...headers, 'x-request-id': 'mine-1' } });
+    await fetch(`${url}/nowhere`);
+    expect(log.requests()).toEqual([
+      expect.objectContaining({
+        level: 30,
+        requestId: first.headers.get('x-request-id'),
+        method: 'GET',
+        path: '/automation/new-leads',
+        status: 200,
+        durationMs: expect.any(Number),
+        leads: 2,
+        tokenId: 'token-7',
+      }),
+      expect.objectContaining({
+        requestId: 'mine-1',
+        status: 400,
+        code: 'invalid-query',
+        tokenId: 'token-7',
+      }),
+      expect.objectContaining({ path: '/nowhere', status: 404, code: 'no-such-resource' }),
+    ]);
+    expect(log.lines().filter(({ requestId }) => requestId !== undefined)).toHaveLength(3);
+  });
+
+  it('tells the cause of what went wrong on our side, under the id that the caller got', async () => {
+    const log = logBook();
+    const { store, poll } = await startService({ logTo: log });
+    vi.spyOn(store, 'findUser').mockRejectedValueOnce(new Error('the disk is on fire'));
+    const requestId = (await poll('boss')).headers.get('x-request-id');
+    const [cause, request, ...rest] = log.lines().filter((line) => line['requestId'] === requestId);
+    expect(cause).toMatchObject({
+      level: 50,
+      code: 'internal-error',
+      err: { message: 'the disk is on fire', stack: expect.stringContaining('logs-name-nobody') },
+    });
+    expect(request).toMatchObject({ msg: 'request', status: 500, code: 'internal-error' });
+    expect(rest).toEqual([]);
+  });
+
+  it('has probes only for those who want to see everything', async () => {
+    const log = logBook();
+    const { url } = await startService({ logTo: log, env: { LEADTAP_BASE_PATH: '/api' } });
+    for (const base of [url, new URL(url).origin])
+      for (const path of ['/livez', '/readyz']) await fetch(`${base}${path}`);
+    expect(log.requests().map(({ level }) => level)).toEqual([20, 20, 20, 20]);
+  });
+
+  it.each([
+    ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', '4bf92f3577b34da6a3ce929d0e0e4736'],
+    ['cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more', '4bf92f3577b34da6a3ce929d0e0e4736'],
+    ['ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', undefined],
+    ['00-00000000000000000000000000000000-00f067aa0ba902b7-01', undefined],
+    ['00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01', undefined],
+    ['00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01', undefined],
+    ['ada@lead.example', undefined],
+  ])('joins the trace of the caller: traceparent %s', async (traceparent, traceId) => {
+    const log = logBook();
+    const { poll } = await startService({ logTo: log });
+    await poll('boss', '', { headers: { traceparent } });
+    expect(log.requests().map((line) => line['traceId'])).toEqual([traceId]);
+    expect(log.text()).not.toContain('ada@');
+  });
+
+  it("holds no address or query string either where Fastify would write a request's own words", () => {
+    const log = logBook();
+    const request = { method: 'GET', url: '/automation/new-leads?contact=ada@lead.example', ip: CALLER };
+    makeLogger('info', log).warn({ req: request }, 'something unforeseen');
+    expect(log.lines()).toMatchObject([{ req: { method: 'GET', path: '/automation/new-leads' } }]);
+    expect(log.text()).not.toMatch(/ada@|203\.0\.113/);
+  });
+});

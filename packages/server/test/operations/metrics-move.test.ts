@@ -1,0 +1,152 @@
+import Fastify from 'fastify';
+import { MemoryLimiter, makeVerifyToken, newLeads, type Policy } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
+import { makeMetrics } from '../../src/ops/metrics.ts';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { startService, type TestService } from '../harness/service.ts';
+
+/** All samples by name and labels, as Prometheus would read them. */
+function parse(text: string): Map<string, number> {
+  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(samples.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line)?.[0])]));
+}
+
+const scrape = async ({ metricsUrl }: TestService) => parse(await (await fetch(metricsUrl)).text());
+
+const START = Date.UTC(2026, 2, 2, 9, 30);
+
+describe('metrics', () => {
+  it('are on an address of their own and not on the public one', async () => {
+    const { url, metricsUrl } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const response = await fetch(metricsUrl);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    expect(new URL(metricsUrl).port).not.toBe(new URL(url).port);
+    for (const base of [url, new URL(url).origin]) expect((await fetch(`${base}/metrics`)).status).toBe(404);
+    expect((await fetch(new URL('/automation/new-leads', metricsUrl))).status).toBe(404);
+  });
+
+  it('are nowhere when they are off', async () => {
+    const { metricsUrl, poll } = await startService({ env: { LEADTAP_METRICS_ADDRESS: 'off' } });
+    expect(metricsUrl).toBe('');
+    expect((await poll('boss')).status).toBe(200);
+  });
+
+  it('count polls by status, with their latency', async () => {
+    const service = await startService();
+    const { poll, url } = service;
+    await poll('boss');
+    await poll('boss');
+    await poll('boss', 'limit=0');
+    await poll('starter');
+    await poll('stranger');
+    await fetch(`${url}/automation/new-leads`);
+    const first = await poll('boss');
+    await poll('boss', '', { headers: { 'if-none-match': first.headers.get('etag') ?? '' } });
+    await fetch(`${url}/livez`);
+    const samples = await scrape(service);
+    const expected = { 200: 3, 304: 1, 400: 1, 401: 1, 403: 1, 404: 1 };
+    for (const [status, count] of Object.entries(expected)) {
+      expect(samples.get(`leadtap_polls_total{status="${status}"}`)).toBe(count);
+      expect(samples.get(`leadtap_poll_duration_seconds_count{status="${status}"}`)).toBe(count);
+    }
+    const total = [...samples].filter(([name]) => name.startsWith('leadtap_polls_total'));
+    expect(total).toHaveLength(Object.keys(expected).length);
+    expect(samples.get('leadtap_poll_duration_seconds_sum{status="200"}')).toBeGreaterThan(0);
+  });
+
+  it('count the leads that left', async () => {
+    const service = await startService();
+    await service.add({}, {}, {});
+    await service.poll('boss');
+    await service.poll('boss', 'limit=2');
+    await service.poll('boss', '', { method: 'HEAD' });
+    expect((await scrape(service)).get('leadtap_leads_delivered_total')).toBe(5);
+  });
+
+  it('count refusals by the limit that was reached', async () => {
+    let now = START;
+    const { store, service, token } = await startService({ clock: () => now });
+    const metrics = makeMetrics(store, () => now);
+    const tight = (policies: readonly Policy[]) =>
+      new MemoryLimiter(
+        policies.map((policy, index) => ({ ...policy, quota: index + 1 })),
+        () => now,
+      );
+    const app = Fastify().register(newLeads, {
+      store,
+      verifyToken: makeVerifyToken({ keys: service.keys, clock: () => now }),
+      limiter: tight(USER_POLICIES),
+      failedTokens: tight(FAILED_TOKEN_POLICIES),
+      observer: metrics,
+    });
+    const poll = async (credentials: string) =>
+      app.inject({ url: '/automation/new-leads', headers: { authorization: `Bearer ${credentials}` } });
+    const mine = await token('boss');
+    for (const elapsedMs of [0, 0, 0, 60_000, 60_000]) {
+      now = START + elapsedMs;
+      await poll(mine);
+    }
+    for (let guess = 0; guess < 3; guess += 1) await poll('garbage');
+    const samples = parse(await metrics.registry.metrics());
+    expect(samples.get('leadtap_rate_limit_refusals_total{policy="minute"}')).toBe(3);
+    expect(samples.get('leadtap_rate_limit_refusals_total{policy="hour"}')).toBe(1);
+    expect(samples.get('leadtap_rate_limit_refusals_total{policy="failed-tokens"}')).toBe(2);
+  });
+
+  it('tell how long the oldest lead had waited for a caller who follows the feed', async () => {
+    let now = START;
+    const service = await startService({ clock: () => now });
+    await service.add({}, {});
+    now = START + 100_001;
+    await service.poll('boss');
+    expect((await scrape(service)).get('leadtap_feed_lag_seconds_count')).toBe(0);
+    await service.poll('boss', `since=${new Date(START).toISOString()}`);
+    await service.poll('boss', `since=${new Date(now).toISOString()}`);
+    const samples = await scrape(service);
+    expect(samples.get('leadtap_feed_lag_seconds_count')).toBe(1);
+    expect(samples.get('leadtap_feed_lag_seconds_sum')).toBe(100);
+  });
+
+  it('tell how far the stamps ran ahead of the clock', async () => {
+    let now = START;
+    const service = await startService({ clock: () => now });
+    const ahead = async () => (await scrape(service)).get('leadtap_stamps_ahead_seconds');
+    expect(await ahead()).toBe(0);
+    await service.add(...Array.from({ length: 2500 }, () => ({})));
+    expect(await ahead()).toBe(2.5);
+    now = START + 10_000;
+    expect(await ahead()).toBe(0);
+  });
+
+  it('count polls that a stuck writer kept from the lock', async () => {
+    const service = await startService();
+    const { DatabaseSync } = loadDriver();
+    const writer = new DatabaseSync(service.config.database.file);
+    writer.exec('BEGIN IMMEDIATE');
+    try {
+      expect((await service.poll('boss')).status).toBe(200);
+    } finally {
+      writer.close();
+    }
+    expect((await service.poll('boss')).status).toBe(200);
+    expect((await scrape(service)).get('leadtap_polls_unlocked_total')).toBe(1);
+  });
+
+  it('tell the lag of the event loop and the state of the process', async () => {
+    const samples = await scrape(await startService());
+    expect(samples.get('nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0);
+    expect(samples.get('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
+    expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
+  });
+
+  it('name nobody: no label tells a user, a token or an address', async () => {
+    const service = await startService();
+    await service.add({ fields: { email: 'ada@example.com' } });
+    await service.poll('boss');
+    const names = [...(await scrape(service)).keys()].filter((name) => name.startsWith('leadtap_'));
+    const labels = names.flatMap((name) => [...name.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
+    expect([...new Set(labels)].sort()).toEqual(['le', 'status']);
+  });
+});

@@ -1,0 +1,59 @@
+import { expect, it, vi } from 'vitest';
+import { deferred } from '../harness/deferred.ts';
+import { startService } from '../harness/service.ts';
+
+const PATHS = ['/livez', '/readyz'];
+
+/** The status, the media type and the body of each probe. */
+const probe = async (base: string, path: string) => {
+  const response = await fetch(`${base}${path}`);
+  const body: unknown = await response.json();
+  return { status: response.status, headers: response.headers, body };
+};
+
+it('both are 200 while all is well, and nobody may keep the answer', async () => {
+  const { url } = await startService();
+  for (const path of PATHS) {
+    const { status, headers, body } = await probe(url, path);
+    expect({ status, body }).toEqual({ status: 200, body: { status: 'ok' } });
+    expect(headers.get('cache-control')).toBe('no-store');
+  }
+});
+
+it('both are at the root and under the base path', async () => {
+  const { url } = await startService({ env: { LEADTAP_BASE_PATH: '/api/v1' } });
+  expect(new URL(url).pathname).toBe('/api/v1');
+  for (const base of [url, new URL(url).origin])
+    for (const path of PATHS) expect((await probe(base, path)).status).toBe(200);
+});
+
+it('without its store the service is alive but not ready', async () => {
+  const { url, store } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
+  await store.close();
+  vi.spyOn(store, 'close').mockResolvedValue();
+  for (const base of [url, new URL(url).origin]) {
+    expect((await probe(base, '/livez')).status).toBe(200);
+    const { status, headers, body } = await probe(base, '/readyz');
+    expect({ status, body }).toMatchObject({ status: 503, body: { code: 'unavailable', status: 503 } });
+    expect(headers.get('content-type')).toBe('application/problem+json');
+    expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(headers.get('cache-control')).toBe('no-store');
+  }
+});
+
+it('while it stops, the service is alive but not ready, and sends callers elsewhere', async () => {
+  const hold = deferred();
+  const { url, poll, stop } = await startService({
+    prepare: ({ app }) => app.addHook('preClose', () => hold.promise),
+  });
+  const stopped = stop();
+  expect((await probe(url, '/livez')).status).toBe(200);
+  expect((await probe(url, '/readyz')).body).toMatchObject({ code: 'unavailable' });
+  const refused = await poll('boss');
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  expect(refused.headers.get('connection')).toBe('close');
+  hold.resolve();
+  await stopped;
+  await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
+});

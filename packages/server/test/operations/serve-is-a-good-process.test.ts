@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { issueToken, loadSigningKeys, openSqliteStore } from 'leadtap';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { terminal } from '../cli/terminal.ts';
+import { spawnLeadtap } from '../harness/leadtap-process.ts';
+import { ORGANISATION } from '../harness/organisation.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { connectRaw, refused, requestHead } from './raw-connection.ts';
+
+const ANYWHERE = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: '127.0.0.1:0' };
+
+/** `leadtap serve` as a process of its own, when it says that it serves. */
+async function serve(env: Record<string, string> = {}) {
+  const folder = tempFolder();
+  const database = { LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}` };
+  const leadtap = spawnLeadtap(['serve'], { ...ANYWHERE, ...database, ...env });
+  for (;;) {
+    const { value, done } = await leadtap.lines.next();
+    if (done) throw new Error(`it ended: ${(await leadtap.ended).stderr}`);
+    const line: { msg: string; url: string; metricsUrl?: string } = JSON.parse(value);
+    if (line.msg === 'serving new leads') return { ...leadtap, ...line, folder };
+  }
+}
+
+/** Puts users into the database of a running service and gives a token of one of them. */
+async function enrol(folder: string): Promise<string> {
+  const store = await openSqliteStore({ file: join(folder, 'leadtap.db') });
+  await store.applyOrganisation(ORGANISATION);
+  await store.close();
+  const keys = await loadSigningKeys({ file: join(folder, 'signing.key') });
+  const now = Date.now();
+  return issueToken(keys, { userId: 'boss', tokenId: 'a', issuedAt: now, expiresAt: now + 60_000 });
+}
+
+async function takePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+describe('leadtap serve', () => {
+  it('says where it serves, stops on SIGTERM with 0, and leaves the database in one file', async () => {
+    const { child, url, metricsUrl = '', ended, folder } = await serve({ LEADTAP_BASE_PATH: '/api' });
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    expect((await fetch(metricsUrl)).status).toBe(200);
+    child.kill('SIGTERM');
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+    expect(readdirSync(folder).sort()).toEqual(['leadtap.db', 'signing.key']);
+  });
+
+  it('finishes the poll in hand before it stops', async () => {
+    const { child, url, ended, folder } = await serve();
+    const token = await enrol(folder);
+    const { DatabaseSync } = loadDriver();
+    const writer = new DatabaseSync(join(folder, 'leadtap.db'));
+    writer.exec('BEGIN IMMEDIATE');
+    const { socket, received } = await connectRaw(url);
+    socket.write(requestHead(url, token));
+    // Answered after the poll has begun to wait for the lock.
+    await fetch(`${url}/livez`);
+    child.kill('SIGTERM');
+    await refused(url);
+    writer.close();
+    expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  it('ends at once when it is told twice', async () => {
+    const { child, url, lines, ended } = await serve();
+    const { socket } = await connectRaw(url);
+    socket.write('GET / HTTP/1.1\r\n');
+    child.kill('SIGINT');
+    await lines.next();
+    child.kill('SIGINT');
+    expect(await ended).toMatchObject({ code: 130 });
+  });
+
+  it('says so when the port is taken', async () => {
+    const port = await takePort();
+    const env = { LEADTAP_METRICS_ADDRESS: 'off' };
+    const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: something else listens there`);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('says so when the address of the metrics is taken', async () => {
+    const port = await takePort();
+    const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: `127.0.0.1:${port}` };
+    const { code, stderr } = await terminal().run('serve', { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}`);
+  });
+
+  it('lists everything that is wrong with its settings at once, and does not start', async () => {
+    const env = {
+      LEADTAP_DATABASE_URL: 'mysql://root:hunter2@db/leads',
+      LEADTAP_LOG_LEVEL: 'loud',
+      LEADTAP_BASE_PATHS: '/api',
+      LEADTAP_TOKEN_ISSUER: 'https://id.example.com/',
+    };
+    const { code, stdout, stderr } = await terminal().run('serve --port many', { env });
+    expect(code).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('leadtap: the configuration has 5 problems');
+    for (const name of ['--port', 'LEADTAP_DATABASE_URL', 'LEADTAP_LOG_LEVEL', 'LEADTAP_BASE_PATHS'])
+      expect(stderr).toContain(name);
+    expect(stderr).toContain('LEADTAP_TOKEN_ISSUER');
+    expect(stderr).not.toContain('hunter2');
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../harness/deferred.ts';
+import { startService } from '../harness/service.ts';
+import { connectRaw, refused, requestHead } from './raw-connection.ts';
+
+/** A service whose next poll waits in the store until the test lets it go. */
+async function startWithHeldPoll(shutdownLimitMs?: number) {
+  const service = await startService({
+    ...(shutdownLimitMs !== undefined && { lifecycle: { shutdownLimitMs } }),
+  });
+  const [arrived, letGo] = [deferred(), deferred()];
+  const findUser = service.store.findUser.bind(service.store);
+  vi.spyOn(service.store, 'findUser').mockImplementationOnce(async (id) => {
+    arrived.resolve();
+    await letGo.promise;
+    return findUser(id);
+  });
+  return { ...service, arrived: arrived.promise, letGo: letGo.resolve };
+}
+
+describe('when the service is told to stop', () => {
+  it('a request in hand is finished, new connections are refused, and the store is closed last', async () => {
+    const { add, url, poll, stop, store, arrived, letGo } = await startWithHeldPoll(3_600_000);
+    await add({ id: 'last' });
+    const answer = poll('boss');
+    await arrived;
+    const stopped = stop();
+    await refused(url);
+    letGo();
+    const response = await answer;
+    expect(await response.json()).toMatchObject([{ id: 'last' }]);
+    expect(response.headers.get('connection')).toBe('close');
+    await stopped;
+    await expect(store.status()).rejects.toThrow();
+  });
+
+  it('idle connections do not hold it up', async () => {
+    const { url, stop, token } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
+    const { socket, received } = await connectRaw(url);
+    const answered = new Promise((resolve) => socket.once('data', resolve));
+    socket.write(requestHead(url, await token('boss')));
+    await answered;
+    await stop();
+    expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('a client that never finishes its request is cut off after the limit', async () => {
+    const { url, stop } = await startService({ lifecycle: { shutdownLimitMs: 20 } });
+    const { socket, received } = await connectRaw(url);
+    socket.write('GET /automation/new-leads HTTP/1.1\r\nHost: leads');
+    await stop();
+    expect(await received).not.toContain('200');
+  });
+
+  it('a request that is never answered is cut off after the limit', async () => {
+    const { poll, stop, arrived, letGo } = await startWithHeldPoll(20);
+    const answer = poll('boss').catch((error: Error) => error.message);
+    await arrived;
+    await stop();
+    expect(await answer).toBe('fetch failed');
+    letGo();
+  });
+
+  it('a scraper that hangs on the metrics address is cut off', async () => {
+    const { metricsUrl, stop } = await startService();
+    const { socket, received } = await connectRaw(metricsUrl);
+    socket.write('GET /metrics HTTP/1.1\r\nHost: leads');
+    await stop();
+    await received;
+    await expect(fetch(metricsUrl)).rejects.toThrow('fetch failed');
+  });
+});

@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { startService } from '../harness/service.ts';
+import { outcome, pollWith } from './polling.ts';
+
+/** RFC 6750, section 3: what may stand in an error_description. */
+const CHALLENGE =
+  /^Bearer realm="leadtap", error="invalid_token", error_description="[\x20-\x21\x23-\x5b\x5d-\x7e]+"$/;
+
+it.each([undefined, '', 'Basic Ym9zczpib3Nz', 'Bearer', 'Bearer ', 'Token abc'])(
+  'Authorization %j: asks for a token and speaks of no error',
+  async (authorization) => {
+    const { url } = await startService();
+    const response = await fetch(`${url}/automation/new-leads`, {
+      headers: authorization === undefined ? {} : { authorization },
+    });
+    expect(response.headers.get('www-authenticate')).toBe('Bearer realm="leadtap"');
+    expect(await outcome(response)).toBe('401 token-missing');
+  },
+);
+
+it('a token that is invalid, expired or revoked: tells so', async () => {
+  const { url, token, store } = await startService();
+  await store.revokeToken('gone');
+  const tokens = [
+    'garbage',
+    await token('boss', { expiresInMs: -1000 }),
+    await token('boss', { tokenId: 'gone' }),
+  ];
+  const responses = await Promise.all(tokens.map((each) => pollWith(url, each)));
+  for (const { headers } of responses) expect(headers.get('www-authenticate')).toMatch(CHALLENGE);
+  expect(await Promise.all(responses.map(outcome))).toEqual([
+    '401 token-invalid',
+    '401 token-expired',
+    '401 token-revoked',
+  ]);
+});
+
+it('a good token: no challenge', async () => {
+  const { poll } = await startService();
+  expect((await poll('boss')).headers.get('www-authenticate')).toBeNull();
+});
+
+it.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be written %j', async (scheme) => {
+  const { url, token } = await startService();
+  const headers = { authorization: `${scheme} ${await token('boss')}` };
+  expect((await fetch(`${url}/automation/new-leads`, { headers })).status).toBe(200);
+});

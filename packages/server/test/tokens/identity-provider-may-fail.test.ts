@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { startService } from '../harness/service.ts';
+import { DOWN, HANGING, ill, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
+import { outcome, pollWith, startEndpoint } from './polling.ts';
+
+const TROUBLES = {
+  'is down': DOWN,
+  'answers 500': ill(500, '{"keys":[]}'),
+  'answers with a page': ill(200, '<!doctype html>'),
+  'answers with other JSON': ill(200, '{"error":"later"}'),
+  'answers with a broken list': ill(200, '{"keys":["later"]}'),
+  'redirects elsewhere': ill(302, ''),
+};
+
+describe.each(Object.entries(TROUBLES))('an identity provider that %s', (_name, trouble) => {
+  it('at the start: 503 and not 401, and all is well when it is back', async () => {
+    const key = await makeKey('ES256');
+    const provider = await startIdentityProvider(key);
+    provider.trouble = trouble;
+    const { poll } = await startEndpoint(provider, { pauseAfterFailureMs: 0 });
+    const token = await sign(key);
+    const response = await poll(token);
+    expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    expect(response.headers.get('www-authenticate')).toBeNull();
+    expect(await outcome(response)).toBe('503 unavailable');
+    provider.trouble = undefined;
+    expect(await outcome(await poll(token))).toBe('200');
+  });
+
+  it('later: the keys it gave go on working', async () => {
+    const key = await makeKey('ES256');
+    const provider = await startIdentityProvider(key);
+    const { poll } = await startEndpoint(provider, { freshForMs: 0 });
+    expect(await outcome(await poll(await sign(key)))).toBe('200');
+    provider.trouble = trouble;
+    expect(await outcome(await poll(await sign(key)))).toBe('200');
+    expect(await outcome(await poll(await sign(key)))).toBe('200');
+    expect(provider.fetches).toBeGreaterThan(1);
+  });
+});
+
+describe('while the identity provider is away', () => {
+  it('it is not asked by every request', async () => {
+    const key = await makeKey('ES256');
+    const provider = await startIdentityProvider(key);
+    provider.trouble = DOWN;
+    const { poll } = await startEndpoint(provider, { pauseAfterFailureMs: 3_600_000 });
+    for (let request = 0; request < 10; request += 1)
+      expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
+    expect(provider.fetches).toBe(1);
+  });
+
+  it('a key that may be its new one is 503, and good when it is back', async () => {
+    const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
+    const provider = await startIdentityProvider(old);
+    const { poll } = await startEndpoint(provider, { cooldownMs: 0, pauseAfterFailureMs: 0 });
+    expect(await outcome(await poll(await sign(old)))).toBe('200');
+    provider.keys = [next];
+    provider.trouble = DOWN;
+    expect(await outcome(await poll(await sign(next)))).toBe('503 unavailable');
+    expect(await outcome(await poll(await sign(old)))).toBe('200');
+    provider.trouble = undefined;
+    expect(await outcome(await poll(await sign(next)))).toBe('200');
+  });
+
+  it('our own tokens and forged ones are told as ever', async () => {
+    const provider = await startIdentityProvider();
+    provider.trouble = DOWN;
+    const { url, token } = await startService({ env: provider.env });
+    expect(await outcome(await pollWith(url, await token('boss')))).toBe('200');
+    expect(await outcome(await pollWith(url, 'garbage'))).toBe('401 token-invalid');
+    expect(provider.fetches).toBe(0);
+  });
+});
+
+it('an identity provider that hangs is given up after the time-out', async () => {
+  const key = await makeKey('ES256');
+  const provider = await startIdentityProvider(key);
+  provider.trouble = HANGING;
+  const { poll } = await startEndpoint(provider, { fetchTimeoutMs: 20, pauseAfterFailureMs: 0 });
+  expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
+});
+
+it('one that hangs in the middle of its answer, too', async () => {
+  const key = await makeKey('ES256');
+  const provider = await startIdentityProvider(key);
+  provider.trouble = (_request, response) => void response.writeHead(200).write('{"keys":');
+  const { poll } = await startEndpoint(provider, { fetchTimeoutMs: 20, pauseAfterFailureMs: 0 });
+  expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
+});

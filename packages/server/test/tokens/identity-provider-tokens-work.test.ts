@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { startService } from '../harness/service.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { AUDIENCE, ISSUER, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
+import { outcome, pollWith } from './polling.ts';
+
+const ALGORITHMS = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
+
+describe("tokens of the operator's identity provider", () => {
+  it.each(ALGORITHMS)('are good when signed with %s', async (alg) => {
+    const key = await makeKey(alg);
+    const { url } = await startService({ env: (await startIdentityProvider(key)).env });
+    expect(await outcome(await pollWith(url, await sign(key)))).toBe('200');
+  });
+
+  it('stand beside our own', async () => {
+    const key = await makeKey('ES256');
+    const { url, token } = await startService({ env: (await startIdentityProvider(key)).env });
+    expect(await outcome(await pollWith(url, await sign(key)))).toBe('200');
+    expect(await outcome(await pollWith(url, await token('boss')))).toBe('200');
+  });
+
+  it('name the user by `sub`: unknown here is 404, another plan 403', async () => {
+    const key = await makeKey('ES256');
+    const { url } = await startService({ env: (await startIdentityProvider(key)).env });
+    expect(await outcome(await pollWith(url, await sign(key, { sub: 'stranger' })))).toBe(
+      '404 user-not-found',
+    );
+    expect(await outcome(await pollWith(url, await sign(key, { sub: 'starter' })))).toBe(
+      '403 professional-plan-required',
+    );
+  });
+
+  it('may name several audiences, ours among them', async () => {
+    const key = await makeKey('ES256');
+    const { url } = await startService({ env: (await startIdentityProvider(key)).env });
+    expect(await outcome(await pollWith(url, await sign(key, { aud: ['other', AUDIENCE] })))).toBe('200');
+  });
+
+  it('are verified with keys that are fetched once for many requests, also when those come at once', async () => {
+    const [key, other] = [await makeKey('ES256'), await makeKey('EdDSA')];
+    const provider = await startIdentityProvider(key, other);
+    const { url } = await startService({ env: provider.env });
+    const tokens = [await sign(key), await sign(other), await sign(key, { jti: 'b' })];
+    const together = await Promise.all(tokens.map((token) => pollWith(url, token)));
+    for (const token of tokens) together.push(await pollWith(url, token));
+    expect(together.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(provider.fetches).toBe(1);
+  });
+
+  it('need no network when the keys are in a file', async () => {
+    const key = await makeKey('ES256');
+    const file = join(tempFolder(), 'jwks.json');
+    writeFileSync(file, JSON.stringify({ keys: [key.jwk] }));
+    const env = { LEADTAP_JWKS_URL: file, LEADTAP_TOKEN_ISSUER: ISSUER, LEADTAP_TOKEN_AUDIENCE: AUDIENCE };
+    const { url } = await startService({ env });
+    expect(await outcome(await pollWith(url, await sign(key)))).toBe('200');
+    expect(await outcome(await pollWith(url, await sign(await makeKey('ES256'))))).toBe('401 token-invalid');
+  });
+
+  it.each(['', 'not JSON', '{}', '{"keys":1}', '{"keys":[1]}'])(
+    'stop the start when the file holds %j',
+    async (content) => {
+      const file = join(tempFolder(), 'jwks.json');
+      writeFileSync(file, content);
+      const env = { LEADTAP_JWKS_URL: file, LEADTAP_TOKEN_ISSUER: ISSUER, LEADTAP_TOKEN_AUDIENCE: AUDIENCE };
+      await expect(startService({ env })).rejects.toMatchObject({ name: 'JwksUnavailableError' });
+    },
+  );
+});

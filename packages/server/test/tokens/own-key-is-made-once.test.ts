@@ -1,0 +1,85 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { loadSigningKeys } from 'leadtap';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runLeadtap } from '../harness/leadtap-process.ts';
+import { startService } from '../harness/service.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { outcome, pollWith } from './polling.ts';
+import { raceForKeys } from './race-for-keys.ts';
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+
+describe('the key that signs our tokens', () => {
+  it('is made at the first start, for its owner alone, and used again at the next', async () => {
+    const umask = process.umask(0);
+    onTestFinished(() => void process.umask(umask));
+    const first = await startService();
+    const file = join(first.folder, 'signing.key');
+    expect(modeOf(file)).toBe('600');
+    expect(Buffer.from(readFileSync(file, 'utf8'), 'base64url')).toHaveLength(32);
+    const token = await first.token('boss');
+    await first.stop();
+    const again = await startService({
+      env: { LEADTAP_DATABASE_URL: `sqlite:${first.config.database.file}` },
+    });
+    expect(await outcome(await pollWith(again.url, token))).toBe('200');
+  });
+
+  it('is one, however many processes want it first', async () => {
+    const folder = tempFolder();
+    const env = { LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'data/leadtap.db')}` };
+    const issue = () => runLeadtap(['token', 'issue', '--user', 'boss', '--force'], env);
+    const issued = await Promise.all([issue(), issue(), issue(), issue()]);
+    expect(issued.map(({ stderr }) => stderr)).toEqual(['', '', '', '']);
+    expect(readdirSync(join(folder, 'data')).filter((file) => file.includes('key'))).toEqual(['signing.key']);
+    const { url } = await startService({ env });
+    for (const { stdout } of issued) expect(await outcome(await pollWith(url, stdout.trim()))).toBe('200');
+  });
+
+  it('is one, also in the very moment of its making', async () => {
+    const folder = tempFolder();
+    const files = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.key`));
+    const idsOfEach = await raceForKeys(files, 3);
+    expect(new Set(idsOfEach.map((ids) => ids.join())).size).toBe(1);
+    expect(readdirSync(folder)).toHaveLength(files.length);
+  });
+
+  it('is not made in the place of one that is there but cannot be used', async () => {
+    const folder = tempFolder();
+    for (const [name, content] of Object.entries({
+      empty: '',
+      short: 'c2hvcnQ=',
+      text: 'not a key at all!',
+    })) {
+      const file = join(folder, name);
+      writeFileSync(file, content);
+      await expect(loadSigningKeys({ file })).rejects.toMatchObject({ name: 'SigningKeyError' });
+      expect(readFileSync(file, 'utf8')).toBe(content);
+    }
+  });
+
+  it('leaves nothing behind where it cannot be made', async () => {
+    const folder = tempFolder();
+    writeFileSync(join(folder, 'file'), '');
+    await expect(loadSigningKeys({ file: join(folder, 'file/signing.key') })).rejects.toMatchObject({
+      name: 'SigningKeyError',
+    });
+    // A link cannot be made over a folder, and a folder cannot be read as a key.
+    mkdirSync(join(folder, 'signing.key'));
+    chmodSync(join(folder, 'signing.key'), 0o700);
+    await expect(loadSigningKeys({ file: join(folder, 'signing.key') })).rejects.toMatchObject({
+      name: 'SigningKeyError',
+    });
+    expect(readdirSync(folder).sort()).toEqual(['file', 'signing.key']);
+    expect(existsSync(join(folder, 'file/signing.key'))).toBe(false);
+  });
+});
