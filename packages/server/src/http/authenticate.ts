@@ -30,7 +30,7 @@ export function authenticate({ store, verifyToken, failedTokens }: Parts): onReq
     if (credentials === undefined) throw challenge('token-missing');
     const outcome = await check(credentials);
     if (typeof outcome !== 'string') {
-      request.token = outcome;
+      request.leadtapToken = outcome;
       return;
     }
     const verdict = await failedTokens.consume(addressKey(request.ip));
@@ -41,7 +41,9 @@ export function authenticate({ store, verifyToken, failedTokens }: Parts): onReq
 
 /** Undefined when there are none, or of another scheme, which RFC 6750 treats alike. */
 function bearerCredentials(request: FastifyRequest): string | undefined {
-  const [, credentials] = /^bearer +(.*?) *$/i.exec(request.headers.authorization ?? '') ?? [];
+  const { authorization = '' } = request.headers;
+  // One pattern for the scheme and the spaces on both sides would take quadratic time on a header of spaces.
+  const credentials = /^bearer /i.test(authorization) ? authorization.slice('bearer '.length).trim() : '';
   return credentials === '' ? undefined : credentials;
 }
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { onlyAnswers } from './methods.ts';
 import { unavailable } from './problems.ts';
 
@@ -6,6 +6,10 @@ export interface HealthOptions {
   /** Rejects while polls could not be answered. */
   readonly ready: () => Promise<void>;
 }
+
+/** A process that is stopping is alive: whoever restarts it for not being so would cut off its last answers. */
+export const isLivenessProbe = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.url?.endsWith('/livez') ?? false;
 
 /** `/livez`: the process runs. `/readyz`: it can answer polls; a load balancer should send some. */
 export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {

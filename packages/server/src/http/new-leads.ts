@@ -39,13 +39,14 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   const failedTokens = options.failedTokens ?? new MemoryLimiter(FAILED_TOKEN_POLICIES, clock);
   const publicUrl = options.publicUrl ?? makePublicUrl(undefined, app.prefix);
 
-  app.decorateRequest('token').decorateRequest('user');
-  app.decorateRequest('answer').decorateRequest('problem');
+  app.decorateRequest('leadtapToken').decorateRequest('leadtapUser');
+  app.decorateRequest('leadtapAnswer').decorateRequest('leadtapProblem');
   app.setErrorHandler(answerProblem);
   app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id));
   if (options.observer) observePolls(app, options.observer);
 
   app.get(NEW_LEADS_PATH, {
+    exposeHeadRoute: true,
     onRequest: [
       authenticate({ store, verifyToken, failedTokens }),
       limitRate(limiter),
@@ -54,8 +55,8 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
     ],
     handler: async (request: FastifyRequest<{ Querystring: Record<string, unknown> }>, reply) => {
       const query = parseQuery(request.query);
-      const answer = await poll(store, request.user, query);
-      request.answer = { poll: answer, query };
+      const answer = await poll(store, request.leadtapUser, query);
+      request.leadtapAnswer = { poll: answer, query };
       return sendPage(request, reply, publicUrl(request), answer, query);
     },
   });

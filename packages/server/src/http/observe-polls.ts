@@ -5,9 +5,9 @@ import type { ProblemError } from './problems.ts';
 declare module 'fastify' {
   interface FastifyRequest {
     /** Set when a page was read for this request. */
-    answer: { readonly poll: Poll; readonly query: PollQuery } | undefined;
+    leadtapAnswer: { readonly poll: Poll; readonly query: PollQuery } | undefined;
     /** Set when the request ended in a problem. */
-    problem: ProblemError | undefined;
+    leadtapProblem: ProblemError | undefined;
   }
 }
 
@@ -31,19 +31,19 @@ export interface PollObserver {
 
 export function observePolls(app: FastifyInstance, observer: PollObserver): void {
   app.addHook('onResponse', async (request, reply) => {
-    const page = request.answer?.poll.page;
+    const page = request.leadtapAnswer?.poll.page;
     observer.observe({
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
       leads: reply.statusCode === 200 && request.method === 'GET' ? (page?.leads.length ?? 0) : 0,
       feedLagMs: feedLag(request),
       unlocked: page?.locked === false,
-      violatedPolicies: request.problem?.parts.violatedPolicies ?? [],
+      violatedPolicies: request.leadtapProblem?.parts.violatedPolicies ?? [],
     });
   });
 }
 
-function feedLag({ answer }: FastifyRequest): number | undefined {
+function feedLag({ leadtapAnswer: answer }: FastifyRequest): number | undefined {
   const oldest = answer?.query.since === undefined ? undefined : answer.poll.page.leads[0];
   return oldest && answer && Math.max(0, answer.poll.page.readAt - oldest.createdAt);
 }

@@ -6,7 +6,7 @@ import {
   type ProblemCode,
   problemType,
 } from '@leadtap/contract';
-import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 
@@ -55,23 +55,25 @@ export const unavailable = (cause?: unknown, retryAfterS = 5): ProblemError =>
   new ProblemError('unavailable', { cause, headers: { 'retry-after': String(retryAfterS) } });
 
 /** Whatever was thrown, as a problem of the catalogue. */
-export function asProblem(error: FastifyError | Error): ProblemError {
+export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreUnavailableError || error instanceof JwksUnavailableError)
     return unavailable(error);
-  if ('statusCode' in error && typeof error.statusCode === 'number' && error.statusCode < 500)
-    return new ProblemError('malformed-request', { cause: error });
-  return new ProblemError('internal-error', { cause: error });
+  return new ProblemError(isRefusedByFastify(error) ? 'malformed-request' : 'internal-error', {
+    cause: error,
+  });
+}
+
+/** Only Fastify's own word: an error of a store may carry a status as well, and is not the caller's fault. */
+function isRefusedByFastify(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
+  return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
 }
 
 /** The one error handler: every problem leaves through here, and only what the catalogue says leaves. */
-export function answerProblem(
-  error: FastifyError | Error,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = asProblem(error);
-  request.problem = problem;
+  request.leadtapProblem = problem;
   if (problem.statusCode >= 500)
     request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message);
   return (

@@ -9,8 +9,11 @@ const HOST = /^(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 export function makePublicUrl(configured: string | undefined, basePath: string): PublicUrl {
   if (configured !== undefined) return () => configured;
-  return (request) => `${request.protocol}://${hostOf(request)}${basePath}`;
+  return (request) => `${schemeOf(request)}://${hostOf(request)}${basePath}`;
 }
+
+/** Behind a proxy this is whatever the proxy let through in X-Forwarded-Proto. */
+const schemeOf = ({ protocol }: FastifyRequest): string => (/^https$/i.test(protocol) ? 'https' : 'http');
 
 function hostOf(request: FastifyRequest): string {
   if (HOST.test(request.host)) return request.host;

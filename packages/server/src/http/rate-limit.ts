@@ -8,7 +8,7 @@ import { ProblemError } from './problems.ts';
  */
 export function limitRate(limiter: Limiter): onRequestAsyncHookHandler {
   return async (request, reply) => {
-    const verdict = await limiter.consume(request.token.userId);
+    const verdict = await limiter.consume(request.leadtapToken.userId);
     reply.headers(rateLimitHeaders(verdict));
     if (verdict.violated.length > 0) throw refuseByLimit(verdict);
   };

@@ -1,6 +1,7 @@
-import { STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { methodNotAllowed } from './methods.ts';
 import { ProblemError } from './problems.ts';
 import { requestId } from './request-id.ts';
 
@@ -10,13 +11,27 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 };
 
+/**
+ * How long a sender may still talk after its answer. Cut off at once, what it goes on sending would make its
+ * system throw the answer away; not cut off at all, it would hold the connection for as long as it likes.
+ */
+const LINGER_MS = 1000;
+
 /** Answers what is not HTTP, or too much of it, with a problem like any other, and hangs up. */
-export function answerRawError(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const problem = new ProblemError(CODES[error.code ?? ''] ?? 'malformed-request');
+export function answerRawError(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET') socket.destroy();
+  // Every further piece of the same bad request comes here too, when it is answered already.
+  else if (socket.writable) endWith(socket, new ProblemError(CODES[error.code ?? ''] ?? 'malformed-request'));
+}
+
+/** What Node would answer by itself without a body, or with silence. */
+export function answerWhatNodeWouldNot(server: Server): void {
+  server.on('connect', (_request, socket) => endWith(socket, methodNotAllowed()));
+  // RFC 9110 lets a server pass over an expectation that it does not know.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+function endWith(socket: Duplex, problem: ProblemError): void {
   const id = requestId({ headers: {} });
   const body = JSON.stringify(problem.toProblem(id));
   const { status } = PROBLEMS[problem.code];
@@ -27,10 +42,13 @@ export function answerRawError(error: NodeJS.ErrnoException, socket: Socket): vo
       'Connection: close',
       'Cache-Control: no-store',
       `X-Request-Id: ${id}`,
+      ...Object.entries(problem.parts.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
       `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       '',
       body,
     ].join('\r\n'),
   );
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(cut));
 }

@@ -58,9 +58,10 @@ export class MemoryLimiter implements Limiter {
   }
 
   #turnGeneration(now: number): void {
-    if (now < this.#currentEndsAt) return;
-    const longAgo = now >= this.#currentEndsAt + this.#generationMs;
-    this.#previous = longAgo ? new Map() : this.#current;
+    const remainingMs = this.#currentEndsAt - now;
+    // A generation that ends further away than it is long was begun before the clock was set back.
+    if (remainingMs > 0 && remainingMs <= this.#generationMs) return;
+    this.#previous = remainingMs <= -this.#generationMs ? new Map() : this.#current;
     this.#current = new Map();
     this.#currentEndsAt = now + this.#generationMs;
   }

@@ -5,7 +5,7 @@ import { docsRoutes } from '../../src/http/docs.ts';
 import { answerProblem } from '../../src/http/problems.ts';
 
 const app = Fastify();
-app.decorateRequest('problem').setErrorHandler(answerProblem);
+app.decorateRequest('leadtapProblem').setErrorHandler(answerProblem);
 const publicUrl = (request: { host: string }) => `https://${request.host}/api`;
 app.register(docsRoutes, { prefix: '/api', version: '1.2.3', publicUrl });
 

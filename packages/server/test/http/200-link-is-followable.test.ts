@@ -1,0 +1,164 @@
+import { type Lead, NEW_LEADS_PATH } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../harness/manual-clock.ts';
+import { requestText, sendRaw } from '../harness/raw-http.ts';
+import { startService } from '../harness/service.ts';
+import { shareService } from '../harness/shared-service.ts';
+
+function nextOf(response: Response): URL {
+  const [, address = ''] = /^<([^<>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
+  return new URL(address);
+}
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => ({ id: `lead-${i}` }));
+
+describe('Link: rel="next"', () => {
+  it('followed from the first page to the end gives each lead exactly once, and goes on for ever', async () => {
+    const { add, poll, token } = await startService();
+    await add(...many(25));
+    const headers = { authorization: `Bearer ${await token('boss')}` };
+    const seen: string[] = [];
+    let response = await poll('boss', 'since=1970-01-01&limit=7');
+    for (;;) {
+      const page = (await response.json()) as Lead[];
+      if (page.length === 0) break;
+      seen.push(...page.map(({ id }) => id));
+      response = await fetch(nextOf(response), { headers });
+    }
+    expect(seen).toEqual(many(25).map(({ id }) => id));
+
+    await add({ id: 'late' });
+    expect(await (await fetch(nextOf(response), { headers })).json()).toMatchObject([{ id: 'late' }]);
+  });
+
+  it('followed from a page without since goes on after its newest lead', async () => {
+    const { add, poll, token } = await startService();
+    await add(...many(5));
+    const first = await poll('boss', 'limit=2');
+    expect(await first.json()).toMatchObject([{ id: 'lead-4' }, { id: 'lead-3' }]);
+    await add({ id: 'next-1' }, { id: 'next-2' }, { id: 'next-3' });
+    const headers = { authorization: `Bearer ${await token('boss')}` };
+    const second = await fetch(nextOf(first), { headers });
+    expect(await second.json()).toMatchObject([{ id: 'next-1' }, { id: 'next-2' }]);
+  });
+
+  it('followed from an empty feed misses nothing that comes, not even in the same millisecond', async () => {
+    const { add, poll, token } = await startService({ clock: manualClock() });
+    const first = await poll('boss');
+    expect(await first.json()).toEqual([]);
+    await add({ id: 'a' });
+    const headers = { authorization: `Bearer ${await token('boss')}` };
+    expect(await (await fetch(nextOf(first), { headers })).json()).toMatchObject([{ id: 'a' }]);
+  });
+
+  it('carries the limit that was used, and the given since when the page is empty', async () => {
+    const { poll } = await startService();
+    const queryOf = async (query: string) =>
+      Object.fromEntries(nextOf(await poll('boss', query)).searchParams);
+    const since = '2026-03-02T09:30:00.000Z';
+    expect(await queryOf('since=2026-03-02T11:30:00%2B02:00')).toEqual({ since, limit: '100' });
+    expect(await queryOf('since=2026-03-02T09:30:00&limit=5')).toEqual({ since, limit: '5' });
+    expect(await queryOf('since=2026-03-02T09:30:00&limit=500')).toEqual({ since, limit: '100' });
+    const edge = '9999-12-31T23:59:59.999Z';
+    expect(await queryOf(`since=${edge}`)).toEqual({ since: edge, limit: '100' });
+  });
+
+  it('does not carry other parameters on', async () => {
+    const { poll } = await startService();
+    const { searchParams } = nextOf(await poll('boss', 'utm=x&access_token=secret'));
+    expect([...searchParams.keys()]).toEqual(['since', 'limit']);
+  });
+});
+
+describe('the address in Link', () => {
+  it('is the one that the request came to', async () => {
+    const { poll, url } = await startService();
+    expect(nextOf(await poll('boss')).href.split('?')[0]).toBe(`${url}${NEW_LEADS_PATH}`);
+  });
+
+  it('has the base path', async () => {
+    const { poll, url } = await startService({ env: { LEADTAP_BASE_PATH: '/api/v1' } });
+    const next = nextOf(await poll('boss'));
+    expect(next.pathname).toBe(`/api/v1${NEW_LEADS_PATH}`);
+    expect(next.href.startsWith(url)).toBe(true);
+  });
+
+  it.each([
+    ['https://leads.example.com', {}, 'https://leads.example.com'],
+    ['https://leads.example.com/', { LEADTAP_BASE_PATH: '/api' }, 'https://leads.example.com/api'],
+    ['https://example.com/leads/', { LEADTAP_BASE_PATH: '/api' }, 'https://example.com/leads'],
+  ])('is LEADTAP_PUBLIC_URL where it is set: %s', async (publicUrl, env, base) => {
+    const { poll } = await startService({ env: { LEADTAP_PUBLIC_URL: publicUrl, ...env } });
+    const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
+    expect(nextOf(await poll('boss', '', { headers })).href.split('?')[0]).toBe(`${base}${NEW_LEADS_PATH}`);
+  });
+
+  it.each(['https', 'HTTPS'])('is what a trusted proxy says: %s', async (protocol) => {
+    const { poll } = await startService({ env: { LEADTAP_TRUST_PROXY: '1' } });
+    const headers = { 'x-forwarded-host': 'leads.example.com', 'x-forwarded-proto': protocol };
+    expect(nextOf(await poll('boss', '', { headers })).origin).toBe('https://leads.example.com');
+  });
+
+  it('is not what anybody else says', async () => {
+    const { poll, url } = await startService();
+    const headers = { 'x-forwarded-host': 'leads.example.com', 'x-forwarded-proto': 'https' };
+    expect(nextOf(await poll('boss', '', { headers })).origin).toBe(url);
+  });
+});
+
+describe('a hostile request cannot break out of Link', () => {
+  const shared = shareService({ env: { LEADTAP_TRUST_PROXY: '1' } });
+
+  const linkFor = async (...lines: readonly string[]) => {
+    const [answer] = await sendRaw(
+      shared().url,
+      requestText(
+        `GET ${NEW_LEADS_PATH} HTTP/1.1`,
+        'Connection: close',
+        `Authorization: Bearer ${await shared().token('boss')}`,
+        ...lines,
+      ),
+    );
+    return answer?.headers['link'] ?? '';
+  };
+
+  const HOSTILE = [
+    'x>; rel="prev", <http://evil.example',
+    'x/path?query',
+    'user@evil.example',
+    'x:99999999',
+    'x y',
+    'x\\evil',
+    '"x"',
+    '[::1',
+    '',
+  ];
+
+  it.each(HOSTILE)('by the Host %j', async (host) => {
+    expect(await linkFor(`Host: ${host}`)).toMatch(
+      new RegExp(`^<${shared().url}${NEW_LEADS_PATH}\\?since=[\\w%.-]+&limit=100>; rel="next"$`),
+    );
+  });
+
+  it.each(HOSTILE.filter((host) => host !== ''))('by the X-Forwarded-Host %j', async (host) => {
+    expect(await linkFor('Host: good.example', `X-Forwarded-Host: ${host}`)).toMatch(
+      /^<http:\/\/[\w.:]+\/automation\/new-leads\?[\w%.=&-]+>; rel="next"$/,
+    );
+  });
+
+  it.each(['evil>; rel="prev"; <https', 'javascript', 'https://evil.example/', 'https x'])(
+    'by the X-Forwarded-Proto %j',
+    async (protocol) => {
+      expect(await linkFor('Host: good.example', `X-Forwarded-Proto: ${protocol}`)).toMatch(
+        /^<http:\/\/good\.example\/automation\/new-leads\?[\w%.=&-]+>; rel="next"$/,
+      );
+    },
+  );
+
+  it.each(['good.example', 'good.example:8080', '127.0.0.1', '[::1]:3000', 'a_b-c.example'])(
+    'but a decent Host stays: %s',
+    async (host) => {
+      expect((await linkFor(`Host: ${host}`)).startsWith(`<http://${host}${NEW_LEADS_PATH}?`)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,102 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { describe, expect, it, vi } from 'vitest';
+import { expectProblem } from '../harness/problem.ts';
+import {
+  openSocket,
+  parseAnswers,
+  readToEnd,
+  requestText,
+  sendRaw,
+  sendRawOnce,
+} from '../harness/raw-http.ts';
+import { startService } from '../harness/service.ts';
+import { shareService } from '../harness/shared-service.ts';
+
+const GET = `GET ${NEW_LEADS_PATH} HTTP/1.1`;
+
+const MALFORMED: [string, string][] = [
+  ['garbage', 'hello\r\n\r\n'],
+  ['a lone NUL', '\0'],
+  ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['the greeting of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+  ['an HTTP version that is none', requestText(`GET ${NEW_LEADS_PATH} HTTP/3.7`, 'Host: x')],
+  ['a protocol that is none', requestText(`GET ${NEW_LEADS_PATH} FTP/1.1`, 'Host: x')],
+  ['no Host', requestText(GET, 'Connection: close')],
+  ['a header without a colon', requestText(GET, 'Host: x', 'nonsense')],
+  ['a space before the colon', requestText(GET, 'Host : x')],
+  ['a folded header', requestText(GET, 'Host: x', 'X-A: 1', ' 2')],
+  ['a NUL in a header', requestText(GET, 'Host: x', 'X-A: a\0b')],
+  ['a bare CR in a header', requestText(GET, 'Host: x', 'X-A: a\rX-B: b')],
+  ['two lengths', requestText(GET, 'Host: x', 'Content-Length: 1', 'Content-Length: 2')],
+  ['a negative length', requestText(GET, 'Host: x', 'Content-Length: -1')],
+  ['a length and chunks', requestText(GET, 'Host: x', 'Content-Length: 1', 'Transfer-Encoding: chunked')],
+  ['a bad percent-encoding in the path', requestText('GET /%ZZ HTTP/1.1', 'Host: x', 'Connection: close')],
+  [
+    'a cut percent-encoding',
+    requestText(`${GET.replace(' HTTP', '% HTTP')}`, 'Host: x', 'Connection: close'),
+  ],
+  ['a path that is not UTF-8', requestText('GET /%ff HTTP/1.1', 'Host: x', 'Connection: close')],
+];
+
+describe('400 malformed-request', () => {
+  const shared = shareService();
+
+  it.each(MALFORMED)('answers %s, and hangs up', async (_what, text) => {
+    const answer = await sendRawOnce(shared().url, text);
+    await expectProblem(answer, 'malformed-request');
+    expect(answer.headers['connection']).toBe('close');
+    expect(Date.parse(answer.headers['date'] ?? '')).not.toBeNaN();
+  });
+
+  it('gives every such answer an id of its own, whatever the request said', async () => {
+    const text = requestText(GET, 'Host: x', 'X-Request-Id: mine', 'nonsense');
+    const ids = [...(await sendRaw(shared().url, text)), ...(await sendRaw(shared().url, text))].map(
+      ({ headers }) => headers['x-request-id'],
+    );
+    expect(new Set(ids).size).toBe(2);
+    expect(ids).not.toContain('mine');
+  });
+
+  it('is not given for a bad percent-encoding in a parameter that is not ours', async () => {
+    const authorization = `Bearer ${await shared().token('boss')}`;
+    const [answer] = await sendRaw(
+      shared().url,
+      requestText(
+        `GET ${NEW_LEADS_PATH}?utm=%ZZ HTTP/1.1`,
+        'Host: x',
+        'Connection: close',
+        `Authorization: ${authorization}`,
+      ),
+    );
+    expect(answer?.status).toBe(200);
+  });
+
+  it('leaves the service as it was for others', async () => {
+    for (const [, text] of MALFORMED) await sendRaw(shared().url, text);
+    expect((await shared().poll('boss')).status).toBe(200);
+  });
+});
+
+describe('400 malformed-request, from a sender who does not hang up', () => {
+  it('still loses its connection', async () => {
+    const { url, service } = await startService();
+    const socket = await openSocket(url, { allowHalfOpen: true });
+    const ended = new Promise<void>((resolve) => socket.once('end', resolve));
+    socket.resume();
+    socket.write('garbage\r\n\r\n');
+    await ended;
+    const connections = () =>
+      new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+    await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 10_000 });
+    socket.destroy();
+  });
+
+  it('gets one answer, however much it goes on sending', async () => {
+    const { url } = await startService();
+    const socket = await openSocket(url);
+    const received = readToEnd(socket);
+    for (let i = 0; i < 50; i += 1) socket.write(`garbage ${'x'.repeat(10_000)}\r\n\r\n`);
+    const answers = parseAnswers(await received);
+    expect(answers.map(({ status }) => status)).toEqual([400]);
+  });
+});

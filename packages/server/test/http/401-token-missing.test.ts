@@ -1,0 +1,65 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import { expectProblem } from '../harness/problem.ts';
+import { shareService } from '../harness/shared-service.ts';
+
+describe('401 token-missing', () => {
+  const shared = shareService();
+
+  it.each([
+    ['no Authorization header', undefined],
+    ['an empty one', ''],
+    ['the scheme alone', 'Bearer'],
+    ['the scheme and spaces', 'Bearer   '],
+    ['another scheme', 'Basic dXNlcjpwYXNz'],
+    ['a scheme that begins alike', 'Bearerish abc'],
+    ['a token without a scheme', 'eyJhbGciOiJIUzI1NiJ9.e30.c2ln'],
+  ])('answers %s', async (_what, authorization) => {
+    const { app } = shared().service;
+    const headers = authorization === undefined ? {} : { authorization };
+    const answer = await app.inject({ url: NEW_LEADS_PATH, headers });
+    await expectProblem(answer, 'token-missing');
+    // RFC 6750, section 3.1: without credentials the challenge carries no error code.
+    expect(answer.headers['www-authenticate']).toBe('Bearer realm="leadtap"');
+  });
+
+  it('never reads a token from the query', async () => {
+    const { url, token } = shared();
+    const given = await token('boss');
+    const response = await fetch(`${url}${NEW_LEADS_PATH}?access_token=${given}&token=${given}`);
+    await expectProblem(response, 'token-missing');
+  });
+
+  it('carries no rate-limit headers', async () => {
+    const { url } = shared();
+    const { headers } = await fetch(`${url}${NEW_LEADS_PATH}`);
+    expect([...headers.keys()].filter((name) => name.startsWith('ratelimit'))).toEqual([]);
+  });
+
+  it.each(['bearer', 'BEARER', 'bEaReR'])('is not given for the scheme written %s', async (scheme) => {
+    const { url, token } = shared();
+    const headers = { authorization: `${scheme} ${await token('boss')}` };
+    expect((await fetch(`${url}${NEW_LEADS_PATH}`, { headers })).status).toBe(200);
+  });
+
+  it('is not given for more than one space before the token', async () => {
+    const { url, token } = shared();
+    const headers = { authorization: `Bearer    ${await token('boss')}` };
+    expect((await fetch(`${url}${NEW_LEADS_PATH}`, { headers })).status).toBe(200);
+  });
+
+  it('a header full of spaces costs no more than another', async () => {
+    const { service } = shared();
+    const time = async (authorization: string) => {
+      const before = process.cpuUsage();
+      for (let i = 0; i < 5; i += 1)
+        await service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization } });
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    await time(`Bearer ${'x'.repeat(15_000)}`);
+    const plain = await time(`Bearer ${'x'.repeat(15_000)}`);
+    // Quadratic time is hundreds of times as much: this is time of the processor, in microseconds.
+    expect(await time(`Bearer x${' '.repeat(15_000)}x`)).toBeLessThan(20 * plain + 100_000);
+  });
+});

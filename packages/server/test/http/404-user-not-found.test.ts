@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { emptyStore, injectPoll, makeEndpoint } from '../harness/endpoint.ts';
+import { expectProblem } from '../harness/problem.ts';
+import { startService } from '../harness/service.ts';
+import { shareService } from '../harness/shared-service.ts';
+
+describe('404 user-not-found', () => {
+  const shared = shareService();
+
+  it('answers a valid token whose user does not exist', async () => {
+    const { poll } = shared();
+    await expectProblem(await poll('nobody'), 'user-not-found');
+  });
+
+  it('begins with the next request after the user was removed', async () => {
+    const { token, url, store } = await startService();
+    const authorization = `Bearer ${await token('boss')}`;
+    const ask = () => fetch(`${url}/automation/new-leads`, { headers: { authorization } });
+    expect((await ask()).status).toBe(200);
+    await store.removeUser('boss');
+    await expectProblem(await ask(), 'user-not-found');
+  });
+
+  it.each(['BOSS', 'boss ', ' boss', 'boss\0', 'boss\0x', 'bos%', 'acme', '__proto__', "' OR '1'='1"])(
+    'answers %j, who is not boss',
+    async (userId) => {
+      const { poll } = shared();
+      await expectProblem(await poll(userId), 'user-not-found');
+    },
+  );
+
+  it('answers whoever a database finds by folding case', async () => {
+    const findUser = () => emptyStore.findUser('boss');
+    const verifyToken = async () =>
+      ({ kind: 'valid', token: { userId: 'Boss', tokenId: undefined } }) as const;
+    await expectProblem(await injectPoll(makeEndpoint({ findUser }, { verifyToken })), 'user-not-found');
+  });
+});

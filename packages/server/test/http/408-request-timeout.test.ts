@@ -1,0 +1,46 @@
+import type { AddressInfo } from 'node:net';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { pino } from 'pino';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { noLimit } from '../harness/endpoint.ts';
+import { expectProblem } from '../harness/problem.ts';
+import { sendRawOnce } from '../harness/raw-http.ts';
+import { startService } from '../harness/service.ts';
+
+/** The application as it is, except that it waits less long for a request to arrive. */
+async function startImpatient(): Promise<string> {
+  const { store } = await startService();
+  const services = {
+    store,
+    verifyToken: async () => ({ kind: 'invalid' }) as const,
+    limiter: noLimit,
+    failedTokens: noLimit,
+    observer: { observe: () => undefined },
+    logger: pino({ level: 'silent' }),
+    clock: Date.now,
+    version: '0.0.0',
+  };
+  const options = { basePath: '', publicUrl: undefined, trustProxy: false, requestTimeoutMs: 100 } as const;
+  const app = buildApp(services, options);
+  onTestFinished(() => app.close());
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
+}
+
+describe('408 request-timeout', () => {
+  it.each([
+    ['half a first line', 'GET /auto'],
+    ['half of the headers', `GET ${NEW_LEADS_PATH} HTTP/1.1\r\nHost: x\r\nX-Half:`],
+  ])('answers %s, and hangs up', async (_what, text) => {
+    const answer = await sendRawOnce(await startImpatient(), text);
+    await expectProblem(answer, 'request-timeout');
+    expect(answer.headers['connection']).toBe('close');
+  });
+
+  it('is not waited for by default for longer than a quarter of a minute', async () => {
+    const { service } = await startService();
+    const { requestTimeout, headersTimeout } = service.app.server;
+    expect([requestTimeout, headersTimeout]).toEqual([15_000, 15_000]);
+  });
+});

@@ -1,0 +1,134 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
+import { expectProblem } from '../harness/problem.ts';
+import { startService } from '../harness/service.ts';
+
+async function startWithClock() {
+  const clock = manualClock();
+  const test = await startService({ clock });
+  const ask = (token: string) =>
+    test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization: `Bearer ${token}` } });
+  /** Makes so many requests and gives how many were let through. */
+  const passing = async (token: string, count: number) => {
+    let passed = 0;
+    for (let i = 0; i < count; i += 1) if ((await ask(token)).statusCode === 200) passed += 1;
+    return passed;
+  };
+  return { ...test, clock, ask, passing };
+}
+
+const tokenFor = (test: Awaited<ReturnType<typeof startWithClock>>, userId = 'boss') =>
+  test.token(userId, { expiresInMs: 24 * 3_600_000 });
+
+const MINUTE_MS = 60_000;
+
+/** Ten minutes, a hundred requests in each: the hour is used up. */
+async function useUpTheHour(passing: () => Promise<number>, clock: ManualClock) {
+  for (let minute = 0; minute < 10; minute += 1) {
+    expect(await passing()).toBe(100);
+    if (minute < 9) clock.advance(MINUTE_MS);
+  }
+}
+
+describe('429: a user', () => {
+  it('has exactly 100 requests a minute', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    expect(await test.passing(token, 130)).toBe(100);
+    test.clock.advance(MINUTE_MS);
+    expect(await test.passing(token, 130)).toBe(100);
+  });
+
+  it('is told at each step what is left', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    for (let used = 1; used <= 100; used += 1) {
+      const { headers } = await test.ask(token);
+      expect(headers['ratelimit-policy']).toBe('"minute";q=100;w=60, "hour";q=1000;w=3600');
+      expect(headers['ratelimit']).toBe(`"minute";r=${100 - used};t=60, "hour";r=${1000 - used};t=3600`);
+    }
+    test.clock.advance(17_001);
+    const refused = await test.ask(token);
+    expect(refused.headers['ratelimit']).toBe('"minute";r=0;t=43, "hour";r=900;t=3583');
+    test.clock.advance(42_999);
+    expect((await test.ask(token)).headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=899;t=3540');
+  });
+
+  it('gets a problem with the limit that was reached and a whole number of seconds', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    await test.passing(token, 100);
+    test.clock.advance(16_500);
+    const answer = await test.ask(token);
+    const { violatedPolicies } = await expectProblem(answer, 'rate-limit-exceeded');
+    expect(violatedPolicies).toEqual(['minute']);
+    // 43.5 s, as whole seconds after which the request passes.
+    expect(answer.headers['retry-after']).toBe('44');
+  });
+
+  it('passes after Retry-After and not a second before', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    await test.passing(token, 100);
+    test.clock.advance(16_500);
+    const wait = Number((await test.ask(token)).headers['retry-after']);
+    test.clock.advance((wait - 1) * 1000);
+    expect((await test.ask(token)).statusCode).toBe(429);
+    test.clock.advance(1000);
+    expect((await test.ask(token)).statusCode).toBe(200);
+  });
+
+  it('has exactly 1000 requests an hour, and Retry-After is for both windows', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    await useUpTheHour(() => test.passing(token, 101), test.clock);
+
+    const both = await test.ask(token);
+    expect((await expectProblem(both, 'rate-limit-exceeded')).violatedPolicies).toEqual(['minute', 'hour']);
+    expect(both.headers['retry-after']).toBe(String(3600 - 9 * 60));
+
+    test.clock.advance(MINUTE_MS);
+    const hourAlone = await test.ask(token);
+    expect((await expectProblem(hourAlone, 'rate-limit-exceeded')).violatedPolicies).toEqual(['hour']);
+    expect(hourAlone.headers['retry-after']).toBe('3000');
+
+    test.clock.advance(2_999_000);
+    expect((await test.ask(token)).statusCode).toBe(429);
+    test.clock.advance(1000);
+    expect((await test.ask(token)).headers['ratelimit']).toMatch(/"hour";r=999;t=3600$/);
+  });
+
+  it('uses nothing by requests that are refused', async () => {
+    const test = await startWithClock();
+    const token = await tokenFor(test);
+    await test.passing(token, 100);
+    expect(await test.passing(token, 200)).toBe(0);
+    test.clock.advance(MINUTE_MS);
+    expect((await test.ask(token)).headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=899;t=3540');
+  });
+
+  it('has one limit for all tokens together', async () => {
+    const test = await startWithClock();
+    const tokens = [await tokenFor(test), await tokenFor(test), await tokenFor(test)];
+    const passed = [];
+    for (const token of tokens) passed.push(await test.passing(token, 40));
+    expect(passed).toEqual([40, 40, 20]);
+  });
+
+  it('leaves every other user alone', async () => {
+    const test = await startWithClock();
+    await test.passing(await tokenFor(test, 'boss'), 101);
+    for (const userId of ['seller', 'rival', 'BOSS', 'nobody']) {
+      const { headers } = await test.ask(await tokenFor(test, userId));
+      expect(headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
+    }
+  });
+
+  it.each(['nobody', 'starter'])('is limited too when refused for another reason: %s', async (userId) => {
+    const test = await startWithClock();
+    const token = await tokenFor(test, userId);
+    await test.passing(token, 100);
+    await expectProblem(await test.ask(token), 'rate-limit-exceeded');
+  });
+});

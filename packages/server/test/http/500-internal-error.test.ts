@@ -1,0 +1,92 @@
+import type { PollStore } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
+import { expectProblem } from '../harness/problem.ts';
+import { startService } from '../harness/service.ts';
+
+const SECRET = 'SELECT password FROM users';
+
+/** Whatever a store may throw, decent or not. */
+const THROWN: [string, () => unknown][] = [
+  ['an error', () => new Error(SECRET)],
+  ['an error with a status of its own', () => Object.assign(new Error(SECRET), { statusCode: 404 })],
+  [
+    'an error with a status and a code of its own',
+    () => Object.assign(new Error(SECRET), { statusCode: 404, code: 'NoSuchTable' }),
+  ],
+  ['an error with a code', () => Object.assign(new Error(SECRET), { code: 'ECONNREFUSED' })],
+  ['an error with headers', () => Object.assign(new Error(SECRET), { headers: { 'x-secret': SECRET } })],
+  ['a frozen error', () => Object.freeze(new Error(SECRET))],
+  ['an error with a cause', () => new Error('outer', { cause: new Error(SECRET) })],
+  ['several errors', () => new AggregateError([new Error(SECRET)], SECRET)],
+  ['a text', () => SECRET],
+  ['a number', () => 42],
+  ['null', () => null],
+  ['undefined', () => undefined],
+  ['an object', () => ({ statusCode: 200, message: SECRET })],
+];
+
+const METHODS: (keyof PollStore)[] = ['isTokenRevoked', 'findUser', 'readPage'];
+
+describe.each(METHODS)('500 internal-error, when %s of the store', (method) => {
+  it.each(THROWN)('throws %s', async (_what, thrown) => {
+    const store = { [method]: () => Promise.reject(thrown()) };
+    const answer = await injectPoll(makeEndpoint(store));
+    await expectProblem(answer, 'internal-error');
+    expect(`${answer.body}${JSON.stringify(answer.headers)}`).not.toMatch(
+      /select|password|stack|at |\.ts|\.js|node_modules|outer|statusCode/i,
+    );
+  });
+
+  it('throws before it gives a promise', async () => {
+    const store = {
+      [method]: () => {
+        throw new Error(SECRET);
+      },
+    };
+    await expectProblem(await injectPoll(makeEndpoint(store)), 'internal-error');
+  });
+});
+
+describe('500 internal-error', () => {
+  it('answers a user whose place is missing with nothing rather than too much', async () => {
+    const user = {
+      id: 'boss',
+      companyId: 'acme',
+      email: null,
+      name: null,
+      plan: 'PROFESSIONAL',
+      accessLevel: 'BRANCH',
+      branchId: null,
+      departmentId: null,
+    } as const;
+    const answer = await injectPoll(makeEndpoint({ findUser: async () => user }));
+    await expectProblem(answer, 'internal-error');
+  });
+
+  it('writes the cause to the log, under the id that the caller was given', async () => {
+    const lines: string[] = [];
+    const { poll } = await startService({
+      logTo: { write: (line) => void lines.push(line) },
+      prepare: ({ store }) => {
+        store.readPage = () => Promise.reject(new Error(SECRET));
+      },
+    });
+    const { requestId } = await expectProblem(await poll('boss'), 'internal-error');
+    const line = lines.find((text) => text.includes(SECRET));
+    expect(JSON.parse(line ?? '{}')).toMatchObject({ requestId, code: 'internal-error' });
+  });
+
+  it('is gone with its cause', async () => {
+    let broken = true;
+    const { poll } = await startService({
+      prepare: ({ store }) => {
+        const readPage = store.readPage.bind(store);
+        store.readPage = (query) => (broken ? Promise.reject(new Error(SECRET)) : readPage(query));
+      },
+    });
+    expect((await poll('boss')).status).toBe(500);
+    broken = false;
+    expect((await poll('boss')).status).toBe(200);
+  });
+});

@@ -1,0 +1,74 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import type { Store } from 'leadtap';
+import { describe, expect, it, vi } from 'vitest';
+import { openSocket, requestText } from '../harness/raw-http.ts';
+import { startService } from '../harness/service.ts';
+
+/** Makes `readPage` wait until the test lets it go on. */
+function holdPages(store: Store) {
+  const readPage = store.readPage.bind(store);
+  const waiting: (() => void)[] = [];
+  store.readPage = async (query) => {
+    await new Promise<void>((resolve) => waiting.push(resolve));
+    return readPage(query);
+  };
+  return {
+    waiting,
+    release: () => {
+      store.readPage = readPage;
+      for (const resolve of waiting) resolve();
+    },
+  };
+}
+
+describe('a client that goes away', () => {
+  it('while its page is read hurts nobody, and the service stops at once', async () => {
+    const { url, token, service, poll, stop } = await startService();
+    const { waiting, release } = holdPages(service.store);
+    const text = requestText(
+      `GET ${NEW_LEADS_PATH} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${await token('boss')}`,
+    );
+    const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(url)));
+    for (const socket of sockets) socket.write(text);
+    await vi.waitFor(() => expect(waiting).toHaveLength(20));
+    for (const socket of sockets) socket.resetAndDestroy();
+
+    const staying = poll('boss');
+    await vi.waitFor(() => expect(waiting).toHaveLength(21));
+    release();
+    expect((await staying).status).toBe(200);
+    await stop();
+  });
+
+  it('in the middle of its request leaves no connection', async () => {
+    const { url, service } = await startService();
+    const connections = () =>
+      new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+    for (const part of ['', 'G', 'GET / HT', `GET ${NEW_LEADS_PATH} HTTP/1.1\r\nHost: x\r\nAuthori`]) {
+      const socket = await openSocket(url);
+      socket.write(part, () => socket.resetAndDestroy());
+    }
+    await vi.waitFor(async () => expect(await connections()).toBe(0));
+  });
+
+  it('in the middle of its answer hurts nobody', async () => {
+    const { url, token, add, poll, stop } = await startService();
+    const filler = { addressNotes: 'x'.repeat(50_000) };
+    await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
+    const text = requestText(
+      `GET ${NEW_LEADS_PATH} HTTP/1.1`,
+      'Host: x',
+      `Authorization: Bearer ${await token('boss')}`,
+    );
+    for (let i = 0; i < 5; i += 1) {
+      const socket = await openSocket(url);
+      socket.write(text);
+      await new Promise<void>((resolve) => socket.once('data', () => resolve()));
+      socket.resetAndDestroy();
+    }
+    expect((await poll('boss')).status).toBe(200);
+    await stop();
+  });
+});

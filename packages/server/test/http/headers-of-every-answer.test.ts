@@ -1,0 +1,82 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import { shareService } from '../harness/shared-service.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+const shared = shareService();
+
+describe('a page', () => {
+  it('is JSON in UTF-8, private, to be asked for again, and differs by caller', async () => {
+    const { headers } = await shared().poll('boss');
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, no-cache',
+      vary: 'Authorization',
+    });
+  });
+
+  it.each(['*/*', 'application/json', 'text/html', 'application/xml;q=0.1'])(
+    'is the same whatever the client accepts: %s',
+    async (accept) => {
+      const { status, headers } = await shared().poll('boss', '', { headers: { accept } });
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
+    },
+  );
+
+  it('tells nothing of what it is made with', async () => {
+    const { headers } = await shared().poll('boss');
+    for (const name of ['server', 'x-powered-by', 'set-cookie', 'via'])
+      expect([name, headers.get(name)]).toEqual([name, null]);
+  });
+});
+
+describe('X-Request-Id', () => {
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${shared().url}${path}`, init);
+
+  it.each<[string, () => Promise<Response>]>([
+    ['200', () => shared().poll('boss')],
+    ['304', () => shared().poll('boss', '', { headers: { 'if-none-match': '*' } })],
+    ['400', () => shared().poll('boss', 'limit=0')],
+    ['401', () => ask(NEW_LEADS_PATH)],
+    ['403', () => shared().poll('starter')],
+    ['404', () => shared().poll('nobody')],
+    ['404', () => ask('/nowhere')],
+    ['405', () => ask(NEW_LEADS_PATH, { method: 'POST' })],
+    ['400', () => ask('/%ff')],
+    ['200', () => ask('/livez')],
+    ['200', () => ask('/openapi.json')],
+  ])('is on every answer: %s', async (status, send) => {
+    const first = await send();
+    const second = await send();
+    expect(String(first.status)).toBe(status);
+    expect(first.headers.get('x-request-id')).toMatch(UUID);
+    expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+  });
+
+  it.each(['my-id', 'A.b_c:d+e/f=g-1', '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4', 'x'.repeat(128)])(
+    "is the caller's own where that is harmless: %s",
+    async (id) => {
+      const good = await shared().poll('boss', '', { headers: { 'x-request-id': id } });
+      expect(good.headers.get('x-request-id')).toBe(id);
+      const bad = await ask('/nowhere', { headers: { 'x-request-id': id } });
+      expect(await bad.json()).toMatchObject({ requestId: id });
+    },
+  );
+
+  it.each(['', 'two words', 'x'.repeat(129), '<script>', 'a"b', "a'b", 'a;b', 'a,b', '$(x)', 'caf\u00e9'])(
+    'is replaced where it is not: %j',
+    async (id) => {
+      const { headers } = await shared().poll('boss', '', { headers: { 'x-request-id': id } });
+      expect(headers.get('x-request-id')).toMatch(UUID);
+    },
+  );
+
+  it('is replaced when it comes twice', async () => {
+    const headers: [string, string][] = [
+      ['x-request-id', 'one'],
+      ['x-request-id', 'two'],
+    ];
+    expect((await ask('/nowhere', { headers })).headers.get('x-request-id')).toMatch(UUID);
+  });
+});

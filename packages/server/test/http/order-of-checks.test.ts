@@ -1,0 +1,120 @@
+import { NEW_LEADS_PATH, type ProblemCode } from '@leadtap/contract';
+import { type Limiter, type PollStore, StoreUnavailableError, type VerifyToken } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { emptyStore, injectPoll, makeEndpoint } from '../harness/endpoint.ts';
+import { manualClock } from '../harness/manual-clock.ts';
+import { expectProblem } from '../harness/problem.ts';
+import { startService } from '../harness/service.ts';
+
+describe('a request that fails several checks gets the answer of the first', () => {
+  type Failing = { token: boolean; limit: boolean; user: boolean; plan: boolean; query: boolean };
+
+  async function ask(failing: Failing) {
+    const clock = manualClock();
+    const test = await startService({ clock });
+    const userId = failing.user ? 'nobody' : failing.plan ? 'starter' : 'boss';
+    const good = await test.token(userId);
+    const authorization = `Bearer ${failing.token ? 'bad' : good}`;
+    const request = {
+      url: `${NEW_LEADS_PATH}${failing.query ? '?limit=0' : ''}`,
+      headers: { authorization },
+    };
+    if (failing.limit)
+      for (let i = 0; i < 100; i += 1)
+        await test.service.app.inject({
+          url: NEW_LEADS_PATH,
+          headers: { authorization: `Bearer ${good}` },
+        });
+    return test.service.app.inject(request);
+  }
+
+  const all: Failing = { token: true, limit: true, user: true, plan: true, query: true };
+
+  it.each<[string, ProblemCode, Failing]>([
+    ['token, limit, user, plan, query', 'token-invalid', all],
+    ['limit, user, plan, query', 'rate-limit-exceeded', { ...all, token: false }],
+    ['limit, plan, query', 'rate-limit-exceeded', { ...all, token: false, user: false }],
+    ['user, plan, query', 'user-not-found', { ...all, token: false, limit: false }],
+    ['plan, query', 'professional-plan-required', { ...all, token: false, limit: false, user: false }],
+    ['query', 'invalid-query', { token: false, limit: false, user: false, plan: false, query: true }],
+  ])('%s: %s', async (_what, code, failing) => {
+    await expectProblem(await ask(failing), code);
+  });
+
+  it('none: 200', async () => {
+    const answer = await ask({ token: false, limit: false, user: false, plan: false, query: false });
+    expect(answer.statusCode).toBe(200);
+  });
+});
+
+describe('a check that fails keeps the ones behind it from being made', () => {
+  /** Says which parts of the service a request reached. */
+  async function reached(options: { verified: boolean; passes: boolean; plan: string; query: string }) {
+    const calls: string[] = [];
+    const note = <T>(name: string, value: T): T => {
+      calls.push(name);
+      return value;
+    };
+    const store: PollStore = {
+      isTokenRevoked: async () => note('isTokenRevoked', false),
+      findUser: async (id) => {
+        const user = await emptyStore.findUser(id);
+        return note('findUser', user && { ...user, plan: options.plan });
+      },
+      readPage: async (query) => note('readPage', await emptyStore.readPage(query)),
+    };
+    const limiter: Limiter = {
+      consume: async () =>
+        note('limiter', { windows: [], violated: options.passes ? [] : ['minute'], retryAfterS: 1 }),
+    };
+    const refuse: VerifyToken = async () => ({ kind: 'invalid' });
+    const app = makeEndpoint(store, { limiter, ...(!options.verified && { verifyToken: refuse }) });
+    await injectPoll(app, options.query);
+    return calls;
+  }
+
+  const good = { verified: true, passes: true, plan: 'PROFESSIONAL', query: '' };
+
+  it.each([
+    ['a bad token reaches nothing', { ...good, verified: false }, []],
+    ['a refused request no user', { ...good, passes: false }, ['isTokenRevoked', 'limiter']],
+    ['another plan no leads', { ...good, plan: 'STARTER' }, ['isTokenRevoked', 'limiter', 'findUser']],
+    ['a bad query no leads', { ...good, query: 'limit=0' }, ['isTokenRevoked', 'limiter', 'findUser']],
+    ['a good request all', good, ['isTokenRevoked', 'limiter', 'findUser', 'readPage']],
+  ])('%s', async (_what, options, expected) => {
+    expect(await reached(options)).toEqual(expected);
+  });
+});
+
+describe('rate-limit headers', () => {
+  it('are on every answer to a valid token, and count it', async () => {
+    const { poll } = await startService({ clock: manualClock() });
+    const etag = (await poll('boss')).headers.get('etag') ?? '';
+    const answers = [
+      await poll('boss'),
+      await poll('boss', '', { headers: { 'if-none-match': etag } }),
+      await poll('boss', 'limit=0'),
+      await poll('boss', '', { method: 'HEAD' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 304, 400, 200]);
+    expect(answers.map(({ headers }) => headers.get('ratelimit'))).toEqual(
+      [98, 97, 96, 95].map((left) => `"minute";r=${left};t=60, "hour";r=${left + 900};t=3600`),
+    );
+    for (const [userId, status] of [
+      ['starter', 403],
+      ['nobody', 404],
+    ] as const) {
+      const answer = await poll(userId);
+      expect(answer.status).toBe(status);
+      expect(answer.headers.get('ratelimit')).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
+      expect(answer.headers.get('ratelimit-policy')).toBe('"minute";q=100;w=60, "hour";q=1000;w=3600');
+    }
+  });
+
+  it('are on a 500 and a 503 as well', async () => {
+    for (const error of [new Error('broken'), new StoreUnavailableError('away')]) {
+      const answer = await injectPoll(makeEndpoint({ findUser: () => Promise.reject(error) }));
+      expect(answer.headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import fc from 'fast-check';
+import { MemoryLimiter, type Policy } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
+import { manualClock } from '../harness/manual-clock.ts';
+
+/** Small enough that a few steps reach every edge of both windows, and both at once. */
+const POLICIES: readonly Policy[] = [
+  { name: 'short', quota: 3, windowS: 10 },
+  { name: 'long', quota: 6, windowS: 60 },
+];
+
+interface Step {
+  readonly waitMs: number;
+  readonly key: string;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  waitMs: fc.oneof(
+    fc.constantFrom(0, 0, 0, 1, 999, 1000, 9_999, 10_000, 59_999, 60_000, 600_000),
+    fc.nat(20_000),
+  ),
+  key: fc.constantFrom('ada', 'ben'),
+});
+
+/** The rule in plain words: a window opens with a request that finds none open, and counts what passes. */
+class Model {
+  readonly #windows = new Map<string, { opensAt: number; passed: number }>();
+
+  ask(key: string, now: number) {
+    const windows = POLICIES.map((policy) => {
+      const name = `${key} ${policy.name}`;
+      const known = this.#windows.get(name);
+      const lengthMs = policy.windowS * 1000;
+      const window = known && now < known.opensAt + lengthMs ? known : { opensAt: now, passed: 0 };
+      this.#windows.set(name, window);
+      return { policy, window, endsAt: window.opensAt + lengthMs };
+    });
+    const full = windows.filter(({ policy, window }) => window.passed === policy.quota);
+    if (full.length === 0) for (const { window } of windows) window.passed += 1;
+    return {
+      windows: windows.map(({ policy, window, endsAt }) => ({
+        policy,
+        remaining: policy.quota - window.passed,
+        resetS: Math.ceil((endsAt - now) / 1000),
+      })),
+      violated: full.map(({ policy }) => policy.name),
+      retryAfterS: Math.max(0, ...full.map(({ endsAt }) => Math.ceil((endsAt - now) / 1000))),
+    };
+  }
+}
+
+describe('the memory limiter', () => {
+  it('gives the verdicts of its model, whatever comes when', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 60 }), async (steps) => {
+        const clock = manualClock();
+        const limiter = new MemoryLimiter(POLICIES, clock);
+        const model = new Model();
+        for (const { waitMs, key } of steps) {
+          clock.advance(waitMs);
+          expect(await limiter.consume(key)).toEqual(model.ask(key, clock()));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('lets a refused request pass after its wait, and not a second earlier', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const clock = manualClock();
+        const limiter = new MemoryLimiter(POLICIES, clock);
+        for (const { waitMs } of steps) {
+          clock.advance(waitMs % 5000);
+          const { retryAfterS } = await limiter.consume('ada');
+          if (retryAfterS === 0) continue;
+          clock.advance(retryAfterS * 1000 - 1000);
+          if (retryAfterS > 1) expect((await limiter.consume('ada')).violated).not.toEqual([]);
+          clock.advance(1000);
+          expect((await limiter.consume('ada')).violated).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('never lets more pass in a window than its quota', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(3000), { maxLength: 100 }), async (waits) => {
+        const clock = manualClock();
+        const limiter = new MemoryLimiter(POLICIES, clock);
+        const passed: number[] = [];
+        for (const waitMs of waits) {
+          clock.advance(waitMs);
+          if ((await limiter.consume('ada')).violated.length === 0) passed.push(clock());
+        }
+        // Windows follow each other, so any stretch of a window's length touches two of them at most.
+        for (const { quota, windowS } of POLICIES)
+          for (const from of passed) {
+            const within = passed.filter((at) => at >= from && at < from + windowS * 1000);
+            expect(within.length).toBeLessThanOrEqual(2 * quota);
+          }
+      }),
+    );
+  });
+
+  it('begins anew when the clock is set back, instead of refusing until it has caught up', async () => {
+    const clock = manualClock();
+    const limiter = new MemoryLimiter(POLICIES, clock);
+    for (let i = 0; i < 3; i += 1) await limiter.consume('ada');
+    expect((await limiter.consume('ada')).violated).toEqual(['short']);
+    clock.advance(-3_600_000);
+    expect(await limiter.consume('ada')).toMatchObject({ violated: [], retryAfterS: 0 });
+  });
+
+  it('keeps the keys of different senders apart, odd ones too', async () => {
+    const limiter = new MemoryLimiter(POLICIES, manualClock());
+    for (const key of ['', '__proto__', 'constructor', 'a', 'a ', 'A'])
+      for (let i = 0; i < 3; i += 1) expect((await limiter.consume(key)).violated).toEqual([]);
+  });
+});
+
+describe('the limits of the contract', () => {
+  it('are 100 a minute and 1000 an hour for a user, 600 failed tokens a minute for an address', () => {
+    const written = (policies: readonly Policy[]) =>
+      policies.map(({ name, quota, windowS }) => `${name}: ${quota} in ${windowS} s`);
+    expect(written(USER_POLICIES)).toEqual(['minute: 100 in 60 s', 'hour: 1000 in 3600 s']);
+    expect(written(FAILED_TOKEN_POLICIES)).toEqual(['failed-tokens: 600 in 60 s']);
+  });
+});
