@@ -7,18 +7,10 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { FAILED_TOKEN_POLICIES, USER_POLICIES } from './limits/limiter.ts';
 import { MemoryLimiter } from './limits/memory-limiter.ts';
+import { openStore } from './open-store.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
-import type { MigrationReport } from './store/sqlite/migrate.ts';
-import { type Inspection, inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
-
-export const openStore = (config: Config, { clock = systemClock }: { clock?: Clock } = {}): Promise<Store> =>
-  openSqliteStore({ file: config.database.file, migrate: config.autoMigrate, clock });
-
-export const migrateStore = (config: Config): Promise<MigrationReport> => migrateSqlite(config.database.file);
-
-export const inspectStore = (config: Config): Promise<Inspection> => inspectSqlite(config.database.file);
 
 export interface Service {
   readonly app: FastifyInstance;
@@ -27,7 +19,7 @@ export interface Service {
   readonly metrics: Metrics;
 }
 
-/** Config to a service that is ready to listen. The only place that chooses adapters. */
+/** Config to a service that is ready to listen. */
 export async function compose(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });

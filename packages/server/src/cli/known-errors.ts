@@ -1,7 +1,7 @@
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
 import { SigningKeyError } from '../accounts/own-tokens.ts';
 import type { Config } from '../config.ts';
-import { ListenError } from '../ops/lifecycle.ts';
+import { ListenError } from '../ops/listen-error.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { Failure } from './failure.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { migrateStore } from '../compose.ts';
+import { migrateStore } from '../open-store.ts';
 import type { CommandContext } from './context.ts';
 import { asFailure } from './known-errors.ts';
 import { writeJson, writeLine } from './output.ts';

@@ -1,11 +1,6 @@
 import type { Command } from 'commander';
-import { compose } from '../compose.ts';
-import { type Running, start } from '../ops/lifecycle.ts';
-import { makeLogger } from '../ops/logging.ts';
-import { VERSION } from '../version.ts';
 import type { CommandContext } from './context.ts';
-import { asFailure } from './known-errors.ts';
-import { loadConfig } from './with-store.ts';
+import type { ServeFlags } from './serve/run.ts';
 
 const EXAMPLES = `
 The schema is brought up to date first (LEADTAP_AUTO_MIGRATE=false turns that off). Logs are JSON lines on
@@ -24,29 +19,9 @@ export function registerServe(program: Command, context: CommandContext): void {
     .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
     .option('--port <number>', 'port to listen on, 0 for any free one (LEADTAP_PORT, default 3000)')
     .addHelpText('after', EXAMPLES)
-    .action((flags: { host?: string; port?: string }) => serve(context, flags));
+    .action(async (flags: ServeFlags) => {
+      // Loaded when it is needed: the other commands start without an HTTP server.
+      const { serve } = await import('./serve/run.ts');
+      await serve(context, flags);
+    });
 }
-
-async function serve(context: CommandContext, flags: { host?: string; port?: string }): Promise<void> {
-  const config = await loadConfig(context, flags);
-  const logger = makeLogger(config.logLevel, context.stdout);
-  let running: Running;
-  try {
-    running = await start(await compose(config, logger, context.clock), config);
-  } catch (error) {
-    throw asFailure(error, config);
-  }
-  const { url, metricsUrl } = running;
-  logger.info({ version: VERSION, url: `${url}${config.basePath}`, metricsUrl }, 'serving new leads');
-  await aborted(context.signal);
-  logger.info('stopping: requests in hand are finished first');
-  await running.stop();
-  logger.info('stopped');
-}
-
-/** Resolves when the person or the system asks to stop. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openStore } from '../compose.ts';
 import { type Config, type ConfigFlags, ConfigProblems, describeProblem, parseConfig } from '../config.ts';
+import { openStore } from '../open-store.ts';
 import type { Store } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
@@ -10,11 +10,11 @@ import { asFailure } from './known-errors.ts';
 /** Opens the store that the configuration names, lends it, and always closes it. */
 export type WithStore = <T>(use: (store: Store, config: Config) => Promise<T>) => Promise<T>;
 
-export function makeWithStore(context: CommandContext): WithStore {
+export function makeWithStore(context: CommandContext, open = openStore): WithStore {
   return async (use) => {
     const config = await loadConfig(context);
     try {
-      const store = await openStore(config, { clock: context.clock });
+      const store = await open(config, { clock: context.clock });
       try {
         return await use(store, config);
       } finally {

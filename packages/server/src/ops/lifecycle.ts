@@ -1,12 +1,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { type Address, ListenError } from './listen-error.ts';
 import { type Metrics, serveMetrics } from './metrics.ts';
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface Addresses extends Address {
   readonly metricsAddress: Address | 'off';
@@ -18,17 +14,6 @@ export interface Running {
   readonly metricsUrl: string | undefined;
   /** Stops accepting, lets requests finish, closes the store. Bounded in time. */
   stop(): Promise<void>;
-}
-
-/** The address is taken or not ours to use. */
-export class ListenError extends Error {
-  override readonly name = 'ListenError';
-  readonly address: Address;
-
-  constructor(address: Address, cause: unknown) {
-    super(`cannot listen on ${address.host}:${address.port}`, { cause });
-    this.address = address;
-  }
 }
 
 export interface LifecycleOptions {

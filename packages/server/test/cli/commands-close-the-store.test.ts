@@ -1,32 +1,37 @@
-import { beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { makeWithStore } from '../../src/cli/with-store.ts';
+import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { terminalWithUsers } from './terminal.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { paper } from './terminal.ts';
 
-/** Every store that a command opened; a closed one refuses to work. */
-const opened = vi.hoisted((): Store[] => []);
-
-vi.mock('../../src/compose.ts', async (importOriginal) => {
-  const real = await importOriginal<typeof import('../../src/compose.ts')>();
-  const openStore: typeof real.openStore = async (...parts) => {
-    const store = await real.openStore(...parts);
+/** Lends a store as the commands get theirs, and tells afterwards whether it still works. */
+async function lend(use: () => Promise<string>) {
+  const opened: Store[] = [];
+  const context = {
+    env: {},
+    cwd: tempFolder(),
+    stdin: process.stdin,
+    stdout: paper(),
+    stderr: paper(),
+    clock: () => 0,
+    signal: new AbortController().signal,
+  };
+  const withStore = makeWithStore(context, async (...parts) => {
+    const store = await openStore(...parts);
     opened.push(store);
     return store;
-  };
-  return { ...real, openStore };
+  });
+  const outcome = await withStore(use).catch((error: Error) => error.message);
+  const answers = await Promise.allSettled(opened.map((store) => store.status()));
+  return { outcome, answers: answers.map(({ status }) => status) };
+}
+
+test('a store that was lent is closed afterwards', async () => {
+  expect(await lend(async () => 'done')).toEqual({ outcome: 'done', answers: ['rejected'] });
 });
 
-beforeEach(() => {
-  opened.length = 0;
-});
-
-test.each([
-  ['user list', 0],
-  ['user remove nobody', 1],
-  ['token issue --user boss', 0],
-  ['doctor', 0],
-])('%s', async (command, code) => {
-  const { run } = await terminalWithUsers();
-  expect((await run(command, { env: { LEADTAP_PORT: '0' } })).code).toBe(code);
-  expect(opened).toHaveLength(2);
-  for (const store of opened) await expect(store.status()).rejects.toThrow();
+test('also when the command fails', async () => {
+  const lent = await lend(() => Promise.reject(new Error('no such user')));
+  expect(lent).toEqual({ outcome: 'no such user', answers: ['rejected'] });
 });

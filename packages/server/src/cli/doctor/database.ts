@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import { inspectStore, openStore } from '../../compose.ts';
 import type { Config } from '../../config.ts';
+import { inspectStore, openStore } from '../../open-store.ts';
 import type { StoreStatus } from '../../store/store.ts';
 import { Failure } from '../failure.ts';
 import { asFailure } from '../known-errors.ts';

@@ -1,0 +1,36 @@
+import { compose } from '../../compose.ts';
+import { type Running, start } from '../../ops/lifecycle.ts';
+import { makeLogger } from '../../ops/logging.ts';
+import { VERSION } from '../../version.ts';
+import type { CommandContext } from '../context.ts';
+import { asFailure } from '../known-errors.ts';
+import { loadConfig } from '../with-store.ts';
+
+export interface ServeFlags {
+  readonly host?: string;
+  readonly port?: string;
+}
+
+export async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
+  const config = await loadConfig(context, flags);
+  const logger = makeLogger(config.logLevel, context.stdout);
+  let running: Running;
+  try {
+    running = await start(await compose(config, logger, context.clock), config);
+  } catch (error) {
+    throw asFailure(error, config);
+  }
+  const { url, metricsUrl } = running;
+  logger.info({ version: VERSION, url: `${url}${config.basePath}`, metricsUrl }, 'serving new leads');
+  await aborted(context.signal);
+  logger.info('stopping: requests in hand are finished first');
+  await running.stop();
+  logger.info('stopped');
+}
+
+/** Resolves when the person or the system asks to stop. */
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
