@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract';
+import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
 
 export interface GeneratedFile {
@@ -19,5 +20,6 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'docs/errors.md', text: errorsDocument() },
+    { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
   ];
 }

@@ -67,7 +67,10 @@ export type WriteOutcome =
 export interface WriteOptions {
   /** Keep the `createdAt` the leads bring instead of stamping them. */
   readonly historical?: boolean;
-  /** How far a company's stamps may run ahead of the clock. Absent: as far as they must. */
+  /**
+   * How far a company's stamps may run ahead of the clock. Absent: as far as they must. A batch with more new leads of
+   * one company than this has milliseconds never fits.
+   */
   readonly maxAheadMs?: number;
 }
 

@@ -37,20 +37,38 @@ export class Connection {
   constructor(file: string) {
     const { DatabaseSync } = loadDriver();
     this.#database = new DatabaseSync(file);
-    // While the file is opened and migrated, waiting in place is fine: nobody is served yet.
-    this.#database.exec('PRAGMA busy_timeout = 5000');
-    this.#database.exec('PRAGMA journal_mode = WAL');
-    // D6: a commit is on the disk before it is acknowledged. WAL's default would lose it with the power.
-    this.#database.exec('PRAGMA synchronous = FULL');
-    this.#database.exec('PRAGMA foreign_keys = ON');
-    this.#begin = this.prepare('BEGIN IMMEDIATE');
-    this.#commit = this.prepare('COMMIT');
-    this.#rollback = this.prepare('ROLLBACK');
+    try {
+      this.#configure();
+      this.#begin = this.prepare('BEGIN IMMEDIATE');
+      this.#commit = this.prepare('COMMIT');
+      this.#rollback = this.prepare('ROLLBACK');
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
   }
 
-  /** From here on nothing waits in place any more, because that would stop the event loop. */
-  neverBlock(): void {
+  #configure(): void {
+    // What follows reads the file, and another process may be in the way for a moment: nobody is served yet.
+    this.#database.exec('PRAGMA busy_timeout = 5000');
+    // D6: a commit is on the disk before it is acknowledged. WAL's default would lose it with the power,
+    // and so would a plain fsync on macOS.
+    this.#database.exec('PRAGMA synchronous = FULL');
+    this.#database.exec('PRAGMA fullfsync = ON');
+    this.#database.exec('PRAGMA foreign_keys = ON');
+    // 16 MB instead of 2: an import over many companies appends to many places at once. Measured over 100
+    // companies, that takes a third of the system time for each lead.
+    this.#database.exec('PRAGMA cache_size = -16000');
+    // From here on nothing waits in place, because that stops the event loop; `whenFree` waits from a timer.
     this.#database.exec('PRAGMA busy_timeout = 0');
+  }
+
+  /**
+   * Readers and a writer side by side. The file remembers it, so the switch, for which nobody else may be using
+   * the file, happens once.
+   */
+  useWriteAheadLog(): void {
+    this.#database.exec('PRAGMA journal_mode = WAL');
   }
 
   exec(sql: string): void {
@@ -75,9 +93,18 @@ export class Connection {
       this.#commit.run();
       return result;
     } catch (error) {
-      this.#rollback.run();
+      this.#end();
       if (error instanceof Undone) return error.result as T;
       throw error;
+    }
+  }
+
+  /** Ends a transaction that failed. */
+  #end(): void {
+    try {
+      this.#rollback.run();
+    } catch {
+      // After some errors, a full disk for one, SQLite has rolled back by itself. The error itself tells more.
     }
   }
 

@@ -9,6 +9,7 @@ const UNAVAILABLE = new Map([
   [10, 'the database file cannot be read or written'],
   [13, 'the disk is full'],
   [14, 'the database file cannot be opened'],
+  [15, 'too many programs use the database at once'],
 ]);
 
 const UNUSABLE = new Map([

@@ -36,30 +36,39 @@ interface LeadRow extends LeadFieldsRow {
   automation_created_at: number;
 }
 
+interface Place {
+  readonly index: string;
+  readonly condition: string;
+}
+
+/**
+ * The indexes are named because SQLite, which knows nothing of how many leads a branch has, prefers the primary key
+ * and would read all leads of the company to find those of one branch.
+ */
+const PLACES: Record<Scope['level'], Place> = {
+  COMPANY: { index: '', condition: '' },
+  BRANCH: { index: 'INDEXED BY leads_by_branch', condition: 'AND l.branch_id = ?' },
+  DEPARTMENT: { index: 'INDEXED BY leads_by_department', condition: 'AND l.department_id = ?' },
+};
+
 /**
  * One range scan of one index for each access level and direction. The names come by primary key, so that a
  * renamed branch shows in the next poll. `created_at` first in the scan order keeps it free of a sort.
  */
-const pageSql = (place: string, direction: 'newest' | 'following') => `
+const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following') => `
   SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
          l.address_notes, l.appointment_date_time, l.timeslot, l.status_value, s.label AS status_label,
          s.color AS status_color, s.final AS status_final, l.custom_fields, l.images, l.same_day,
          l.created_at, l.updated_at, c.name AS company_name, b.name AS branch_name,
          d.name AS department_name, l.automation_trigger_id, l.automation_created_at
-    FROM leads AS l
+    FROM leads AS l ${index}
     CROSS JOIN companies AS c ON c.id = l.company_id
     CROSS JOIN statuses AS s ON s.company_id = l.company_id AND s.value = l.status_value
     LEFT JOIN branches AS b ON b.company_id = l.company_id AND b.id = l.branch_id
     LEFT JOIN departments AS d ON d.company_id = l.company_id AND d.id = l.department_id
-   WHERE l.company_id = ? ${place} ${direction === 'following' ? 'AND l.created_at > ?' : ''}
+   WHERE l.company_id = ? ${condition} ${direction === 'following' ? 'AND l.created_at > ?' : ''}
    ORDER BY l.created_at ${direction === 'following' ? 'ASC' : 'DESC'}
    LIMIT ?`;
-
-const PLACES: Record<Scope['level'], string> = {
-  COMPANY: '',
-  BRANCH: 'AND l.branch_id = ?',
-  DEPARTMENT: 'AND l.department_id = ?',
-};
 
 function scopeValues(scope: Scope): SqlValue[] {
   switch (scope.level) {

@@ -26,9 +26,18 @@ export function schemaVersion(connection: Connection): number {
   return connection.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0;
 }
 
-function refuseForeignDatabase(connection: Connection): void {
+/** `LTAP`, which the first migration writes into the header of the file. */
+const APPLICATION_ID = 0x4c544150;
+
+/**
+ * Other programs count their versions in `user_version`, too; only the application id tells whose file it is. The
+ * tables are counted first: if our own are being made at this moment, the id that is read afterwards is ours.
+ */
+export function refuseForeignDatabase(connection: Connection): void {
   const tables = connection.prepare<{ n: number }>('SELECT count(*) AS n FROM sqlite_schema').get()?.n ?? 0;
-  if (tables > 0) throw new UnusableDatabaseError('the file is a database of another program');
+  const id = connection.prepare<{ application_id: number }>('PRAGMA application_id').get()?.application_id;
+  if (tables > 0 && id !== APPLICATION_ID)
+    throw new UnusableDatabaseError('the file is a database of another program');
 }
 
 export interface MigrationReport {
@@ -37,20 +46,28 @@ export interface MigrationReport {
   readonly applied: readonly string[];
 }
 
+/** Which version is there, which should be, and what leads from the one to the other. */
+function plan(connection: Connection): MigrationReport & { readonly pending: readonly Migration[] } {
+  const migrations = readMigrations();
+  const from = schemaVersion(connection);
+  const to = migrations.at(-1)?.version ?? 0;
+  if (from > to) throw new SchemaVersionError(from, to);
+  const pending = migrations.filter(({ version }) => version > from);
+  return { from, to, applied: pending.map(({ name }) => name), pending };
+}
+
 /**
  * Brings the schema up to date. The version is read again under the write lock, so any number of processes
- * may do this at once: the first one works, the others find nothing left to do.
+ * may do this at once: the first one works, the others find nothing left to do. A schema that is up to date
+ * needs no lock, so that a program can be started while another one writes.
  */
 export function migrate(connection: Connection): MigrationReport {
+  const { pending, ...upToDate } = plan(connection);
+  if (pending.length === 0) return upToDate;
   return connection.transaction(() => {
-    const from = schemaVersion(connection);
-    const migrations = readMigrations();
-    const to = migrations.at(-1)?.version ?? 0;
-    if (from > to) throw new SchemaVersionError(from, to);
-    if (from === 0) refuseForeignDatabase(connection);
-    const pending = migrations.filter(({ version }) => version > from);
+    const { pending, ...report } = plan(connection);
     for (const { sql } of pending) connection.exec(sql);
-    connection.exec(`PRAGMA user_version = ${to}`);
-    return { from, to, applied: pending.map(({ name }) => name) };
+    connection.exec(`PRAGMA user_version = ${report.to}`);
+    return report;
   });
 }

@@ -56,6 +56,7 @@ export class OrganisationWriter {
       statusInUse: connection.prepare(
         'SELECT 1 FROM leads WHERE company_id = ? AND status_value = ? LIMIT 1',
       ),
+      moveStatus: connection.prepare('UPDATE statuses SET position = ? WHERE company_id = ? AND value = ?'),
       removeStatus: connection.prepare('DELETE FROM statuses WHERE company_id = ? AND value = ?'),
     };
   }
@@ -91,13 +92,20 @@ export class OrganisationWriter {
       );
       existing.delete(value);
     }
-    for (const value of existing.keys()) this.#dropStatus(companyId, value);
+    let position = catalogue.length;
+    for (const value of existing.keys()) if (this.#keepStatus(companyId, value, position)) position += 1;
   }
 
-  /** A status that leads still have stays, because a lead is never without one. */
-  #dropStatus(companyId: string, value: string): void {
-    if (this.#sql.statusInUse.get(companyId, value)) this.#kept.push({ companyId, value });
+  /**
+   * A status that leads still have stays, because a lead is never without one. It goes behind the others, because
+   * the first one is what new leads get.
+   */
+  #keepStatus(companyId: string, value: string, position: number): boolean {
+    const inUse = this.#sql.statusInUse.get(companyId, value) !== undefined;
+    if (inUse) this.#kept.push({ companyId, value });
+    if (inUse) this.#sql.moveStatus.run(position, companyId, value);
     else this.#sql.removeStatus.run(companyId, value);
+    return inUse;
   }
 
   #applyBranch(companyId: string, { id: branchId, name, departments }: Branch): void {

@@ -8,6 +8,7 @@ export class Stamps {
   readonly #read;
   readonly #write;
   readonly #occupied;
+  readonly #taken;
   #now = 0;
   /** What `last_stamp` was when this transaction first looked. */
   #stored = new Map<string, number>();
@@ -21,6 +22,7 @@ export class Stamps {
     this.#occupied = connection.prepare<{ created_at: number }>(
       'SELECT created_at FROM leads WHERE company_id = ? AND created_at >= ? ORDER BY created_at LIMIT 256',
     );
+    this.#taken = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?');
   }
 
   /** Begins a transaction. `now` must have been read after the lock was taken. */
@@ -43,7 +45,7 @@ export class Stamps {
   /** History keeps its own time, moved to the next free millisecond where another lead has it already. */
   historical(companyId: string, wanted: number): number {
     const key = `${companyId}\0${wanted}`;
-    const stamp = this.#freeFrom(companyId, this.#continueAt.get(key) ?? wanted);
+    const stamp = this.#freeFrom(companyId, this.#resume(companyId, wanted, this.#continueAt.get(key)));
     // A file full of equal times (dates without a clock time) would search the same run again for each line.
     if (this.#continueAt.size > 10_000) this.#continueAt.clear();
     this.#continueAt.set(key, stamp + 1);
@@ -66,6 +68,12 @@ export class Stamps {
     const stored = this.#read.get(companyId)?.last_stamp;
     if (stored !== undefined) this.#stored.set(companyId, stored);
     return stored;
+  }
+
+  /** What an undone transaction remembered is wrong: the lead before the place to continue is not there. */
+  #resume(companyId: string, wanted: number, continueAt: number | undefined): number {
+    if (continueAt === undefined) return wanted;
+    return this.#taken.get(companyId, continueAt - 1) === undefined ? wanted : continueAt;
   }
 
   #freeFrom(companyId: string, from: number): number {

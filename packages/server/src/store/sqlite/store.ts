@@ -22,7 +22,13 @@ import { Connection, type Undo } from './connection.ts';
 import { asStoreError } from './errors.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter } from './leads-write.ts';
-import { expectedVersion, type MigrationReport, migrate, schemaVersion } from './migrate.ts';
+import {
+  expectedVersion,
+  type MigrationReport,
+  migrate,
+  refuseForeignDatabase,
+  schemaVersion,
+} from './migrate.ts';
 import { OrganisationWriter } from './organisation.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
@@ -31,6 +37,8 @@ import { Users } from './users.ts';
 const POLL_LOCK_WAIT_MS = 1000;
 /** A write that cannot begin for this long fails with "unavailable"; nothing was written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
+/** Several processes that start at once on a new database make its schema one after the other. */
+const OPEN_WAIT_MS = 10_000;
 
 export interface SqliteOptions {
   readonly file: string;
@@ -49,11 +57,16 @@ export interface Inspection {
   readonly faults: readonly string[];
 }
 
-function open(file: string): Connection {
+/** Opens the file and does the first work on it, again and again while another process is in the way. */
+async function open<T>(file: string, work: (connection: Connection) => T): Promise<T> {
+  let connection: Connection | undefined;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    return new Connection(file);
+    const opened = new Connection(file);
+    connection = opened;
+    return granted(await opened.whenFree(OPEN_WAIT_MS, () => work(opened)));
   } catch (error) {
+    connection?.close();
     throw asStoreError(error);
   }
 }
@@ -62,40 +75,34 @@ function open(file: string): Connection {
 export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
   if (!existsSync(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
-  const connection = open(file);
-  try {
+  return open(file, (connection) => {
+    refuseForeignDatabase(connection);
     const faults = checkFiles(connection);
-    return { exists: true, schemaVersion: schemaVersion(connection), expectedVersion: expected, faults };
-  } catch (error) {
-    throw asStoreError(error);
-  } finally {
+    const found = schemaVersion(connection);
     connection.close();
-  }
+    return { exists: true, schemaVersion: found, expectedVersion: expected, faults };
+  });
 }
 
 export async function migrateSqlite(file: string): Promise<MigrationReport> {
-  const connection = open(file);
-  try {
-    return migrate(connection);
-  } catch (error) {
-    throw asStoreError(error);
-  } finally {
+  return open(file, (connection) => {
+    refuseForeignDatabase(connection);
+    connection.useWriteAheadLog();
+    const report = migrate(connection);
     connection.close();
-  }
+    return report;
+  });
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const connection = open(options.file);
-  try {
+  return open(options.file, (connection) => {
+    refuseForeignDatabase(connection);
+    connection.useWriteAheadLog();
     if (options.migrate ?? true) migrate(connection);
     const found = schemaVersion(connection);
     if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
-    connection.neverBlock();
     return new SqliteStore(connection, options);
-  } catch (error) {
-    connection.close();
-    throw asStoreError(error);
-  }
+  });
 }
 
 class SqliteStore implements Store {

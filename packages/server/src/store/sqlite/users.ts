@@ -52,7 +52,8 @@ export class Users {
 
   find(userId: string): User | undefined {
     const row = this.#find.get(userId);
-    return row && toUser(row);
+    // A driver may end a text at its first NUL, and an id that only begins like a user's is nobody's.
+    return row?.id === userId ? toUser(row) : undefined;
   }
 
   /** Every id sorts after the empty string. */

@@ -1,5 +1,8 @@
 -- The embedded store. Times are milliseconds since 1970; identifiers are the operator's own.
 
+-- "LTAP": tells our files from those of other programs.
+PRAGMA application_id = 0x4c544150;
+
 CREATE TABLE companies (
   id         TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
   name       TEXT NOT NULL CHECK (length(name) > 0),

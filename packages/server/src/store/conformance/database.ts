@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { check } from './check.ts';
+import { ACME, apply, batches, GLOBEX, lead, poll, stamp } from './sample.ts';
+
+export const databaseChecks = [
+  check(
+    'D6: all that was acknowledged is there when the store is opened again',
+    async ({ store, clock, reopen }) => {
+      await apply(store, ACME);
+      await stamp(store, batches('lead', 1, 50).flat());
+      await store.revokeToken('token');
+      const before = await poll(store);
+      const again = await reopen();
+      assert.deepEqual(await poll(again), before);
+      assert.equal((await again.findUser('boss'))?.companyId, 'acme');
+      assert.equal(await again.isTokenRevoked('token'), true);
+      assert.deepEqual(await stamp(again, [lead('next')]), [clock.now + 51]);
+    },
+  ),
+
+  check('D6: a batch that fails leaves nothing behind', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(store, [lead('known')]);
+    const before = await poll(store);
+    // No JSON can hold it, so it fails in any database.
+    const broken = lead('broken', { fields: { customFields: { number: 1n } } });
+    await assert.rejects(store.writeLeads([lead('1'), broken, lead('2')]));
+    assert.deepEqual(await poll(store), before);
+    assert.equal((await stamp(store, [lead('1')])).length, 1);
+  }),
+
+  check('database: an empty batch is nothing', async ({ store }) => {
+    assert.deepEqual(await store.writeLeads([]), { kind: 'written', results: [] });
+  }),
+
+  check('database: it tells the latest stamp of any company', async ({ store, clock }) => {
+    assert.equal((await store.status()).latestStamp, 0);
+    await apply(store, ACME, GLOBEX);
+    assert.equal((await store.status()).latestStamp, 0);
+    await stamp(store, [lead('1'), lead('2'), lead('3', { companyId: 'globex' })]);
+    const { engine, schemaVersion, latestStamp } = await store.status();
+    assert.equal(latestStamp, clock.now + 2);
+    assert(engine.length > 0 && Number.isInteger(schemaVersion));
+  }),
+
+  check('database: a sound one has no faults', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(store, [lead('1', { departmentId: 'sales' })]);
+    assert.deepEqual(await store.verify(), []);
+  }),
+];

@@ -1,0 +1,108 @@
+-- Made by `npm run generate` from the migrations. This is what they come to: read it here, change it there.
+
+PRAGMA application_id = 1280590160;
+PRAGMA user_version = 1;
+
+CREATE TABLE companies (
+  id         TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
+  name       TEXT NOT NULL CHECK (length(name) > 0),
+  -- The stamp of the newest lead. The next one is larger, whatever the clock says (delivery contract, D1, D2).
+  last_stamp INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE statuses (
+  company_id TEXT NOT NULL REFERENCES companies (id),
+  value      TEXT NOT NULL CHECK (value GLOB '[A-Z]*' AND value NOT GLOB '*[^A-Z0-9_]*'),
+  label      TEXT NOT NULL,
+  color      TEXT NOT NULL,
+  final      INTEGER NOT NULL CHECK (final IN (0, 1)),
+  position   INTEGER NOT NULL,
+  PRIMARY KEY (company_id, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE branches (
+  company_id TEXT NOT NULL REFERENCES companies (id),
+  id         TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 200),
+  name       TEXT NOT NULL CHECK (length(name) > 0),
+  PRIMARY KEY (company_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE departments (
+  company_id TEXT NOT NULL,
+  id         TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 200),
+  branch_id  TEXT NOT NULL,
+  name       TEXT NOT NULL CHECK (length(name) > 0),
+  PRIMARY KEY (company_id, id),
+  FOREIGN KEY (company_id, branch_id) REFERENCES branches (company_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE users (
+  id            TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
+  company_id    TEXT NOT NULL REFERENCES companies (id),
+  email         TEXT,
+  name          TEXT,
+  plan          TEXT NOT NULL CHECK (plan GLOB '[A-Z]*' AND plan NOT GLOB '*[^A-Z0-9_]*'),
+  access_level  TEXT NOT NULL CHECK (access_level IN ('COMPANY', 'BRANCH', 'DEPARTMENT')),
+  branch_id     TEXT,
+  department_id TEXT,
+  CHECK (access_level <> 'BRANCH' OR branch_id IS NOT NULL),
+  CHECK (access_level <> 'DEPARTMENT' OR department_id IS NOT NULL),
+  FOREIGN KEY (company_id, branch_id) REFERENCES branches (company_id, id),
+  FOREIGN KEY (company_id, department_id) REFERENCES departments (company_id, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE issued_tokens (
+  id         TEXT PRIMARY KEY,
+  user_id    TEXT NOT NULL,
+  name       TEXT,
+  issued_at  INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX issued_tokens_by_user ON issued_tokens (user_id, issued_at);
+
+CREATE TABLE revoked_tokens (
+  token_id   TEXT PRIMARY KEY,
+  revoked_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE leads (
+  company_id            TEXT NOT NULL REFERENCES companies (id),
+  created_at            INTEGER NOT NULL,
+  id                    TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 200),
+  branch_id             TEXT,
+  department_id         TEXT,
+  first_name            TEXT,
+  last_name             TEXT,
+  full_name             TEXT,
+  phone1                TEXT,
+  phone2                TEXT,
+  email                 TEXT,
+  address               TEXT,
+  postal_code           TEXT,
+  address_notes         TEXT,
+  appointment_date_time INTEGER,
+  timeslot              TEXT CHECK (timeslot GLOB '[0-2][0-9]:[0-5][0-9]'),
+  status_value          TEXT NOT NULL,
+  custom_fields         TEXT NOT NULL DEFAULT '{}',
+  images                TEXT NOT NULL DEFAULT '[]',
+  same_day              INTEGER NOT NULL DEFAULT 0 CHECK (same_day IN (0, 1)),
+  updated_at            INTEGER NOT NULL,
+  automation_trigger_id TEXT NOT NULL CHECK (length(automation_trigger_id) <= 64),
+  automation_created_at INTEGER NOT NULL,
+  PRIMARY KEY (company_id, created_at),
+  FOREIGN KEY (company_id, branch_id) REFERENCES branches (company_id, id),
+  FOREIGN KEY (company_id, department_id) REFERENCES departments (company_id, id),
+  FOREIGN KEY (company_id, status_value) REFERENCES statuses (company_id, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX leads_by_id ON leads (company_id, id);
+
+CREATE INDEX leads_by_branch ON leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
+
+CREATE INDEX leads_by_department ON leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+
+CREATE TRIGGER leads_frozen BEFORE UPDATE OF company_id, id, created_at, automation_trigger_id, automation_created_at ON leads
+BEGIN
+  SELECT RAISE(ABORT, 'company_id, id, created_at, automation_trigger_id and automation_created_at of a lead never change');
+END;

@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { Organisation, Store } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { Connection } from '../../src/store/sqlite/connection.ts';
+import { type LeadtapProcess, runLeadtap, spawnLeadtap } from '../harness/leadtap-process.ts';
+import { startService } from '../harness/service.ts';
+
+/** As many as an import writes in one transaction. */
+const BATCH = 1000;
+const BATCHES = 4;
+
+/** When to kill: after so many acknowledgements, and so many batches more that it has begun to read. */
+const kills = fc.sample(
+  fc.record({ acknowledged: fc.integer({ min: 0, max: 2 }), moreBatches: fc.integer({ min: 0, max: 2 }) }),
+  { seed: 20260302, numRuns: 10 },
+);
+
+const companyId = (round: number) => `company-${round}`;
+
+/** A company for each kill, so that no import has to wait because a company takes 1,000 leads a second. */
+const ORGANISATION: Organisation = {
+  companies: kills.map((_, round) => ({
+    id: companyId(round),
+    name: 'Acme',
+    branches: [],
+    users: [
+      {
+        id: `user-${round}`,
+        email: null,
+        name: null,
+        plan: 'PROFESSIONAL',
+        accessLevel: 'COMPANY',
+        branchId: null,
+        departmentId: null,
+      },
+    ],
+  })),
+};
+
+const idsUpTo = (count: number) => Array.from({ length: count }, (_, index) => `lead-${index}`);
+
+const lines = (round: number, ids: readonly string[]) =>
+  ids.map((id) => `${JSON.stringify({ companyId: companyId(round), id, firstName: 'Ada' })}\n`).join('');
+
+const leadsOf = async (store: Store, round: number) => {
+  const scope = { level: 'COMPANY', companyId: companyId(round) } as const;
+  return (await store.readPage({ scope, since: 0, limit: 100_000 })).leads;
+};
+
+/** Gives it a batch, and waits until it has read all of it but what a pipe holds. */
+async function feed({ child }: LeadtapProcess, round: number, batch: number): Promise<void> {
+  const ids = idsUpTo((batch + 1) * BATCH).slice(batch * BATCH);
+  if (!child.stdin.write(lines(round, ids))) await once(child.stdin, 'drain');
+}
+
+/** Imports, kills, and tells up to which line the import was acknowledged. */
+async function importAndKill(env: Record<string, string>, round: number): Promise<number> {
+  const { acknowledged, moreBatches } = kills[round] ?? { acknowledged: 0, moreBatches: 0 };
+  const process = spawnLeadtap(['leads', 'import', '-', '--acknowledge'], env);
+  let fed = 0;
+  for (let count = 0; count < acknowledged; count += 1, fed += 1) {
+    await feed(process, round, fed);
+    await process.lines.next();
+  }
+  for (let count = 0; count < moreBatches; count += 1, fed += 1) await feed(process, round, fed);
+  process.child.kill('SIGKILL');
+  const { stdout, signal } = await process.ended;
+  expect(signal).toBe('SIGKILL');
+  return Math.max(0, ...[...stdout.matchAll(/^committed (\d+)\n/gm)].map(([, line]) => Number(line)));
+}
+
+function integrity(file: string): unknown {
+  const connection = new Connection(file);
+  try {
+    return connection.prepare('PRAGMA integrity_check').all();
+  } finally {
+    connection.close();
+  }
+}
+
+describe('an import that is killed with SIGKILL', () => {
+  it('keeps all that it acknowledged, and ends with exactly all leads when it is run again', async () => {
+    const { store, config, leads, folder } = await startService({ organisation: ORGANISATION });
+    const { file } = config.database;
+    const env = { LEADTAP_DATABASE_URL: `sqlite:${file}` };
+
+    const before = [];
+    for (const round of kills.keys()) {
+      const acknowledged = await importAndKill(env, round);
+      expect(acknowledged).toBeGreaterThanOrEqual((kills[round]?.acknowledged ?? 0) * BATCH);
+      const held = await leadsOf(store, round);
+      expect(held.map(({ id }) => id).slice(0, acknowledged)).toEqual(idsUpTo(acknowledged));
+      expect(held.length % BATCH, 'a batch is there as a whole or not at all').toBe(0);
+      expect(integrity(file)).toEqual([{ integrity_check: 'ok' }]);
+      expect(await leads(`user-${round}`, 'since=2020-01-01')).toHaveLength(held.length > 0 ? 100 : 0);
+      before.push(held);
+    }
+
+    const whole = join(folder, 'all.ndjson');
+    writeFileSync(whole, [...kills.keys()].map((round) => lines(round, idsUpTo(BATCH * BATCHES))).join(''));
+    const { stdout } = await runLeadtap(['leads', 'import', whole], env);
+    const updated = before.flat().length;
+    expect(stdout).toBe(
+      `${kills.length * BATCH * BATCHES - updated} added, ${updated} updated, 0 rejected\n`,
+    );
+    for (const round of kills.keys()) {
+      const held = await leadsOf(store, round);
+      expect(held.map(({ id }) => id)).toEqual(idsUpTo(BATCH * BATCHES));
+      const kept = held.slice(0, before[round]?.length).map(({ automationTriggerId }) => automationTriggerId);
+      expect(kept).toEqual(before[round]?.map(({ automationTriggerId }) => automationTriggerId));
+    }
+  });
+});

@@ -1,0 +1,50 @@
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { openSqliteStore } from 'leadtap';
+import { describe, it } from 'vitest';
+import { ORGANISATION } from '../harness/organisation.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { commands, compare, type Real } from './commands.ts';
+import { ModelStore } from './model-store.ts';
+import { RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';
+import { SteppedClock } from './stepped-clock.ts';
+
+/** A page edge every few leads. */
+const PAGE = 4;
+
+async function begin(file: string): Promise<{ model: ModelStore; real: Real }> {
+  const clock = new SteppedClock();
+  const open = () => openSqliteStore({ file, clock: clock.read });
+  const stores = [await open(), await open()] as const;
+  await stores[0].applyOrganisation(ORGANISATION);
+  const ask = async (question: { since?: number; limit: number }) => {
+    const page = await stores[1].readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, ...question });
+    return { leads: page.leads, date: toWholeSeconds(page.readAt) };
+  };
+  const pollers = {
+    lastLead: new RemembersLastLead(ask, PAGE),
+    date: new RemembersDate(ask, PAGE),
+    ids: new RemembersIds(ask, 10_000),
+  };
+  return { model: new ModelStore(clock), real: { stores, clock, pollers } };
+}
+
+describe('whatever is written and whenever they poll', () => {
+  it('nobody loses a lead, and whoever remembers the last lead gets each once', async () => {
+    const folder = tempFolder();
+    let runs = 0;
+    await fc.assert(
+      fc.asyncProperty(commands, async (sequence) => {
+        runs += 1;
+        const { model, real } = await begin(join(folder, `${runs}.db`));
+        try {
+          await fc.asyncModelRun(() => ({ model, real }), sequence);
+          await compare(model, real);
+        } finally {
+          for (const store of real.stores) await store.close();
+        }
+      }),
+      { numRuns: 80 },
+    );
+  });
+});

@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import {
+  type Clock,
+  type LeadInput,
+  openSqliteStore,
+  type PageQuery,
+  type Store,
+  type WriteOptions,
+} from 'leadtap';
+import { storeConformance } from 'leadtap/conformance';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { DelegatingStore } from './delegating-store.ts';
+import { NaiveStore } from './naive-store.ts';
+
+type Open = (file: string, clock: Clock) => Promise<Store>;
+
+const broken =
+  (Broken: new (inner: Store) => Store): Open =>
+  async (file, clock) =>
+    new Broken(await openSqliteStore({ file, clock }));
+
+class IncludesSince extends DelegatingStore {
+  override readPage({ since, ...query }: PageQuery) {
+    return this.inner.readPage({ ...query, ...(since !== undefined && { since: since - 1 }) });
+  }
+}
+
+class AnswersTooLate extends DelegatingStore {
+  override async readPage(query: PageQuery) {
+    const page = await this.inner.readPage(query);
+    return { ...page, readAt: page.readAt + 1 };
+  }
+}
+
+class ShowsWholeCompany extends DelegatingStore {
+  override readPage(query: PageQuery) {
+    const { companyId } = query.scope;
+    return this.inner.readPage({ ...query, scope: { level: 'COMPANY', companyId } });
+  }
+}
+
+class ForgetsIds extends DelegatingStore {
+  override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.writeLeads(
+      leads.map(({ id: _, ...lead }) => lead),
+      options,
+    );
+  }
+}
+
+class ForgetsHistory extends DelegatingStore {
+  override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.writeLeads(leads, { ...options, historical: false });
+  }
+}
+
+class NeverTooFarAhead extends DelegatingStore {
+  override writeLeads(leads: readonly LeadInput[], { historical = false }: WriteOptions = {}) {
+    return this.inner.writeLeads(leads, { historical });
+  }
+}
+
+class TrimsIds extends DelegatingStore {
+  override findUser(userId: string) {
+    return this.inner.findUser(userId.trim());
+  }
+}
+
+/** A defect, and the beginning of the name of each group of checks that must see it. */
+const DEFECTS: readonly [string, Open, readonly string[]][] = [
+  ['stamps before the lock and reads without it', NaiveStore.open, ['D1', 'D2', 'D3', 'pacing']],
+  ['includes since', broken(IncludesSince), ['pages', 'D4']],
+  ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
+  ['shows the whole company to everybody', broken(ShowsWholeCompany), ['pages']],
+  ['takes every lead for a new one', broken(ForgetsIds), ['D5']],
+  ['stamps history', broken(ForgetsHistory), ['history']],
+  ['takes every burst', broken(NeverTooFarAhead), ['pacing']],
+  ['finds a user by an id that is nearly right', broken(TrimsIds), ['users']],
+];
+
+async function failures(open: Open, group: string): Promise<string[]> {
+  const failed: string[] = [];
+  const folder = tempFolder();
+  const checks = storeConformance.filter(({ name }) => name.startsWith(group));
+  for (const [index, check] of checks.entries()) {
+    const file = join(folder, `${group}-${index}.db`);
+    const openStore = ({ clock }: { clock: Clock }) => open(file, clock);
+    const run = check.run(async () => ({ openStore, remove: async () => undefined }));
+    await run.catch(() => failed.push(check.name));
+  }
+  return failed;
+}
+
+describe('the conformance suite fails a store that', () => {
+  it.each(DEFECTS)('%s', async (_, open, groups) => {
+    for (const group of groups) expect(await failures(open, group)).not.toEqual([]);
+  });
+});

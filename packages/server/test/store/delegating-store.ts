@@ -1,0 +1,64 @@
+import type {
+  IssuedToken,
+  LeadInput,
+  Organisation,
+  PageQuery,
+  Store,
+  UserChanges,
+  WriteOptions,
+} from 'leadtap';
+
+/** Passes everything on. Tests derive stores from it that do one thing wrong. */
+export class DelegatingStore implements Store {
+  protected readonly inner: Store;
+
+  constructor(inner: Store) {
+    this.inner = inner;
+  }
+
+  findUser(userId: string) {
+    return this.inner.findUser(userId);
+  }
+  isTokenRevoked(tokenId: string) {
+    return this.inner.isTokenRevoked(tokenId);
+  }
+  readPage(query: PageQuery) {
+    return this.inner.readPage(query);
+  }
+  applyOrganisation(organisation: Organisation) {
+    return this.inner.applyOrganisation(organisation);
+  }
+  listUsers(afterId: string | undefined, limit: number) {
+    return this.inner.listUsers(afterId, limit);
+  }
+  updateUser(userId: string, changes: UserChanges) {
+    return this.inner.updateUser(userId, changes);
+  }
+  removeUser(userId: string) {
+    return this.inner.removeUser(userId);
+  }
+  recordTokens(tokens: readonly IssuedToken[]) {
+    return this.inner.recordTokens(tokens);
+  }
+  listTokens(userId: string) {
+    return this.inner.listTokens(userId);
+  }
+  findToken(tokenId: string) {
+    return this.inner.findToken(tokenId);
+  }
+  revokeToken(tokenId: string) {
+    return this.inner.revokeToken(tokenId);
+  }
+  writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.writeLeads(leads, options);
+  }
+  status() {
+    return this.inner.status();
+  }
+  verify() {
+    return this.inner.verify();
+  }
+  close() {
+    return this.inner.close();
+  }
+}

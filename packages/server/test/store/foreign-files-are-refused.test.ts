@@ -1,0 +1,95 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openSqliteStore, SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from 'leadtap';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Connection } from '../../src/store/sqlite/connection.ts';
+import { expectedVersion } from '../../src/store/sqlite/migrate.ts';
+import { inspectSqlite, migrateSqlite } from '../../src/store/sqlite/store.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+
+let file = '';
+beforeEach(() => {
+  file = join(tempFolder(), 'leadtap.db');
+});
+
+function run(sql: string): void {
+  const connection = new Connection(file);
+  connection.exec(sql);
+  connection.close();
+}
+
+const make = async () => (await openSqliteStore({ file })).close();
+
+describe('a database that Leadtap cannot use', () => {
+  it.each([0, 1, 7])(
+    'of another program, whose version is %i, is refused and stays as it is',
+    async (version) => {
+      run(`CREATE TABLE notes (text TEXT); PRAGMA user_version = ${version}`);
+      const before = readFileSync(file);
+      for (const open of [
+        () => openSqliteStore({ file }),
+        () => migrateSqlite(file),
+        () => inspectSqlite(file),
+      ])
+        await expect(open()).rejects.toThrow(UnusableDatabaseError);
+      expect(readFileSync(file).equals(before)).toBe(true);
+    },
+  );
+
+  it('of a newer Leadtap is refused', async () => {
+    await make();
+    run(`PRAGMA user_version = ${expectedVersion() + 1}`);
+    const refusal = new SchemaVersionError(expectedVersion() + 1, expectedVersion());
+    await expect(openSqliteStore({ file })).rejects.toThrow(refusal);
+    await expect(migrateSqlite(file)).rejects.toThrow(refusal);
+    await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
+  });
+
+  it('without a schema is refused where it may not be migrated', async () => {
+    await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(
+      new SchemaVersionError(0, expectedVersion()),
+    );
+  });
+
+  it('that is no database is refused and stays as it is', async () => {
+    const text = 'This is a letter, and a long one. '.repeat(100);
+    writeFileSync(file, text);
+    for (const open of [
+      () => openSqliteStore({ file }),
+      () => migrateSqlite(file),
+      () => inspectSqlite(file),
+    ])
+      await expect(open()).rejects.toThrow(UnusableDatabaseError);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+  });
+
+  it('that is a folder, or below a file, is unavailable', async () => {
+    mkdirSync(file);
+    await expect(openSqliteStore({ file })).rejects.toThrow(StoreUnavailableError);
+    const letter = join(tempFolder(), 'letter.txt');
+    writeFileSync(letter, 'Dear Ada');
+    await expect(openSqliteStore({ file: join(letter, 'leadtap.db') })).rejects.toThrow(
+      StoreUnavailableError,
+    );
+  });
+});
+
+describe('a file that Leadtap can use', () => {
+  it('may be empty', async () => {
+    writeFileSync(file, '');
+    await make();
+    expect(await inspectSqlite(file)).toMatchObject({ schemaVersion: expectedVersion(), faults: [] });
+  });
+
+  it('is opened without migration when it is up to date', async () => {
+    await make();
+    const store = await openSqliteStore({ file, migrate: false });
+    expect(await store.status()).toMatchObject({ schemaVersion: expectedVersion() });
+    await store.close();
+  });
+
+  it('is inspected without being made', async () => {
+    expect(await inspectSqlite(file)).toMatchObject({ exists: false, schemaVersion: 0 });
+    expect(() => readFileSync(file)).toThrow('ENOENT');
+  });
+});

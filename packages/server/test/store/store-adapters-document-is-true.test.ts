@@ -1,0 +1,36 @@
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { storeConformance } from 'leadtap/conformance';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { runToEnd } from './fixture-process.ts';
+
+const root = new URL('../../../../', import.meta.url);
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
+
+/** Runs a program of the document where the built package can be imported by its name, as after an installation. */
+async function runExample(program: string) {
+  const folder = tempFolder();
+  symlinkSync(fileURLToPath(new URL('node_modules', root)), join(folder, 'node_modules'));
+  const file = join(folder, 'store.test.mjs');
+  writeFileSync(file, program);
+  return runToEnd(process.execPath, '--no-warnings', '--test-reporter=tap', file);
+}
+
+describe('docs/store-adapters.md', () => {
+  it('has a program that runs the whole suite', async () => {
+    const [, program = ''] = /```js\n([\s\S]+?)```/.exec(read('docs/store-adapters.md')) ?? [];
+    const { code, stdout } = await runExample(program);
+    expect(stdout).toContain(`\n# pass ${storeConformance.length}\n# fail 0\n`);
+    expect(code).toBe(0);
+  });
+});
+
+describe.each(['docs/delivery.md', 'docs/store-adapters.md'])('%s', (document) => {
+  it('names files that are there', () => {
+    const links = [...read(document).matchAll(/\]\(([^)#]+)/g)].map(([, path = '']) => path);
+    expect(links.filter((path) => !existsSync(new URL(path, new URL(document, root))))).toEqual([]);
+  });
+});

@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { openSqliteStore, type SqliteOptions, type Store, StoreUnavailableError } from 'leadtap';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Connection } from '../../src/store/sqlite/connection.ts';
+import { manualClock } from '../harness/manual-clock.ts';
+import { ORGANISATION } from '../harness/organisation.ts';
+import { startService } from '../harness/service.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+
+const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
+
+const poll = (store: Store, since = 0) => store.readPage({ scope: ACME, since, limit: 100 });
+const write = (store: Store, id: string) => store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
+
+/** Another program's connection that takes the lock and does not let go. */
+function holdLock(file: string): Connection {
+  const writer = new Connection(file);
+  onTestFinished(() => writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+  return writer;
+}
+
+async function open(options: Partial<SqliteOptions> = {}) {
+  const file = join(tempFolder(), 'leadtap.db');
+  const clock = manualClock();
+  const store = await openSqliteStore({ file, clock, pollLockWaitMs: 40, writeLockWaitMs: 40, ...options });
+  onTestFinished(() => store.close());
+  await store.applyOrganisation(ORGANISATION);
+  await write(store, 'committed');
+  return { file, clock, store };
+}
+
+/** How often a timer fired while the work went on: never, if the work blocked the event loop. */
+async function ticksDuring(work: Promise<unknown>): Promise<number> {
+  let ticks = 0;
+  const timer = setInterval(() => {
+    ticks += 1;
+  }, 1);
+  await work.finally(() => clearInterval(timer));
+  return ticks;
+}
+
+describe('while a writer is stuck with the lock', () => {
+  it('a poll answers from what is committed, with the last stamp as its moment', async () => {
+    const { file, clock, store } = await open();
+    const { latestStamp } = await store.status();
+    clock.advance(60_000);
+    holdLock(file);
+    const { leads, ...page } = await poll(store);
+    expect(leads).toMatchObject([{ id: 'committed' }]);
+    expect(page).toEqual({ readAt: latestStamp, locked: false });
+  });
+
+  it('what it commits at last is later than that moment, so that nobody loses it', async () => {
+    const { file, clock, store } = await open();
+    const writer = holdLock(file);
+    const stamp = clock() + 2;
+    writer.exec(`UPDATE companies SET last_stamp = ${stamp} WHERE id = 'acme';
+      INSERT INTO leads (company_id, id, created_at, status_value, updated_at, automation_trigger_id, automation_created_at)
+      VALUES ('acme', 'stuck', ${stamp}, 'NEW', ${stamp}, 'trigger', ${stamp})`);
+    clock.advance(60_000);
+    const { readAt } = await poll(store);
+    writer.exec('COMMIT');
+    expect((await poll(store, readAt)).leads).toMatchObject([{ id: 'stuck' }]);
+  });
+
+  it('a company without leads is answered as of the beginning of time', async () => {
+    const { file, store } = await open();
+    holdLock(file);
+    const scope = { level: 'COMPANY', companyId: 'globex' } as const;
+    expect(await store.readPage({ scope, limit: 1 })).toEqual({ leads: [], readAt: 0, locked: false });
+  });
+
+  it('a moment is never later than the clock, although stamps run ahead of it', async () => {
+    const { file, clock, store } = await open();
+    const burst = Array.from({ length: 50 }, (_, id) => ({ companyId: 'acme', id: `${id}`, fields: {} }));
+    await store.writeLeads(burst);
+    holdLock(file);
+    expect((await poll(store)).readAt).toBe(clock());
+  });
+
+  it('users and tokens are found at once', async () => {
+    const { file, store } = await open({ pollLockWaitMs: 0 });
+    holdLock(file);
+    expect(await store.findUser('boss')).toMatchObject({ id: 'boss' });
+    expect(await store.isTokenRevoked('token')).toBe(false);
+  });
+
+  it('a write fails with "unavailable" and writes nothing', async () => {
+    const { file, store } = await open();
+    const writer = holdLock(file);
+    await expect(write(store, 'refused')).rejects.toThrow(StoreUnavailableError);
+    await expect(store.revokeToken('token')).rejects.toThrow(StoreUnavailableError);
+    writer.exec('ROLLBACK');
+    expect((await poll(store)).leads).toMatchObject([{ id: 'committed' }]);
+  });
+
+  it('a poll and a write that wait leave the event loop alone', async () => {
+    const { file, store } = await open();
+    holdLock(file);
+    expect(await ticksDuring(poll(store))).toBeGreaterThan(0);
+    expect(await ticksDuring(write(store, 'refused').catch(() => undefined))).toBeGreaterThan(0);
+  });
+
+  it('another program can be started, because its schema is up to date', async () => {
+    const { file } = await open();
+    holdLock(file);
+    const second = await openSqliteStore({ file, pollLockWaitMs: 0 });
+    expect((await poll(second)).leads).toHaveLength(1);
+    await second.close();
+  });
+
+  it('the service answers polls after a second, and counts them', async () => {
+    const { config, add, poll, metricsUrl } = await startService();
+    const [stamp = 0] = await add({ id: 'committed' });
+    holdLock(config.database.file);
+    const response = await poll('boss');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('date')).toBe(new Date(stamp).toUTCString());
+    expect(await response.json()).toMatchObject([{ id: 'committed' }]);
+    expect(await (await fetch(metricsUrl)).text()).toMatch(/^leadtap_polls_unlocked_total 1$/m);
+  });
+});
+
+describe('when the lock is let go', () => {
+  it('a poll that waits for it reads under it', async () => {
+    const { file, clock, store } = await open({ pollLockWaitMs: 60_000 });
+    const writer = holdLock(file);
+    const waiting = poll(store);
+    writer.exec('COMMIT');
+    expect(await waiting).toMatchObject({ readAt: clock(), locked: true });
+  });
+
+  it('a write that waits for it is written', async () => {
+    const { file, store } = await open({ writeLockWaitMs: 60_000 });
+    const writer = holdLock(file);
+    const waiting = write(store, 'patient');
+    writer.exec('COMMIT');
+    expect(await waiting).toMatchObject({ results: [{ kind: 'added', id: 'patient' }] });
+  });
+
+  it('a store that gave up works as before', async () => {
+    const { file, store } = await open();
+    const writer = holdLock(file);
+    await expect(write(store, 'later')).rejects.toThrow(StoreUnavailableError);
+    writer.exec('COMMIT');
+    expect(await write(store, 'later')).toMatchObject({ results: [{ kind: 'added' }] });
+    expect(await poll(store)).toMatchObject({ locked: true });
+  });
+});
