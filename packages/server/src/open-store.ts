@@ -1,8 +1,7 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import type { MigrationReport } from './store/sqlite/migrate.ts';
-import { type Inspection, inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
-import type { Store } from './store/store.ts';
+import { inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
+import type { Inspection, MigrationReport, Store } from './store/store.ts';
 
 /** Config to a store: the only place that chooses an adapter. */
 export const openStore = (config: Config, { clock = systemClock }: { clock?: Clock } = {}): Promise<Store> =>

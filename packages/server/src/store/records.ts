@@ -63,7 +63,7 @@ export interface LeadRecord extends LeadFields {
 
 /**
  * A lead on its way in. A field that is absent keeps its value when the lead exists already, and takes the
- * default (null, empty, the first status) when it does not.
+ * default (null, empty, the status NEW or else the first of its company) when it does not.
  */
 export interface LeadInput {
   readonly companyId: string;

@@ -86,8 +86,15 @@ export interface OrganisationChanges {
   readonly departments: ChangeCount;
   readonly statuses: ChangeCount;
   readonly users: ChangeCount;
-  /** Statuses that the file no longer lists but that leads still have: kept. */
-  readonly keptStatuses: readonly { readonly companyId: string; readonly value: string }[];
+  /** Statuses that the file no longer lists but that leads still have. */
+  readonly keptStatuses: readonly StatusOfCompany[];
+  /** Statuses that the file no longer lists and that no lead has: of all things, the only ones ever removed. */
+  readonly removedStatuses: readonly StatusOfCompany[];
+}
+
+export interface StatusOfCompany {
+  readonly companyId: string;
+  readonly value: string;
 }
 
 /** Why an organisation file cannot be applied although it is well-formed. Nothing was changed. */
@@ -125,7 +132,6 @@ export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
 export interface StoreStatus {
   /** Engine and version, for people. */
   readonly engine: string;
-  readonly schemaVersion: number;
   /** The latest stamp of any company; 0 when there is none. Ahead of the clock after a burst. */
   readonly latestStamp: number;
 }
@@ -145,10 +151,27 @@ export interface Store extends PollStore {
 
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
 
+  /** One cheap read, which rejects while polls could not be answered. Anybody may cause it, without a token. */
+  ping(): Promise<void>;
+  /** Looks at every company: for the metrics and the doctor, not for what strangers can ask. */
   status(): Promise<StoreStatus>;
-  /** The engine's own check of its files; a sentence for each fault found. */
-  verify(): Promise<readonly string[]>;
   close(): Promise<void>;
+}
+
+/** What stands in a database, found without making or changing anything. */
+export interface Inspection {
+  readonly exists: boolean;
+  readonly schemaVersion: number;
+  readonly expectedVersion: number;
+  /** From the engine's own check of its files: a sentence for each fault. */
+  readonly faults: readonly string[];
+}
+
+export interface MigrationReport {
+  readonly from: number;
+  readonly to: number;
+  /** The names of the migrations that led from the one to the other. */
+  readonly applied: readonly string[];
 }
 
 /** The database cannot be reached or cannot take the work right now; the same call may succeed later. */

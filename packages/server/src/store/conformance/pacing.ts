@@ -62,6 +62,14 @@ export const pacingChecks = [
     },
   ),
 
+  check('pacing: a company that is ahead does not hold up its own history', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(store, burst(100));
+    const old = lead('old', { createdAt: START - 1000 });
+    assert.deepEqual(await stamp(store, [old], { historical: true, maxAheadMs: 50 }), [START - 1000]);
+    assert.deepEqual(await stamp(store, [lead('next')]), [START + 101]);
+  }),
+
   check(
     'pacing: history that was refused keeps its time when it is tried again',
     async ({ store, clock }) => {

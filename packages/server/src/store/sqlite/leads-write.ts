@@ -1,12 +1,12 @@
 import type { Clock } from '../../clock.ts';
+import { uuidV7 } from '../../uuid.ts';
 import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
-import type { MakeId } from '../uuid.ts';
 import type { Connection, Undo } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 import { type LeadFieldsRow, toLeadFields } from './leads-read.ts';
-import { type Place, Placement } from './placement.ts';
-import { Stamps } from './stamps.ts';
+import { type Place, type Placement, preparePlacement } from './placement.ts';
+import { prepareStamps, type Stamps } from './stamps.ts';
 
 const NO_FIELDS: LeadFields = {
   firstName: null,
@@ -76,21 +76,27 @@ interface ExistingRow extends LeadFieldsRow {
   updated_at: number;
 }
 
+/** What the leads of one transaction share. */
+interface Batch {
+  readonly now: number;
+  readonly historical: boolean;
+  readonly stamps: Stamps;
+  readonly placement: Placement;
+}
+
 /** Writes batches of leads: each batch is one transaction, durable as a whole or not there at all. */
 export class LeadWriter {
   readonly #clock: Clock;
-  readonly #makeId: MakeId;
-  readonly #stamps: Stamps;
-  readonly #placement: Placement;
+  readonly #beginStamps;
+  readonly #beginPlacement;
   readonly #find;
   readonly #insert;
   readonly #update;
 
-  constructor(connection: Connection, clock: Clock, makeId: MakeId) {
+  constructor(connection: Connection, clock: Clock) {
     this.#clock = clock;
-    this.#makeId = makeId;
-    this.#stamps = new Stamps(connection);
-    this.#placement = new Placement(connection);
+    this.#beginStamps = prepareStamps(connection);
+    this.#beginPlacement = preparePlacement(connection);
     const columns = CONTENT_COLUMNS.join(', ');
     this.#find = connection.prepare<ExistingRow>(
       `SELECT created_at, ${columns} FROM leads WHERE company_id = ? AND id = ?`,
@@ -114,37 +120,35 @@ export class LeadWriter {
     undo: Undo<WriteOutcome>,
   ): WriteOutcome {
     const now = this.#clock();
-    this.#stamps.begin(now);
-    this.#placement.forget();
-    const results = leads.map((lead) => this.#writeOne(lead, now, historical));
-    const tooFarMs = this.#stamps.aheadMs() - maxAheadMs;
+    const stamps = this.#beginStamps(now);
+    const batch = { now, historical, stamps, placement: this.#beginPlacement() };
+    const results = leads.map((lead) => this.#writeOne(lead, batch));
+    const tooFarMs = stamps.aheadMs() - maxAheadMs;
     if (tooFarMs > 0) undo({ kind: 'too-far-ahead', waitMs: tooFarMs });
-    this.#stamps.save();
+    stamps.save();
     return { kind: 'written', results };
   }
 
-  #writeOne(lead: LeadInput, now: number, historical: boolean): LeadResult {
+  #writeOne(lead: LeadInput, batch: Batch): LeadResult {
     const { companyId } = lead;
-    if (!this.#stamps.knowsCompany(companyId))
+    if (!batch.stamps.knowsCompany(companyId))
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const existing = lead.id === undefined ? undefined : this.#find.get(companyId, lead.id);
-    const placed = this.#placement.resolve(lead, existing && placeOf(existing));
+    const placed = batch.placement.resolve(lead, existing && placeOf(existing));
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     return existing && lead.id !== undefined
-      ? this.#change(lead, lead.id, existing, placed.place, now)
-      : this.#add(lead, placed.place, now, historical);
+      ? this.#change(lead, lead.id, existing, placed.place, batch.now)
+      : this.#add(lead, placed.place, batch);
   }
 
-  #add(lead: LeadInput, place: Place, now: number, historical: boolean): LeadResult {
+  #add(lead: LeadInput, place: Place, { now, historical, stamps }: Batch): LeadResult {
     const { companyId } = lead;
     const keepsTime = historical && lead.createdAt !== undefined;
-    const createdAt = keepsTime
-      ? this.#stamps.historical(companyId, lead.createdAt)
-      : this.#stamps.next(companyId);
+    const createdAt = keepsTime ? stamps.historical(companyId, lead.createdAt) : stamps.next(companyId);
     const takenInAt = keepsTime ? now : createdAt;
-    const id = lead.id ?? this.#makeId(takenInAt);
+    const id = lead.id ?? uuidV7(takenInAt);
     const content = contentValues(place, { ...NO_FIELDS, ...lead.fields }, createdAt);
-    this.#insert.run(companyId, id, createdAt, this.#makeId(takenInAt), takenInAt, ...content);
+    this.#insert.run(companyId, id, createdAt, uuidV7(takenInAt), takenInAt, ...content);
     return { kind: 'added', id, createdAt };
   }
 

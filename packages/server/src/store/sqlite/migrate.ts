@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { SchemaVersionError, UnusableDatabaseError } from '../store.ts';
+import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
@@ -38,12 +38,6 @@ export function refuseForeignDatabase(connection: Connection): void {
   const id = connection.prepare<{ application_id: number }>('PRAGMA application_id').get()?.application_id;
   if (tables > 0 && id !== APPLICATION_ID)
     throw new UnusableDatabaseError('the file is a database of another program');
-}
-
-export interface MigrationReport {
-  readonly from: number;
-  readonly to: number;
-  readonly applied: readonly string[];
 }
 
 /** Which version is there, which should be, and what leads from the one to the other. */

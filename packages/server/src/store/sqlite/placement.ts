@@ -10,31 +10,33 @@ export interface Place {
 
 export type Placed = { readonly place: Place } | { readonly problem: PlacementProblem };
 
-/** The organisation as one transaction sees it, remembered while that transaction lasts. */
+const prepareStatements = (connection: Connection) => ({
+  branch: connection.prepare<{ id: string }>('SELECT id FROM branches WHERE company_id = ? AND id = ?'),
+  department: connection.prepare<{ branch_id: string }>(
+    'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
+  ),
+  statuses: connection.prepare<{ value: string }>(
+    'SELECT value FROM statuses WHERE company_id = ? ORDER BY position',
+  ),
+});
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+/** Gives what begins a transaction. */
+export function preparePlacement(connection: Connection): () => Placement {
+  const sql = prepareStatements(connection);
+  return () => new Placement(sql);
+}
+
+/** The organisation as one transaction sees it, each part read once. */
 export class Placement {
-  readonly #branch;
-  readonly #department;
-  readonly #statuses;
+  readonly #sql: Statements;
   readonly #statusesOf = new Map<string, readonly string[]>();
   readonly #branches = new Map<string, boolean>();
   readonly #branchOf = new Map<string, string | undefined>();
 
-  constructor(connection: Connection) {
-    this.#branch = connection.prepare<{ id: string }>(
-      'SELECT id FROM branches WHERE company_id = ? AND id = ?',
-    );
-    this.#department = connection.prepare<{ branch_id: string }>(
-      'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
-    );
-    this.#statuses = connection.prepare<{ value: string }>(
-      'SELECT value FROM statuses WHERE company_id = ? ORDER BY position',
-    );
-  }
-
-  forget(): void {
-    this.#statusesOf.clear();
-    this.#branches.clear();
-    this.#branchOf.clear();
+  constructor(sql: Statements) {
+    this.#sql = sql;
   }
 
   /** Where the lead stands after this input; `existing` is where it stands now. */
@@ -70,7 +72,7 @@ export class Placement {
 
   #statusValues(companyId: string): readonly string[] {
     return remember(this.#statusesOf, companyId, () =>
-      this.#statuses.all(companyId).map(({ value }) => value),
+      this.#sql.statuses.all(companyId).map(({ value }) => value),
     );
   }
 
@@ -78,7 +80,7 @@ export class Placement {
     return remember(
       this.#branches,
       `${companyId}\0${branchId}`,
-      () => this.#branch.get(companyId, branchId) !== undefined,
+      () => this.#sql.branch.get(companyId, branchId) !== undefined,
     );
   }
 
@@ -86,7 +88,7 @@ export class Placement {
     return remember(
       this.#branchOf,
       `${companyId}\0${departmentId}`,
-      () => this.#department.get(companyId, departmentId)?.branch_id,
+      () => this.#sql.department.get(companyId, departmentId)?.branch_id,
     );
   }
 }

@@ -1,35 +1,38 @@
 import type { Connection } from './connection.ts';
+import { FreeTimes } from './free-times.ts';
+
+const prepareStatements = (connection: Connection) => ({
+  read: connection.prepare<{ last_stamp: number }>('SELECT last_stamp FROM companies WHERE id = ?'),
+  write: connection.prepare('UPDATE companies SET last_stamp = ? WHERE id = ?'),
+});
+
+type Statements = ReturnType<typeof prepareStatements>;
+
+/** Gives what begins a transaction. `now` must have been read after the lock was taken. */
+export function prepareStamps(connection: Connection): (now: number) => Stamps {
+  const sql = prepareStatements(connection);
+  const freeTimes = new FreeTimes(connection);
+  return (now) => new Stamps(sql, freeTimes, now);
+}
 
 /**
- * Gives leads their `createdAt`. Used only while the write lock is held, which is what makes the rule
- * `max(last stamp + 1, now + 1)` give unique stamps in commit order, later than every answer given so far.
+ * Gives the leads of one transaction their `createdAt`. The write lock, which is held until that transaction ends, is
+ * what makes the rule `max(last stamp + 1, now + 1)` give unique stamps in commit order, later than every answer given
+ * so far.
  */
 export class Stamps {
-  readonly #read;
-  readonly #write;
-  readonly #occupied;
-  readonly #taken;
-  #now = 0;
+  readonly #sql: Statements;
+  readonly #freeTimes: FreeTimes;
+  readonly #now: number;
   /** What `last_stamp` was when this transaction first looked. */
-  #stored = new Map<string, number>();
-  /** What it will be when this transaction commits. */
-  #given = new Map<string, number>();
-  readonly #continueAt = new Map<string, number>();
+  readonly #stored = new Map<string, number>();
+  /** What it will be when this transaction commits, for the companies where it rises. */
+  readonly #given = new Map<string, number>();
 
-  constructor(connection: Connection) {
-    this.#read = connection.prepare<{ last_stamp: number }>('SELECT last_stamp FROM companies WHERE id = ?');
-    this.#write = connection.prepare('UPDATE companies SET last_stamp = ? WHERE id = ?');
-    this.#occupied = connection.prepare<{ created_at: number }>(
-      'SELECT created_at FROM leads WHERE company_id = ? AND created_at >= ? ORDER BY created_at LIMIT 256',
-    );
-    this.#taken = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?');
-  }
-
-  /** Begins a transaction. `now` must have been read after the lock was taken. */
-  begin(now: number): void {
+  constructor(sql: Statements, freeTimes: FreeTimes, now: number) {
+    this.#sql = sql;
+    this.#freeTimes = freeTimes;
     this.#now = now;
-    this.#stored = new Map();
-    this.#given = new Map();
   }
 
   knowsCompany(companyId: string): boolean {
@@ -44,12 +47,8 @@ export class Stamps {
 
   /** History keeps its own time, moved to the next free millisecond where another lead has it already. */
   historical(companyId: string, wanted: number): number {
-    const key = `${companyId}\0${wanted}`;
-    const stamp = this.#freeFrom(companyId, this.#resume(companyId, wanted, this.#continueAt.get(key)));
-    // A file full of equal times (dates without a clock time) would search the same run again for each line.
-    if (this.#continueAt.size > 10_000) this.#continueAt.clear();
-    this.#continueAt.set(key, stamp + 1);
-    this.#given.set(companyId, Math.max(this.#lastOf(companyId) ?? 0, stamp));
+    const stamp = this.#freeTimes.from(companyId, wanted);
+    if (stamp > (this.#lastOf(companyId) ?? 0)) this.#given.set(companyId, stamp);
     return stamp;
   }
 
@@ -59,32 +58,14 @@ export class Stamps {
   }
 
   save(): void {
-    for (const [companyId, stamp] of this.#given) this.#write.run(stamp, companyId);
+    for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);
   }
 
   #lastOf(companyId: string): number | undefined {
     const known = this.#given.get(companyId) ?? this.#stored.get(companyId);
     if (known !== undefined) return known;
-    const stored = this.#read.get(companyId)?.last_stamp;
+    const stored = this.#sql.read.get(companyId)?.last_stamp;
     if (stored !== undefined) this.#stored.set(companyId, stored);
     return stored;
-  }
-
-  /** What an undone transaction remembered is wrong: the lead before the place to continue is not there. */
-  #resume(companyId: string, wanted: number, continueAt: number | undefined): number {
-    if (continueAt === undefined) return wanted;
-    return this.#taken.get(companyId, continueAt - 1) === undefined ? wanted : continueAt;
-  }
-
-  #freeFrom(companyId: string, from: number): number {
-    let free = from;
-    for (;;) {
-      const rows = this.#occupied.all(companyId, free);
-      for (const { created_at } of rows) {
-        if (created_at !== free) return free;
-        free += 1;
-      }
-      if (rows.length < 256) return free;
-    }
   }
 }

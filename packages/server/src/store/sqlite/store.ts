@@ -4,7 +4,9 @@ import { type Clock, systemClock } from '../../clock.ts';
 import type { IssuedToken, LeadInput, Organisation, User } from '../records.ts';
 import {
   type ApplyOutcome,
+  type Inspection,
   type ListedToken,
+  type MigrationReport,
   type Page,
   type PageQuery,
   SchemaVersionError,
@@ -16,20 +18,13 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
-import { type MakeId, uuidV7 } from '../uuid.ts';
 import { checkFiles } from './check-files.ts';
 import { Connection, type Undo } from './connection.ts';
 import { asStoreError } from './errors.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter } from './leads-write.ts';
-import {
-  expectedVersion,
-  type MigrationReport,
-  migrate,
-  refuseForeignDatabase,
-  schemaVersion,
-} from './migrate.ts';
-import { OrganisationWriter } from './organisation.ts';
+import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
+import { prepareApply } from './organisation.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
 
@@ -45,29 +40,30 @@ export interface SqliteOptions {
   /** Bring the schema up to date first (the default), or refuse one that is not. */
   readonly migrate?: boolean;
   readonly clock?: Clock;
-  readonly makeId?: MakeId;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
 }
 
-export interface Inspection {
-  readonly exists: boolean;
-  readonly schemaVersion: number;
-  readonly expectedVersion: number;
-  readonly faults: readonly string[];
-}
-
-/** Opens the file and does the first work on it, again and again while another process is in the way. */
-async function open<T>(file: string, work: (connection: Connection) => T): Promise<T> {
-  let connection: Connection | undefined;
+function openConnection(file: string): Connection {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    const opened = new Connection(file);
-    connection = opened;
-    return granted(await opened.whenFree(OPEN_WAIT_MS, () => work(opened)));
+    return new Connection(file);
   } catch (error) {
-    connection?.close();
     throw asStoreError(error);
+  }
+}
+
+/** The first work on a file is tried again and again while another process is in the way. */
+const firstWork = async <T>(connection: Connection, work: (connection: Connection) => T): Promise<T> =>
+  granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection)));
+
+/** Opens the file for this work alone. */
+async function withConnection<T>(file: string, work: (connection: Connection) => T): Promise<T> {
+  const connection = openConnection(file);
+  try {
+    return await firstWork(connection, work);
+  } finally {
+    connection.close();
   }
 }
 
@@ -75,34 +71,40 @@ async function open<T>(file: string, work: (connection: Connection) => T): Promi
 export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
   if (!existsSync(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
-  return open(file, (connection) => {
+  return withConnection(file, (connection) => {
     refuseForeignDatabase(connection);
     const faults = checkFiles(connection);
-    const found = schemaVersion(connection);
-    connection.close();
-    return { exists: true, schemaVersion: found, expectedVersion: expected, faults };
+    return { exists: true, schemaVersion: schemaVersion(connection), expectedVersion: expected, faults };
   });
 }
 
 export async function migrateSqlite(file: string): Promise<MigrationReport> {
-  return open(file, (connection) => {
+  return withConnection(file, (connection) => {
     refuseForeignDatabase(connection);
     connection.useWriteAheadLog();
-    const report = migrate(connection);
-    connection.close();
-    return report;
+    return migrate(connection);
   });
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  return open(options.file, (connection) => {
-    refuseForeignDatabase(connection);
-    connection.useWriteAheadLog();
-    if (options.migrate ?? true) migrate(connection);
-    const found = schemaVersion(connection);
-    if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
-    return new SqliteStore(connection, options);
-  });
+  const connection = openConnection(options.file);
+  try {
+    return await firstWork(connection, () => {
+      useSchema(connection, options.migrate ?? true);
+      return new SqliteStore(connection, options);
+    });
+  } catch (error) {
+    connection.close();
+    throw error;
+  }
+}
+
+function useSchema(connection: Connection, mayMigrate: boolean): void {
+  refuseForeignDatabase(connection);
+  connection.useWriteAheadLog();
+  if (mayMigrate) migrate(connection);
+  const found = schemaVersion(connection);
+  if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
 }
 
 class SqliteStore implements Store {
@@ -112,10 +114,11 @@ class SqliteStore implements Store {
   readonly #writeLockWaitMs: number;
   readonly #users: Users;
   readonly #tokens: Tokens;
-  readonly #organisation: OrganisationWriter;
+  readonly #apply: ReturnType<typeof prepareApply>;
   readonly #leads: LeadWriter;
   readonly #readLeads: ReturnType<typeof preparePages>;
   readonly #lastStamp;
+  readonly #ping;
   readonly #status;
 
   constructor(connection: Connection, options: SqliteOptions) {
@@ -125,12 +128,14 @@ class SqliteStore implements Store {
     this.#writeLockWaitMs = options.writeLockWaitMs ?? WRITE_LOCK_WAIT_MS;
     this.#users = new Users(connection);
     this.#tokens = new Tokens(connection);
-    this.#organisation = new OrganisationWriter(connection, this.#users);
-    this.#leads = new LeadWriter(connection, this.#clock, options.makeId ?? uuidV7);
+    this.#apply = prepareApply(connection, this.#users);
+    this.#leads = new LeadWriter(connection, this.#clock);
     this.#readLeads = preparePages(connection);
     this.#lastStamp = connection.prepare<{ last_stamp: number }>(
       'SELECT last_stamp FROM companies WHERE id = ?',
     );
+    // A table, not `SELECT 1`, which SQLite answers without a look at the file.
+    this.#ping = connection.prepare('SELECT 1 FROM companies LIMIT 1');
     this.#status = connection.prepare<{ engine: string; latestStamp: number }>(
       `SELECT 'SQLite ' || sqlite_version() AS engine, coalesce(max(last_stamp), 0) AS latestStamp FROM companies`,
     );
@@ -165,7 +170,7 @@ class SqliteStore implements Store {
   }
 
   async applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
-    return this.#write((undo: Undo<ApplyOutcome>) => this.#organisation.apply(organisation, undo));
+    return this.#write((undo: Undo<ApplyOutcome>) => this.#apply(organisation, undo));
   }
 
   async listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]> {
@@ -200,15 +205,13 @@ class SqliteStore implements Store {
     return this.#write((undo: Undo<WriteOutcome>) => this.#leads.write(leads, options, undo));
   }
 
-  async status(): Promise<StoreStatus> {
-    return this.#read(() => {
-      const { engine, latestStamp } = this.#status.get() ?? { engine: 'SQLite', latestStamp: 0 };
-      return { engine, latestStamp, schemaVersion: schemaVersion(this.#connection) };
-    });
+  async ping(): Promise<void> {
+    await this.#read(() => this.#ping.get());
   }
 
-  async verify(): Promise<readonly string[]> {
-    return this.#read(() => checkFiles(this.#connection));
+  async status(): Promise<StoreStatus> {
+    const row = await this.#read(() => this.#status.get());
+    return { engine: row?.engine ?? 'SQLite', latestStamp: row?.latestStamp ?? 0 };
   }
 
   async close(): Promise<void> {

@@ -85,7 +85,7 @@ CREATE TABLE leads (
   postal_code           TEXT,
   address_notes         TEXT,
   appointment_date_time INTEGER,
-  timeslot              TEXT CHECK (timeslot GLOB '[0-2][0-9]:[0-5][0-9]'),
+  timeslot              TEXT CHECK (timeslot GLOB '[01][0-9]:[0-5][0-9]' OR timeslot GLOB '2[0-3]:[0-5][0-9]'),
   status_value          TEXT NOT NULL,
   custom_fields         TEXT NOT NULL DEFAULT '{}',
   images                TEXT NOT NULL DEFAULT '[]',
