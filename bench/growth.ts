@@ -31,7 +31,7 @@ interface Prepared {
   readonly service: RunningService;
   readonly tokens: readonly string[];
   readonly importSeconds: number;
-  readonly importPeakRssMb: number;
+  readonly importPeakRssMb: number | undefined;
 }
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
@@ -74,8 +74,9 @@ try {
   const large = await prepare(join(root, 'large'), LARGE);
   services.push(large.service);
   const importRate = Math.round(LARGE.leads / large.importSeconds);
+  const peak = large.importPeakRssMb?.toFixed(0);
   print(
-    `import: ${importRate.toLocaleString('en')} leads/s, peak RSS ${large.importPeakRssMb.toFixed(0)} MB`,
+    `import: ${importRate.toLocaleString('en')} leads/s, peak RSS ${peak === undefined ? 'unknown' : `${peak} MB`}`,
   );
 
   const results: Record<string, unknown> = { importRate, importPeakRssMb: large.importPeakRssMb };

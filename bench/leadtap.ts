@@ -19,7 +19,7 @@ function run(folder: string, args: readonly string[]): ChildProcess {
 }
 
 /** The most memory the process ever had, as Linux remembers it; undefined elsewhere. */
-export function peakRssMb(pid: number): number | undefined {
+function peakRssMb(pid: number): number | undefined {
   try {
     const kilobytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
     return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
@@ -31,7 +31,8 @@ export function peakRssMb(pid: number): number | undefined {
 export interface CommandResult {
   readonly stdout: string;
   readonly seconds: number;
-  readonly peakRssMb: number;
+  /** Undefined where the system does not tell. */
+  readonly peakRssMb: number | undefined;
 }
 
 /** Runs a command of the real program to its end. */
@@ -42,9 +43,10 @@ export async function leadtap(
 ): Promise<CommandResult> {
   const startedAt = performance.now();
   const child = run(folder, args);
-  let peak = 0;
+  let peak: number | undefined;
   const watch = setInterval(() => {
-    peak = Math.max(peak, peakRssMb(child.pid ?? 0) ?? 0);
+    // Linux keeps the highest so far, so the last one that could be read is the peak.
+    peak = peakRssMb(child.pid ?? 0) ?? peak;
   }, 100);
   const chunks: string[] = [];
   child.stdout?.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
@@ -58,7 +60,6 @@ export async function leadtap(
 
 export interface RunningService {
   readonly url: string;
-  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -77,7 +78,6 @@ export async function serve(folder: string): Promise<RunningService> {
   });
   return {
     url,
-    pid: child.pid ?? 0,
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

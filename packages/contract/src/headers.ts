@@ -16,4 +16,7 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
+/** Some of the headers, with their values. */
+export type HeaderValues = Readonly<Partial<Record<HeaderName, string>>>;
+
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';

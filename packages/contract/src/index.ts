@@ -1,5 +1,6 @@
-export { HEADERS, type HeaderName, PROBLEM_MEDIA_TYPE } from './headers.ts';
+export { HEADERS, type HeaderName, type HeaderValues, PROBLEM_MEDIA_TYPE } from './headers.ts';
 export { exampleLead, Lead, LeadStatus } from './lead.ts';
+export { MAX_HEADER_BYTES, RATE_LIMITS } from './limits.ts';
 export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
 export { headerSpelling } from './openapi-headers.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
@@ -12,5 +13,11 @@ export {
   type ProblemCode,
   problemType,
 } from './problems.ts';
-export { MAX_LEADS_PER_PAGE, NewLeadsQuery, SINCE_EXAMPLE, SINCE_PATTERN } from './query.ts';
+export {
+  MAX_LEADS_PER_PAGE,
+  MIN_LEADS_PER_PAGE,
+  NewLeadsQuery,
+  SINCE_EXAMPLE,
+  SINCE_PATTERN,
+} from './query.ts';
 export { SINCE_FORMS } from './since-forms.ts';

@@ -1,5 +1,7 @@
 import { HEADERS, type HeaderName } from './headers.ts';
+import { RATE_LIMITS } from './limits.ts';
 import type { Header, Reference, Schema } from './openapi-types.ts';
+import { MAX_LEADS_PER_PAGE } from './query.ts';
 
 interface HeaderForm {
   /** How people write the name; HTTP does not mind the case. */
@@ -10,21 +12,21 @@ interface HeaderForm {
 
 export const exampleRequestId = '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4';
 
+const { minute, hour } = RATE_LIMITS;
+const POLICIES = [minute, hour].map(({ name, quota, windowS }) => `"${name}";q=${quota};w=${windowS}`);
+const REMAINDERS = [minute, hour].map(({ name, quota, windowS }) => `"${name}";r=${quota - 1};t=${windowS}`);
+
 const FORMS: Readonly<Record<HeaderName, HeaderForm>> = {
   link: {
     spelling: 'Link',
-    example:
-      '<https://leads.example.com/automation/new-leads?since=2026-03-02T09%3A30%3A00.001Z&limit=100>; rel="next"',
+    example: `<https://leads.example.com/automation/new-leads?since=2026-03-02T09%3A30%3A00.001Z&limit=${MAX_LEADS_PER_PAGE}>; rel="next"`,
   },
   etag: { spelling: 'ETag', example: '"kq3xUuYl5yT2s8mXb1n0Zg"' },
   'cache-control': { spelling: 'Cache-Control', example: 'private, no-cache' },
   vary: { spelling: 'Vary', example: 'Authorization' },
   date: { spelling: 'Date', example: 'Mon, 02 Mar 2026 09:32:00 GMT' },
-  'ratelimit-policy': {
-    spelling: 'RateLimit-Policy',
-    example: '"minute";q=100;w=60, "hour";q=1000;w=3600',
-  },
-  ratelimit: { spelling: 'RateLimit', example: '"minute";r=99;t=60, "hour";r=999;t=3600' },
+  'ratelimit-policy': { spelling: 'RateLimit-Policy', example: POLICIES.join(', ') },
+  ratelimit: { spelling: 'RateLimit', example: REMAINDERS.join(', ') },
   'retry-after': { spelling: 'Retry-After', example: 17, schema: { type: 'integer', minimum: 1 } },
   'www-authenticate': { spelling: 'WWW-Authenticate', example: 'Bearer realm="leadtap"' },
   allow: { spelling: 'Allow', example: 'GET, HEAD' },

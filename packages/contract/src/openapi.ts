@@ -121,7 +121,8 @@ const anyInstallation: Server = {
 };
 
 /**
- * The OpenAPI description, made from the very schemas that validate. Without the address of an installation it
+ * The OpenAPI description, made from the schemas of this package. The server reads a query by the same numbers and
+ * the same pattern, and tests hold its answers against the schemas. Without the address of an installation it
  * describes any: that is the committed `openapi.json`.
  */
 export function openApiDocument(version: string, serverUrl?: string): OpenApiDocument {

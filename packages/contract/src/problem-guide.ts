@@ -1,4 +1,7 @@
+import { MAX_HEADER_BYTES, RATE_LIMITS } from './limits.ts';
 import type { ProblemCode } from './problems.ts';
+
+const { minute, hour, failedTokens } = RATE_LIMITS;
 
 /** What people need to know about a problem. Markdown with code spans only. */
 export interface ProblemGuide {
@@ -81,15 +84,14 @@ export const PROBLEM_GUIDE: Readonly<Record<ProblemCode, ProblemGuide>> = {
       'Nothing to do for a few. Many from few addresses are connections that are held open on purpose: limit them in the proxy.',
   },
   'rate-limit-exceeded': {
-    meaning:
-      'The user made more than 100 requests in a minute or 1000 in an hour, all tokens taken together; `violatedPolicies` names the limit. `failed-tokens` there means more than 600 bad tokens in a minute from one address.',
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, all tokens taken together; \`violatedPolicies\` names the limit. \`${failedTokens.name}\` there means more than ${failedTokens.quota} bad tokens in a minute from one address.`,
     integrator:
       'Wait for the seconds given in `Retry-After`, then send the same request again: it passes both limits, and nothing is lost. Polling every 2 minutes stays far below them.',
     operator:
       'Nothing to do: the limits are part of the contract. Automations that need more want a user each.',
   },
   'headers-too-large': {
-    meaning: 'The headers of the request are larger than 16 KiB together.',
+    meaning: `The headers of the request are larger than ${MAX_HEADER_BYTES / 1024} KiB together.`,
     integrator: 'Send fewer or shorter headers. Cookies are the usual cause; the service needs none.',
     operator: 'If the tokens of your identity provider are the cause, leave claims out of them.',
   },

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { MAX_HEADER_BYTES } from './limits.ts';
 
 interface ProblemEntry {
   readonly status: number;
@@ -75,7 +76,7 @@ export const PROBLEMS = {
   'headers-too-large': {
     status: 431,
     title: 'The request headers are too large',
-    detail: 'Send fewer or shorter headers: together at most 16 KiB.',
+    detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
   },
   'internal-error': {
     status: 500,

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox';
 
 /** A page never holds more leads than this; it is also the default of `limit`. */
 export const MAX_LEADS_PER_PAGE = 100;
+export const MIN_LEADS_PER_PAGE = 1;
 
 /**
  * The lexical form of `since`: ISO 8601, wide enough for what clients really send. `T` may be lower-case or a
@@ -16,7 +17,7 @@ export const SINCE_EXAMPLE = '2026-03-02T09:30:00.000Z';
 export const NewLeadsQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
-      minimum: 1,
+      minimum: MIN_LEADS_PER_PAGE,
       default: MAX_LEADS_PER_PAGE,
       description: `Maximum number of leads returned. Above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
       examples: [50],

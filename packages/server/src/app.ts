@@ -1,16 +1,19 @@
 import { METHODS } from 'node:http';
+import { MAX_HEADER_BYTES } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
-import type { VerifyToken } from './accounts/tokens.ts';
+import type { VerifyToken } from './accounts/verification.ts';
 import type { Clock } from './clock.ts';
+import { answerProblem } from './http/answer-problem.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
 import { newLeads } from './http/new-leads.ts';
 import type { PollObserver } from './http/observe-polls.ts';
-import { answerProblem, ProblemError, unavailable } from './http/problems.ts';
+import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
 import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { TrustProxy } from './ops/addresses.ts';
 import { RequestLog } from './ops/request-log.ts';
 import type { Store } from './store/store.ts';
 
@@ -28,7 +31,7 @@ export interface AppServices {
 export interface AppOptions {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
-  readonly trustProxy: false | number | readonly string[];
+  readonly trustProxy: TrustProxy;
   /** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
   readonly requestTimeoutMs?: number;
 }
@@ -36,7 +39,6 @@ export interface AppOptions {
 const REQUEST_TIMEOUT_MS = 15_000;
 /** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
 const KEEP_ALIVE_MS = 72_000;
-const MAX_HEADER_BYTES = 16 * 1024;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
@@ -85,7 +87,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     if (request.is404) throw new ProblemError('no-such-resource');
   });
 
-  const ready = async () => void (await services.store.status());
+  const ready = () => services.store.ping();
   app.register(healthRoutes, { ready });
   if (prefix !== '') app.register(healthRoutes, { prefix, ready });
   app.register(docsRoutes, { prefix, version: services.version, publicUrl });
@@ -93,8 +95,13 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   return app;
 }
 
-/** So many proxies in front: the nearest addresses are theirs, the one before them is the caller's. */
-const toTrust = (trust: AppOptions['trustProxy']) =>
+/**
+ * So many proxies in front: the nearest addresses are theirs, the one before them is the caller's.
+ * Fastify itself trusts nobody for a number, because a caller who can reach the port past the proxies would then choose
+ * its own address. In front of a platform whose proxies change their addresses a number is all that an operator knows,
+ * so here it counts; the default trusts nobody, and docs/configuration.md tells when a number is safe.
+ */
+const toTrust = (trust: TrustProxy) =>
   typeof trust === 'number' ? (_address: string, hop: number) => hop < trust : trust && [...trust];
 
 /** HTTP/1.0 knew no Host; since then it is asked for. */

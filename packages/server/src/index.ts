@@ -3,18 +3,40 @@
  *
  * @module
  */
-export type { ExternalTokens } from './accounts/external-tokens.ts';
-export { issueToken, loadSigningKeys, type SigningKeys } from './accounts/own-tokens.ts';
 export {
-  makeVerifyToken,
+  type ExternalTokens,
+  type JwksLocation,
+  type JwksTiming,
+  JwksUnavailableError,
+} from './accounts/external-tokens.ts';
+export {
+  issueToken,
+  loadSigningKeys,
+  type SigningKey,
+  SigningKeyError,
+  type SigningKeySource,
+  type SigningKeys,
+  type TokenGrant,
+} from './accounts/own-tokens.ts';
+export { makeVerifyToken, type TokenSources } from './accounts/tokens.ts';
+export {
+  TokenVerificationUnavailableError,
   type Verification,
   type VerifiedToken,
   type VerifyToken,
-} from './accounts/tokens.ts';
+} from './accounts/verification.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type NewLeadsOptions, newLeads } from './http/new-leads.ts';
 export type { PollObservation, PollObserver } from './http/observe-polls.ts';
-export type { Limiter, Policy, Verdict, WindowState } from './limits/limiter.ts';
+export type { PublicUrl } from './http/public-url.ts';
+export {
+  FAILED_TOKEN_POLICIES,
+  type Limiter,
+  type Policy,
+  USER_POLICIES,
+  type Verdict,
+  type WindowState,
+} from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
 export type * from './store/records.ts';
 export { openSqliteStore, type SqliteOptions } from './store/sqlite/store.ts';

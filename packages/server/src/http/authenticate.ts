@@ -1,11 +1,12 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import type { VerifiedToken, VerifyToken } from '../accounts/verification.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { PollStore } from '../store/store.ts';
 import { addressKey } from './address-key.ts';
 import { ProblemError } from './problems.ts';
 import { refuseByLimit } from './rate-limit.ts';
+import { remember } from './request-state.ts';
 
 interface Parts {
   readonly store: Pick<PollStore, 'isTokenRevoked'>;
@@ -30,7 +31,7 @@ export function authenticate({ store, verifyToken, failedTokens }: Parts): onReq
     if (credentials === undefined) throw challenge('token-missing');
     const outcome = await check(credentials);
     if (typeof outcome !== 'string') {
-      request.leadtapToken = outcome;
+      remember(request, { token: outcome });
       return;
     }
     const verdict = await failedTokens.consume(addressKey(request.ip));

@@ -2,8 +2,8 @@ import { openApiDocument } from '@leadtap/contract';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { STYLE_HASH } from './docs/style.ts';
 import { docsPage } from './docs-page.ts';
+import { entityTag, matches } from './etag.ts';
 import { onlyAnswers } from './methods.ts';
-import { entityTag, matches } from './page-headers.ts';
 import type { PublicUrl } from './public-url.ts';
 
 export interface DocsOptions {

@@ -7,9 +7,15 @@ export interface HealthOptions {
   readonly ready: () => Promise<void>;
 }
 
+/** By the route that was found, not by the text of the address: `/anything/livez` is no probe. */
+const isRoute = ({ routeOptions }: FastifyRequest, path: string): boolean =>
+  routeOptions.url?.endsWith(path) ?? false;
+
 /** A process that is stopping is alive: whoever restarts it for not being so would cut off its last answers. */
-export const isLivenessProbe = ({ routeOptions }: FastifyRequest): boolean =>
-  routeOptions.url?.endsWith('/livez') ?? false;
+export const isLivenessProbe = (request: FastifyRequest): boolean => isRoute(request, '/livez');
+
+export const isProbe = (request: FastifyRequest): boolean =>
+  isLivenessProbe(request) || isRoute(request, '/readyz');
 
 /** `/livez`: the process runs. `/readyz`: it can answer polls; a load balancer should send some. */
 export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {

@@ -1,21 +1,23 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { VerifyToken } from '../accounts/tokens.ts';
+import type { VerifyToken } from '../accounts/verification.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Poll, type PollQuery, poll } from '../leads/poll.ts';
 import { renderPage } from '../leads/render.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { PollStore } from '../store/store.ts';
+import { answerProblem } from './answer-problem.ts';
 import { authenticate } from './authenticate.ts';
 import { requirePlan, requireUser } from './caller.ts';
+import { entityTag, matches } from './etag.ts';
 import { onlyAnswers } from './methods.ts';
 import { observePolls, type PollObserver } from './observe-polls.ts';
-import { entityTag, matches, pageHeaders } from './page-headers.ts';
-import { answerProblem } from './problems.ts';
+import { pageHeaders } from './page-headers.ts';
 import { makePublicUrl, type PublicUrl } from './public-url.ts';
 import { parseQuery } from './query.ts';
 import { limitRate } from './rate-limit.ts';
+import { remember, userOf } from './request-state.ts';
 
 export interface NewLeadsOptions {
   readonly store: PollStore;
@@ -39,8 +41,6 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   const failedTokens = options.failedTokens ?? new MemoryLimiter(FAILED_TOKEN_POLICIES, clock);
   const publicUrl = options.publicUrl ?? makePublicUrl(undefined, app.prefix);
 
-  app.decorateRequest('leadtapToken').decorateRequest('leadtapUser');
-  app.decorateRequest('leadtapAnswer').decorateRequest('leadtapProblem');
   app.setErrorHandler(answerProblem);
   app.addHook('onRequest', async (request, reply) => void reply.header('x-request-id', request.id));
   if (options.observer) observePolls(app, options.observer);
@@ -55,8 +55,8 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
     ],
     handler: async (request: FastifyRequest<{ Querystring: Record<string, unknown> }>, reply) => {
       const query = parseQuery(request.query);
-      const answer = await poll(store, request.leadtapUser, query);
-      request.leadtapAnswer = { poll: answer, query };
+      const answer = await poll(store, userOf(request), query);
+      remember(request, { answer: { poll: answer, query } });
       return sendPage(request, reply, publicUrl(request), answer, query);
     },
   });

@@ -1,15 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { ProblemError } from './problems.ts';
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** Set when a page was read for this request. */
-    leadtapAnswer: { readonly poll: Poll; readonly query: PollQuery } | undefined;
-    /** Set when the request ended in a problem. */
-    leadtapProblem: ProblemError | undefined;
-  }
-}
+import type { FastifyInstance } from 'fastify';
+import { type RequestState, stateOf } from './request-state.ts';
 
 /** What became of one request to the endpoint. */
 export interface PollObservation {
@@ -31,19 +21,21 @@ export interface PollObserver {
 
 export function observePolls(app: FastifyInstance, observer: PollObserver): void {
   app.addHook('onResponse', async (request, reply) => {
-    const page = request.leadtapAnswer?.poll.page;
+    const { answer, problem } = stateOf(request);
+    const sent = reply.statusCode === 200 && request.method === 'GET' ? answer : undefined;
     observer.observe({
       status: reply.statusCode,
       durationMs: reply.elapsedTime,
-      leads: reply.statusCode === 200 && request.method === 'GET' ? (page?.leads.length ?? 0) : 0,
-      feedLagMs: feedLag(request),
-      unlocked: page?.locked === false,
-      violatedPolicies: request.leadtapProblem?.parts.violatedPolicies ?? [],
+      leads: sent?.poll.page.leads.length ?? 0,
+      feedLagMs: feedLag(sent),
+      unlocked: answer?.poll.page.locked === false,
+      violatedPolicies: problem?.parts.violatedPolicies ?? [],
     });
   });
 }
 
-function feedLag({ leadtapAnswer: answer }: FastifyRequest): number | undefined {
-  const oldest = answer?.query.since === undefined ? undefined : answer.poll.page.leads[0];
-  return oldest && answer && Math.max(0, answer.poll.page.readAt - oldest.createdAt);
+function feedLag(sent: RequestState['answer']): number | undefined {
+  if (sent?.query.since === undefined) return undefined;
+  const { leads, readAt } = sent.poll.page;
+  return leads[0] && Math.max(0, readAt - leads[0].createdAt);
 }

@@ -1,17 +1,6 @@
-import { hash } from 'node:crypto';
-import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { type HeaderValues, NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-
-/** A strong validator: the same bytes, the same tag. */
-export const entityTag = (body: string): string => `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
-
-/** RFC 9110: If-None-Match compares weakly, may list several tags, and `*` stands for any. */
-export function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  if (ifNoneMatch.trim() === '*') return true;
-  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-}
 
 /** The address of the next poll, which a client can follow for ever. */
 function nextLink(baseUrl: string, poll: Poll, { limit }: PollQuery): string {
@@ -19,7 +8,7 @@ function nextLink(baseUrl: string, poll: Poll, { limit }: PollQuery): string {
   return `<${baseUrl}${NEW_LEADS_PATH}?${query}>; rel="next"`;
 }
 
-export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, etag: string) {
+export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, etag: string): HeaderValues {
   return {
     link: nextLink(baseUrl, poll, query),
     etag,

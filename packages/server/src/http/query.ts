@@ -1,4 +1,4 @@
-import { MAX_LEADS_PER_PAGE, type ParameterError } from '@leadtap/contract';
+import { MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE, type ParameterError } from '@leadtap/contract';
 import type { PollQuery } from '../leads/poll.ts';
 import { parseSince } from '../leads/since.ts';
 import { ProblemError } from './problems.ts';
@@ -11,9 +11,10 @@ function readLimit(given: unknown): Reading<number> {
   if (given === undefined) return { value: MAX_LEADS_PER_PAGE };
   if (typeof given !== 'string') return GIVEN_TWICE;
   // Digits only: JavaScript would also take "1e2", "0x10" and " 5 " for numbers.
-  if (/^0*[1-9]\d*$/.test(given)) return { value: Math.min(Number(given), MAX_LEADS_PER_PAGE) };
+  const limit = /^\d+$/.test(given) ? Number(given) : 0;
+  if (limit >= MIN_LEADS_PER_PAGE) return { value: Math.min(limit, MAX_LEADS_PER_PAGE) };
   return {
-    detail: `Give a whole number of at least 1; above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
+    detail: `Give a whole number of at least ${MIN_LEADS_PER_PAGE}; above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { uuidV7 } from '../store/uuid.ts';
+import { uuidV7 } from '../uuid.ts';
 
 /** A caller's own id is kept where it is harmless in a header and in a log line. */
 const HARMLESS = /^[\w.:+/=-]{1,128}$/;

@@ -1,3 +1,5 @@
+import { RATE_LIMITS } from '@leadtap/contract';
+
 /** A limit: at most `quota` requests in a window of `windowS` seconds. */
 export interface Policy {
   readonly name: string;
@@ -6,13 +8,10 @@ export interface Policy {
 }
 
 /** For each user, whatever number of tokens the user has. */
-export const USER_POLICIES: readonly Policy[] = [
-  { name: 'minute', quota: 100, windowS: 60 },
-  { name: 'hour', quota: 1000, windowS: 3600 },
-];
+export const USER_POLICIES: readonly Policy[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
 
 /** For each address, counting only tokens that were refused: guessing is slow, good tokens never feel it. */
-export const FAILED_TOKEN_POLICIES: readonly Policy[] = [{ name: 'failed-tokens', quota: 600, windowS: 60 }];
+export const FAILED_TOKEN_POLICIES: readonly Policy[] = [RATE_LIMITS.failedTokens];
 
 export interface WindowState {
   readonly policy: Policy;

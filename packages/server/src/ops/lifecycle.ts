@@ -1,7 +1,8 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
-import { type Address, ListenError } from './listen-error.ts';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { Address } from './addresses.ts';
+import { ListenError } from './listen-error.ts';
 import { type Metrics, serveMetrics } from './metrics.ts';
 
 export interface Addresses extends Address {
@@ -29,7 +30,7 @@ export async function start(
   { shutdownLimitMs = SHUTDOWN_LIMIT_MS }: LifecycleOptions = {},
 ): Promise<Running> {
   try {
-    const metricsServer = await listenForMetrics(metrics, metricsAddress);
+    const metricsServer = await listenForMetrics(metrics, metricsAddress, app.log);
     app.addHook('onClose', async () => {
       metricsServer?.close();
       metricsServer?.closeAllConnections();
@@ -49,10 +50,14 @@ export async function start(
 /** Fastify would make two servers of the name, and stop only one of them in an orderly way. */
 const oneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
 
-async function listenForMetrics(metrics: Metrics, address: Address | 'off'): Promise<Server | undefined> {
+async function listenForMetrics(
+  metrics: Metrics,
+  address: Address | 'off',
+  log: FastifyBaseLogger,
+): Promise<Server | undefined> {
   if (address === 'off') return undefined;
   try {
-    return await serveMetrics(metrics, address);
+    return await serveMetrics(metrics, address, log);
   } catch (cause) {
     throw new ListenError(address, cause);
   }

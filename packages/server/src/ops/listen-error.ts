@@ -1,7 +1,4 @@
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
+import type { Address } from './addresses.ts';
 
 /** The address is taken or not ours to use. */
 export class ListenError extends Error {

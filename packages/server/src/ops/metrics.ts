@@ -1,14 +1,18 @@
 import { createServer, type Server } from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { PollObservation, PollObserver } from '../http/observe-polls.ts';
 import type { Store } from '../store/store.ts';
+import type { Address } from './addresses.ts';
+
+type Log = Pick<FastifyBaseLogger, 'error'>;
 
 export interface Metrics extends PollObserver {
   readonly registry: Registry;
 }
 
-export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock): Metrics {
+export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock, log: Log): Metrics {
   const registry = new Registry();
   // Also the lag of the event loop: nodejs_eventloop_lag_seconds and its quantiles.
   collectDefaultMetrics({ register: registry });
@@ -53,8 +57,7 @@ export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock): Metrics
     help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
     registers,
     async collect() {
-      const { latestStamp } = await store.status().catch(() => ({ latestStamp: 0 }));
-      this.set(Math.max(0, latestStamp - clock()) / 1000);
+      this.set(await secondsAhead(store, clock, log));
     },
   });
 
@@ -72,17 +75,30 @@ export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock): Metrics
   };
 }
 
+/** Not a number while the store cannot say: 0 would look like all is well, and one gauge must not cost the others. */
+async function secondsAhead(store: Pick<Store, 'status'>, clock: Clock, log: Log): Promise<number> {
+  try {
+    const { latestStamp } = await store.status();
+    return Math.max(0, latestStamp - clock()) / 1000;
+  } catch (error) {
+    log.error({ err: error }, 'the store cannot say how far its stamps are ahead');
+    return Number.NaN;
+  }
+}
+
 /** Serves `/metrics` on an address of its own, never on the public one. */
 export async function serveMetrics(
   { registry }: Metrics,
-  { host, port }: { readonly host: string; readonly port: number },
+  { host, port }: Address,
+  log: Log,
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
     if (request.url?.split('?', 1)[0] !== '/metrics') return response.writeHead(404).end();
     try {
       const body = await registry.metrics();
       return response.writeHead(200, { 'content-type': registry.contentType }).end(body);
-    } catch {
+    } catch (error) {
+      log.error({ err: error }, 'the metrics could not be collected');
       return response.writeHead(500).end();
     }
   });

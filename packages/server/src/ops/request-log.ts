@@ -1,7 +1,6 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-
-/** Probes come every few seconds and say nothing while all is well. */
-const PROBES = /\/(livez|readyz)$/;
+import { isProbe } from '../http/health.ts';
+import { stateOf } from '../http/request-state.ts';
 
 /**
  * One line for each request. Nothing that names a person or opens a door is in it: no token, no address, no
@@ -17,22 +16,27 @@ export class RequestLog extends Fastify.LogController {
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     const line = describe(request, reply);
     if (error) request.log.error({ ...line, err: error }, 'request broke off');
-    else request.log[PROBES.test(line.path) ? 'debug' : 'info'](line, 'request');
+    else request.log[isRoutine(request, reply) ? 'debug' : 'info'](line, 'request');
   }
 }
+
+/** Probes come every few seconds and say nothing while all is well. */
+const isRoutine = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
+  isProbe(request) && statusCode < 400;
 
 /** Without the query string, also where a client encoded its question mark. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split(/\?|%3f/i, 1)[0] ?? '';
 
 function describe(request: FastifyRequest, reply: FastifyReply) {
+  const { token, answer, problem } = stateOf(request);
   return {
     method: request.method,
     path: pathOf(request),
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
-    code: request.leadtapProblem?.code,
-    leads: request.leadtapAnswer?.poll.page.leads.length,
-    tokenId: request.leadtapToken?.tokenId,
+    code: problem?.code,
+    leads: answer?.poll.page.leads.length,
+    tokenId: token?.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }

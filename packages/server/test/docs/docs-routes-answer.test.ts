@@ -1,11 +1,11 @@
 import { openApiDocument } from '@leadtap/contract';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
+import { answerProblem } from '../../src/http/answer-problem.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
-import { answerProblem } from '../../src/http/problems.ts';
 
 const app = Fastify();
-app.decorateRequest('leadtapProblem').setErrorHandler(answerProblem);
+app.setErrorHandler(answerProblem);
 const publicUrl = (request: { host: string }) => `https://${request.host}/api`;
 app.register(docsRoutes, { prefix: '/api', version: '1.2.3', publicUrl });
 

@@ -6,6 +6,7 @@ import {
   type PollObservation,
   type PollStore,
   StoreUnavailableError,
+  TokenVerificationUnavailableError,
   type User,
   type VerifyToken,
 } from 'leadtap';
@@ -57,6 +58,16 @@ describe('in an application of somebody else the endpoint', () => {
     app.register(newLeads, { prefix: '/api', store, verifyToken });
     expect((await poll(app)).statusCode).toBe(200);
     expect(seen).toEqual(['host mine']);
+  });
+
+  it('puts nothing on the requests of the application', async () => {
+    const app = Fastify();
+    const keys = new Map<string, string[]>();
+    app.addHook('onRequest', async (request) => void keys.set('before', Object.keys(request)));
+    app.addHook('onResponse', async (request) => void keys.set('after', Object.keys(request)));
+    app.register(newLeads, { prefix: '/api', store, verifyToken });
+    expect((await poll(app)).statusCode).toBe(200);
+    expect(keys.get('after')).toEqual(keys.get('before'));
   });
 
   it('comes after the hooks of the application, which may answer first', async () => {
@@ -138,12 +149,14 @@ describe('in an application of somebody else the endpoint', () => {
 describe('what the store or the verifier throws', () => {
   const fails = (error: Error) => () => Promise.reject(error);
   const away = fails(new StoreUnavailableError('the host db-7 is away'));
+  const providerAway = fails(new TokenVerificationUnavailableError('the host db-7 is away'));
   const broken = fails(Object.assign(new Error('column "plan" does not exist'), { statusCode: 404 }));
 
   it.each<[string, number, Partial<NewLeadsOptions>]>([
     ['the store is away', 503, { store: { ...store, findUser: away } }],
     ['the store is away later', 503, { store: { ...store, readPage: away } }],
-    ['the identity provider is away', 503, { verifyToken: away }],
+    ['the identity provider is away', 503, { verifyToken: providerAway }],
+    ['the keys are in a store that is away', 503, { verifyToken: away }],
     ['the store is broken', 500, { store: { ...store, readPage: broken } }],
     ['the verifier is broken', 500, { verifyToken: broken }],
   ])('%s: %i, and not a word of it leaves', async (_name, status, options) => {

@@ -1,4 +1,4 @@
-import { SINCE_EXAMPLE } from '@leadtap/contract';
+import { NEW_LEADS_PATH, openApiDocument, SINCE_EXAMPLE } from '@leadtap/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { injectPoll, makeEndpoint, noLimit } from '../harness/endpoint.ts';
@@ -15,6 +15,13 @@ describe('400 invalid-query', () => {
       { parameter: 'limit', detail: 'Give a whole number of at least 1; above 100 it counts as 100.' },
       { parameter: 'since', detail: `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.` },
     ]);
+  });
+
+  it('begins where the description of the API says', async () => {
+    const { parameters } = openApiDocument('1.0.0').paths[NEW_LEADS_PATH];
+    const { minimum = Number.NaN } = parameters.find(({ name }) => name === 'limit')?.schema ?? {};
+    expect((await shared().poll('boss', `limit=${minimum}`)).status).toBe(200);
+    expect(await errorsOf(`limit=${minimum - 1}`)).toMatchObject([{ parameter: 'limit' }]);
   });
 
   it('names a bad parameter alone beside a good one', async () => {

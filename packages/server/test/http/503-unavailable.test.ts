@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { type PollStore, StoreUnavailableError } from 'leadtap';
+import { JwksUnavailableError, type PollStore, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
-import { JwksUnavailableError } from '../../src/accounts/external-tokens.ts';
+import { deferred } from '../harness/deferred.ts';
 import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
 import { expectProblem } from '../harness/problem.ts';
 import { onlyAnswer, openSocket, parseAnswers, readToEnd } from '../harness/raw-http.ts';
@@ -61,28 +61,22 @@ describe('503 unavailable, while the service shuts down', () => {
   });
 
   it('does not answer a request that was being answered: it gets its leads', async () => {
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let entered = () => {};
-    const reading = new Promise<void>((resolve) => {
-      entered = resolve;
-    });
+    const held = deferred();
+    const reading = deferred();
     const { poll, stop } = await startService({
       prepare: ({ store }) => {
         const readPage = store.readPage.bind(store);
         store.readPage = async (query) => {
-          entered();
-          await held;
+          reading.resolve();
+          await held.promise;
           return readPage(query);
         };
       },
     });
     const answer = poll('boss');
-    await reading;
+    await reading.promise;
     const stopped = stop();
-    release();
+    held.resolve();
     expect((await answer).status).toBe(200);
     await stopped;
   });

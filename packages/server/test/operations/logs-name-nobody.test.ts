@@ -111,6 +111,22 @@ describe('the log', () => {
     expect(log.requests().map(({ level }) => level)).toEqual([20, 20, 20, 20]);
   });
 
+  it('has what only looks like a probe, and probes that did not go well, for everybody', async () => {
+    const log = logBook();
+    const { url, store } = await startService({ logTo: log });
+    for (const path of ['/anything/livez', '/api/readyz', '/livez/livez']) await fetch(`${url}${path}`);
+    await fetch(`${url}/livez`, { method: 'POST' });
+    vi.spyOn(store, 'ping').mockRejectedValueOnce(new Error('the disk is on fire'));
+    await fetch(`${url}/readyz`);
+    expect(log.requests().map(({ level, status }) => [level, status])).toEqual([
+      [30, 404],
+      [30, 404],
+      [30, 404],
+      [30, 405],
+      [30, 503],
+    ]);
+  });
+
   it.each([
     ['00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01', '4bf92f3577b34da6a3ce929d0e0e4736'],
     ['cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-more', '4bf92f3577b34da6a3ce929d0e0e4736'],

@@ -1,7 +1,13 @@
 import Fastify from 'fastify';
-import { MemoryLimiter, makeVerifyToken, newLeads, type Policy } from 'leadtap';
-import { describe, expect, it } from 'vitest';
-import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
+import {
+  FAILED_TOKEN_POLICIES,
+  MemoryLimiter,
+  makeVerifyToken,
+  newLeads,
+  type Policy,
+  USER_POLICIES,
+} from 'leadtap';
+import { describe, expect, it, vi } from 'vitest';
 import { makeMetrics } from '../../src/ops/metrics.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { startService, type TestService } from '../harness/service.ts';
@@ -68,7 +74,7 @@ describe('metrics', () => {
   it('count refusals by the limit that was reached', async () => {
     let now = START;
     const { store, service, token } = await startService({ clock: () => now });
-    const metrics = makeMetrics(store, () => now);
+    const metrics = makeMetrics(store, () => now, service.app.log);
     const tight = (policies: readonly Policy[]) =>
       new MemoryLimiter(
         policies.map((policy, index) => ({ ...policy, quota: index + 1 })),
@@ -102,11 +108,17 @@ describe('metrics', () => {
     now = START + 100_001;
     await service.poll('boss');
     expect((await scrape(service)).get('leadtap_feed_lag_seconds_count')).toBe(0);
-    await service.poll('boss', `since=${new Date(START).toISOString()}`);
+    const sent = await service.poll('boss', `since=${new Date(START).toISOString()}`);
     await service.poll('boss', `since=${new Date(now).toISOString()}`);
     const samples = await scrape(service);
     expect(samples.get('leadtap_feed_lag_seconds_count')).toBe(1);
     expect(samples.get('leadtap_feed_lag_seconds_sum')).toBe(100);
+    const headers = { 'if-none-match': sent.headers.get('etag') ?? '' };
+    const again = `since=${new Date(START).toISOString()}`;
+    expect((await service.poll('boss', again, { headers })).status).toBe(304);
+    expect((await service.poll('boss', again, { method: 'HEAD' })).status).toBe(200);
+    // Nothing left in the body of these, so nobody got a lead.
+    expect((await scrape(service)).get('leadtap_feed_lag_seconds_count')).toBe(1);
   });
 
   it('tell how far the stamps ran ahead of the clock', async () => {
@@ -118,6 +130,32 @@ describe('metrics', () => {
     expect(await ahead()).toBe(2.5);
     now = START + 10_000;
     expect(await ahead()).toBe(0);
+  });
+
+  it('do not call a store that cannot answer well, and go on with the rest', async () => {
+    const lines: string[] = [];
+    const service = await startService({ logTo: { write: (line) => void lines.push(line) } });
+    vi.spyOn(service.store, 'status').mockRejectedValueOnce(new Error('the disk is on fire'));
+    const samples = await scrape(service);
+    expect(samples.get('leadtap_stamps_ahead_seconds')).toBeNaN();
+    expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({
+        level: 50,
+        err: expect.objectContaining({ message: 'the disk is on fire' }),
+      }),
+    );
+  });
+
+  it('tell in the log why they could not be had', async () => {
+    const lines: string[] = [];
+    const { metricsUrl, service } = await startService({ logTo: { write: (line) => void lines.push(line) } });
+    vi.spyOn(service.metrics.registry, 'metrics').mockRejectedValueOnce(new Error('no file handles'));
+    expect((await fetch(metricsUrl)).status).toBe(500);
+    expect(lines.map((line) => JSON.parse(line))).toContainEqual(
+      expect.objectContaining({ level: 50, err: expect.objectContaining({ message: 'no file handles' }) }),
+    );
+    expect((await fetch(metricsUrl)).status).toBe(200);
   });
 
   it('count polls that a stuck writer kept from the lock', async () => {

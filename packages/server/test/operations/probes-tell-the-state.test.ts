@@ -41,6 +41,14 @@ it('without its store the service is alive but not ready', async () => {
   }
 });
 
+it('readiness costs one cheap read, because anybody may ask', async () => {
+  const { url, store } = await startService();
+  const status = vi.spyOn(store, 'status');
+  const ping = vi.spyOn(store, 'ping');
+  expect((await probe(url, '/readyz')).status).toBe(200);
+  expect([ping.mock.calls.length, status.mock.calls.length]).toEqual([1, 0]);
+});
+
 it('while it stops, the service is alive but not ready, and sends callers elsewhere', async () => {
   const hold = deferred();
   const { url, poll, stop } = await startService({

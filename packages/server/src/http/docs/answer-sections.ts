@@ -5,6 +5,7 @@ import {
   PROBLEM_GUIDE,
   PROBLEMS,
   type ProblemCode,
+  RATE_LIMITS,
 } from '@leadtap/contract';
 import { type Html, html, prose } from './html.ts';
 import { named, table } from './table.ts';
@@ -31,7 +32,7 @@ ${table({ kind: 'fields', caption: 'Headers of the answers', columns: ['Header',
 export function rateLimitsSection(): Html {
   return html`<section aria-labelledby="rate-limits">
 <h2 id="rate-limits">Rate limits</h2>
-<p>Each user may make <strong>100 requests a minute</strong> and <strong>1000 an hour</strong>, whatever number of tokens the user has. ${prose('Every request with a valid token counts, `HEAD` and 304 included; a request that was refused with 429 does not.')}</p>
+<p>Each user may make <strong>${RATE_LIMITS.minute.quota} requests a minute</strong> and <strong>${RATE_LIMITS.hour.quota} an hour</strong>, whatever number of tokens the user has. ${prose('Every request with a valid token counts, `HEAD` and 304 included; a request that was refused with 429 does not.')}</p>
 <p>${prose('Over a limit the answer is 429 with a whole number of seconds in `Retry-After`. Wait that long, then send the same request: it passes both limits, and no lead is lost. `RateLimit` tells on every answer what is left.')}</p>
 </section>`;
 }

@@ -1,3 +1,4 @@
+import { MAX_LEADS_PER_PAGE } from '@leadtap/contract';
 import { codeBlock, type Html, html, prose } from './html.ts';
 import { type Recipe, recipes } from './recipes.ts';
 import { table } from './table.ts';
@@ -25,7 +26,7 @@ ${codeBlock(code)}
 export function pollingSection(endpoint: string): Html {
   return html`<section aria-labelledby="polling">
 <h2 id="polling">Poll without losing a lead</h2>
-<p>${prose('Poll every 2 minutes. While a page is full (100 leads), poll again at once. When a request fails, change nothing and send it again: a lead waits until you have asked for it. The same lead always has the same `automation_trigger_id`.')}</p>
+<p>${prose(`Poll every 2 minutes. While a page is full (${MAX_LEADS_PER_PAGE} leads), poll again at once. When a request fails, change nothing and send it again: a lead waits until you have asked for it. The same lead always has the same \`automation_trigger_id\`.`)}</p>
 ${table({
   kind: 'plain',
   caption: 'Which leads, in which order',

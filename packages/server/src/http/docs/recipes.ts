@@ -1,3 +1,5 @@
+import { MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+
 /** The ways to poll that lose nothing. The code is run by a test. */
 export interface Recipe {
   readonly title: string;
@@ -53,8 +55,8 @@ async function poll() {
     if (!seen.has(lead.automation_trigger_id)) await handle(lead);
     seen.add(lead.automation_trigger_id);
   }
-  const full = leads.length === 100; // more is waiting behind the last lead
-  since = full ? leads[99].createdAt : new Date(answer.headers.get('date')).toISOString();
+  const full = leads.length === ${MAX_LEADS_PER_PAGE}; // more is waiting behind the last lead
+  since = full ? leads.at(-1).createdAt : new Date(answer.headers.get('date')).toISOString();
 }`,
 });
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { generatedFiles } from '../../../scripts/generated-files.ts';
+import { generatedFiles } from '../scripts/generated-files.ts';
 
-const root = new URL('../../../', import.meta.url);
+const root = new URL('../', import.meta.url);
 const files = await generatedFiles(root);
 
 test.each(files)('$path is what the code makes of it', async ({ path, text }) => {

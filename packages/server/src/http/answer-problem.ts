@@ -1,0 +1,41 @@
+import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
+import { StoreUnavailableError } from '../store/store.ts';
+import { ProblemError, unavailable } from './problems.ts';
+import { remember } from './request-state.ts';
+
+/** Whatever was thrown, as a problem of the catalogue. */
+function asProblem(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (error instanceof StoreUnavailableError || error instanceof TokenVerificationUnavailableError)
+    return unavailable(error);
+  return new ProblemError(isRefusedByFastify(error) ? 'malformed-request' : 'internal-error', {
+    cause: error,
+  });
+}
+
+/** Only Fastify's own word: an error of a store may carry a status as well, and is not the caller's fault. */
+function isRefusedByFastify(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
+  return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
+}
+
+/**
+ * The one error handler, for all that became a request (what did not is answered in `raw-errors.ts`). Only what the
+ * catalogue says leaves.
+ */
+export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const problem = asProblem(error);
+  remember(request, { problem });
+  if (problem.statusCode >= 500)
+    request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message);
+  return (
+    reply
+      .code(problem.statusCode)
+      .headers({ ...problem.parts.headers, 'x-request-id': request.id, 'cache-control': 'no-store' })
+      .type(PROBLEM_MEDIA_TYPE)
+      // Bytes, because Fastify would add a charset to the type of a string, which RFC 9457 has no place for.
+      .send(Buffer.from(JSON.stringify(problem.toProblem(request.id))))
+  );
+}
