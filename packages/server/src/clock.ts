@@ -1,4 +1,7 @@
-/** The current time in whole milliseconds since 1970. Passed in everywhere, so that tests own it. */
+/**
+ * The current time in whole milliseconds since 1970. Passed in wherever something is decided by it, so that tests own
+ * it; what only names or dates an answer, such as a request's id, takes the system's.
+ */
 export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();

@@ -1,11 +1,14 @@
 /** Environment, `.env` and flags in; one frozen `Config` out, or every problem at once. No I/O. */
 import { dirname, join } from 'node:path';
-import type { Address } from './config/addresses.ts';
+import type { ExternalTokens } from './accounts/external-tokens.ts';
+import type { SigningKeySource } from './accounts/own-tokens.ts';
 import type { LogLevel } from './config/choices.ts';
-import type { JwksLocation, SqliteDatabase } from './config/files.ts';
+import type { SqliteDatabase } from './config/files.ts';
 import { ConfigProblems } from './config/problems.ts';
 import { type ConfigSources, Settings } from './config/settings.ts';
 import { VARIABLES } from './config/variables.ts';
+
+import type { Address, TrustProxy } from './ops/addresses.ts';
 
 export { LOG_LEVELS, type LogLevel } from './config/choices.ts';
 export { type ConfigProblem, ConfigProblems, describeProblem } from './config/problems.ts';
@@ -21,21 +24,13 @@ export interface Config {
   readonly basePath: string;
   /** The whole `{base_url}` as clients see it, without a slash at its end. */
   readonly publicUrl: string | undefined;
-  /** Nobody, so many proxies in front, or the proxies with these addresses. */
-  readonly trustProxy: false | number | readonly string[];
+  readonly trustProxy: TrustProxy;
   /** Secrets are base64; the first signs, all verify. */
-  readonly signingKey: { readonly secrets: readonly string[] } | { readonly file: string };
+  readonly signingKey: SigningKeySource;
   readonly externalTokens: ExternalTokens | undefined;
   readonly metricsAddress: Address | 'off';
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
-}
-
-/** How tokens of the operator's identity provider are verified. */
-export interface ExternalTokens {
-  readonly jwks: JwksLocation;
-  readonly issuer: string;
-  readonly audience: string;
 }
 
 /** Throws `ConfigProblems`. */
@@ -70,7 +65,7 @@ function readPublicUrl(settings: Settings, basePath: string): string | undefined
   return url !== undefined && new URL(url).pathname === '/' ? `${url}${basePath}` : url;
 }
 
-function readSigningKey(settings: Settings, dataFolder: string): Config['signingKey'] {
+function readSigningKey(settings: Settings, dataFolder: string): SigningKeySource {
   const { signingKey, signingKeyFile } = VARIABLES;
   const secrets = settings.readOptional(signingKey);
   const file = settings.readOptional(signingKeyFile);
@@ -85,12 +80,16 @@ function readExternalTokens(settings: Settings): ExternalTokens | undefined {
   const issuer = settings.readOptional(tokenIssuer);
   const audience = settings.readOptional(tokenAudience);
   const wanted = settings.isSet(jwksUrl);
-  for (const variable of [tokenIssuer, tokenAudience]) {
+  const claims = [
+    { variable: tokenIssuer, claim: 'iss' },
+    { variable: tokenAudience, claim: 'aud' },
+  ];
+  for (const { variable, claim } of claims) {
     if (wanted && !settings.isSet(variable))
       settings.addProblem(
         variable,
         `${jwksUrl.name} needs it`,
-        `Write ${variable.meaning.replace(/^T/, 't')}`,
+        `Write the \`${claim}\` that tokens of the identity provider must have.`,
       );
     if (!wanted && settings.isSet(variable))
       settings.addProblem(

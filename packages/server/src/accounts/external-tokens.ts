@@ -7,12 +7,17 @@ import {
   type JSONWebKeySet,
   type JWTVerifyGetKey,
 } from 'jose';
+import { isJsonObject } from '../json-object.ts';
+import { TokenVerificationUnavailableError } from './verification.ts';
+
+/** Where its public keys are found. */
+export type JwksLocation =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'file'; readonly file: string };
 
 /** The operator's identity provider. */
 export interface ExternalTokens {
-  readonly jwks:
-    | { readonly kind: 'url'; readonly url: string }
-    | { readonly kind: 'file'; readonly file: string };
+  readonly jwks: JwksLocation;
   readonly issuer: string;
   readonly audience: string;
   readonly timing?: Partial<JwksTiming>;
@@ -50,7 +55,7 @@ export const EXTERNAL_ALGORITHMS = [
   'Ed25519',
 ];
 
-export class JwksUnavailableError extends Error {
+export class JwksUnavailableError extends TokenVerificationUnavailableError {
   override readonly name = 'JwksUnavailableError';
 }
 
@@ -128,10 +133,8 @@ function parseJwks(text: string): JSONWebKeySet {
   return set;
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
-
 const isKeySet = (set: unknown): set is JSONWebKeySet =>
-  isObject(set) && 'keys' in set && Array.isArray(set.keys) && set.keys.every(isObject);
+  isJsonObject(set) && Array.isArray(set['keys']) && set['keys'].every(isJsonObject);
 
 function readText(file: string): string {
   try {
@@ -143,7 +146,8 @@ function readText(file: string): string {
 
 /** Asks for the keys once, for people who set this up. */
 export async function probeJwks({ jwks }: ExternalTokens): Promise<{ keys: number }> {
-  const signal = AbortSignal.timeout(TIMING.fetchTimeoutMs);
-  const text = jwks.kind === 'file' ? readText(jwks.file) : await fetchText(jwks.url, { signal });
+  // A redirect is not followed, as it is not when tokens are verified.
+  const asServer: RequestInit = { signal: AbortSignal.timeout(TIMING.fetchTimeoutMs), redirect: 'manual' };
+  const text = jwks.kind === 'file' ? readText(jwks.file) : await fetchText(jwks.url, asServer);
   return { keys: parseJwks(text).keys.length };
 }

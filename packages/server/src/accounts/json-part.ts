@@ -1,3 +1,5 @@
+import { isJsonObject } from '../json-object.ts';
+
 /** What is wrong at one place of a JSON file. */
 export interface JsonProblem {
   /** Where, such as `companies[0].users[2].plan`; empty for the file as a whole. */
@@ -39,7 +41,7 @@ export class JsonPart {
   /** Notes keys that are missing and keys that nobody knows. */
   keys(required: readonly string[], optional: readonly string[]): void {
     if (this.#value === undefined) return;
-    if (!isRecord(this.#value)) {
+    if (!isJsonObject(this.#value)) {
       this.note('must be an object');
       return;
     }
@@ -50,13 +52,13 @@ export class JsonPart {
   }
 
   has(key: string): boolean {
-    return isRecord(this.#value) && Object.hasOwn(this.#value, key);
+    return isJsonObject(this.#value) && Object.hasOwn(this.#value, key);
   }
 
   at(key: string): JsonPart {
     const step = /^\w+$/.test(key) ? key : `[${JSON.stringify(key)}]`;
     const path = this.#path === '' || step.startsWith('[') ? `${this.#path}${step}` : `${this.#path}.${step}`;
-    const value = isRecord(this.#value) && this.has(key) ? this.#value[key] : undefined;
+    const value = isJsonObject(this.#value) && this.has(key) ? this.#value[key] : undefined;
     return new JsonPart(value, path, this.#problems);
   }
 
@@ -102,6 +104,3 @@ export class JsonPart {
     return this.#value === true;
   }
 }
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

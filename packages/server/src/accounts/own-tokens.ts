@@ -2,13 +2,13 @@ import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignJWT } from 'jose';
+import { decodeSecret, MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
+import { systemCode } from '../system-error.ts';
 
 /** Tokens that `leadtap token issue` makes are signed with a secret that only this installation knows. */
 export const OWN_ALGORITHM = 'HS256';
 export const OWN_ISSUER = 'leadtap';
 export const OWN_AUDIENCE = 'leadtap';
-
-const SECRET_BYTES = 32;
 
 export interface SigningKey {
   /** Names the key in a token's header, so that a token of another key is told at once. */
@@ -30,21 +30,20 @@ export async function loadSigningKeys(source: SigningKeySource): Promise<Signing
   return toKeys(readOrCreate(source.file).split(/\s+/).filter(Boolean));
 }
 
-/** Decodes a secret written as base64 or base64url; undefined when it is too short to be safe. */
-export function decodeSecret(text: string): Uint8Array | undefined {
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return undefined;
-  const secret = Buffer.from(text, 'base64url');
-  return secret.length >= SECRET_BYTES ? secret : undefined;
-}
-
 function toKeys(secrets: readonly string[]): SigningKeys {
-  const [first, ...others] = secrets.map((text) => {
-    const secret = decodeSecret(text);
-    if (!secret) throw new SigningKeyError(`a signing key must be base64 of at least ${SECRET_BYTES} bytes`);
-    return { id: createHash('sha256').update(secret).digest('base64url').slice(0, 16), secret };
-  });
+  const [first, ...others] = secrets.map(toKey);
   if (!first) throw new SigningKeyError('there is no signing key');
   return [first, ...others];
+}
+
+function toKey(text: string): SigningKey {
+  const problem = secretProblem(text);
+  if (problem !== undefined)
+    throw new SigningKeyError(
+      `a signing key ${problem}; it must be base64 of at least ${MIN_SECRET_BYTES} bytes`,
+    );
+  const secret = decodeSecret(text);
+  return { id: createHash('sha256').update(secret).digest('base64url').slice(0, 16), secret };
 }
 
 function readOrCreate(file: string): string {
@@ -55,7 +54,7 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (systemCode(error) === 'ENOENT') return undefined;
     throw new SigningKeyError('the signing key file cannot be read', { cause: error });
   }
 }
@@ -66,24 +65,35 @@ function read(file: string): string | undefined {
  */
 function create(file: string): string {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
+  const secret = `${randomBytes(MIN_SECRET_BYTES).toString('base64url')}\n`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, `${randomBytes(SECRET_BYTES).toString('base64url')}\n`, {
-      mode: 0o600,
-      flush: true,
-    });
-    moveUnlessThere(draft, file);
+    writeFileSync(draft, secret, { mode: 0o600, flush: true });
+    unlessThere(() => placeDraft(draft, file, secret));
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new SigningKeyError('the signing key file cannot be made', { cause: error });
   }
 }
 
-function moveUnlessThere(draft: string, file: string): void {
+function unlessThere(make: () => void): void {
+  try {
+    make();
+  } catch (error) {
+    if (systemCode(error) !== 'EEXIST') throw error;
+  }
+}
+
+/** File systems such as exFAT, and some of a network or a container, have no hard links. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS'];
+
+function placeDraft(draft: string, file: string, secret: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    if (!NO_LINKS.includes(systemCode(error) ?? '')) throw error;
+    // Still one key for all; another command that starts in this very moment may find it empty, and says so.
+    writeFileSync(file, secret, { mode: 0o600, flag: 'wx', flush: true });
   } finally {
     unlinkSync(draft);
   }

@@ -1,27 +1,10 @@
 import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
 import type { Clock } from '../clock.ts';
-import {
-  EXTERNAL_ALGORITHMS,
-  type ExternalTokens,
-  JwksUnavailableError,
-  jwksKeys,
-} from './external-tokens.ts';
+import { EXTERNAL_ALGORITHMS, type ExternalTokens, jwksKeys } from './external-tokens.ts';
 import { OWN_ALGORITHM, OWN_AUDIENCE, OWN_ISSUER, type SigningKeys } from './own-tokens.ts';
+import { TokenVerificationUnavailableError, type Verification, type VerifyToken } from './verification.ts';
 
-export interface VerifiedToken {
-  readonly userId: string;
-  /** Absent in tokens of an identity provider that gives none; such a token cannot be revoked alone. */
-  readonly tokenId: string | undefined;
-}
-
-export type Verification =
-  | { readonly kind: 'valid'; readonly token: VerifiedToken }
-  | { readonly kind: 'invalid' | 'expired' };
-
-/** Says whose token this is. Rejects only when that cannot be found out at the moment. */
-export type VerifyToken = (token: string) => Promise<Verification>;
-
-interface Sources {
+export interface TokenSources {
   readonly keys: SigningKeys;
   readonly external?: ExternalTokens | undefined;
   readonly clock: Clock;
@@ -31,7 +14,7 @@ const LONGEST_TOKEN = 8 * 1024;
 /** Clocks of identity providers differ from ours by a little. Our own do not. */
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
-export function makeVerifyToken({ keys, external, clock }: Sources): VerifyToken {
+export function makeVerifyToken({ keys, external, clock }: TokenSources): VerifyToken {
   const ownKeys = new Map(keys.map(({ id, secret }) => [id, secret]));
   const getExternalKey = external && jwksKeys(external);
 
@@ -69,7 +52,7 @@ function toVerification(payload: JWTPayload | undefined): Verification {
 
 function refusal(error: unknown): Verification {
   if (error instanceof errors.JWTExpired) return { kind: 'expired' };
-  if (error instanceof JwksUnavailableError) throw error;
+  if (error instanceof TokenVerificationUnavailableError) throw error;
   // Whatever else is wrong with a token (it is not even one, its signature, its claims) is its sender's fault.
   return { kind: 'invalid' };
 }

@@ -9,8 +9,11 @@ export function registerDemo(program: Command, context: CommandContext): void {
     .description(
       'Serve a throw-away company with users of every access level and plan and a trickle of new leads, and print curl lines that show what each user sees. Nothing of it stays.',
     )
-    .option('--host <address>', 'address to listen on (default 127.0.0.1)')
-    .option('--port <number>', 'port to listen on (default 3000, or any free one when it is taken)')
+    .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
+    .option(
+      '--port <number>',
+      'port to listen on (LEADTAP_PORT, default 3000, or any free one when that is taken)',
+    )
     .option('--json', 'print the addresses and tokens as JSON')
     .action(async (flags: DemoFlags) => {
       // Loaded when it is needed: the other commands start without an HTTP server.

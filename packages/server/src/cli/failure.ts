@@ -12,7 +12,7 @@ const EXIT_CODES = {
 
 export type FailureKind = keyof typeof EXIT_CODES;
 
-/** Printed as `leadtap: <message>` and, below it, what to do. Never with a stack. */
+/** Printed as `leadtap: <message>`, with the system's code of its cause, and, below it, what to do. Never with a stack. */
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: FailureKind;
@@ -22,6 +22,11 @@ export class Failure extends Error {
     super(message);
     this.kind = kind;
     this.mend = mend;
+  }
+
+  causedBy(error: unknown): this {
+    this.cause = error;
+    return this;
   }
 
   get exitCode(): number {

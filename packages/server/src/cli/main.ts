@@ -1,10 +1,12 @@
 import { CommanderError } from 'commander';
+import { reasonOf, systemCode } from '../system-error.ts';
 import type { CommandContext } from './context.ts';
 import { ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { asFailure } from './known-errors.ts';
 import { writeLine } from './output.ts';
 import { buildProgram } from './program.ts';
+import { loadConfig } from './with-store.ts';
 
 const USAGE = 2;
 /** EX_SOFTWARE of sysexits.h: a defect of the program itself. */
@@ -27,12 +29,12 @@ async function report(error: unknown, context: CommandContext): Promise<number> 
   // Commander has printed what there is to say; it ends help and version this way, too.
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
   // Whoever read the output, such as `head`, has seen enough. Not a success: an import may have been cut short.
-  if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return NOBODY_READS;
+  if (systemCode(error) === 'EPIPE') return NOBODY_READS;
   if (error instanceof Failure) {
-    await complain(context, error.message, error.mend);
+    await complain(context, reasonOf(error), error.mend);
     return error.exitCode;
   }
-  await complain(context, `unexpected error: ${messageOf(error)}`, explainDefect(error, context));
+  await complain(context, `unexpected error: ${reasonOf(error)}`, await explainDefect(error, context));
   return DEFECT;
 }
 
@@ -40,10 +42,14 @@ async function complain(context: CommandContext, message: string, lines: readonl
   await writeLine(context.stderr, [`leadtap: ${message}`, ...lines.map((line) => `  ${line}`)].join('\n'));
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-function explainDefect(error: unknown, { env }: CommandContext): string[] {
-  const wantsMore = env['LEADTAP_LOG_LEVEL'] === 'debug' || env['LEADTAP_LOG_LEVEL'] === 'trace';
-  if (wantsMore && error instanceof Error) return (error.stack ?? '').split('\n');
+async function explainDefect(error: unknown, context: CommandContext): Promise<string[]> {
+  if ((await wantsStack(context)) && error instanceof Error) return (error.stack ?? '').split('\n');
   return ['This is a bug. Run the command again with LEADTAP_LOG_LEVEL=debug to see where, and report it.'];
 }
+
+/** Whoever wants to see much finds the stack here, too. Nobody, where the configuration is what cannot be read. */
+const wantsStack = (context: CommandContext): Promise<boolean> =>
+  loadConfig(context).then(
+    ({ logLevel }) => logLevel === 'debug' || logLevel === 'trace',
+    () => false,
+  );

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseOrganisation } from '../accounts/organisation.ts';
@@ -17,8 +18,9 @@ The file lists companies, each with its branches, departments, statuses and user
       "users": [ { "id": "ada", "name": "Ada Moreau", "plan": "PROFESSIONAL", "accessLevel": "COMPANY" },
                  { "id": "bo", "plan": "PROFESSIONAL", "accessLevel": "BRANCH", "branchId": "lyon" } ] } ] }
 
-What is new is created, what differs is updated, and what the file does not mention stays as it is. Applying the
-same file again changes nothing. A file with a mistake changes nothing either, and every mistake is listed.
+What is new is created, what differs is updated, and what the file does not mention stays as it is. Only a status
+is removed: where a company lists its statuses, one that it no longer lists and that no lead has. Applying the same
+file again changes nothing. A file with a mistake changes nothing either, and every mistake is listed.
 
 Examples:
   leadtap org apply organisation.json
@@ -47,22 +49,25 @@ export function registerOrg(program: Command, context: CommandContext, withStore
     });
 }
 
-async function readText(file: string, { cwd, stdin }: CommandContext): Promise<string> {
-  if (file === '-') return readAll(stdin);
+async function readText(file: string, { cwd, stdin, signal }: CommandContext): Promise<string> {
   try {
-    return await readFile(resolve(cwd, file), 'utf8');
+    return await (file === '-'
+      ? readAll(addAbortSignal(signal, stdin))
+      : readFile(resolve(cwd, file), { encoding: 'utf8', signal }));
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
+    signal.throwIfAborted();
     throw new Failure(
       'bad-input',
-      `${file} cannot be read${code}`,
+      `${sourceOf(file)} cannot be read`,
       'Check the path, or write - for standard input.',
-    );
+    ).causedBy(error);
   }
 }
 
+const sourceOf = (file: string): string => (file === '-' ? 'standard input' : file);
+
 function readOrganisation(file: string, text: string): Organisation {
-  const source = file === '-' ? 'standard input' : file;
+  const source = sourceOf(file);
   const parsed = parseOrganisation(parseJson(source, text));
   if (parsed.kind === 'ok') return parsed.organisation;
   const lines = parsed.problems.map(({ path, detail }) => `${path || 'the file'} ${detail}`);
@@ -123,4 +128,9 @@ async function printChanges({ stdout, stderr }: CommandContext, changes: Organis
   );
   for (const { companyId, value } of changes.keptStatuses)
     await writeLine(stderr, `Status ${value} of company ${companyId} was kept: leads still have it.`);
+  for (const { companyId, value } of changes.removedStatuses)
+    await writeLine(
+      stderr,
+      `Status ${value} of company ${companyId} was removed: the file lists it no more.`,
+    );
 }

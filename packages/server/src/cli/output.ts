@@ -70,4 +70,5 @@ export const hasColours = (stream: Output, env: CommandContext['env']): boolean 
 export const styled = (style: Style, text: string): string =>
   styleText(style, text, { validateStream: false });
 
-export const widthOf = (stream: Output): number => stream.columns ?? LONGEST_LINE;
+/** Some terminals tell no width, some tell 0. */
+export const widthOf = (stream: Output): number => stream.columns || LONGEST_LINE;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type Config, type ConfigFlags, ConfigProblems, describeProblem, parseConfig } from '../config.ts';
 import { openStore } from '../open-store.ts';
 import type { Store } from '../store/store.ts';
+import { systemCode } from '../system-error.ts';
 import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
 import { asFailure } from './known-errors.ts';
@@ -47,7 +48,9 @@ async function readDotenv(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw new Failure('configuration', `${file} cannot be read`, 'Make it readable, or remove it.');
+    if (systemCode(error) === 'ENOENT') return undefined;
+    throw new Failure('configuration', `${file} cannot be read`, 'Make it readable, or remove it.').causedBy(
+      error,
+    );
   }
 }

@@ -1,10 +1,6 @@
 import { isIP } from 'node:net';
+import type { Address, TrustProxy } from '../ops/addresses.ts';
 import { type Parsed, type Parser, quoted, right, wrong } from './parsed.ts';
-
-export interface Address {
-  readonly host: string;
-  readonly port: number;
-}
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;
@@ -82,7 +78,7 @@ const TRUST_WRITE =
   'Write false, the number of proxies in front, or the addresses of the proxies, such as 10.0.0.0/8,loopback.';
 
 /** `true` is one hop: trusting every hop would let any caller choose its own address. */
-export const parseTrustProxy: Parser<false | number | readonly string[]> = (text) => {
+export const parseTrustProxy: Parser<TrustProxy> = (text) => {
   if (text === 'false' || /^0+$/.test(text)) return right(false);
   if (text === 'true') return right(1);
   if (/^\d+$/.test(text)) return parseHops(text);

@@ -1,5 +1,7 @@
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { JwksLocation } from '../accounts/external-tokens.ts';
+import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
 import { parseHttpUrl } from './addresses.ts';
 import { type Parsed, type Parser, right, wrong } from './parsed.ts';
 
@@ -7,10 +9,6 @@ export interface SqliteDatabase {
   readonly kind: 'sqlite';
   readonly file: string;
 }
-
-export type JwksLocation =
-  | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'file'; readonly file: string };
 
 const DATABASE_WRITE = 'Write sqlite: and the path of a file, such as sqlite:./data/leadtap.db.';
 
@@ -35,10 +33,7 @@ function databasePathProblem(path: string): string | undefined {
 
 export const parsePath: Parser<string> = (text, cwd) => right(resolve(cwd, text));
 
-const SECRET = /^[A-Za-z0-9+/_-]+={0,2}$/;
-const MIN_SECRET_BYTES = 32;
-const SECRETS_WRITE =
-  'Write base64 of at least 32 random bytes, such as `openssl rand -base64 32` prints; several are separated by spaces or commas.';
+const SECRETS_WRITE = `Write base64 of at least ${MIN_SECRET_BYTES} random bytes, such as \`openssl rand -base64 32\` prints; several are separated by spaces or commas.`;
 
 /** The first secret signs, all of them verify, so that keys can be rotated. No message shows any of them. */
 export const parseSecrets: Parser<readonly string[]> = (text) => {
@@ -49,12 +44,6 @@ export const parseSecrets: Parser<readonly string[]> = (text) => {
   if (first === -1) return right(secrets);
   return wrong(`secret ${first + 1} of ${secrets.length} ${problems[first]}`, SECRETS_WRITE);
 };
-
-function secretProblem(secret: string): string | undefined {
-  if (!SECRET.test(secret)) return 'is not base64';
-  const bytes = Buffer.from(secret, 'base64').length;
-  return bytes < MIN_SECRET_BYTES ? `has only ${bytes} bytes` : undefined;
-}
 
 const JWKS_WRITE =
   'Write an address such as https://id.example.com/.well-known/jwks.json, or the path of a local file such as ./jwks.json.';

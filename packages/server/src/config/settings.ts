@@ -40,7 +40,9 @@ export class Settings {
       { texts: file, spelling: (name) => `${name} in .env` },
     ];
     this.#cwd = cwd;
-    this.problems = unknownNames({ ...file, ...env });
+    this.problems = this.#sources.flatMap(({ texts, spelling }) =>
+      unknownNames(texts).map((problem) => ({ ...problem, name: spelling(problem.name) })),
+    );
   }
 
   /** A wrong value gives the default here, only so that the rest is checked too: the problem stops the start. */

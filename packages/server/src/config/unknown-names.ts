@@ -1,4 +1,4 @@
-import { editDistance } from '../edit-distance.ts';
+import { nearestName } from '../nearest-name.ts';
 import { KUBERNETES_MEND } from './addresses.ts';
 import type { ConfigProblem } from './problems.ts';
 import { VARIABLE_NAMES } from './variables.ts';
@@ -8,9 +8,8 @@ const OF_KUBERNETES = /^LEADTAP_(SERVICE_|PORT_\d)/;
 
 /** A misspelt name would be ignored for ever, so every unknown `LEADTAP_*` that has a value is a problem. */
 export function unknownNames(settings: Readonly<Record<string, string | undefined>>): ConfigProblem[] {
-  const known: readonly string[] = VARIABLE_NAMES;
   return Object.keys(settings)
-    .filter((name) => name.startsWith(PREFIX) && settings[name]?.trim() && !known.includes(name))
+    .filter((name) => name.startsWith(PREFIX) && settings[name]?.trim() && !VARIABLE_NAMES.includes(name))
     .sort()
     .map((name) => ({ name, ...explain(name) }));
 }
@@ -18,14 +17,7 @@ export function unknownNames(settings: Readonly<Record<string, string | undefine
 function explain(name: string): Pick<ConfigProblem, 'wrong' | 'write'> {
   if (OF_KUBERNETES.test(name))
     return { wrong: 'Kubernetes set it, for a Service named leadtap', write: KUBERNETES_MEND };
-  const near = nearestName(name);
+  const near = nearestName(name, VARIABLE_NAMES);
   const write = near === undefined ? 'Remove it; docs/configuration.md lists all.' : `Did you mean ${near}?`;
   return { wrong: 'there is no such variable', write };
-}
-
-function nearestName(name: string): string | undefined {
-  const near = VARIABLE_NAMES.map((known) => ({ known, edits: editDistance(name, known) }))
-    .filter(({ known, edits }) => edits <= Math.max(2, Math.floor((known.length - PREFIX.length) / 3)))
-    .sort((a, b) => a.edits - b.edits);
-  return near[0]?.known;
 }

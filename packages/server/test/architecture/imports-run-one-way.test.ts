@@ -15,13 +15,22 @@ const MAY_IMPORT = {
   store: [],
   'store/sqlite': ['store'],
   'store/conformance': ['store'],
-  config: [],
+  // The types of what it makes for them.
+  config: ['accounts', 'ops'],
   // The public surface.
   index: ['http', 'accounts', 'limits', 'store', 'store/sqlite'],
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part, and every part may import them. */
-const FOUNDATION = ['clock', 'version', 'edit-distance'];
+const FOUNDATION = [
+  'clock',
+  'uuid',
+  'version',
+  'system-error',
+  'json-object',
+  'nearest-name',
+  'signing-secret',
+];
 
 /** Who may use a package. `@leadtap/contract` is for all. */
 const MAY_USE = {

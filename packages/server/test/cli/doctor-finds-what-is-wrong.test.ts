@@ -1,8 +1,7 @@
 import { chmodSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkNode } from '../../src/cli/doctor/examine.ts';
 import { startService } from '../harness/service.ts';
 import { NOW, type RunOptions, terminal, terminalWithUsers } from './terminal.ts';
 
@@ -83,13 +82,6 @@ test('a wrong configuration ends the visit with every problem', async () => {
   expect(stdout).not.toContain('database');
 });
 
-test.each([
-  ['20.18.3', 'failed'],
-  ['18.20.0', 'failed'],
-  ['20.19.0', 'ok'],
-  ['24.0.0', 'ok'],
-])('Node.js %s: %s', (version, state) => expect(checkNode(version).state).toBe(state));
-
 describe('files', () => {
   test('a data folder that is a file', async () => {
     const shell = terminal();
@@ -152,16 +144,17 @@ describe('the clock', () => {
   });
 });
 
-describe('the port', () => {
-  async function taken(status: number): Promise<string> {
-    const server = createServer((_request, response) => response.writeHead(status).end());
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return String((server.address() as AddressInfo).port);
-  }
+/** The port of a server that answers so. */
+async function listening(listener: RequestListener): Promise<string> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return String((server.address() as AddressInfo).port);
+}
 
+describe('the port', () => {
   test('taken by another program', async () => {
-    const port = await taken(404);
+    const port = await listening((_request, response) => response.writeHead(404).end());
     expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
       state: 'failed',
       detail: `127.0.0.1:${port} is taken by another program`,
@@ -205,8 +198,32 @@ describe('the identity provider', () => {
   });
 
   test('a file that is not there', async () => {
-    expect(await finding(terminal(), 'identity provider', { env: EXTERNAL })).toMatchObject({
+    const shell = terminal();
+    expect(await finding(shell, 'identity provider', { env: EXTERNAL })).toMatchObject({
       state: 'failed',
+      detail: `the JWKS file cannot be read (${shell.path('jwks.json')}, ENOENT)`,
+    });
+  });
+
+  test('an address that hangs up is told with the reason of the system', async () => {
+    const port = await listening(({ socket }) => socket.destroy());
+    const env = { ...EXTERNAL, LEADTAP_JWKS_URL: `http://127.0.0.1:${port}/jwks.json` };
+    expect(await finding(terminal(), 'identity provider', { env })).toMatchObject({
+      state: 'failed',
+      detail: expect.stringMatching(/jwks\.json, (UND_ERR_SOCKET|ECONNRESET)\)$/),
+    });
+  });
+
+  test('an address that redirects, which the server would not follow', async () => {
+    const port = await listening(({ url }, response) =>
+      url === '/keys'
+        ? response.end('{"keys":[{"kty":"RSA"}]}')
+        : response.writeHead(302, { location: '/keys' }).end(),
+    );
+    const env = { ...EXTERNAL, LEADTAP_JWKS_URL: `http://127.0.0.1:${port}/jwks.json` };
+    expect(await finding(terminal(), 'identity provider', { env })).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining('the identity provider answered 302'),
     });
   });
 

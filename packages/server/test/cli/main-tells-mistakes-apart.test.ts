@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { terminal, terminalWithUsers } from './terminal.ts';
+import { paper, terminal, terminalWithUsers } from './terminal.ts';
 
 describe('help and version', () => {
   test.each(['--help', 'help', 'help token', 'user set --help', '--version'])('%s', async (command) => {
@@ -10,6 +10,16 @@ describe('help and version', () => {
 
   test('the version is the one of the package', async () => {
     expect((await terminal().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('is as wide on a terminal that tells no width as on one of 80 columns', async () => {
+    const help = async (columns: number) => {
+      const stdout = Object.assign(paper(true), { columns });
+      await terminal().run('--help', { parts: { stdout } });
+      return stdout.text();
+    };
+    expect(await help(0)).toBe(await help(80));
+    expect(await help(120)).not.toBe(await help(80));
   });
 
   test('no command at all shows the help, and is a mistake', async () => {
@@ -54,7 +64,7 @@ test('a .env that cannot be read is told', async () => {
   save('.env/file', '');
   expect(await run('user list')).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('.env cannot be read'),
+    stderr: expect.stringContaining('.env cannot be read (EISDIR)'),
   });
 });
 
@@ -79,6 +89,13 @@ describe('a defect of Leadtap', () => {
     const env = { LEADTAP_LOG_LEVEL: 'debug' };
     const { code, stderr } = await run('token issue --user boss', { parts: broken, env });
     expect(code).toBe(70);
+    expect(stderr).toContain('    at ');
+  });
+
+  test('is shown whole to those who ask in .env', async () => {
+    const { run, save } = await terminalWithUsers();
+    save('.env', 'LEADTAP_LOG_LEVEL=trace');
+    const { stderr } = await run('token issue --user boss', { parts: broken });
     expect(stderr).toContain('    at ');
   });
 });

@@ -1,4 +1,7 @@
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import { ExitCode } from '../../src/cli/exit-code.ts';
+import { DEFAULT_STATUSES } from '../../src/store/default-statuses.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
@@ -27,19 +30,46 @@ test('what differs is updated, and --json tells it to programs', async () => {
     companies: { created: 0, updated: 1, unchanged: 0 },
     users: { created: 0, updated: 1, unchanged: 1 },
     keptStatuses: [],
+    removedStatuses: [],
   });
 });
 
-test('a status that leads still have is kept, and that is said', async () => {
+test('a status that leads still have is kept, another is removed, and both are said', async () => {
   const { run } = await terminalWithUsers();
   await run('leads import - --format ndjson', { stdin: '{"companyId":"acme","statusValue":"LOST"}\n' });
-  const statuses = [{ value: 'NEW', label: 'New', color: '#2563eb', final: false }];
+  const statuses = DEFAULT_STATUSES.filter(({ value }) => value !== 'LOST' && value !== 'QUOTED');
   const { code, stderr } = await run('org apply -', { stdin: JSON.stringify(company({ statuses })) });
   expect(code).toBe(0);
-  expect(stderr).toBe('Status LOST of company acme was kept: leads still have it.\n');
+  expect(stderr).toBe(
+    'Status LOST of company acme was kept: leads still have it.\n' +
+      'Status QUOTED of company acme was removed: the file lists it no more.\n',
+  );
+});
+
+test('a signal ends the wait for standard input', async () => {
+  const controller = new AbortController();
+  const stdin = new Readable({ read: () => controller.abort(new ExitCode(143)) });
+  const { run } = terminal();
+  expect(await run('org apply -', { parts: { stdin, signal: controller.signal } })).toEqual({
+    code: 143,
+    stdout: '',
+    stderr: '',
+  });
 });
 
 describe('a file that cannot be applied', () => {
+  test('standard input that breaks off', async () => {
+    const broken = Object.assign(new Error('read'), { code: 'EISDIR' });
+    const stdin = new Readable({
+      read() {
+        this.destroy(broken);
+      },
+    });
+    const { code, stderr } = await terminal().run('org apply -', { parts: { stdin } });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^leadtap: standard input cannot be read \(EISDIR\)\n/);
+  });
+
   test('is told every mistake with its place, and changes nothing', async () => {
     const { run } = terminal();
     const stdin = JSON.stringify(company({ users: [user('ada'), { id: 'bo', plan: 'pro' }] }));

@@ -37,4 +37,6 @@ test('a problem is told where it was written', () => {
   expect(names({ flags: { host: 'a b' } })).toContain('--host: "a b" is not a host');
   expect(names({ dotenv: 'LEADTAP_PORT=x' })).toContain('LEADTAP_PORT in .env: "x"');
   expect(names({ env: { LEADTAP_PORT: 'x' } })).toContain('LEADTAP_PORT: "x"');
+  expect(names({ dotenv: 'LEADTAP_PROT=x' })).toContain('LEADTAP_PROT in .env: there is no such variable');
+  expect(names({ env: { LEADTAP_PROT: 'x' } })).toContain('LEADTAP_PROT: there is no such variable');
 });

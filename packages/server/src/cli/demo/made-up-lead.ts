@@ -1,11 +1,18 @@
 import type { LeadInput } from '../../store/records.ts';
 
-const FIRST_NAMES = ['Alma', 'Basile', 'Chiara', 'Dario', 'Elif', 'Femke', 'Goran', 'Hana', 'Ines', 'Jonas'];
-const LAST_NAMES = ['Moreau', 'Okafor', 'Lindqvist', 'Rossi', 'Nowak', 'Dubois', 'Yilmaz', 'Costa', 'Berg'];
-const STREETS = ['Rue des Lilas', 'Quai Perrache', 'Avenue Foch', 'Rue Nationale', 'Place du Marché'];
-const SOURCES = ['website', 'phone', 'referral', 'fair'];
+const FIRST_NAMES = ['Alma', 'Basile', 'Chiara', 'Dario', 'Elif', 'Femke', 'Goran', 'Hana', 'Ines'] as const;
+const LAST_NAMES = ['Moreau', 'Okafor', 'Lindqvist', 'Rossi', 'Nowak', 'Dubois', 'Yilmaz', 'Costa'] as const;
+const STREETS = [
+  'Rue des Lilas',
+  'Quai Perrache',
+  'Avenue Foch',
+  'Rue Nationale',
+  'Place du Marché',
+] as const;
+const SOURCES = ['website', 'phone', 'referral', 'fair'] as const;
+type NotEmpty<T> = readonly [T, ...T[]];
 /** Some leads have no branch yet, some no department: each access level then sees another part. */
-const PLACES: readonly Pick<LeadInput, 'branchId' | 'departmentId'>[] = [
+const PLACES: NotEmpty<Pick<LeadInput, 'branchId' | 'departmentId'>> = [
   { branchId: 'lyon', departmentId: 'lyon-repairs' },
   { branchId: 'lyon', departmentId: 'lyon-repairs' },
   { branchId: 'lyon', departmentId: 'lyon-new' },
@@ -17,7 +24,7 @@ const PLACES: readonly Pick<LeadInput, 'branchId' | 'departmentId'>[] = [
 /** Invents an enquiry. `random` gives numbers from 0 up to 1. */
 export function madeUpLead(random: () => number, now: number): LeadInput {
   const whole = (below: number) => Math.floor(random() * below);
-  const pick = <T>(list: readonly [T, ...T[]] | readonly T[]): T => list[whole(list.length)] as T;
+  const pick = <T>(list: NotEmpty<T>): T => list[whole(list.length)] ?? list[0];
   const firstName = pick(FIRST_NAMES);
   const lastName = pick(LAST_NAMES);
   const hour = 8 + whole(10);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { issueToken, type SigningKeys } from '../../accounts/own-tokens.ts';
 import { compose } from '../../compose.ts';
-import type { Config } from '../../config.ts';
+import { type Config, VARIABLES } from '../../config.ts';
 import { type Running, start } from '../../ops/lifecycle.ts';
 import { ListenError } from '../../ops/listen-error.ts';
 import { makeLogger } from '../../ops/logging.ts';
@@ -26,12 +26,11 @@ export interface DemoFlags {
 const DAY_MS = 86_400_000;
 
 export async function demo(context: CommandContext, flags: DemoFlags): Promise<void> {
-  const { host, port } = flags;
-  const given = await loadConfig(context, { ...(host && { host }), ...(port && { port }) });
+  const given = await loadConfig(context, flags);
   const folder = await mkdtemp(join(tmpdir(), 'leadtap-demo-'));
   const config = throwAway(given, folder);
   try {
-    const { running, store, keys, notes } = await startDemo(config, context, port === undefined);
+    const { running, store, keys, notes } = await startDemo(config, context, isUnasked(given.port, flags));
     try {
       await show({ running, store, keys, notes, config }, context, flags.json ?? false);
     } finally {
@@ -43,6 +42,10 @@ export async function demo(context: CommandContext, flags: DemoFlags): Promise<v
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+/** Nobody asked for the port that is the default. */
+const isUnasked = (port: number, flags: DemoFlags): boolean =>
+  !flags.port && port === Number(VARIABLES.port.default);
 
 /** The demo's own database and key; only the address is the operator's. */
 const throwAway = (config: Config, folder: string): Config => ({

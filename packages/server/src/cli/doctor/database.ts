@@ -2,9 +2,10 @@ import type { Clock } from '../../clock.ts';
 import type { Config } from '../../config.ts';
 import { inspectStore, openStore } from '../../open-store.ts';
 import type { StoreStatus } from '../../store/store.ts';
+import { reasonOf } from '../../system-error.ts';
 import { Failure } from '../failure.ts';
 import { asFailure } from '../known-errors.ts';
-import { type Finding, failed, messageOf, ok, warning } from './finding.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
 
 const DATABASE = 'database';
 const SCHEMA = 'schema';
@@ -52,5 +53,5 @@ async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
 function explain(error: unknown, config: Config): Finding {
   const failure = asFailure(error, config);
   if (failure instanceof Failure) return failed(DATABASE, failure.message, ...failure.mend);
-  return failed(DATABASE, messageOf(error), 'Check LEADTAP_DATABASE_URL.');
+  return failed(DATABASE, reasonOf(error), 'Check LEADTAP_DATABASE_URL.');
 }

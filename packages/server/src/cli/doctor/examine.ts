@@ -11,7 +11,8 @@ const CONFIGURATION = 'configuration';
 
 /** One check after another. Nothing is made, migrated or changed. */
 export async function* examine(context: CommandContext, nodeVersion: string): AsyncGenerator<Finding> {
-  yield checkNode(nodeVersion);
+  // Nothing to check: a Node.js that is too old does not come this far.
+  yield ok('Node.js', nodeVersion);
   const config = await loadConfig(context).catch(asFinding);
   if ('check' in config) return yield config;
   yield ok(CONFIGURATION, 'every variable is understood');
@@ -27,17 +28,4 @@ export async function* examine(context: CommandContext, nodeVersion: string): As
 function asFinding(error: unknown): Finding {
   if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.mend);
   throw error;
-}
-
-const OLDEST_NODE: readonly [major: number, minor: number] = [20, 19];
-
-export function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  const [oldestMajor, oldestMinor] = OLDEST_NODE;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) return ok('Node.js', version);
-  return failed(
-    'Node.js',
-    `${version} is too old`,
-    `Install Node.js ${OLDEST_NODE.join('.')} or later; 24 is recommended.`,
-  );
 }

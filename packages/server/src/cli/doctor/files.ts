@@ -2,7 +2,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { loadSigningKeys } from '../../accounts/own-tokens.ts';
 import type { Config } from '../../config.ts';
-import { type Finding, failed, messageOf, ok, systemCode, warning } from './finding.ts';
+import { reasonOf, systemCode } from '../../system-error.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
 
 const FOLDER = 'data folder';
 const KEY = 'signing key';
@@ -42,11 +43,7 @@ export async function checkSigningKey({ signingKey }: Config): Promise<Finding> 
   } catch (error) {
     if (systemCode(error) === 'ENOENT')
       return warning(KEY, `${file} does not exist yet`, 'The first command that needs it makes it.');
-    return failed(
-      KEY,
-      `${messageOf(error)} (${file})`,
-      'Make the file readable, or put a backup of it in its place.',
-    );
+    return failed(KEY, reasonOf(error, file), 'Make the file readable, or put a backup of it in its place.');
   }
 }
 

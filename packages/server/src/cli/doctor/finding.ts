@@ -22,9 +22,3 @@ export const failed = (check: string, detail: string, ...mend: string[]): Findin
   detail,
   mend,
 });
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** `ENOENT` and its like; undefined for errors that are none of the system's. */
-export const systemCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;

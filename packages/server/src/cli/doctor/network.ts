@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { probeJwks } from '../../accounts/external-tokens.ts';
-import type { Config, ExternalTokens } from '../../config.ts';
-import { type Finding, failed, messageOf, ok, systemCode, warning } from './finding.ts';
+import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.ts';
+import type { Config } from '../../config.ts';
+import { messageOf, reasonOf, systemCode } from '../../system-error.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
 
 const JWKS = 'identity provider';
 const PORT = 'port';
@@ -22,7 +23,7 @@ export async function checkJwks(external: ExternalTokens): Promise<Finding> {
       );
     return ok(JWKS, `${keys === 1 ? 'one key' : `${keys} keys`} at ${where}`);
   } catch (error) {
-    return failed(JWKS, `${messageOf(error)} (${where})`, 'Check LEADTAP_JWKS_URL and the way to it.');
+    return failed(JWKS, reasonOf(error, where), 'Check LEADTAP_JWKS_URL and the way to it.');
   }
 }
 

@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { messageOf, systemCode } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 
@@ -25,8 +26,7 @@ export class InputBrokenError extends Error {
 const STANDARD_INPUT = '-';
 
 function openFailure(file: string, error: unknown): Failure {
-  const code = error instanceof Error && 'code' in error ? error.code : String(error);
-  if (code === 'ENOENT')
+  if (systemCode(error) === 'ENOENT')
     return new Failure(
       'not-found',
       `there is no file ${file}`,
@@ -34,9 +34,9 @@ function openFailure(file: string, error: unknown): Failure {
     );
   return new Failure(
     'bad-input',
-    `${file} cannot be read (${code})`,
+    `${file} cannot be read`,
     'Check its path, and your right to read it.',
-  );
+  ).causedBy(error);
 }
 
 async function openFile(file: string, cwd: string): Promise<FileHandle> {
@@ -54,8 +54,7 @@ async function* chunks(stream: Readable, name: string, signal: AbortSignal): Asy
     for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   } catch (error) {
     if (signal.aborted) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new InputBrokenError(`${name} cannot be read to its end: ${reason}`);
+    throw new InputBrokenError(`${name} cannot be read to its end: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -70,7 +69,7 @@ export async function openLeadsInput(
   if (file === STANDARD_INPUT) {
     const name = 'standard input';
     const bytes = chunks(stdin, name, signal);
-    return { name, format: format ?? 'ndjson', bytes, share: () => undefined, close: () => {} };
+    return { name, format: format ?? 'ndjson', bytes, share: () => undefined, close: () => stdin.destroy() };
   }
   const handle = await openFile(file, cwd);
   const { size } = await handle.stat();

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Output } from '../context.ts';
+import { widthOf } from '../output.ts';
 
 const REDRAW_MS = 100;
 const MIN_BAR_COLUMNS = 10;
@@ -59,7 +60,7 @@ export class ProgressBar {
     const now = this.#clock();
     if (!this.#out.isTTY || now - this.#drawnAt < REDRAW_MS) return;
     // The last column stays free, because some terminals wrap when it is written.
-    const columns = (this.#out.columns || 80) - 1;
+    const columns = widthOf(this.#out) - 1;
     this.#out.write(`${CLEAR_LINE}${line(progress, now - this.#startedAt, columns)}`);
     this.#drawnAt = now;
     this.#drawn = true;

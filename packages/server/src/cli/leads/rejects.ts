@@ -1,19 +1,18 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { messageOf, systemCode } from '../../system-error.ts';
 import { Failure } from '../failure.ts';
 
 const LINE_FEED = Buffer.from('\n');
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 function createFailure(file: string, error: unknown): Failure {
-  if (error instanceof Error && 'code' in error && error.code === 'EEXIST')
+  if (systemCode(error) === 'EEXIST')
     return new Failure(
       'conflict',
       `${file} exists already`,
       'Name another file for --rejects, or move this one away.',
     );
-  return new Failure('bad-input', `the rejects file cannot be made: ${reasonOf(error)}`);
+  return new Failure('bad-input', `the rejects file cannot be made: ${messageOf(error)}`);
 }
 
 /** The rejected lines as they stood, so that they can be mended and imported again. */
@@ -50,7 +49,7 @@ export class RejectsFile {
     this.#waiting = [];
     this.#isEmpty = false;
     await this.#handle.appendFile(lines).catch((error: unknown) => {
-      throw new Failure('unavailable', `the rejects file cannot be written: ${reasonOf(error)}`);
+      throw new Failure('unavailable', `the rejects file cannot be written: ${messageOf(error)}`);
     });
   }
 

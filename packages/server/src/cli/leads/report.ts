@@ -36,7 +36,7 @@ export class ImportReport {
   /** Every line up to this one is in the store, or was rejected. */
   savedLine: number;
   #messages: string[] = [];
-  #linesShown = 0;
+  #rejectedLines = 0;
   #isPaced = false;
 
   constructor(context: CommandContext, options: ReportOptions, input: LeadsInput, rejects?: RejectsFile) {
@@ -54,8 +54,8 @@ export class ImportReport {
 
   readonly onRejected = ({ number, raw }: InputLine, problems: readonly LineProblem[]): void => {
     if (raw !== undefined) this.#rejects?.add(raw);
-    this.#linesShown += 1;
-    if (this.#linesShown > this.#options.maxErrorsShown) return;
+    this.#rejectedLines += 1;
+    if (this.#rejectedLines > this.#options.maxErrorsShown) return;
     this.#messages.push(...problems.map((problem) => describe(number, problem)));
   };
 

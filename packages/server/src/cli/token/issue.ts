@@ -84,27 +84,19 @@ class Issuer {
   readonly #keys: SigningKeys;
   readonly #options: IssueOptions;
   readonly #clock: Clock;
-  readonly #newTokenId: () => string;
 
-  constructor(
-    store: Store,
-    keys: SigningKeys,
-    options: IssueOptions,
-    clock: Clock,
-    newTokenId: () => string = randomUUID,
-  ) {
+  constructor(store: Store, keys: SigningKeys, options: IssueOptions, clock: Clock) {
     this.#store = store;
     this.#keys = keys;
     this.#options = options;
     this.#clock = clock;
-    this.#newTokenId = newTokenId;
   }
 
   async issue(userIds: readonly string[]): Promise<Issued[]> {
     // A token tells times in seconds; what is recorded is what it tells.
     const issuedAt = Math.floor(this.#clock() / 1000) * 1000;
     const expiresAt = issuedAt + this.#options.expiresIn;
-    const grants = userIds.map((userId) => ({ userId, tokenId: this.#newTokenId(), issuedAt, expiresAt }));
+    const grants = userIds.map((userId) => ({ userId, tokenId: randomUUID(), issuedAt, expiresAt }));
     const tokens = await Promise.all(grants.map((grant) => issueToken(this.#keys, grant)));
     const name = this.#options.name ?? null;
     await this.#store.recordTokens(

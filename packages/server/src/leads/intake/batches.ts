@@ -2,7 +2,7 @@ import type { ParsedLine } from './line.ts';
 import type { Sleep } from './sleep.ts';
 
 /** Large enough that many leads share the cost of a commit, small enough that no poll waits long for its lock. */
-export const MAX_BATCH_LINES = 1000;
+const MAX_BATCH_LINES = 1000;
 /** Bounds the memory of a batch whose lines are all long. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
 /** Lines from a pipe that has been silent for so long are not kept waiting until their batch is full. */
@@ -22,15 +22,20 @@ async function unlessSilent<T>(next: Promise<T>, sleep: Sleep): Promise<T | unde
 /** The lines as they arrive, and undefined each time the input falls silent. */
 async function* withSilences(lines: AsyncIterable<Lines>, sleep: Sleep): AsyncGenerator<Lines | undefined> {
   const input = lines[Symbol.asyncIterator]();
-  for (;;) {
-    const next = input.next();
-    let arrival = await unlessSilent(next, sleep);
-    if (arrival === undefined) {
-      yield undefined;
-      arrival = await next;
+  try {
+    for (;;) {
+      const next = input.next();
+      let arrival = await unlessSilent(next, sleep);
+      if (arrival === undefined) {
+        yield undefined;
+        arrival = await next;
+      }
+      if (arrival.done) return;
+      yield arrival.value;
     }
-    if (arrival.done) return;
-    yield arrival.value;
+  } finally {
+    // Not awaited: an input that is being waited for would answer only with its next line.
+    input.return?.().catch(() => {});
   }
 }
 

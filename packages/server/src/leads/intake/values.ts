@@ -1,6 +1,7 @@
 /** Readers of single values. Each gives the value as the store takes it, or a mend. */
 import { toUSVString } from 'node:util';
 import type { Clock } from '../../clock.ts';
+import { isJsonObject } from '../../json-object.ts';
 import { parseInstant } from '../since.ts';
 import { Mend, shown } from './mend.ts';
 
@@ -111,13 +112,27 @@ const nestsDeeper = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1)));
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Beyond 2^53, JavaScript has changed a whole number by the time it has read it, and 1e999 is infinite to it. */
+const isChanged = (value: number): boolean =>
+  !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+
+/** The name of the first such number, as `order.number`; undefined when there is none. */
+function changedNumber(object: object): string | undefined {
+  for (const [key, value] of Object.entries(object)) {
+    if (typeof value === 'number' && isChanged(value)) return key;
+    const inner = typeof value === 'object' && value !== null ? changedNumber(value) : undefined;
+    if (inner !== undefined) return `${key}.${inner}`;
+  }
+  return undefined;
+}
 
 export const customFields: Reader<Readonly<Record<string, unknown>>> = (value) => {
-  if (!isObject(value)) return new Mend(`must be an object, not ${kindOf(value)}`);
+  if (!isJsonObject(value)) return new Mend(`must be an object, not ${kindOf(value)}`);
   if (nestsDeeper(value, MAX_CUSTOM_FIELDS_LEVELS))
     return new Mend(`is nested deeper than ${MAX_CUSTOM_FIELDS_LEVELS} levels; flatten it`);
+  const changed = changedNumber(value);
+  if (changed !== undefined)
+    return new Mend(`${shown(changed)} is too large to be kept exactly; write it as a string`);
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= MAX_CUSTOM_FIELDS_BYTES) return value;
   return new Mend(`takes ${number(bytes)} bytes as JSON; keep it within ${number(MAX_CUSTOM_FIELDS_BYTES)}`);
