@@ -3,7 +3,7 @@ import { toIso } from '../clock.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The lead as the wire shows it: the 24 fields of the contract, in its order. */
-export const toWire = (lead: LeadRecord): Lead => ({
+const toWire = (lead: LeadRecord): Lead => ({
   id: lead.id,
   firstName: lead.firstName,
   lastName: lead.lastName,

@@ -25,6 +25,10 @@ describe('accepted', () => {
     ['customFields', { 'any key': [1, null, { deep: true }], text: '\u0000' }],
     ['customFields', { a: 'x'.repeat(64 * 1024 - '{"a":""}'.length) }],
     ['customFields', JSON.parse(nested(100))],
+    [
+      'customFields',
+      { most: Number.MAX_SAFE_INTEGER, least: Number.MIN_SAFE_INTEGER, part: 0.1, none: null },
+    ],
     ['sameDay', true],
   ])('%s %#', async (field, value) => {
     expect(leadOf(await read({ [field]: value })).fields).toEqual({ [field]: value });
@@ -137,6 +141,18 @@ describe('rejected', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${field}: `));
     expect(problems[0]).toContain(mend);
+  });
+
+  test.each([
+    ['{"order":12345678901234567890}', 'order'],
+    ['{"order":9007199254740993}', 'order'],
+    ['{"order":-9007199254740992}', 'order'],
+    ['{"a":{"b":[1,1e999]}}', 'a.b.1'],
+  ])('customFields %s, whose number would be changed', async (json, name) => {
+    const [line] = await ndjson(`{"companyId":"acme","customFields":${json}}`);
+    expect(line && problemsOf(line)).toEqual([
+      `customFields: "${name}" is too large to be kept exactly; write it as a string`,
+    ]);
   });
 
   test.each([101, 50_000])('customFields of %i levels, which could not be rendered', async (levels) => {

@@ -51,6 +51,32 @@ test('any other error is not swallowed', async () => {
   await expect(runImport(inChunks(goodLines(3), 3), { store })).rejects.toThrow('a defect');
 });
 
+test('an import that fails lets go of its input', async () => {
+  const store = new MemoryStore();
+  store.troubles.push(new Error('a defect'));
+  let isOpen = true;
+  async function* lines(): AsyncGenerator<readonly ParsedLine[]> {
+    try {
+      yield goodLines(1000);
+      yield goodLines(1000);
+    } finally {
+      isOpen = false;
+    }
+  }
+  await expect(runImport(lines(), { store })).rejects.toThrow('a defect');
+  expect(isOpen).toBe(false);
+});
+
+test('an import that fails does not wait for an input that is silent', async () => {
+  const store = new MemoryStore();
+  store.troubles.push(new Error('a defect'));
+  async function* pipe(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(3);
+    await new Promise(() => {});
+  }
+  await expect(runImport(pipe(), { store, silent: true })).rejects.toThrow('a defect');
+});
+
 test('an error of the input is not swallowed', async () => {
   async function* broken(): AsyncGenerator<readonly ParsedLine[]> {
     yield goodLines(3);

@@ -226,6 +226,18 @@ test('an interrupt saves what has come, tells how to go on, and is told by the e
   );
 });
 
+test('an import that fails does not hold on to a pipe that is still open', async () => {
+  const shell = await terminalWithUsers();
+  const stdin = new Readable({ read() {} });
+  stdin.push(lines(lead('1')));
+  const closed = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  const stdout = new Writable({ write: (_chunk, _encoding, done) => done(closed) });
+  stdout.on('error', () => undefined);
+  const { code } = await shell.run('leads import - --acknowledge', { parts: { stdin, stdout } });
+  expect(code).toBe(141);
+  expect(stdin.destroyed).toBe(true);
+});
+
 test('an end before anything is saved says so, with the exit code of its signal', async () => {
   const shell = await terminalWithUsers();
   const parts = { stdin: new Readable({ read() {} }), signal: AbortSignal.abort(new ExitCode(143)) };

@@ -1,8 +1,8 @@
 /** The fields of a lead on its way in: their names, and how each is read. */
 import type { Clock } from '../../clock.ts';
+import { nearestName } from '../../nearest-name.ts';
 import type { LeadFields, LeadInput } from '../../store/records.ts';
 import { Mend, shown } from './mend.ts';
-import { nearestName } from './nearest-name.ts';
 import * as values from './values.ts';
 
 type Placement = Omit<LeadInput, 'fields'>;

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { isJsonObject } from '../../json-object.ts';
 import { withoutByteOrderMark } from './byte-order-mark.ts';
 import type { IntakeRules } from './fields.ts';
 import { type LeadReader, leadReader } from './lead-reader.ts';
 import { type InputLine, NOT_UTF8, type ParsedLine, TOO_LONG, unreadable } from './line.ts';
 import { everyLineFeed, isBlank, LineSplitter } from './line-splitter.ts';
-import { isObject } from './values.ts';
 
 const EXAMPLE = '{"companyId":"acme","firstName":"Ada"}';
 
@@ -20,7 +20,7 @@ function parseLine(line: InputLine, read: LeadReader): ParsedLine {
   if (!isUtf8(raw)) return unreadable(line, NOT_UTF8);
   try {
     const value: unknown = JSON.parse(raw.toString());
-    if (isObject(value)) return { number, lastNumber, raw, reading: read(value) };
+    if (isJsonObject(value)) return { number, lastNumber, raw, reading: read(value) };
   } catch (error) {
     return unreadable(line, notJson(error));
   }
