@@ -3,7 +3,7 @@ import { MAX_HEADER_BYTES } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { VerifyToken } from './accounts/verification.ts';
 import type { Clock } from './clock.ts';
-import { answerProblem } from './http/answer-problem.ts';
+import { answerProblem, answerUnroutable } from './http/answer-problem.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
 import { newLeads } from './http/new-leads.ts';
@@ -62,9 +62,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     bodyLimit: 1024,
     return503OnClosing: false,
     clientErrorHandler: answerRawError,
-    frameworkErrors: answerProblem,
+    frameworkErrors: answerUnroutable,
   });
-  answerWhatNodeWouldNot(app.server);
+  answerWhatNodeWouldNot(app.server, app.log);
   // Node knows more methods than Fastify routes; here each of them gets a 405 of ours.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

@@ -34,6 +34,11 @@ export class JsonPart {
     return this.#value !== undefined && this.#value !== null;
   }
 
+  /** Also when it is null. */
+  get isThere(): boolean {
+    return this.#value !== undefined;
+  }
+
   note(detail: string): void {
     this.#problems.push({ path: this.#path, detail });
   }

@@ -7,6 +7,7 @@ import type {
   Organisation,
   Status,
   User,
+  UserInput,
 } from '../store/records.ts';
 import { JsonPart, type JsonProblem } from './json-part.ts';
 
@@ -114,13 +115,13 @@ function readDepartment(part: JsonPart, branchId: string, places: Places): Depar
   return { id, name: part.at('name').text(MAX_TEXT) };
 }
 
-function readUser(part: JsonPart, places: Places, userIds: FirstUse): Omit<User, 'companyId'> {
+function readUser(part: JsonPart, places: Places, userIds: FirstUse): UserInput {
   part.keys(['id', 'plan', 'accessLevel'], ['email', 'name', 'branchId', 'departmentId']);
   const accessLevel = part.at('accessLevel').oneOf(ACCESS_LEVELS);
   return {
     id: readId(part.at('id'), userIds),
-    email: part.at('email').textOrNull(MAX_EMAIL),
-    name: part.at('name').textOrNull(MAX_TEXT),
+    ...(part.at('email').isThere && { email: part.at('email').textOrNull(MAX_EMAIL) }),
+    ...(part.at('name').isThere && { name: part.at('name').textOrNull(MAX_TEXT) }),
     plan: part.at('plan').matching(UPPER_CASE_WORD, PLAN_EXAMPLE),
     accessLevel: accessLevel ?? 'COMPANY',
     ...readPlace(part, accessLevel, places),

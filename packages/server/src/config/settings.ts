@@ -40,9 +40,10 @@ export class Settings {
       { texts: file, spelling: (name) => `${name} in .env` },
     ];
     this.#cwd = cwd;
-    this.problems = this.#sources.flatMap(({ texts, spelling }) =>
+    const unknown = this.#sources.flatMap(({ texts, spelling }) =>
       unknownNames(texts).map((problem) => ({ ...problem, name: spelling(problem.name) })),
     );
+    this.problems = [...unknown, ...brokenLines(dotenv ?? '')];
   }
 
   /** A wrong value gives the default here, only so that the rest is checked too: the problem stops the start. */
@@ -88,3 +89,13 @@ const flagTexts = (flags: ConfigFlags | undefined): Texts => ({
 });
 
 const flagSpelling = (name: string): string => (name === VARIABLES.host.name ? '--host' : '--port');
+
+/** What looks like one of our variables but has no `=` would be passed over in silence. */
+function brokenLines(dotenv: string): ConfigProblem[] {
+  const lines = dotenv.matchAll(/^[ \t]*(?:export[ \t]+)?(LEADTAP_\w*)(?![\w \t]*=)/gm);
+  return [...lines].map(([, name = '']) => ({
+    name: `${name} in .env`,
+    wrong: 'is not followed by an equals sign',
+    write: `Write ${name}=value.`,
+  }));
+}

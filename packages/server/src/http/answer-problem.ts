@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
 import { StoreUnavailableError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
-import { remember } from './request-state.ts';
+import { remember, stateOf } from './request-state.ts';
 
 /** Whatever was thrown, as a problem of the catalogue. */
 function asProblem(error: unknown): ProblemError {
@@ -38,4 +38,10 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
       // Bytes, because Fastify would add a charset to the type of a string, which RFC 9457 has no place for.
       .send(Buffer.from(JSON.stringify(problem.toProblem(request.id))))
   );
+}
+
+/** For an address that is not well-formed: no route is found, so no request log would tell of it. */
+export function answerUnroutable(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  answerProblem(error, request, reply);
+  request.log.info({ status: reply.statusCode, code: stateOf(request).problem?.code }, 'request');
 }

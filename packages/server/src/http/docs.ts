@@ -44,7 +44,9 @@ function renderedFor(render: (url: string) => string): (url: string) => Rendered
  */
 function send(request: FastifyRequest, reply: FastifyReply, { body, etag }: Rendered): FastifyReply {
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
-  return matches(request.headers['if-none-match'], etag) ? reply.code(304).send() : reply.send(body);
+  const isKnown = matches(request.headers['if-none-match'], etag);
+  if (isKnown) reply.code(304);
+  return isKnown && request.method === 'GET' ? reply.send() : reply.send(body);
 }
 
 /** `docs` beside the base address, whether or not that was asked for with a slash at its end. */

@@ -73,6 +73,9 @@ function sendPage(
   const body = renderPage(answer.page.leads);
   const etag = entityTag(body);
   reply.headers(pageHeaders(baseUrl, answer, query, etag));
-  if (matches(request.headers['if-none-match'], etag)) return reply.code(304).send();
+  const isKnown = matches(request.headers['if-none-match'], etag);
+  if (isKnown) reply.code(304);
+  if (isKnown && request.method === 'GET') return reply.send();
+  // HEAD gets the body too: Fastify sends its length alone, and RFC 9110 wants that of the 200 also with a 304.
   return reply.type('application/json; charset=utf-8').send(body);
 }

@@ -1,15 +1,20 @@
-import { MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE, type ParameterError } from '@leadtap/contract';
+import {
+  MAX_LEADS_PER_PAGE,
+  MIN_LEADS_PER_PAGE,
+  type ParameterError,
+  SINCE_EXAMPLE,
+} from '@leadtap/contract';
 import type { PollQuery } from '../leads/poll.ts';
 import { parseSince } from '../leads/since.ts';
 import { ProblemError } from './problems.ts';
 
 type Reading<T> = { readonly value: T } | { readonly detail: string };
 
-const GIVEN_TWICE = { detail: 'Give it once.' };
+const givenTwice = (example: string | number) => ({ detail: `Give it once, such as ${example}.` });
 
 function readLimit(given: unknown): Reading<number> {
   if (given === undefined) return { value: MAX_LEADS_PER_PAGE };
-  if (typeof given !== 'string') return GIVEN_TWICE;
+  if (typeof given !== 'string') return givenTwice(MAX_LEADS_PER_PAGE);
   // Digits only: JavaScript would also take "1e2", "0x10" and " 5 " for numbers.
   const limit = /^\d+$/.test(given) ? Number(given) : 0;
   if (limit >= MIN_LEADS_PER_PAGE) return { value: Math.min(limit, MAX_LEADS_PER_PAGE) };
@@ -20,7 +25,7 @@ function readLimit(given: unknown): Reading<number> {
 
 function readSince(given: unknown): Reading<number | undefined> {
   if (given === undefined) return { value: undefined };
-  if (typeof given !== 'string') return GIVEN_TWICE;
+  if (typeof given !== 'string') return givenTwice(SINCE_EXAMPLE);
   const reading = parseSince(given);
   return reading.kind === 'instant' ? { value: reading.at } : { detail: reading.detail };
 }

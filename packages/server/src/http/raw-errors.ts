@@ -1,6 +1,7 @@
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { methodNotAllowed } from './methods.ts';
 import { ProblemError } from './problems.ts';
 import { requestId } from './request-id.ts';
@@ -18,23 +19,25 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
 const LINGER_MS = 1000;
 
 /** Answers what is not HTTP, or too much of it, with a problem like any other, and hangs up. */
-export function answerRawError(error: NodeJS.ErrnoException, socket: Duplex): void {
+export function answerRawError(this: FastifyInstance, error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET') socket.destroy();
   // Every further piece of the same bad request comes here too, when it is answered already.
-  else if (socket.writable) endWith(socket, new ProblemError(CODES[error.code ?? ''] ?? 'malformed-request'));
+  else if (socket.writable)
+    endWith(socket, new ProblemError(CODES[error.code ?? ''] ?? 'malformed-request'), this.log);
 }
 
 /** What Node would answer by itself without a body, or with silence. */
-export function answerWhatNodeWouldNot(server: Server): void {
-  server.on('connect', (_request, socket) => endWith(socket, methodNotAllowed()));
+export function answerWhatNodeWouldNot(server: Server, log: FastifyBaseLogger): void {
+  server.on('connect', (_request, socket) => endWith(socket, methodNotAllowed(), log));
   // RFC 9110 lets a server pass over an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
-function endWith(socket: Duplex, problem: ProblemError): void {
+function endWith(socket: Duplex, problem: ProblemError, log: FastifyBaseLogger): void {
   const id = requestId({ headers: {} });
   const body = JSON.stringify(problem.toProblem(id));
   const { status } = PROBLEMS[problem.code];
+  log.info({ requestId: id, status, code: problem.code }, 'request');
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Address } from './addresses.ts';
 import { ListenError } from './listen-error.ts';
@@ -38,9 +38,10 @@ export async function start(
     await app.listen({ host: oneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
+    const open = openConnections(app.server);
     const url = urlOf(app.server);
     const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
-    return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };
+    return { url, metricsUrl, stop: () => stop(app, open, shutdownLimitMs) };
   } catch (error) {
     await app.close();
     throw error;
@@ -68,7 +69,18 @@ function urlOf(server: Pick<Server, 'address'>): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-async function stop(app: FastifyInstance, limitMs: number): Promise<void> {
+function openConnections(server: Server): ReadonlySet<Socket> {
+  const open = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  return open;
+}
+
+async function stop(app: FastifyInstance, open: ReadonlySet<Socket>, limitMs: number): Promise<void> {
+  // Browsers and load balancers connect ahead of need. Node takes such a connection for busy, and would wait for it.
+  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
   const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
   try {
     await app.close();

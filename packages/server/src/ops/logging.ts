@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
-import { pathOf } from './request-log.ts';
+import { routeOf } from './request-log.ts';
 
-/** Fastify's own words about a request would hold the caller's address and the query string. */
-const serializers = { req: (request: FastifyRequest) => ({ method: request.method, path: pathOf(request) }) };
+/** Fastify's own words about a request would hold the caller's address and whatever was sent as a path. */
+const serializers = {
+  req: (request: FastifyRequest) => ({ method: request.method, path: routeOf(request) }),
+};
 
 /** JSON lines, for machines to collect. What a request's line holds is decided in `request-log.ts`. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>

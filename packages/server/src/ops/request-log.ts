@@ -24,14 +24,18 @@ export class RequestLog extends Fastify.LogController {
 const isRoutine = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
   isProbe(request) && statusCode < 400;
 
-/** Without the query string, also where a client encoded its question mark. */
-export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string => url.split(/\?|%3f/i, 1)[0] ?? '';
+/**
+ * The route that was found, never the text that was sent: people put tokens and addresses into paths by mistake,
+ * `/automation/new-leads&access_token=…` for one.
+ */
+export const routeOf = ({ is404, routeOptions }: FastifyRequest): string | undefined =>
+  is404 ? undefined : routeOptions?.url;
 
 function describe(request: FastifyRequest, reply: FastifyReply) {
   const { token, answer, problem } = stateOf(request);
   return {
     method: request.method,
-    path: pathOf(request),
+    path: routeOf(request),
     status: reply.statusCode,
     durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
     code: problem?.code,

@@ -96,13 +96,16 @@ export interface Branch {
   readonly departments: readonly Department[];
 }
 
+/** A user in an organisation file. A name or an e-mail address that is absent stays as it is; null clears it. */
+export type UserInput = Omit<User, 'companyId' | 'name' | 'email'> & Partial<Pick<User, 'name' | 'email'>>;
+
 export interface Company {
   readonly id: string;
   readonly name: string;
   /** Absent: the company keeps its catalogue, and a new company gets the default one. */
   readonly statuses?: readonly Status[];
   readonly branches: readonly Branch[];
-  readonly users: readonly Omit<User, 'companyId'>[];
+  readonly users: readonly UserInput[];
 }
 
 export interface Organisation {

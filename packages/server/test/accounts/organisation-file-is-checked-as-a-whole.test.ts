@@ -45,7 +45,7 @@ test('a whole company comes out as it went in', () => {
           name: 'Soleil Roofing',
           statuses: [status()],
           branches: [BRANCHES[0], { ...BRANCHES[1], departments: [] }],
-          users: [{ ...user(), name: 'Ada', email: null, branchId: null, departmentId: null }],
+          users: [{ ...user(), name: 'Ada', branchId: null, departmentId: null }],
         },
       ],
     },

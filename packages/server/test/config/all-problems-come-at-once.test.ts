@@ -71,3 +71,20 @@ test('variables that Kubernetes sets for a Service named leadtap are told apart'
   expect(problems).toHaveLength(3);
   for (const { write } of problems) expect(write).toContain('enableServiceLinks: false');
 });
+
+test.each(['LEADTAP_PORT: 4555', 'LEADTAP_LOG_LEVEL debug', 'export LEADTAP_HOST'])(
+  'a line of .env that sets nothing is a problem: %s',
+  (line) => {
+    const [, name] = /(LEADTAP_\w+)/.exec(line) ?? [];
+    expect(problemsOf({}, { dotenv: `# a comment\nOTHER: x\n${line}\n` })).toEqual([
+      { name: `${name} in .env`, wrong: 'is not followed by an equals sign', write: `Write ${name}=value.` },
+    ]);
+  },
+);
+
+test.each(['LEADTAP_PORT=4555', 'LEADTAP_PORT = 4555', '  export LEADTAP_PORT=4555', '# LEADTAP_PORT: 1'])(
+  'a line of .env that sets something, or is a comment, is none: %s',
+  (line) => {
+    expect(problemsOf({}, { dotenv: line })).toEqual([]);
+  },
+);

@@ -2,12 +2,13 @@ import { ConfigProblems, parseConfig } from '../../src/config.ts';
 
 type Env = Record<string, string>;
 
-export const configOf = (env: Env) => parseConfig({ env, cwd: '/srv/leadtap' });
+export const configOf = (env: Env, rest: { dotenv?: string } = {}) =>
+  parseConfig({ env, cwd: '/srv/leadtap', ...rest });
 
 /** The problems of an environment; none when it is right. */
-export function problemsOf(env: Env) {
+export function problemsOf(env: Env, rest: { dotenv?: string } = {}) {
   try {
-    configOf(env);
+    configOf(env, rest);
     return [];
   } catch (error) {
     if (error instanceof ConfigProblems) return error.problems;

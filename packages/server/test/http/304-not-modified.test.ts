@@ -33,6 +33,14 @@ describe('304: the page is what the client has', () => {
     expect(await response.text()).toBe('');
   });
 
+  it('answers HEAD with the length that the leads would have, or none at all', async () => {
+    const tag = await currentTag();
+    const { headers } = await shared().poll('boss', '', { method: 'HEAD' });
+    const known = await shared().poll('boss', '', { method: 'HEAD', headers: { 'if-none-match': tag } });
+    expect(known.status).toBe(304);
+    expect(known.headers.get('content-length')).toBe(headers.get('content-length'));
+  });
+
   it.each<[string, (tag: string) => string]>([
     ['another tag', () => '"other"'],
     ['its tag without quotes', (tag) => tag.replaceAll('"', '')],

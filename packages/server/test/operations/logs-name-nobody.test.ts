@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { startService } from '../harness/service.ts';
+import { connectRaw } from './raw-connection.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
@@ -83,9 +84,32 @@ describe('the log', () => {
         code: 'invalid-query',
         tokenId: 'token-7',
       }),
-      expect.objectContaining({ path: '/nowhere', status: 404, code: 'no-such-resource' }),
+      expect.objectContaining({ status: 404, code: 'no-such-resource' }),
     ]);
     expect(log.lines().filter(({ requestId }) => requestId !== undefined)).toHaveLength(3);
+  });
+
+  it('never holds what was sent as a path', async () => {
+    const log = logBook();
+    const { url } = await startService({ logTo: log });
+    await fetch(`${url}/automation/new-leads&access_token=SECRET`);
+    await fetch(`${url}/leads/ada@lead.example`);
+    await fetch(`${url}/%zz/SECRET`);
+    expect(log.requests()).toHaveLength(3);
+    expect(log.text()).not.toMatch(/SECRET|ada@/);
+  });
+
+  it('has a line also for what never became a request, under the id that the caller got', async () => {
+    const log = logBook();
+    const { url } = await startService({ logTo: log });
+    const { socket, received } = await connectRaw(url);
+    socket.write('this is not HTTP\r\n\r\n');
+    const [, garbageId] = /X-Request-Id: (\S+)/i.exec(await received) ?? [];
+    const unroutable = await fetch(`${url}/%zz`);
+    expect(log.requests()).toMatchObject([
+      { requestId: garbageId, status: 400, code: 'malformed-request' },
+      { requestId: unroutable.headers.get('x-request-id'), status: 400, code: 'malformed-request' },
+    ]);
   });
 
   it('tells the cause of what went wrong on our side, under the id that the caller got', async () => {
@@ -145,7 +169,8 @@ describe('the log', () => {
 
   it("holds no address or query string either where Fastify would write a request's own words", () => {
     const log = logBook();
-    const request = { method: 'GET', url: '/automation/new-leads?contact=ada@lead.example', ip: CALLER };
+    const url = '/automation/new-leads?contact=ada@lead.example';
+    const request = { method: 'GET', url, ip: CALLER, routeOptions: { url: '/automation/new-leads' } };
     makeLogger('info', log).warn({ req: request }, 'something unforeseen');
     expect(log.lines()).toMatchObject([{ req: { method: 'GET', path: '/automation/new-leads' } }]);
     expect(log.text()).not.toMatch(/ada@|203\.0\.113/);

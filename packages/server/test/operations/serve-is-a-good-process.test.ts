@@ -74,7 +74,10 @@ describe('leadtap serve', () => {
   it('ends at once when it is told twice', async () => {
     const { child, url, lines, ended } = await serve();
     const { socket } = await connectRaw(url);
-    socket.write('GET / HTTP/1.1\r\n');
+    // The answer to the first request shows that the half of the second one, sent with it, has arrived too.
+    const answered = once(socket, 'data');
+    socket.write('GET /livez HTTP/1.1\r\nHost: leads\r\n\r\nGET / HTTP/1.1\r\n');
+    await answered;
     child.kill('SIGINT');
     await lines.next();
     child.kill('SIGINT');

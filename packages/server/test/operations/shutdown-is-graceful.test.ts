@@ -44,6 +44,15 @@ describe('when the service is told to stop', () => {
     expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
+  it('connections that never asked for anything do not hold it up', async () => {
+    const { url, stop, service } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
+    const accepted = new Promise((resolve) => service.app.server.once('connection', resolve));
+    const { received } = await connectRaw(url);
+    await accepted;
+    await stop();
+    expect(await received).toBe('');
+  });
+
   it('a client that never finishes its request is cut off after the limit', async () => {
     const { url, stop } = await startService({ lifecycle: { shutdownLimitMs: 20 } });
     const { socket, received } = await connectRaw(url);

@@ -41,6 +41,16 @@ async function ticksDuring(work: Promise<unknown>): Promise<number> {
 }
 
 describe('while a writer is stuck with the lock', () => {
+  it('a thousand polls wait for it, and those that come then are turned away', async () => {
+    const { file, store } = await open({ pollLockWaitMs: 60_000 });
+    const writer = holdLock(file);
+    const polls = Promise.allSettled(Array.from({ length: 1010 }, () => poll(store)));
+    await expect(poll(store)).rejects.toThrow(StoreUnavailableError);
+    writer.exec('COMMIT');
+    const outcomes = (await polls).map(({ status }) => status);
+    expect(outcomes.filter((status) => status === 'fulfilled')).toHaveLength(1000);
+  });
+
   it('a poll answers from what is committed, with the last stamp as its moment', async () => {
     const { file, clock, store } = await open();
     const { latestStamp } = await store.status();

@@ -24,7 +24,7 @@ export function headersSection(document: OpenApiDocument): Html {
   ]);
   return html`<section aria-labelledby="headers">
 <h2 id="headers">Response headers</h2>
-<p>Every answer to a valid token carries the rate-limit headers, whatever its status. Case does not matter in the names.</p>
+<p>Every answer to a valid token carries the rate-limit headers, except 405, where no token is looked at. Case does not matter in the names.</p>
 ${table({ kind: 'fields', caption: 'Headers of the answers', columns: ['Header', 'Meaning', 'Example'], rows })}
 </section>`;
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Status } from '../records.ts';
+import type { Status, UserInput } from '../records.ts';
 import type { ChangeCount } from '../store.ts';
 import { check } from './check.ts';
 import { ACME, apply, bare, find, GLOBEX, lead, user, write } from './sample.ts';
@@ -72,6 +72,20 @@ export const organisationChecks = [
     });
     assert.equal((await store.findUser('seller'))?.departmentId, 'sales');
   }),
+
+  check(
+    'organisation: a user keeps the name and address that are absent, and loses those that are null',
+    async ({ store }) => {
+      const place = { branchId: null, departmentId: null };
+      const unnamed: UserInput = { ...place, id: 'ada', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
+      await apply(store, { ...bare('c'), users: [user('ada', { name: 'Ada', email: 'ada@c.example' })] });
+      await apply(store, { ...bare('c'), users: [unnamed] });
+      assert.equal((await store.findUser('ada'))?.name, 'Ada');
+      await apply(store, { ...bare('c'), users: [{ ...unnamed, name: null }] });
+      const ada = await store.findUser('ada');
+      assert.deepEqual([ada?.name, ada?.email], [null, 'ada@c.example']);
+    },
+  ),
 
   check('organisation: a new name shows on leads that were there before', async ({ store }) => {
     await apply(store, { ...ACME, statuses: [status('OPEN')] });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { StoreUnavailableError } from '../store.ts';
 import { loadDriver, type SqlValue } from './driver.ts';
 import { asStoreError, isBusy } from './errors.ts';
 
@@ -9,6 +10,8 @@ export interface Statement<Row> {
 }
 
 const LONGEST_PAUSE_MS = 8;
+/** Whoever comes while so many wait already is turned away: a stuck writer must not fill the memory. */
+const MOST_WAITING = 1000;
 
 /** Carries a result out of a transaction that is rolled back. */
 class Undone extends Error {
@@ -33,6 +36,7 @@ export class Connection {
   readonly #begin;
   readonly #commit;
   readonly #rollback;
+  #waiting = 0;
 
   constructor(file: string) {
     const { DatabaseSync } = loadDriver();
@@ -126,7 +130,18 @@ export class Connection {
         if (!isBusy(error)) throw asStoreError(error);
         if (performance.now() >= deadline) return undefined;
       }
+      await this.#wait(pauseMs);
+    }
+  }
+
+  async #wait(pauseMs: number): Promise<void> {
+    if (this.#waiting >= MOST_WAITING)
+      throw new StoreUnavailableError('too many requests wait for the lock of the database');
+    this.#waiting += 1;
+    try {
       await pause(pauseMs);
+    } finally {
+      this.#waiting -= 1;
     }
   }
 

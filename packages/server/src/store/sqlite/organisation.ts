@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { DEFAULT_STATUSES } from '../default-statuses.ts';
-import type { Branch, Company, Organisation, Status, User } from '../records.ts';
+import type { Branch, Company, Organisation, Status, UserInput } from '../records.ts';
 import type { ApplyOutcome, ChangeCount, OrganisationConflict, StatusOfCompany } from '../store.ts';
 import type { Connection, Undo } from './connection.ts';
 import type { Users } from './users.ts';
@@ -88,7 +88,7 @@ class Application {
     const catalogue = statuses ?? (existing ? undefined : DEFAULT_STATUSES);
     if (catalogue) this.#applyStatuses(id, catalogue);
     for (const branch of branches) this.#applyBranch(id, branch);
-    for (const user of users) this.#applyUser({ ...user, companyId: id });
+    for (const user of users) this.#applyUser(id, user);
   }
 
   #applyStatuses(companyId: string, catalogue: readonly Status[]): void {
@@ -148,8 +148,10 @@ class Application {
     );
   }
 
-  #applyUser(user: User): void {
-    const existing = this.#users.find(user.id);
+  #applyUser(companyId: string, input: UserInput): void {
+    const existing = this.#users.find(input.id);
+    const { name = null, email = null } = existing ?? {};
+    const user = { name, email, ...input, companyId };
     if (existing && existing.companyId !== user.companyId) {
       this.#conflicts.push({
         kind: 'user-in-another-company',

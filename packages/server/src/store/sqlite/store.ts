@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { IssuedToken, LeadInput, Organisation, User } from '../records.ts';
@@ -47,6 +47,8 @@ export interface SqliteOptions {
 function openConnection(file: string): Connection {
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Made here and not by SQLite, which would let every user of the machine read it. Its log gets the same mode.
+    closeSync(openSync(file, 'a', 0o600));
     return new Connection(file);
   } catch (error) {
     throw asStoreError(error);
