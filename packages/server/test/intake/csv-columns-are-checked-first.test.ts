@@ -28,7 +28,10 @@ describe('a header is refused, with all that is wrong with it', () => {
       'companyId;id',
       ['The columns are not separated by commas. Save the file with commas between the cells.'],
     ],
-    ['companyId,"id', ['It opens a quote that is never closed; close it behind the cell.']],
+    [
+      'companyId,"id',
+      ['It opens a quote that is never closed; close it behind its cell, and write a quote inside it as "".'],
+    ],
   ])('%s', async (header, problems) => {
     expect(await headerProblems(header)).toEqual(problems);
   });

@@ -5,7 +5,6 @@ const LINE_FEED = Buffer.from('\n');
 
 /** What csv-parse finds wrong, and what to do about it. */
 const MENDS: Readonly<Record<string, string>> = {
-  CSV_QUOTE_NOT_CLOSED: 'opens a quote that is never closed; close it behind the cell',
   CSV_INVALID_CLOSING_QUOTE:
     'has text behind a closing quote; close the quote before it, or write a quote inside a cell as ""',
   INVALID_OPENING_QUOTE:

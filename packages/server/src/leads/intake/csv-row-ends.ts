@@ -1,54 +1,35 @@
-import type { LineEnds } from './line-splitter.ts';
-
-const LINE_FEED = 0x0a;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
+const CARRIAGE_RETURN = 0x0d;
+
+const startsCell = (line: Buffer, at: number): boolean => at === 0 || line[at - 1] === COMMA;
+
+const endsCell = (line: Buffer, at: number): boolean =>
+  at >= line.length || line[at] === COMMA || (line[at] === CARRIAGE_RETURN && at + 1 === line.length);
+
+/** How a line leaves the row that it is part of. */
+export type RowEnd =
+  /** The row ends with the line. */
+  | 'ended'
+  /** The row goes on, because a quoted cell does. */
+  | 'open'
+  /** A quote stands where CSV cannot have one: inside a bare cell, or inside a quoted one without being doubled. */
+  | 'misplaced';
 
 /**
- * Finds where CSV rows end: at line feeds outside quoted cells. It tells no more than that; what the cells hold is
- * csv-parse's to say. Rows are split apart from their parsing because a parser that meets a broken row cannot
- * give back its text and its line numbers, nor go on behind it.
+ * Finds whether a CSV row ends with this line. It tells no more than that; what the cells hold is csv-parse's to say.
+ * Rows are found apart from their parsing because a parser that meets a broken row cannot give back its text and
+ * its line numbers, nor go on behind it.
  */
-export class CsvRowEnds implements LineEnds {
-  inner = 0;
-  #started = false;
-  #quoted = false;
-  /** A quote that closed a cell: a second one right behind it is a quote inside the cell. */
-  #closed = false;
-  #cellStarts = true;
-  /** A line feed begins a line only if a byte follows it. */
-  #afterLineFeed = false;
-
-  find(chunk: Buffer, from: number): number {
-    if (!this.#started) this.#startRow();
-    for (let index = from; index < chunk.length; index++) {
-      const byte = chunk[index];
-      if (this.#quoted) this.#insideQuotes(byte);
-      else if (byte === LINE_FEED) {
-        this.#started = false;
-        return index;
-      } else this.#outsideQuotes(byte);
+export function rowEnd(line: Buffer, beginsQuoted: boolean): RowEnd {
+  let isQuoted = beginsQuoted;
+  for (let at = line.indexOf(QUOTE); at !== -1; at = line.indexOf(QUOTE, at + 1)) {
+    if (isQuoted && line[at + 1] === QUOTE) {
+      at += 1;
+      continue;
     }
-    return -1;
+    if (isQuoted ? !endsCell(line, at + 1) : !startsCell(line, at)) return 'misplaced';
+    isQuoted = !isQuoted;
   }
-
-  #startRow(): void {
-    this.#started = true;
-    this.#cellStarts = true;
-    this.inner = 0;
-  }
-
-  #insideQuotes(byte: number | undefined): void {
-    if (this.#afterLineFeed) this.inner += 1;
-    this.#afterLineFeed = byte === LINE_FEED;
-    this.#closed = byte === QUOTE;
-    this.#quoted = !this.#closed;
-  }
-
-  #outsideQuotes(byte: number | undefined): void {
-    // A quote in the middle of a bare cell opens nothing: the row is broken, but it ends with its line.
-    this.#quoted = byte === QUOTE && (this.#cellStarts || this.#closed);
-    this.#cellStarts = byte === COMMA;
-    this.#closed = false;
-  }
+  return isQuoted ? 'open' : 'ended';
 }

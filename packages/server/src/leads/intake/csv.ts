@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { withoutByteOrderMark } from './byte-order-mark.ts';
 import { cellsOf } from './csv-cells.ts';
 import { CsvColumns, checkHeader, HeaderError } from './csv-columns.ts';
-import { CsvRowEnds } from './csv-row-ends.ts';
+import { type CsvRow, CsvRows } from './csv-rows.ts';
 import type { IntakeRules } from './fields.ts';
 import { type LeadReader, leadReader } from './lead-reader.ts';
 import { type InputLine, NOT_UTF8, type ParsedLine, TOO_LONG, unreadable } from './line.ts';
@@ -13,17 +13,20 @@ const NO_HEADER =
   'The file is empty. Its first line must name the columns, such as companyId,firstName,email';
 
 /** The text of the row, or why it cannot be read at all. */
-const textOf = ({ raw }: InputLine): Buffer | Mend =>
-  raw === undefined ? new Mend(TOO_LONG) : isUtf8(raw) ? raw : new Mend(NOT_UTF8);
+function textOf({ raw, broken }: CsvRow): Buffer | Mend {
+  if (broken !== undefined) return broken;
+  if (raw === undefined) return new Mend(TOO_LONG);
+  return isUtf8(raw) ? raw : new Mend(NOT_UTF8);
+}
 
-function cellsOfAll(rows: readonly InputLine[]): (readonly string[] | Mend)[] {
+function cellsOfAll(rows: readonly CsvRow[]): (readonly string[] | Mend)[] {
   const texts = rows.map(textOf);
   const cells = cellsOf(texts.filter((text) => Buffer.isBuffer(text)));
   let next = 0;
   return texts.map((text) => (text instanceof Mend ? text : (cells[next++] ?? [])));
 }
 
-/** A broken quote may have swallowed lines that are good by themselves: say which. */
+/** A quote may have taken in lines that were meant as rows: say which. */
 const rejected = (row: InputLine, mend: string): ParsedLine =>
   unreadable(
     row,
@@ -34,7 +37,7 @@ class CsvTable {
   readonly #columns: CsvColumns;
   readonly #read: LeadReader;
 
-  constructor(header: InputLine, rules: IntakeRules) {
+  constructor(header: CsvRow, rules: IntakeRules) {
     const [names = []] = cellsOfAll([header]);
     if (names instanceof Mend) throw new HeaderError(`It ${names.text}.`);
     checkHeader(names, rules);
@@ -42,7 +45,7 @@ class CsvTable {
     this.#read = leadReader(rules);
   }
 
-  parse(rows: readonly InputLine[]): ParsedLine[] {
+  parse(rows: readonly CsvRow[]): ParsedLine[] {
     const cells = cellsOfAll(rows);
     return rows.map((row, index) => this.#parseRow(row, cells[index] ?? []));
   }
@@ -75,10 +78,11 @@ export async function* readCsv(
   rules: IntakeRules,
   { skipLines, onHeader }: CsvOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
-  const splitter = new LineSplitter(new CsvRowEnds());
+  const splitter = new LineSplitter();
+  const joiner = new CsvRows();
   let table: CsvTable | undefined;
-  const parsed = (lines: readonly InputLine[]): ParsedLine[] => {
-    const rows = lines.filter((line) => !isBlank(line));
+  const parsed = (all: readonly CsvRow[]): ParsedLine[] => {
+    const rows = all.filter((row) => !isBlank(row));
     if (table === undefined) {
       const header = rows.shift();
       if (header === undefined) return [];
@@ -87,7 +91,7 @@ export async function* readCsv(
     }
     return table.parse(rows.filter((row) => row.number > skipLines));
   };
-  for await (const chunk of withoutByteOrderMark(bytes)) yield parsed(splitter.push(chunk));
-  yield parsed(splitter.end());
+  for await (const chunk of withoutByteOrderMark(bytes)) yield parsed(joiner.push(splitter.push(chunk)));
+  yield parsed([...joiner.push(splitter.end()), ...joiner.end()]);
   if (table === undefined) throw new HeaderError(NO_HEADER);
 }

@@ -1,38 +1,20 @@
 import { type InputLine, MAX_LINE_BYTES } from './line.ts';
 
-/** Finds where lines end. */
-export interface LineEnds {
-  /** The index of the next end at or after `from`, or -1. It is asked about every byte once, in order. */
-  find(chunk: Buffer, from: number): number;
-  /** How many line feeds stood inside the line that was found last. */
-  readonly inner: number;
-}
-
 const LINE_FEED = 0x0a;
-
-export const everyLineFeed: LineEnds = {
-  find: (chunk, from) => chunk.indexOf(LINE_FEED, from),
-  inner: 0,
-};
 
 /**
  * Splits bytes into lines, whatever the chunks they come in. A carriage return stays part of its line, so that a
  * line can be given back as it stood. A line that is too long is counted and dropped while it arrives.
  */
 export class LineSplitter {
-  readonly #ends: LineEnds;
   #lastNumber = 0;
   #pieces: Buffer[] = [];
   #length = 0;
 
-  constructor(ends: LineEnds) {
-    this.#ends = ends;
-  }
-
   push(chunk: Buffer): InputLine[] {
     const lines: InputLine[] = [];
     let start = 0;
-    for (let end = this.#ends.find(chunk, 0); end !== -1; end = this.#ends.find(chunk, start)) {
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
       lines.push(this.#line(chunk.subarray(start, end)));
       start = end + 1;
     }
@@ -54,11 +36,10 @@ export class LineSplitter {
   #line(tail: Buffer): InputLine {
     const tooLong = this.#length + tail.length > MAX_LINE_BYTES;
     const whole = this.#pieces.length === 0 ? tail : Buffer.concat([...this.#pieces, tail]);
-    const number = this.#lastNumber + 1;
-    this.#lastNumber = number + this.#ends.inner;
+    this.#lastNumber += 1;
     this.#pieces = [];
     this.#length = 0;
-    return { number, lastNumber: this.#lastNumber, raw: tooLong ? undefined : whole };
+    return { number: this.#lastNumber, lastNumber: this.#lastNumber, raw: tooLong ? undefined : whole };
   }
 }
 

@@ -4,7 +4,7 @@ import { withoutByteOrderMark } from './byte-order-mark.ts';
 import type { IntakeRules } from './fields.ts';
 import { type LeadReader, leadReader } from './lead-reader.ts';
 import { type InputLine, NOT_UTF8, type ParsedLine, TOO_LONG, unreadable } from './line.ts';
-import { everyLineFeed, isBlank, LineSplitter } from './line-splitter.ts';
+import { isBlank, LineSplitter } from './line-splitter.ts';
 
 const EXAMPLE = '{"companyId":"acme","firstName":"Ada"}';
 
@@ -37,7 +37,7 @@ export async function* readNdjson(
   { skipLines }: { readonly skipLines: number },
 ): AsyncGenerator<readonly ParsedLine[]> {
   const read = leadReader(rules);
-  const splitter = new LineSplitter(everyLineFeed);
+  const splitter = new LineSplitter();
   const parsed = (lines: readonly InputLine[]) =>
     lines.filter((line) => line.number > skipLines && !isBlank(line)).map((line) => parseLine(line, read));
   for await (const chunk of withoutByteOrderMark(bytes)) yield parsed(splitter.push(chunk));
