@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore, SchemaVersionError, UnusableDatabaseError } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -36,6 +37,7 @@ it('by all who refuse the file', async () => {
 
 it('by a store that is refused at once, and by one that is opened only when it is closed', async () => {
   const file = newFile();
+  writeFileSync(file, '');
   const close = countClosed();
   await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(SchemaVersionError);
   expect(close).toHaveBeenCalledTimes(1);

@@ -45,10 +45,12 @@ describe('a database that Leadtap cannot use', () => {
     await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
   });
 
-  it('without a schema is refused where it may not be migrated', async () => {
-    await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(
-      new SchemaVersionError(0, expectedVersion()),
-    );
+  it('without a schema is refused where it may not be migrated, and not made', async () => {
+    const refusal = new SchemaVersionError(0, expectedVersion());
+    await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
+    expect(() => readFileSync(file)).toThrow('ENOENT');
+    writeFileSync(file, '');
+    await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
   });
 
   it('that is no database is refused and stays as it is', async () => {

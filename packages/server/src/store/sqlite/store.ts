@@ -89,10 +89,13 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const connection = openConnection(options.file);
+  const { file, migrate: mayMigrate = true } = options;
+  // Opening would make the file, as a user who is not meant to own it.
+  if (!mayMigrate && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
+  const connection = openConnection(file);
   try {
     return await firstWork(connection, () => {
-      useSchema(connection, options.migrate ?? true);
+      useSchema(connection, mayMigrate);
       return new SqliteStore(connection, options);
     });
   } catch (error) {
