@@ -27,8 +27,8 @@ function withoutAnyKeyPattern(schema: Keywords): Keywords {
   const { patternProperties, ...rest } = schema;
   if (!isKeywords(patternProperties) || !('^.*$' in patternProperties)) return schema;
   const values = patternProperties['^.*$'];
-  const any = isKeywords(values) && Object.keys(values).length === 0;
-  return { ...rest, additionalProperties: any ? true : values };
+  const isAnything = isKeywords(values) && Object.keys(values).length === 0;
+  return { ...rest, additionalProperties: isAnything ? true : values };
 }
 
 function convert(value: unknown): unknown {
