@@ -1,12 +1,8 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readNdjson } from '../../src/leads/intake/ndjson.ts';
+import { collectGarbage } from '../harness/collect-garbage.ts';
 import { leadOf, ndjson, outline, problemsOf } from './reading.ts';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage: () => void = runInNewContext('gc');
 
 const lead = (id: string) => JSON.stringify({ companyId: 'acme', id });
 const ids = async (text: string | Buffer, skipLines = 0) =>
@@ -83,7 +79,6 @@ describe('a line of more than a mebibyte', () => {
     async function* endless(): AsyncGenerator<Buffer> {
       for (let count = 1; count <= 400; count++) {
         yield Buffer.alloc(MEBIBYTE, 'x');
-        // Asked for, so that what is measured is what is held, and not what was not yet collected.
         if (count % 50 !== 0) continue;
         collectGarbage();
         highest = Math.max(highest, process.memoryUsage().arrayBuffers);
