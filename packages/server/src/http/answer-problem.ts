@@ -1,7 +1,7 @@
 import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
-import { StoreUnavailableError } from '../store/store.ts';
+import { CallerGoneError, StoreUnavailableError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
 import { remember, stateOf } from './request-state.ts';
 
@@ -26,6 +26,8 @@ function isRefusedByFastify(error: unknown): boolean {
  * catalogue says leaves.
  */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  // Nobody is there to read it.
+  if (error instanceof CallerGoneError) return reply.send();
   const problem = asProblem(error);
   remember(request, { problem });
   if (problem.statusCode >= 500)

@@ -1,42 +1,49 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
-import type { VerifiedToken, VerifyToken } from '../accounts/verification.ts';
+import type { FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
+import type { VerifyToken } from '../accounts/verification.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { PollStore } from '../store/store.ts';
 import { addressKey } from './address-key.ts';
+import { beginPoll } from './begin-poll.ts';
 import { ProblemError } from './problems.ts';
 import { refuseByLimit } from './rate-limit.ts';
 import { remember } from './request-state.ts';
 
 interface Parts {
-  readonly store: Pick<PollStore, 'isTokenRevoked'>;
+  readonly store: PollStore;
   readonly verifyToken: VerifyToken;
+  readonly limiter: Limiter;
   readonly failedTokens: Limiter;
 }
 
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
 /** The first check: whose token is this? Failures are counted by address, so that guessing is slow. */
-export function authenticate({ store, verifyToken, failedTokens }: Parts): onRequestAsyncHookHandler {
-  async function check(credentials: string): Promise<VerifiedToken | TokenProblem> {
+export function authenticate({ verifyToken, failedTokens, ...parts }: Parts): onRequestAsyncHookHandler {
+  /** What is wrong with the token; undefined when nothing is. */
+  async function check(
+    credentials: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<TokenProblem | undefined> {
     const verification = await verifyToken(credentials);
     if (verification.kind !== 'valid') return `token-${verification.kind}`;
-    const { tokenId } = verification.token;
-    if (tokenId !== undefined && (await store.isTokenRevoked(tokenId))) return 'token-revoked';
-    return verification.token;
+    const { token } = verification;
+    const questions = beginPoll(parts, token, request, reply);
+    if (token.tokenId !== undefined && (await questions.isTokenRevoked(token.tokenId)))
+      return 'token-revoked';
+    remember(request, { token, questions });
+    return undefined;
   }
 
-  return async (request) => {
+  return async (request, reply) => {
     const credentials = bearerCredentials(request);
     if (credentials === undefined) throw challenge('token-missing');
-    const outcome = await check(credentials);
-    if (typeof outcome !== 'string') {
-      remember(request, { token: outcome });
-      return;
-    }
+    const problem = await check(credentials, request, reply);
+    if (problem === undefined) return;
     const verdict = await failedTokens.consume(addressKey(request.ip));
     if (verdict.violated.length > 0) throw refuseByLimit(verdict);
-    throw challenge(outcome);
+    throw challenge(problem);
   };
 }
 

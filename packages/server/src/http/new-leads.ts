@@ -17,7 +17,7 @@ import { pageHeaders } from './page-headers.ts';
 import { makePublicUrl, type PublicUrl } from './public-url.ts';
 import { parseQuery } from './query.ts';
 import { limitRate } from './rate-limit.ts';
-import { remember, userOf } from './request-state.ts';
+import { questionsOf, remember, userOf } from './request-state.ts';
 
 export interface NewLeadsOptions {
   readonly store: PollStore;
@@ -48,14 +48,14 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   app.get(NEW_LEADS_PATH, {
     exposeHeadRoute: true,
     onRequest: [
-      authenticate({ store, verifyToken, failedTokens }),
+      authenticate({ store, verifyToken, failedTokens, limiter }),
       limitRate(limiter),
-      requireUser(store),
+      requireUser,
       requirePlan,
     ],
     handler: async (request: FastifyRequest<{ Querystring: Record<string, unknown> }>, reply) => {
       const query = parseQuery(request.query);
-      const answer = await poll(store, userOf(request), query);
+      const answer = await poll(questionsOf(request), userOf(request), query);
       remember(request, { answer: { poll: answer, query } });
       return sendPage(request, reply, publicUrl(request), answer, query);
     },

@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { onCallerGone } from './caller-gone.ts';
 import { type RequestState, stateOf } from './request-state.ts';
 
 /** What became of one request to the endpoint. */
@@ -20,18 +21,21 @@ export interface PollObserver {
 }
 
 export function observePolls(app: FastifyInstance, observer: PollObserver): void {
-  app.addHook('onResponse', async (request, reply) => {
-    const { answer, problem } = stateOf(request);
-    const sent = reply.statusCode === 200 && request.method === 'GET' ? answer : undefined;
-    observer.observe({
-      status: reply.statusCode,
-      durationMs: reply.elapsedTime,
-      leads: sent?.poll.page.leads.length ?? 0,
-      feedLagMs: feedLag(sent),
-      unlocked: answer?.poll.page.locked === false,
-      violatedPolicies: problem?.parts.violatedPolicies ?? [],
-    });
-  });
+  app.addHook('onResponse', async (request, reply) => observer.observe(observationOf(request, reply)));
+  onCallerGone(app, (request, reply) => observer.observe(observationOf(request, reply)));
+}
+
+function observationOf(request: FastifyRequest, reply: FastifyReply): PollObservation {
+  const { answer, problem } = stateOf(request);
+  const sent = reply.statusCode === 200 && request.method === 'GET' ? answer : undefined;
+  return {
+    status: reply.statusCode,
+    durationMs: reply.elapsedTime,
+    leads: sent?.poll.page.leads.length ?? 0,
+    feedLagMs: feedLag(sent),
+    unlocked: answer?.poll.page.locked === false,
+    violatedPolicies: problem?.parts.violatedPolicies ?? [],
+  };
 }
 
 function feedLag(sent: RequestState['answer']): number | undefined {

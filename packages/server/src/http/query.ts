@@ -30,14 +30,20 @@ function readSince(given: unknown): Reading<number | undefined> {
   return reading.kind === 'instant' ? { value: reading.at } : { detail: reading.detail };
 }
 
-/** The fifth check. Every bad parameter is named at once; parameters that are not ours are ignored. */
-export function parseQuery(query: Readonly<Record<string, unknown>>): PollQuery {
+/** Every bad parameter is named at once; parameters that are not ours are ignored. */
+export function readQuery(query: Readonly<Record<string, unknown>>): PollQuery | readonly ParameterError[] {
   const limit = readLimit(query['limit']);
   const since = readSince(query['since']);
   if ('value' in limit && 'value' in since)
     return { limit: limit.value, ...(since.value !== undefined && { since: since.value }) };
-  const errors: ParameterError[] = Object.entries({ limit, since }).flatMap(([parameter, reading]) =>
+  return Object.entries({ limit, since }).flatMap(([parameter, reading]) =>
     'detail' in reading ? [{ parameter, detail: reading.detail }] : [],
   );
-  throw new ProblemError('invalid-query', { errors });
+}
+
+/** The fifth check. */
+export function parseQuery(query: Readonly<Record<string, unknown>>): PollQuery {
+  const reading = readQuery(query);
+  if ('limit' in reading) return reading;
+  throw new ProblemError('invalid-query', { errors: reading });
 }

@@ -1,5 +1,5 @@
 import type { User } from '../store/records.ts';
-import type { Page, PollStore } from '../store/store.ts';
+import type { Page, PollQuestions } from '../store/store.ts';
 import { scopeOf } from './access.ts';
 
 export interface PollQuery {
@@ -14,7 +14,11 @@ export interface Poll {
 }
 
 /** The one use case: the next page of the leads that this user may see. */
-export async function poll(store: PollStore, user: User, query: PollQuery): Promise<Poll> {
+export async function poll(
+  store: Pick<PollQuestions, 'readPage'>,
+  user: User,
+  query: PollQuery,
+): Promise<Poll> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const page = await store.readPage({ scope, ...query });

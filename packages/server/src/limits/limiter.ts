@@ -32,4 +32,9 @@ export interface Verdict {
 export interface Limiter {
   /** Uses one unit of every policy, or, when one of them refuses, of none. */
   consume(key: string): Promise<Verdict>;
+  /**
+   * Whether this process knows already, without asking anybody, that the next request will be refused. It then spares
+   * the store the work for it. False, or no such method, promises nothing.
+   */
+  isExhausted?(key: string): boolean;
 }

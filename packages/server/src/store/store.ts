@@ -1,8 +1,9 @@
 /**
- * The port between Leadtap and a database. No driver is named here; `sqlite/` is an adapter, and
+ * The port between Leadtap and a database. No driver is named here; `sqlite/` and `postgres/` are adapters, and
  * `conformance.ts` is the suite that every adapter passes, ours or yours.
  */
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, User } from './records.ts';
+import type { ServerFacts } from './server-facts.ts';
 
 export interface PageQuery {
   readonly scope: Scope;
@@ -27,11 +28,30 @@ export interface Page {
   readonly locked: boolean;
 }
 
-/** What the endpoint needs. Enough to embed it over a database of your own. */
-export interface PollStore {
-  findUser(userId: string): Promise<User | undefined>;
+/** What a poll asks, one question after the other: each is asked only if the answer before it was good. */
+export interface PollQuestions {
   isTokenRevoked(tokenId: string): Promise<boolean>;
+  findUser(userId: string): Promise<User | undefined>;
   readPage(query: PageQuery): Promise<Page>;
+}
+
+/** What a poll is going to ask, as far as it is known when it begins. */
+export interface ExpectedPoll {
+  readonly userId: string;
+  readonly tokenId?: string | undefined;
+  /** The page of the leads that this user may see; absent when no page is likely to be asked for. */
+  readonly page?: Omit<PageQuery, 'scope'> | undefined;
+  /** Aborted when the caller has gone: nobody waits for the answers. */
+  readonly signal: AbortSignal;
+}
+
+/** What the endpoint needs. Enough to embed it over a database of your own. */
+export interface PollStore extends PollQuestions {
+  /**
+   * For a store that is a round trip away: all that a poll is going to ask is asked at once, with its first question.
+   * What comes back answers as the store itself would. Absent: the store is asked each time.
+   */
+  beginPoll?(expected: ExpectedPoll): PollQuestions;
 }
 
 /** Why a well-formed lead cannot be placed in its company. */
@@ -165,6 +185,8 @@ export interface Inspection {
   readonly expectedVersion: number;
   /** From the engine's own check of its files: a sentence for each fault. */
   readonly faults: readonly string[];
+  /** Absent: the database is a file. */
+  readonly server?: ServerFacts;
 }
 
 export interface MigrationReport {
@@ -172,11 +194,18 @@ export interface MigrationReport {
   readonly to: number;
   /** The names of the migrations that led from the one to the other. */
   readonly applied: readonly string[];
+  /** What could not be done although the schema is right, a sentence each. */
+  readonly warnings?: readonly string[];
 }
 
 /** The database cannot be reached or cannot take the work right now; the same call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
+}
+
+/** The caller of a poll has gone, so the work for it was given up. */
+export class CallerGoneError extends Error {
+  override readonly name = 'CallerGoneError';
 }
 
 /** The database was made by a newer Leadtap, or must be migrated first. */
