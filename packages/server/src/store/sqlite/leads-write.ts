@@ -1,29 +1,14 @@
 import type { Clock } from '../../clock.ts';
 import { uuidV7 } from '../../uuid.ts';
+import { NO_FIELDS } from '../lead-defaults.ts';
+import { type Place, type Places, resolvePlace } from '../placement.ts';
 import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, Undo } from './connection.ts';
 import type { SqlValue } from './driver.ts';
+import { preparePlaces } from './known-places.ts';
 import { type LeadFieldsRow, toLeadFields } from './leads-read.ts';
-import { type Place, type Placement, preparePlacement } from './placement.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
-
-const NO_FIELDS: LeadFields = {
-  firstName: null,
-  lastName: null,
-  fullName: null,
-  phone1: null,
-  phone2: null,
-  email: null,
-  address: null,
-  postalCode: null,
-  addressNotes: null,
-  appointmentDateTime: null,
-  timeslot: null,
-  customFields: {},
-  images: [],
-  sameDay: false,
-};
 
 /** The columns an update may change, in the order of `contentValues`. */
 const CONTENT_COLUMNS = [
@@ -81,14 +66,14 @@ interface Batch {
   readonly now: number;
   readonly historical: boolean;
   readonly stamps: Stamps;
-  readonly placement: Placement;
+  readonly places: Places;
 }
 
 /** Writes batches of leads: each batch is one transaction, durable as a whole or not there at all. */
 export class LeadWriter {
   readonly #clock: Clock;
   readonly #beginStamps;
-  readonly #beginPlacement;
+  readonly #beginPlaces;
   readonly #find;
   readonly #insert;
   readonly #update;
@@ -96,7 +81,7 @@ export class LeadWriter {
   constructor(connection: Connection, clock: Clock) {
     this.#clock = clock;
     this.#beginStamps = prepareStamps(connection);
-    this.#beginPlacement = preparePlacement(connection);
+    this.#beginPlaces = preparePlaces(connection);
     const columns = CONTENT_COLUMNS.join(', ');
     this.#find = connection.prepare<ExistingRow>(
       `SELECT created_at, ${columns} FROM leads WHERE company_id = ? AND id = ?`,
@@ -121,7 +106,7 @@ export class LeadWriter {
   ): WriteOutcome {
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
-    const batch = { now, historical, stamps, placement: this.#beginPlacement() };
+    const batch = { now, historical, stamps, places: this.#beginPlaces() };
     const results = leads.map((lead) => this.#writeOne(lead, batch));
     const tooFarMs = stamps.aheadMs() - maxAheadMs;
     if (tooFarMs > 0) undo({ kind: 'too-far-ahead', waitMs: tooFarMs });
@@ -134,7 +119,7 @@ export class LeadWriter {
     if (!batch.stamps.knowsCompany(companyId))
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const existing = lead.id === undefined ? undefined : this.#find.get(companyId, lead.id);
-    const placed = batch.placement.resolve(lead, existing && placeOf(existing));
+    const placed = resolvePlace(lead, existing && placeOf(existing), batch.places);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     return existing && lead.id !== undefined
       ? this.#change(lead, lead.id, existing, placed.place, batch.now)

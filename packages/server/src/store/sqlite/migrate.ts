@@ -1,26 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { type Migration, readMigrations } from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
 const FOLDER = new URL('../../../src/store/sqlite/migrations/', import.meta.url);
 
-interface Migration {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
-}
-
-function readMigrations(): readonly Migration[] {
-  const files = readdirSync(FOLDER).filter((file) => /^\d{4}_\w+\.sql$/.test(file));
-  return files.sort().map((name) => ({
-    version: Number.parseInt(name, 10),
-    name,
-    sql: readFileSync(new URL(name, FOLDER), 'utf8'),
-  }));
-}
-
-export const expectedVersion = (): number => readMigrations().at(-1)?.version ?? 0;
+export const expectedVersion = (): number => readMigrations(FOLDER).at(-1)?.version ?? 0;
 
 export function schemaVersion(connection: Connection): number {
   return connection.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0;
@@ -42,7 +27,7 @@ export function refuseForeignDatabase(connection: Connection): void {
 
 /** Which version is there, which should be, and what leads from the one to the other. */
 function plan(connection: Connection): MigrationReport & { readonly pending: readonly Migration[] } {
-  const migrations = readMigrations();
+  const migrations = readMigrations(FOLDER);
   const from = schemaVersion(connection);
   const to = migrations.at(-1)?.version ?? 0;
   if (from > to) throw new SchemaVersionError(from, to);

@@ -1,5 +1,6 @@
 import type { AccessLevel, User } from '../records.ts';
 import type { UpdateUserOutcome, UserChanges } from '../store.ts';
+import { placeUser } from '../user-place.ts';
 import type { Connection } from './connection.ts';
 
 interface UserRow {
@@ -73,25 +74,17 @@ export class Users {
   update(userId: string, changes: UserChanges): UpdateUserOutcome {
     const existing = this.find(userId);
     if (!existing) return { kind: 'no-such-user' };
-    const changed = { ...existing, ...changes };
-    const placed = this.#place(changed);
+    const placed = this.#place({ ...existing, ...changes });
     if ('kind' in placed) return placed;
     this.put(placed);
     return { kind: 'updated', user: placed };
   }
 
-  /** The place must exist, and the access level needs one; a level keeps no place finer than itself. */
-  #place(user: User): User | Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }> {
-    const { companyId, accessLevel, branchId, departmentId } = user;
-    if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
-    if (accessLevel === 'BRANCH') {
-      if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
-      if (!this.#branch.get(companyId, branchId)) return { kind: 'place-unknown', field: 'branchId' };
-      return { ...user, departmentId: null };
-    }
-    if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
-    const department = this.#department.get(companyId, departmentId);
-    if (!department) return { kind: 'place-unknown', field: 'departmentId' };
-    return { ...user, branchId: department.branch_id };
+  #place(user: User): ReturnType<typeof placeUser> {
+    const { companyId, branchId, departmentId } = user;
+    return placeUser(user, {
+      branchExists: this.#branch.get(companyId, branchId) !== undefined,
+      branchOfDepartment: this.#department.get(companyId, departmentId)?.branch_id,
+    });
   }
 }
