@@ -38,6 +38,7 @@ export {
   type WindowState,
 } from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
+export { openPostgresStore, type PostgresOptions } from './store/postgres/store.ts';
 export type * from './store/records.ts';
 export { openSqliteStore, type SqliteOptions } from './store/sqlite/store.ts';
 export * from './store/store.ts';

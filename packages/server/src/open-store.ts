@@ -3,11 +3,26 @@ import type { Config } from './config.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
 import type { Inspection, MigrationReport, Store } from './store/store.ts';
 
-/** Config to a store: the only place that chooses an adapter. */
-export const openStore = (config: Config, { clock = systemClock }: { clock?: Clock } = {}): Promise<Store> =>
-  openSqliteStore({ file: config.database.file, migrate: config.autoMigrate, clock });
+/** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
+const loadPostgres = () => import('./store/postgres/store.ts');
 
-export const migrateStore = (config: Config): Promise<MigrationReport> => migrateSqlite(config.database.file);
+/** Config to a store: the only place that chooses an adapter. The clock is for a database that has none of its own. */
+export async function openStore(
+  { database, autoMigrate: migrate }: Config,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Promise<Store> {
+  if (database.kind === 'sqlite') return openSqliteStore({ file: database.file, migrate, clock });
+  const { openPostgresStore } = await loadPostgres();
+  return openPostgresStore({ url: database.url, connections: database.connections, migrate });
+}
+
+export async function migrateStore({ database }: Config): Promise<MigrationReport> {
+  if (database.kind === 'sqlite') return migrateSqlite(database.file);
+  return (await loadPostgres()).migratePostgres(database.url);
+}
 
 /** What is there, without making or changing anything. */
-export const inspectStore = (config: Config): Promise<Inspection> => inspectSqlite(config.database.file);
+export async function inspectStore({ database }: Config, clock: Clock = systemClock): Promise<Inspection> {
+  if (database.kind === 'sqlite') return inspectSqlite(database.file);
+  return (await loadPostgres()).inspectPostgres(database.url, clock);
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import vitestConfig from '../../../../vitest.config.ts';
+import { TESTS } from '../../../../vitest.config.ts';
 import { codeOf, ROOT, type SourceFile, sourceFiles } from './source-files.ts';
 
 interface Rule {
@@ -94,7 +94,7 @@ const toRegExp = (glob: string): RegExp =>
   );
 
 describe('every test is run', () => {
-  const include = (vitestConfig.test?.include ?? []).map(toRegExp);
+  const include = TESTS.map(toRegExp);
   const isRun = ({ path }: SourceFile) => include.some((pattern) => pattern.test(path));
 
   it('a file that is named as a test is one that vitest finds', () => {

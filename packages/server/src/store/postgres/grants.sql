@@ -1,0 +1,16 @@
+-- What each role may do. Granted again by every `leadtap migrate`, so that a role that was made later has its rights.
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_service') THEN
+    GRANT USAGE ON SCHEMA leadtap TO leadtap_service;
+    GRANT SELECT ON ALL TABLES IN SCHEMA leadtap TO leadtap_service;
+    GRANT INSERT, UPDATE ON leadtap.companies, leadtap.branches, leadtap.departments, leadtap.leads TO leadtap_service;
+    GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users TO leadtap_service;
+    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens TO leadtap_service;
+  END IF;
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_writer') THEN
+    GRANT USAGE ON SCHEMA leadtap TO leadtap_writer;
+    GRANT SELECT ON leadtap.companies, leadtap.statuses, leadtap.branches, leadtap.departments TO leadtap_writer;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON leadtap.leads TO leadtap_writer;
+  END IF;
+END $$;

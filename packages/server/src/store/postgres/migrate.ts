@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { readMigrations } from '../../migration-files.ts';
+import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
+import type { Database, Session } from './connection.ts';
+
+/** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
+const FOLDER = new URL('../../../src/store/postgres/', import.meta.url);
+const MIGRATIONS = new URL('migrations/', FOLDER);
+const OLDEST_SERVER = 140_000;
+/** "LTAP". One number, so that it is none of the locks of companies, which have two. */
+const MIGRATION_LOCK = 0x4c544150;
+
+const SCHEMA = `
+  CREATE SCHEMA leadtap;
+  COMMENT ON SCHEMA leadtap IS 'Leadtap: new leads on tap.';
+  CREATE TABLE leadtap.migrations (
+    version    integer PRIMARY KEY,
+    name       text NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT now()
+  );
+  COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.'`;
+
+export const expectedVersion = (): number => readMigrations(MIGRATIONS).at(-1)?.version ?? 0;
+
+/** 0 when there is no schema yet. */
+export async function schemaVersion(session: Session): Promise<number> {
+  const [found] = await session.query<{ ours: boolean; foreign: boolean }>(
+    `SELECT to_regclass('leadtap.migrations') IS NOT NULL AS ours,
+            EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('leadtap')) AS foreign`,
+  );
+  if (!found?.ours && found?.foreign)
+    throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
+  if (!found?.ours) return 0;
+  const [row] = await session.query<{ version: number }>(
+    'SELECT coalesce(max(version), 0) AS version FROM leadtap.migrations',
+  );
+  return row?.version ?? 0;
+}
+
+export async function refuseOldServer(session: Session): Promise<void> {
+  const [server] = await session.query<{ number: number; version: string }>(
+    `SELECT current_setting('server_version_num')::integer AS number, current_setting('server_version') AS version`,
+  );
+  if (server && server.number < OLDEST_SERVER)
+    throw new UnusableDatabaseError(`the server is PostgreSQL ${server.version}; Leadtap needs 14 or later`);
+}
+
+/**
+ * Brings the schema up to date in one transaction, and grants the roles their rights. The version is read under the lock,
+ * so any number of processes may do this at once: the first one works, the others find nothing left to do.
+ */
+export async function migrate(database: Database): Promise<MigrationReport> {
+  return database.transaction(async (session) => {
+    await session.query('SET LOCAL lock_timeout = 0');
+    await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+    await refuseOldServer(session);
+    const migrations = readMigrations(MIGRATIONS);
+    const from = await schemaVersion(session);
+    const to = migrations.at(-1)?.version ?? 0;
+    if (from > to) throw new SchemaVersionError(from, to);
+    const warnings = await becomeOwner(session, from);
+    if (from === 0) await session.query(SCHEMA);
+    const pending = migrations.filter(({ version }) => version > from);
+    for (const { version, name, sql } of pending) {
+      await session.query(sql);
+      await session.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, name]);
+    }
+    await session.query(readSql('grants.sql'));
+    const applied = pending.map(({ name }) => name);
+    return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
+  }, NO_LIMIT);
+}
+
+/** However long a table takes to be rewritten. */
+const NO_LIMIT = { statementLimitMs: undefined };
+
+const readSql = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
+
+/** Makes the roles where that is allowed, and works in the name of the owner for the rest of the transaction. */
+async function becomeOwner(session: Session, from: number): Promise<string[]> {
+  await session.query(readSql('roles.sql'));
+  const [roles] = await session.query<{ missing: string[]; owner: string | null; may_be_owner: boolean }>(
+    `SELECT array(SELECT r FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS r
+                   WHERE to_regrole(r) IS NULL) AS missing,
+            (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'leadtap') AS owner,
+            to_regrole('leadtap_owner') IS NOT NULL
+              AND pg_has_role(current_user, to_regrole('leadtap_owner'), 'MEMBER')
+              AND has_database_privilege(to_regrole('leadtap_owner'), current_database(), 'CREATE') AS may_be_owner`,
+  );
+  const ownedByRole = from === 0 ? roles?.may_be_owner : roles?.owner === 'leadtap_owner';
+  if (ownedByRole) await session.query('SET LOCAL ROLE leadtap_owner');
+  const missing = roles?.missing ?? [];
+  return missing.length === 0
+    ? []
+    : [
+        `this user may not create the roles ${missing.join(', ')}; let one who may do so run CREATE ROLE … NOLOGIN for each, then run \`leadtap migrate\` again`,
+      ];
+}

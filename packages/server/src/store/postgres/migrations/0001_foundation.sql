@@ -1,0 +1,468 @@
+-- PostgreSQL 14 or later. Identifiers are the operator's own; times are kept in whole milliseconds.
+-- Whatever program writes a row, the constraints and triggers here keep the delivery contract (docs/delivery.md).
+
+-- Times as the service counts them ----------------------------------------------------------------------------------
+
+-- The one clock that stamps: an instance's own may differ from another's.
+CREATE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE
+  RETURN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint;
+COMMENT ON FUNCTION leadtap.clock_ms() IS 'The time now, in milliseconds since 1970.';
+
+CREATE FUNCTION leadtap.to_ms(at timestamptz) RETURNS bigint LANGUAGE sql STABLE STRICT PARALLEL SAFE
+  RETURN (extract(epoch FROM at) * 1000)::bigint;
+COMMENT ON FUNCTION leadtap.to_ms(timestamptz) IS 'Milliseconds since 1970.';
+
+-- In two steps, because a number of milliseconds times an interval is only exact for so long.
+CREATE FUNCTION leadtap.from_ms(ms bigint) RETURNS timestamptz LANGUAGE sql STABLE STRICT PARALLEL SAFE
+  RETURN timestamptz 'epoch' + (ms / 1000) * interval '1 second' + (ms % 1000) * interval '1 millisecond';
+COMMENT ON FUNCTION leadtap.from_ms(bigint) IS 'The time that is so many milliseconds after 1970 began.';
+
+-- Tables ------------------------------------------------------------------------------------------------------------
+
+-- Sorted by their bytes, whatever the language of the database: users are listed in the same order everywhere, straight
+-- from the index, and an upgrade of the system's language rules cannot spoil an index.
+CREATE DOMAIN leadtap.identifier AS text COLLATE "C" CHECK (char_length(VALUE) BETWEEN 1 AND 200);
+COMMENT ON DOMAIN leadtap.identifier IS 'An id of the operator: 1 to 200 characters.';
+
+CREATE DOMAIN leadtap.upper_case_word AS text CHECK (VALUE ~ '^[A-Z][A-Z0-9_]*$' AND char_length(VALUE) <= 64);
+COMMENT ON DOMAIN leadtap.upper_case_word IS 'A word such as NEW or PROFESSIONAL.';
+
+-- No 'infinity', and no year that ISO 8601 would write with more than four digits.
+CREATE DOMAIN leadtap.moment AS timestamptz(3)
+  CHECK (VALUE >= '0001-01-01 00:00:00+00' AND VALUE < '10000-01-01 00:00:00+00');
+COMMENT ON DOMAIN leadtap.moment IS 'A point in time, in whole milliseconds.';
+
+-- Half empty pages, so that the row that every writing transaction changes stays where the index finds it.
+CREATE TABLE leadtap.companies (
+  id          leadtap.identifier PRIMARY KEY,
+  name        text NOT NULL CHECK (name <> ''),
+  stamp_floor leadtap.moment,
+  last_writer xid8
+) WITH (fillfactor = 50);
+COMMENT ON TABLE leadtap.companies IS 'Who the leads belong to. Nobody sees the leads of another company.';
+COMMENT ON COLUMN leadtap.companies.id IS 'The operator''s own id.';
+COMMENT ON COLUMN leadtap.companies.name IS 'As automations see it: companyName.';
+COMMENT ON COLUMN leadtap.companies.stamp_floor IS 'New leads are stamped after this, whatever the clock says: the newest created_at of leads that were deleted, or that another database gave.';
+COMMENT ON COLUMN leadtap.companies.last_writer IS 'The transaction that last added a lead. A transaction with an older snapshot cannot stamp, and must be tried again.';
+
+CREATE TABLE leadtap.statuses (
+  company_id leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
+  value      leadtap.upper_case_word NOT NULL,
+  label      text NOT NULL,
+  color      text NOT NULL,
+  final      boolean NOT NULL,
+  position   integer NOT NULL CHECK (position >= 0),
+  PRIMARY KEY (company_id, value)
+);
+COMMENT ON TABLE leadtap.statuses IS 'The catalogue of statuses that a company''s leads can have.';
+COMMENT ON COLUMN leadtap.statuses.value IS 'An upper-case word, such as NEW.';
+COMMENT ON COLUMN leadtap.statuses.label IS 'For people, such as "New".';
+COMMENT ON COLUMN leadtap.statuses.color IS 'For screens, such as #2563eb.';
+COMMENT ON COLUMN leadtap.statuses.final IS 'Whether a lead stays in it: won, or lost.';
+COMMENT ON COLUMN leadtap.statuses.position IS 'Their order, from 0. A new lead is NEW, or else has the first status.';
+
+CREATE TABLE leadtap.branches (
+  company_id leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
+  id         leadtap.identifier NOT NULL,
+  name       text NOT NULL CHECK (name <> ''),
+  PRIMARY KEY (company_id, id)
+);
+COMMENT ON TABLE leadtap.branches IS 'Parts of a company. Ids are unique in their company.';
+COMMENT ON COLUMN leadtap.branches.name IS 'As automations see it: branchName.';
+
+CREATE TABLE leadtap.departments (
+  company_id leadtap.identifier NOT NULL,
+  id         leadtap.identifier NOT NULL,
+  branch_id  leadtap.identifier NOT NULL,
+  name       text NOT NULL CHECK (name <> ''),
+  PRIMARY KEY (company_id, id),
+  -- What leads refer to, so that a lead's department is one of its branch.
+  UNIQUE (company_id, branch_id, id),
+  FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id)
+);
+COMMENT ON TABLE leadtap.departments IS 'Parts of a branch. Ids are unique in their company.';
+COMMENT ON COLUMN leadtap.departments.name IS 'As automations see it: departmentName.';
+
+CREATE TABLE leadtap.users (
+  id            leadtap.identifier PRIMARY KEY,
+  company_id    leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
+  email         text,
+  name          text,
+  plan          leadtap.upper_case_word NOT NULL,
+  access_level  text NOT NULL CHECK (access_level IN ('COMPANY', 'BRANCH', 'DEPARTMENT')),
+  branch_id     leadtap.identifier,
+  department_id leadtap.identifier,
+  CHECK (access_level <> 'BRANCH' OR branch_id IS NOT NULL),
+  CHECK (access_level <> 'DEPARTMENT' OR department_id IS NOT NULL),
+  FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id),
+  FOREIGN KEY (company_id, department_id) REFERENCES leadtap.departments (company_id, id)
+);
+COMMENT ON TABLE leadtap.users IS 'Who may poll. The subject of a token is the id of a user.';
+COMMENT ON COLUMN leadtap.users.plan IS 'PROFESSIONAL may poll; any other upper-case word may not.';
+COMMENT ON COLUMN leadtap.users.access_level IS 'COMPANY sees all leads of the company, BRANCH those of the branch, DEPARTMENT those of the department.';
+
+CREATE TABLE leadtap.issued_tokens (
+  id         text PRIMARY KEY,
+  user_id    text NOT NULL,
+  name       text,
+  issued_at  leadtap.moment NOT NULL,
+  expires_at leadtap.moment NOT NULL
+);
+COMMENT ON TABLE leadtap.issued_tokens IS 'What `leadtap token issue` made, without the tokens themselves. A token may be issued for a user who does not exist yet, and outlives one who is removed.';
+CREATE INDEX issued_tokens_by_user ON leadtap.issued_tokens (user_id, issued_at);
+
+CREATE TABLE leadtap.revoked_tokens (
+  token_id   text PRIMARY KEY,
+  revoked_at leadtap.moment NOT NULL
+);
+COMMENT ON TABLE leadtap.revoked_tokens IS 'Tokens that are refused although they have not expired. A row counts from the next request on.';
+
+CREATE TABLE leadtap.leads (
+  company_id            leadtap.identifier NOT NULL,
+  id                    leadtap.identifier NOT NULL,
+  created_at            leadtap.moment NOT NULL,
+  branch_id             leadtap.identifier,
+  department_id         leadtap.identifier,
+  first_name            text,
+  last_name             text,
+  full_name             text,
+  phone1                text,
+  phone2                text,
+  email                 text,
+  address               text,
+  postal_code           text,
+  address_notes         text,
+  appointment_date_time leadtap.moment,
+  timeslot              text CHECK (timeslot ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
+  status_value          leadtap.upper_case_word NOT NULL,
+  custom_fields         jsonb NOT NULL CHECK (jsonb_typeof(custom_fields) = 'object'),
+  images                text[] NOT NULL CHECK (array_position(images, NULL) IS NULL AND coalesce(array_ndims(images), 1) = 1),
+  same_day              boolean NOT NULL,
+  updated_at            leadtap.moment NOT NULL,
+  automation_trigger_id text NOT NULL CHECK (char_length(automation_trigger_id) BETWEEN 1 AND 64),
+  automation_created_at leadtap.moment NOT NULL,
+  -- D1. A page of a company's leads is a run of neighbouring entries of this index.
+  PRIMARY KEY (company_id, created_at),
+  -- D5.
+  CONSTRAINT leads_id_key UNIQUE (company_id, id),
+  CHECK (department_id IS NULL OR branch_id IS NOT NULL),
+  FOREIGN KEY (company_id, status_value) REFERENCES leadtap.statuses (company_id, value),
+  FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id),
+  FOREIGN KEY (company_id, branch_id, department_id) REFERENCES leadtap.departments (company_id, branch_id, id)
+);
+CREATE INDEX leads_by_branch ON leadtap.leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
+CREATE INDEX leads_by_department ON leadtap.leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
+
+COMMENT ON TABLE leadtap.leads IS 'The leads. INSERT with a company_id and whatever is known; triggers supply the rest.';
+COMMENT ON COLUMN leadtap.leads.id IS 'Your own id, unique in the company; made when left out. An INSERT with an id that is there already updates that lead.';
+COMMENT ON COLUMN leadtap.leads.created_at IS 'Given by the database, unique and rising within a company. Never changes. Kept as given only where leadtap.historical is on.';
+COMMENT ON COLUMN leadtap.leads.branch_id IS 'Taken from the department when left out.';
+COMMENT ON COLUMN leadtap.leads.full_name IS 'Made of the first and the last name when left out.';
+COMMENT ON COLUMN leadtap.leads.timeslot IS 'HH:MM.';
+COMMENT ON COLUMN leadtap.leads.status_value IS 'One of the company''s statuses; NEW, or else the first one, when left out.';
+COMMENT ON COLUMN leadtap.leads.custom_fields IS 'A JSON object.';
+COMMENT ON COLUMN leadtap.leads.images IS 'Web addresses.';
+COMMENT ON COLUMN leadtap.leads.updated_at IS 'Set by the database with every change.';
+COMMENT ON COLUMN leadtap.leads.automation_trigger_id IS 'What automations tell leads apart by. Never changes.';
+COMMENT ON COLUMN leadtap.leads.automation_created_at IS 'When the lead was taken in. Never changes.';
+
+-- The lock of a company ---------------------------------------------------------------------------------------------
+
+-- Two companies may share a lock by chance; they then wait for each other, and nothing else happens.
+CREATE FUNCTION leadtap.company_lock(company text) RETURNS integer LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN hashtext(company);
+COMMENT ON FUNCTION leadtap.company_lock(text) IS 'The second key of the advisory lock of a company; the first is that of leadtap.lock_class().';
+
+CREATE FUNCTION leadtap.lock_class() RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE
+  RETURN 1280587088; -- "LTAP"
+COMMENT ON FUNCTION leadtap.lock_class() IS 'The first key of every advisory lock that Leadtap takes.';
+
+CREATE FUNCTION leadtap.last_stamp(company text) RETURNS timestamptz LANGUAGE sql VOLATILE STRICT
+BEGIN ATOMIC
+  SELECT greatest(
+    (SELECT c.stamp_floor FROM leadtap.companies AS c WHERE c.id = company),
+    (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company ORDER BY l.created_at DESC LIMIT 1));
+END;
+COMMENT ON FUNCTION leadtap.last_stamp(text) IS 'The newest created_at that was ever given in a company; null when there was none.';
+
+-- What a writer needs not say ---------------------------------------------------------------------------------------
+
+-- RFC 9562: sorts by time, so that new ids lie side by side in the index.
+CREATE FUNCTION leadtap.uuid_v7(ms bigint) RETURNS text LANGUAGE sql VOLATILE STRICT
+  RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(ms) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid::text;
+COMMENT ON FUNCTION leadtap.uuid_v7(bigint) IS 'A new UUID of version 7 for a time in milliseconds since 1970.';
+
+CREATE FUNCTION leadtap.default_status(company text) RETURNS text LANGUAGE sql STABLE STRICT
+BEGIN ATOMIC
+  SELECT s.value FROM leadtap.statuses AS s WHERE s.company_id = company ORDER BY s.value <> 'NEW', s.position LIMIT 1;
+END;
+COMMENT ON FUNCTION leadtap.default_status(text) IS 'What a new lead has that comes without a status.';
+
+-- The first millisecond from a wanted one on that no lead of the company has. Where the last search of this transaction
+-- ended is remembered: history full of equal times would else search the same run again for each row.
+CREATE FUNCTION leadtap.free_time(company text, wanted timestamptz) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  key text := leadtap.to_ms(wanted) || ' ' || company;
+  remembered text[] := string_to_array(current_setting('leadtap.free_time', true), E'\n');
+  free timestamptz := wanted;
+BEGIN
+  IF remembered[1] = key THEN
+    free := leadtap.from_ms(remembered[2]::bigint + 1);
+  END IF;
+  WHILE EXISTS (SELECT FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at = free) LOOP
+    free := free + interval '1 millisecond';
+  END LOOP;
+  PERFORM set_config('leadtap.free_time', key || E'\n' || leadtap.to_ms(free), true);
+  RETURN free;
+END $$;
+COMMENT ON FUNCTION leadtap.free_time(text, timestamptz) IS 'The first time from a wanted one on that no lead of the company has.';
+
+-- Triggers ----------------------------------------------------------------------------------------------------------
+
+-- D1, D2, D3: the stamp is taken under the company's lock, which is held until the transaction ends. From then on nobody
+-- else can stamp in this company, so what the first row found out serves the rows that follow it: last_ms and status
+-- are kept in a setting that ends with the transaction.
+CREATE FUNCTION leadtap.take_in_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  known text[] := string_to_array(current_setting('leadtap.company', true), E'\n');
+  last_ms bigint := known[1]::bigint;
+  status text := known[2];
+  now_ms bigint;
+  is_history boolean := current_setting('leadtap.historical', true) = 'on';
+BEGIN
+  IF known[3] IS DISTINCT FROM NEW.company_id THEN
+    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
+    -- In a transaction whose snapshot is older than the last lead this fails (40001), and it must: it could not see the
+    -- stamp that its own must follow.
+    UPDATE leadtap.companies AS c SET last_writer = pg_current_xact_id()
+     WHERE c.id = NEW.company_id AND c.last_writer IS DISTINCT FROM pg_current_xact_id();
+    SELECT leadtap.to_ms(leadtap.last_stamp(c.id)), leadtap.default_status(c.id) INTO last_ms, status
+      FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
+    IF NOT FOUND THEN
+      RAISE foreign_key_violation USING
+        MESSAGE = format('there is no company %L', NEW.company_id),
+        HINT = 'Add the company first, with `leadtap org apply` for one.',
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'company_id';
+    END IF;
+  END IF;
+
+  -- D5: the same id again is an update. What is not given stays.
+  IF NEW.id IS NOT NULL THEN
+    UPDATE leadtap.leads AS l SET
+      branch_id = coalesce(NEW.branch_id, l.branch_id),
+      department_id = coalesce(NEW.department_id, l.department_id),
+      first_name = coalesce(NEW.first_name, l.first_name),
+      last_name = coalesce(NEW.last_name, l.last_name),
+      full_name = coalesce(NEW.full_name, l.full_name),
+      phone1 = coalesce(NEW.phone1, l.phone1),
+      phone2 = coalesce(NEW.phone2, l.phone2),
+      email = coalesce(NEW.email, l.email),
+      address = coalesce(NEW.address, l.address),
+      postal_code = coalesce(NEW.postal_code, l.postal_code),
+      address_notes = coalesce(NEW.address_notes, l.address_notes),
+      appointment_date_time = coalesce(NEW.appointment_date_time, l.appointment_date_time),
+      timeslot = coalesce(NEW.timeslot, l.timeslot),
+      status_value = coalesce(NEW.status_value, l.status_value),
+      custom_fields = coalesce(NEW.custom_fields, l.custom_fields),
+      images = coalesce(NEW.images, l.images),
+      same_day = coalesce(NEW.same_day, l.same_day)
+    WHERE l.company_id = NEW.company_id AND l.id = NEW.id;
+    IF FOUND THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+
+  now_ms := leadtap.clock_ms();
+  IF is_history AND NEW.created_at IS NOT NULL THEN
+    NEW.created_at := leadtap.free_time(NEW.company_id, NEW.created_at);
+    last_ms := greatest(last_ms, leadtap.to_ms(NEW.created_at));
+  ELSE
+    is_history := false;
+    now_ms := greatest(now_ms, last_ms) + 1;
+    last_ms := now_ms;
+    NEW.created_at := leadtap.from_ms(now_ms);
+  END IF;
+  PERFORM set_config('leadtap.company', concat_ws(E'\n', last_ms, coalesce(status, ''), NEW.company_id), true);
+  IF NOT is_history OR NEW.updated_at IS NULL THEN
+    NEW.updated_at := NEW.created_at;
+  END IF;
+  IF NOT is_history OR NEW.automation_created_at IS NULL THEN
+    NEW.automation_created_at := leadtap.from_ms(now_ms);
+  END IF;
+  IF NOT is_history OR NEW.automation_trigger_id IS NULL THEN
+    NEW.automation_trigger_id := leadtap.uuid_v7(now_ms);
+  END IF;
+
+  NEW.id := coalesce(NEW.id, leadtap.uuid_v7(now_ms));
+  NEW.status_value := coalesce(NEW.status_value, nullif(status, ''));
+  NEW.custom_fields := coalesce(NEW.custom_fields, '{}');
+  NEW.images := coalesce(NEW.images, '{}');
+  NEW.same_day := coalesce(NEW.same_day, false);
+  IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NULL THEN
+    SELECT d.branch_id INTO NEW.branch_id FROM leadtap.departments AS d
+     WHERE d.company_id = NEW.company_id AND d.id = NEW.department_id;
+  END IF;
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION leadtap.take_in_lead() IS 'Stamps a new lead under the lock of its company, and supplies what its writer left out.';
+CREATE TRIGGER take_in BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.take_in_lead();
+
+-- D4: what identifies a lead to an automation never changes.
+CREATE FUNCTION leadtap.change_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  IF (NEW.company_id, NEW.id, NEW.created_at, NEW.automation_trigger_id, NEW.automation_created_at)
+     IS DISTINCT FROM (OLD.company_id, OLD.id, OLD.created_at, OLD.automation_trigger_id, OLD.automation_created_at) THEN
+    RAISE integrity_constraint_violation USING
+      MESSAGE = 'company_id, id, created_at, automation_trigger_id and automation_created_at of a lead never change',
+      SCHEMA = 'leadtap', TABLE = 'leads';
+  END IF;
+  -- The department says which branch it is; a lead that moves to another branch leaves the department it had.
+  IF NEW.department_id IS DISTINCT FROM OLD.department_id THEN
+    IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NOT DISTINCT FROM OLD.branch_id THEN
+      SELECT d.branch_id INTO NEW.branch_id FROM leadtap.departments AS d
+       WHERE d.company_id = NEW.company_id AND d.id = NEW.department_id;
+    END IF;
+  ELSIF NEW.branch_id IS DISTINCT FROM OLD.branch_id THEN
+    NEW.department_id := NULL;
+  END IF;
+  -- Stamps may run ahead of the clock; a lead is never older than its own creation.
+  NEW.updated_at := greatest(leadtap.from_ms(leadtap.clock_ms()), OLD.updated_at, OLD.created_at);
+  RETURN NEW;
+END $$;
+COMMENT ON FUNCTION leadtap.change_lead() IS 'Keeps what never changes, and moves updated_at.';
+CREATE TRIGGER change BEFORE UPDATE ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.change_lead();
+
+-- A stamp is never given again, also when the lead that had it is gone.
+CREATE FUNCTION leadtap.remember_stamps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE leadtap.companies AS c SET stamp_floor = greatest(c.stamp_floor, gone.newest)
+    FROM (SELECT company_id, max(created_at) AS newest FROM deleted GROUP BY company_id) AS gone
+   WHERE c.id = gone.company_id AND (c.stamp_floor IS NULL OR c.stamp_floor < gone.newest);
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.remember_stamps() IS 'Remembers the newest stamp among deleted leads.';
+CREATE TRIGGER forget AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.remember_stamps();
+
+-- Polls -------------------------------------------------------------------------------------------------------------
+
+-- One page, read under the company's lock in shared mode: while it is held, nobody stands between stamp and commit, so
+-- whatever is not in the page will be stamped after read_at (D3). That needs a snapshot that is younger than the lock:
+-- every statement of a volatile function has its own in READ COMMITTED, and only there.
+--   wait_ms 0      takes the lock if it is free; else locked is false and leads is null
+--   wait_ms > 0    waits for so long, then fails with 55P03
+--   wait_ms null   does without: read_at is the last stamp, up to which the page is complete all the same
+-- Other plans than index scans are switched off, because a table without statistics, after a bulk load for one, would
+-- be read and sorted as a whole.
+CREATE FUNCTION leadtap.read_page(
+  company text, branch text, department text, since_ms bigint, page_limit integer, wait_ms integer,
+  OUT read_at bigint, OUT locked boolean, OUT leads json
+) LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+DECLARE
+  since timestamptz := leadtap.from_ms(since_ms);
+  page leadtap.leads[];
+  company_name text;
+BEGIN
+  IF pg_is_in_recovery() THEN
+    RAISE read_only_sql_transaction USING MESSAGE = 'this is a standby, whose locks say nothing about the writers of its primary';
+  END IF;
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE invalid_transaction_state USING MESSAGE = 'polls need the isolation level READ COMMITTED',
+      HINT = 'Set default_transaction_isolation to it for the role that polls.';
+  END IF;
+  IF wait_ms IS NULL THEN
+    locked := false;
+    read_at := least(leadtap.clock_ms(), coalesce(leadtap.to_ms(leadtap.last_stamp(company)), 0));
+  ELSE
+    IF wait_ms = 0 THEN
+      locked := pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company));
+      IF NOT locked THEN
+        RETURN;
+      END IF;
+    ELSE
+      PERFORM set_config('lock_timeout', wait_ms::text, true);
+      PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company));
+      locked := true;
+    END IF;
+    read_at := leadtap.clock_ms();
+  END IF;
+
+  -- Each is a range scan of one index.
+  IF department IS NOT NULL THEN
+    IF since IS NULL THEN
+      page := ARRAY(SELECT l FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.department_id = department
+        ORDER BY l.created_at DESC LIMIT page_limit);
+    ELSE
+      page := ARRAY(SELECT l FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.department_id = department AND l.created_at > since
+        ORDER BY l.created_at LIMIT page_limit);
+    END IF;
+  ELSIF branch IS NOT NULL THEN
+    IF since IS NULL THEN
+      page := ARRAY(SELECT l FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.branch_id = branch
+        ORDER BY l.created_at DESC LIMIT page_limit);
+    ELSE
+      page := ARRAY(SELECT l FROM leadtap.leads AS l
+        WHERE l.company_id = company AND l.branch_id = branch AND l.created_at > since
+        ORDER BY l.created_at LIMIT page_limit);
+    END IF;
+  ELSIF since IS NULL THEN
+    page := ARRAY(SELECT l FROM leadtap.leads AS l
+      WHERE l.company_id = company
+      ORDER BY l.created_at DESC LIMIT page_limit);
+  ELSE
+    page := ARRAY(SELECT l FROM leadtap.leads AS l
+      WHERE l.company_id = company AND l.created_at > since
+      ORDER BY l.created_at LIMIT page_limit);
+  END IF;
+
+  IF cardinality(page) = 0 THEN
+    leads := '[]';
+    RETURN;
+  END IF;
+  -- With the names that places and statuses have now.
+  SELECT c.name INTO company_name FROM leadtap.companies AS c WHERE c.id = company;
+  SELECT json_agg(lead) INTO leads FROM (
+    SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
+           l.address_notes, leadtap.to_ms(l.appointment_date_time) AS appointment_date_time, l.timeslot,
+           l.status_value, s.label AS status_label, s.color AS status_color, s.final AS status_final,
+           l.custom_fields, l.images, l.same_day, leadtap.to_ms(l.created_at) AS created_at,
+           leadtap.to_ms(l.updated_at) AS updated_at, company_name, b.name AS branch_name,
+           d.name AS department_name, l.automation_trigger_id,
+           leadtap.to_ms(l.automation_created_at) AS automation_created_at
+      FROM unnest(page) WITH ORDINALITY AS l
+      JOIN leadtap.statuses AS s ON s.company_id = company AND s.value = l.status_value
+      LEFT JOIN leadtap.branches AS b ON b.company_id = company AND b.id = l.branch_id
+      LEFT JOIN leadtap.departments AS d ON d.company_id = company AND d.id = l.department_id
+     ORDER BY l.ordinality
+  ) AS lead;
+END $$;
+COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
+
+-- All that a poll asks, in one round trip. Without page_limit, no page is read.
+CREATE FUNCTION leadtap.read_poll(
+  user_id text, token_id text, since_ms bigint, page_limit integer, wait_ms integer,
+  OUT revoked boolean, OUT account json, OUT read_at bigint, OUT locked boolean, OUT leads json
+) LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  found_user leadtap.users;
+BEGIN
+  revoked := EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = read_poll.token_id);
+  SELECT * INTO found_user FROM leadtap.users AS u WHERE u.id = user_id;
+  IF revoked OR NOT FOUND THEN
+    RETURN;
+  END IF;
+  account := row_to_json(found_user);
+  IF page_limit IS NULL THEN
+    RETURN;
+  END IF;
+  -- Who sees what: a level reaches no further than its own place.
+  SELECT p.read_at, p.locked, p.leads INTO read_at, locked, leads FROM leadtap.read_page(
+    found_user.company_id,
+    CASE found_user.access_level WHEN 'BRANCH' THEN found_user.branch_id END,
+    CASE found_user.access_level WHEN 'DEPARTMENT' THEN found_user.department_id END,
+    since_ms, page_limit, wait_ms) AS p;
+END $$;
+COMMENT ON FUNCTION leadtap.read_poll(text, text, bigint, integer, integer) IS 'Whether a token is revoked, whose it is, and the page that its user may see.';

@@ -1,0 +1,146 @@
+import pg from 'pg';
+import { type LastStamp, type MoveTarget, RowsRefusedError } from '../move/port.ts';
+import { type ColumnKind, LEADS, type Row, type Table } from '../move/tables.ts';
+import { lockCompanies } from './company-locks.ts';
+import { Database, type Session } from './connection.ts';
+import { inParts } from './in-parts.ts';
+import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+
+const ROWS_PER_PAGE = 1000;
+
+/** Brings the schema up to date; one that is needs no more rights than those of the service. */
+export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
+  const database = new Database(url, 1);
+  try {
+    await refuseOldServer(database);
+    if ((await schemaVersion(database)) !== expectedVersion()) await migrate(database);
+    return new PostgresMoveTarget(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** As `json_to_recordset` reads them. */
+const TYPES: Record<ColumnKind, string> = {
+  text: 'text',
+  integer: 'integer',
+  boolean: 'boolean',
+  time: 'bigint',
+  json: 'jsonb',
+  texts: 'text[]',
+};
+
+const columnsOf = ({ columns }: Table): [string, ColumnKind][] => Object.entries(columns);
+
+function insertSql(table: Table): string {
+  const columns = columnsOf(table);
+  const values = columns.map(([name, kind]) => (kind === 'time' ? `leadtap.from_ms(r.${name})` : `r.${name}`));
+  const types = columns.map(([name, kind]) => `${name} ${TYPES[kind]}`);
+  return `
+    WITH added AS (
+      INSERT INTO leadtap.${table.name} (${columns.map(([name]) => name).join(', ')})
+      SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
+      ${table === LEADS ? '' : 'ON CONFLICT DO NOTHING'} RETURNING 1)
+    SELECT count(*) AS added FROM added`;
+}
+
+function selectSql(table: Table): string {
+  const values = columnsOf(table).map(([name, kind]) => {
+    if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
+    // The driver reads JSON faster than arrays.
+    return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
+  });
+  return `SELECT ${values.join(', ')} FROM leadtap.${table.name}`;
+}
+
+/** By their bytes, whatever the language of the database. */
+const orderOf = ({ key, columns }: Table): string[] =>
+  key.map((name) => (columns[name] === 'text' ? `${name} COLLATE "C"` : name));
+
+/** Keeps what the rows bring. The plans are made anew, because those of an empty table are of no use soon. */
+const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'on'; DISCARD PLANS`;
+
+const RAISE_STAMPS = `
+  UPDATE leadtap.companies AS c SET stamp_floor = leadtap.from_ms(s.stamp)
+    FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
+   WHERE c.id = s."companyId" AND (c.stamp_floor IS NULL OR c.stamp_floor < leadtap.from_ms(s.stamp))`;
+
+/** However long a table takes to be sorted. */
+const NO_LIMIT = { statementLimitMs: undefined };
+
+class PostgresMoveTarget implements MoveTarget {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async count({ name }: Table): Promise<number> {
+    const [row] = await this.#database.query<{ n: number }>(
+      `SELECT count(*) AS n FROM leadtap.${name}`,
+      [],
+      { limitMs: undefined },
+    );
+    return row?.n ?? 0;
+  }
+
+  read<T>(table: Table, take: (page: readonly Row[]) => Promise<T | undefined>): Promise<T | undefined> {
+    const query = `${selectSql(table)} ORDER BY ${orderOf(table).join(', ')}`;
+    return this.#database.transaction(async (session) => {
+      await session.query(`DECLARE rows NO SCROLL CURSOR FOR ${query}`);
+      for (;;) {
+        const page = await session.query<Row>(`FETCH ${ROWS_PER_PAGE} FROM rows`);
+        if (page.length === 0) return undefined;
+        const answer = await take(page);
+        if (answer !== undefined) return answer;
+      }
+    }, NO_LIMIT);
+  }
+
+  async last(table: Table): Promise<Row | undefined> {
+    const order = orderOf(table).map((column) => `${column} DESC`);
+    const [row] = await this.#database.query<Row>(
+      `${selectSql(table)} ORDER BY ${order.join(', ')} LIMIT 1`,
+    );
+    return row;
+  }
+
+  async add(table: Table, rows: readonly Row[]): Promise<void> {
+    try {
+      await this.#database.transaction(async (session) => {
+        if (table === LEADS) await addLeads(session, rows);
+        else await inParts(session, insertSql(table), rows);
+      });
+    } catch (error) {
+      throw asRefusal(error, table);
+    }
+  }
+
+  async raiseStamps(stamps: readonly LastStamp[]): Promise<void> {
+    await this.#database.transaction((session) => inParts(session, RAISE_STAMPS, stamps));
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+const INSERT_LEADS = insertSql(LEADS);
+
+async function addLeads(session: Session, rows: readonly Row[]): Promise<void> {
+  await session.query(KEEP_HISTORY);
+  await lockCompanies(session, [...new Set(rows.map((row) => String(row['company_id'])))]);
+  const [result] = await session.query<{ added: number }>(INSERT_LEADS, [JSON.stringify(rows)]);
+  if (result?.added !== rows.length)
+    throw new RowsRefusedError('the target got a lead with the same id meanwhile, from another program');
+}
+
+/** What PostgreSQL says about the values themselves; all else is not about the rows. */
+const ABOUT_VALUES = /^(22|23|54)/;
+
+function asRefusal(error: unknown, { name }: Table): unknown {
+  if (!(error instanceof pg.DatabaseError) || !ABOUT_VALUES.test(error.code ?? '')) return error;
+  const words = [error.message, error.detail].filter(Boolean).join('; ');
+  return new RowsRefusedError(`PostgreSQL refuses rows of ${name}: ${words}`, { cause: error });
+}

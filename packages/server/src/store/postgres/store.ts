@@ -1,0 +1,185 @@
+import { type Clock, systemClock } from '../../clock.ts';
+import type { IssuedToken, LeadInput, Organisation, User } from '../records.ts';
+import {
+  type ApplyOutcome,
+  type ExpectedPoll,
+  type Inspection,
+  type ListedToken,
+  type MigrationReport,
+  type Page,
+  type PageQuery,
+  type PollQuestions,
+  SchemaVersionError,
+  type Store,
+  type StoreStatus,
+  type UpdateUserOutcome,
+  type UserChanges,
+  type WriteOptions,
+  type WriteOutcome,
+} from '../store.ts';
+import { Database, LIMITS } from './connection.ts';
+import { Pages } from './leads-read.ts';
+import { writeLeads } from './leads-write.ts';
+import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+import { applyOrganisation } from './organisation.ts';
+import { PollSession } from './poll-session.ts';
+import { readServerFacts } from './server-facts.ts';
+import { Tokens } from './tokens.ts';
+import { Users } from './users.ts';
+
+/** A stuck writer must not stop the polling: after this a poll answers from what is committed. */
+const POLL_LOCK_WAIT_MS = 1000;
+const CONNECTIONS = 10;
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database` */
+  readonly url: string;
+  /** How many connections this store holds at most. Default: 10. */
+  readonly connections?: number;
+  /** Bring the schema up to date first (the default), or refuse one that is not. */
+  readonly migrate?: boolean;
+  readonly pollLockWaitMs?: number;
+  readonly connectLimitMs?: number;
+  /** For a poll's question. */
+  readonly queryLimitMs?: number;
+}
+
+/** Opens the database for this work alone. */
+async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = new Database(url, 1);
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** What stands in the database, without making or changing anything. */
+export const inspectPostgres = (url: string, clock: Clock = systemClock): Promise<Inspection> =>
+  withDatabase(url, async (database) => {
+    await refuseOldServer(database);
+    const version = await schemaVersion(database);
+    const server = await readServerFacts(database, clock);
+    return {
+      exists: version > 0,
+      schemaVersion: version,
+      expectedVersion: expectedVersion(),
+      faults: [],
+      server,
+    };
+  });
+
+export const migratePostgres = (url: string): Promise<MigrationReport> => withDatabase(url, migrate);
+
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+  const database = new Database(options.url, options.connections ?? CONNECTIONS, {
+    connectMs: options.connectLimitMs ?? LIMITS.connectMs,
+    queryMs: options.queryLimitMs ?? LIMITS.queryMs,
+  });
+  try {
+    await useSchema(database, options.migrate ?? true);
+    return new PostgresStore(database, options);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** A schema that is up to date needs no lock, so that any number of instances start side by side. */
+async function useSchema(database: Database, mayMigrate: boolean): Promise<void> {
+  await refuseOldServer(database);
+  const expected = expectedVersion();
+  const found = await schemaVersion(database);
+  if (found === expected) return;
+  if (!mayMigrate || found > expected) throw new SchemaVersionError(found, expected);
+  await migrate(database);
+}
+
+class PostgresStore implements Store {
+  readonly #database: Database;
+  readonly #users: Users;
+  readonly #tokens: Tokens;
+  readonly #pages: Pages;
+
+  constructor(database: Database, options: PostgresOptions) {
+    this.#database = database;
+    this.#users = new Users(database);
+    this.#tokens = new Tokens(database);
+    this.#pages = new Pages(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
+  }
+
+  beginPoll(expected: ExpectedPoll): PollQuestions {
+    return new PollSession(expected, this.#pages, this);
+  }
+
+  readPage(query: PageQuery): Promise<Page> {
+    return this.#pages.readPage(query);
+  }
+
+  findUser(userId: string): Promise<User | undefined> {
+    return this.#users.find(userId);
+  }
+
+  listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]> {
+    return this.#users.list(afterId, limit);
+  }
+
+  updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome> {
+    return this.#users.update(userId, changes);
+  }
+
+  removeUser(userId: string): Promise<boolean> {
+    return this.#users.remove(userId);
+  }
+
+  isTokenRevoked(tokenId: string): Promise<boolean> {
+    return this.#tokens.isRevoked(tokenId);
+  }
+
+  recordTokens(tokens: readonly IssuedToken[]): Promise<void> {
+    return this.#tokens.record(tokens);
+  }
+
+  listTokens(userId: string): Promise<readonly ListedToken[]> {
+    return this.#tokens.list(userId);
+  }
+
+  findToken(tokenId: string): Promise<IssuedToken | undefined> {
+    return this.#tokens.find(tokenId);
+  }
+
+  revokeToken(tokenId: string): Promise<boolean> {
+    return this.#tokens.revoke(tokenId);
+  }
+
+  applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
+    return this.#database.transaction<ApplyOutcome>((session, undo) =>
+      applyOrganisation(session, organisation, undo),
+    );
+  }
+
+  writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
+    return this.#database.transaction<WriteOutcome>((session, undo) =>
+      writeLeads(session, leads, options, undo),
+    );
+  }
+
+  /** A poll for nothing, not `SELECT 1`: a standby answers that, and no polls. */
+  async ping(): Promise<void> {
+    await this.#pages.check();
+  }
+
+  async status(): Promise<StoreStatus> {
+    const [row] = await this.#database.query<{ version: string; latest: number }>(
+      `SELECT current_setting('server_version') AS version, coalesce(leadtap.to_ms(max(latest.stamp)), 0) AS latest
+         FROM leadtap.companies AS c,
+              LATERAL (SELECT greatest(c.stamp_floor, max(l.created_at)) AS stamp
+                         FROM leadtap.leads AS l WHERE l.company_id = c.id) AS latest`,
+    );
+    return { engine: `PostgreSQL ${row?.version}`, latestStamp: row?.latest ?? 0 };
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}

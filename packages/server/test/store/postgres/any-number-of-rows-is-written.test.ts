@@ -1,0 +1,32 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { bare, user } from '../../../src/store/conformance/sample.ts';
+import { makeTestDatabase } from '../../harness/database.ts';
+
+/** More than one statement takes. */
+const MANY = 5001;
+const ids = Array.from({ length: MANY }, (_, index) => `id-${index}`);
+
+async function openStore() {
+  const store = await (await makeTestDatabase()).openStore();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+test('an organisation file of many users is applied as a whole, and known again', async () => {
+  const store = await openStore();
+  const organisation = { companies: [bare('acme', { users: ids.map((id) => user(id)) })] };
+  expect(await store.applyOrganisation(organisation)).toMatchObject({
+    changes: { users: { created: MANY, updated: 0, unchanged: 0 } },
+  });
+  expect(await store.applyOrganisation(organisation)).toMatchObject({
+    changes: { users: { created: 0, updated: 0, unchanged: MANY } },
+  });
+  expect(await store.listUsers(undefined, MANY + 1)).toHaveLength(MANY);
+});
+
+test('many tokens are recorded at once', async () => {
+  const store = await openStore();
+  const times = { issuedAt: 1_767_225_600_000, expiresAt: 1_775_001_600_000 };
+  await store.recordTokens(ids.map((id) => ({ id, userId: 'ada', name: null, ...times })));
+  expect(await store.listTokens('ada')).toHaveLength(MANY);
+});

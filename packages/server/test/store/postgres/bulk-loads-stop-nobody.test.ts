@@ -1,0 +1,96 @@
+import { Client } from 'pg';
+import { describe, expect, it } from 'vitest';
+import { beginBulkLoad, LOAD_FORMS } from '../../delivery/trial/bulk-load.ts';
+import { companyIds, organisationOf, seatsOf } from '../../delivery/trial/seats.ts';
+import { Trial } from '../../delivery/trial/trial.ts';
+import { runLeadtap } from '../../harness/leadtap-process.ts';
+import { startService, type TestService } from '../../harness/service.ts';
+
+const ROWS = 10_000;
+/** Many more who poll than connections. */
+const CROWD = 40;
+const CONNECTIONS = '4';
+const [LOADING = '', OTHER = ''] = companyIds(2);
+
+async function begin() {
+  const seats = companyIds(2).flatMap((companyId) => seatsOf(companyId, CROWD));
+  const service = await startService({
+    env: { LEADTAP_DATABASE_CONNECTIONS: CONNECTIONS },
+    organisation: organisationOf(seats),
+  });
+  const installation = { urls: [service.url], token: (userId: string) => service.token(userId) };
+  return { service, trial: new Trial({ databaseUrl: service.database.url, installation, seats }) };
+}
+
+async function execute(url: string, statements: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(statements);
+  await client.end();
+}
+
+async function readMetric({ metricsUrl }: TestService, name: string): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
+}
+
+describe('a load of many leads into one company by one statement', () => {
+  it.each(LOAD_FORMS)('%s: stops no other company, and nobody loses a lead', async (form) => {
+    const { service, trial } = await begin();
+    const [stamp = 0] = await service.add({ companyId: LOADING, id: 'early' });
+    trial.ledger.commit([{ id: 'early', companyId: LOADING, branchId: null, departmentId: null }]);
+    const load = await beginBulkLoad({
+      databaseUrl: trial.databaseUrl,
+      companyId: LOADING,
+      rows: ROWS,
+      form,
+    });
+    await trial.pollDuring(load.written);
+
+    // The statement is through, and its lock is held until the commit.
+    const answered: string[] = [];
+    const poll = async (companyId: string, user: number) => {
+      const response = await service.poll(`${companyId}.COMPANY.link.${user + 1}`, 'since=2020-01-01');
+      answered.push(companyId);
+      return response;
+    };
+    const crowd = Promise.all(Array.from({ length: CROWD }, (_, user) => poll(LOADING, user)));
+    await load.awaited();
+    for (let polls = 0; polls < 10; polls += 1) expect((await poll(OTHER, polls)).status).toBe(200);
+    const answers = await crowd;
+    expect(answered.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => OTHER));
+    for (const answer of answers) {
+      expect(await answer.json()).toMatchObject([{ id: 'early' }]);
+      expect(answer.headers.get('date')).toBe(new Date(stamp).toUTCString());
+    }
+    expect(await readMetric(service, 'leadtap_polls_unlocked_total')).toBeGreaterThanOrEqual(CROWD);
+
+    await load.commit();
+    trial.ledger.commit(load.leads);
+    const { kinds, broken } = await trial.finish();
+    expect(broken).toEqual([]);
+    expect(kinds).toMatchObject({ lastLead: { lost: 0 }, date: { lost: 0 }, link: { lost: 0 } });
+    expect(kinds).toMatchObject({ lastLead: { repeated: 0 }, link: { repeated: 0 } });
+  });
+});
+
+describe('stamps that run ahead of the clock', () => {
+  it('do not go unnoticed: a metric tells by how much, and the doctor warns', async () => {
+    const { service } = await begin();
+    const { url, env } = service.database;
+    // What a load of some 90,000 leads leaves behind, without the load.
+    await execute(
+      url,
+      `BEGIN; SET LOCAL leadtap.historical = 'on';
+       INSERT INTO leadtap.leads (company_id, created_at) VALUES ('${LOADING}', now() + interval '90 seconds'); COMMIT;
+       INSERT INTO leadtap.leads (company_id) VALUES ('${LOADING}')`,
+    );
+    const { latestStamp } = await service.store.status();
+    const most = latestStamp - Date.now();
+    const ahead = 1000 * (await readMetric(service, 'leadtap_stamps_ahead_seconds'));
+    expect(ahead).toBeLessThanOrEqual(most);
+    expect(ahead).toBeGreaterThanOrEqual(latestStamp - Date.now());
+    const { stdout, stderr } = await runLeadtap(['doctor'], env, service.folder);
+    expect(stdout + stderr).toMatch(/the latest lead is dated \S+, \d\d s ahead of the clock/);
+  });
+});
