@@ -10,7 +10,7 @@ export const systemCode = (error: unknown): string | undefined =>
 const NO_NEWS = 'ERR_SQLITE_ERROR';
 
 /** "fetch failed" has its reason, ENOTFOUND or an expired certificate, two causes further in. */
-function innermostCode(error: unknown): string | undefined {
+export function innermostCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = innermostCode(error.cause) ?? systemCode(error);
   return code === NO_NEWS ? undefined : code;

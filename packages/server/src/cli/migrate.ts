@@ -9,6 +9,9 @@ const HELP = `
 Every command does this first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
 It may be run twice, and from several places at once.
 
+With PostgreSQL it makes the schema leadtap, and the roles leadtap_owner, leadtap_service and leadtap_writer where it
+may. The service needs only leadtap_service: docs/postgresql.md tells how to run each with no more rights than that.
+
 Example:
   leadtap migrate`;
 
@@ -27,6 +30,7 @@ async function migrate(context: CommandContext, { json }: { json?: true }): Prom
   const report = await migrateStore(config).catch((error: unknown) => {
     throw asFailure(error, config);
   });
+  for (const sentence of report.warnings ?? []) await writeLine(context.stderr, `leadtap: ${sentence}`);
   if (json) return writeJson(context.stdout, report);
   const { from, to, applied } = report;
   if (applied.length === 0)

@@ -19,7 +19,7 @@ export const parseHost: Parser<string> = (text) => {
 
 export const parsePort: Parser<number> = (text) => {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return right(Number(text));
-  if (/^tcp:/.test(text)) return wrong('Kubernetes set it, for a Service named leadtap', KUBERNETES_MEND);
+  if (/^tcp:/.test(text)) return wrong(KUBERNETES_SET_IT, KUBERNETES_MEND);
   return wrong(
     `${quoted(text)} is not a port`,
     'Write a whole number from 0 to 65535; 0 takes any free port.',
@@ -27,8 +27,9 @@ export const parsePort: Parser<number> = (text) => {
 };
 
 /** Kubernetes describes each Service to each pod in variables that begin with the name of the Service. */
+export const KUBERNETES_SET_IT = 'Kubernetes set it, for a Service whose name begins with leadtap';
 export const KUBERNETES_MEND =
-  'Set `enableServiceLinks: false` in the pod, or give the Service another name, such as leadtap-api.';
+  'Set `enableServiceLinks: false` in the pod, or give the Service a name that begins otherwise.';
 
 const METRICS_WRITE = 'Write host:port, such as 127.0.0.1:9464 or [::1]:9464, or off.';
 

@@ -1,35 +1,9 @@
-import { basename, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JwksLocation } from '../accounts/external-tokens.ts';
 import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
 import { parseHttpUrl } from './addresses.ts';
 import { type Parsed, type Parser, right, wrong } from './parsed.ts';
-
-export interface SqliteDatabase {
-  readonly kind: 'sqlite';
-  readonly file: string;
-}
-
-const DATABASE_WRITE = 'Write sqlite: and the path of a file, such as sqlite:./data/leadtap.db.';
-
-/** The value is not shown in messages: the address of another database would hold its password. */
-export const parseDatabaseUrl: Parser<SqliteDatabase> = (text, cwd) => {
-  if (!text.startsWith('sqlite:')) return wrong('only sqlite: is supported by this version', DATABASE_WRITE);
-  const path = text.slice('sqlite:'.length).replace(/^\/\/(?=\/)/, '');
-  const problem = databasePathProblem(path);
-  if (problem !== undefined) return wrong(problem, DATABASE_WRITE);
-  return right({ kind: 'sqlite', file: resolve(cwd, path) });
-};
-
-function databasePathProblem(path: string): string | undefined {
-  if (basename(path) === ':memory:')
-    return 'a database in memory cannot be shared, and the server and the commands are processes of their own';
-  if (path === '' || /[/\\]$/.test(path) || /^\.{1,2}$/.test(basename(path))) return 'it names no file';
-  if (path.startsWith('//')) return 'it names a host, but SQLite opens files only';
-  if (path.startsWith('~')) return 'the ~ of a shell means nothing here';
-  if (path.includes('?')) return 'it takes no options after a question mark';
-  return undefined;
-}
 
 export const parsePath: Parser<string> = (text, cwd) => right(resolve(cwd, text));
 

@@ -7,8 +7,10 @@ import {
   parseTrustProxy,
 } from './addresses.ts';
 import { parseAnyText, parseBoolean, parseLogLevel } from './choices.ts';
-import { parseDatabaseUrl, parseJwksLocation, parsePath, parseSecrets } from './files.ts';
+import { parseConnections, parseDatabaseUrl } from './database.ts';
+import { parseJwksLocation, parsePath, parseSecrets } from './files.ts';
 import type { Parser } from './parsed.ts';
+import { parseRedisUrl } from './redis-url.ts';
 
 export interface Variable<T> {
   readonly name: string;
@@ -41,7 +43,18 @@ export const VARIABLES = {
     'LEADTAP_DATABASE_URL',
     'sqlite:./data/leadtap.db',
     parseDatabaseUrl,
-    'The database: `sqlite:` and the path of its file.',
+    'The database: `sqlite:` and the path of its file, or `postgres://user:password@host:5432/database`.',
+  ),
+  databaseConnections: withDefault(
+    'LEADTAP_DATABASE_CONNECTIONS',
+    '10',
+    parseConnections,
+    'How many connections to PostgreSQL one process holds at most.',
+  ),
+  redisUrl: optional(
+    'LEADTAP_REDIS_URL',
+    parseRedisUrl,
+    'The Redis or Valkey in which several instances count the rate limits together; `rediss://` is encrypted.',
   ),
   host: withDefault(
     'LEADTAP_HOST',
@@ -74,7 +87,7 @@ export const VARIABLES = {
   signingKeyFile: optional(
     'LEADTAP_SIGNING_KEY_FILE',
     parsePath,
-    'A file with such secrets, one a line; `signing.key` beside the database unless given. Made when missing.',
+    'A file with such secrets, one a line; unless given `signing.key` beside the SQLite file, with PostgreSQL in `./data`. Made when missing.',
   ),
   jwksUrl: optional(
     'LEADTAP_JWKS_URL',

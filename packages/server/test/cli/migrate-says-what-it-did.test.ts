@@ -1,19 +1,11 @@
-import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { terminal } from './terminal.ts';
 
 const NO_AUTO_MIGRATE = { LEADTAP_AUTO_MIGRATE: 'false' };
 
-function setSchemaVersion(file: string, version: number): void {
-  const { DatabaseSync } = loadDriver();
-  const database = new DatabaseSync(file);
-  database.exec(`PRAGMA user_version = ${version}`);
-  database.close();
-}
-
 test('the first run tells the migrations, the second that there was nothing to do', async () => {
-  const { run } = terminal();
+  const { run } = terminal({ empty: true });
   const first = await run('migrate');
   expect(first).toMatchObject({ code: 0, stderr: '' });
   expect(first.stdout).toMatch(/^applied 0001_\w+\.sql$/m);
@@ -23,7 +15,7 @@ test('the first run tells the migrations, the second that there was nothing to d
 });
 
 test('--json tells the same to programs', async () => {
-  const { run } = terminal();
+  const { run } = terminal({ empty: true });
   const report = JSON.parse((await run('migrate --json')).stdout);
   expect(report).toMatchObject({
     from: 0,
@@ -37,19 +29,20 @@ test('--json tells the same to programs', async () => {
 });
 
 test('with LEADTAP_AUTO_MIGRATE=false other commands wait for it', async () => {
-  const { run, path } = terminal();
+  const { run, cwd, database } = terminal({ empty: true });
   const refused = await run('user list', { env: NO_AUTO_MIGRATE });
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain(path('data/leadtap.db'));
+  const { env } = await database();
+  expect(refused.stderr).toContain(describeDatabase(parseConfig({ env, cwd }).database));
   expect(refused.stderr).toContain('Run `leadtap migrate`');
   expect((await run('migrate', { env: NO_AUTO_MIGRATE })).code).toBe(0);
   expect((await run('user list', { env: NO_AUTO_MIGRATE })).code).toBe(0);
 });
 
 test('a database of a newer Leadtap is left alone by every command', async () => {
-  const { run, path } = terminal();
+  const { run, database } = terminal();
   await run('migrate');
-  setSchemaVersion(path('data/leadtap.db'), 9999);
+  await (await database()).setSchemaVersion(9999);
   for (const command of ['migrate', 'user list', 'doctor']) {
     const { code, stdout, stderr } = await run(command);
     expect(code).toBe(1);
@@ -59,23 +52,12 @@ test('a database of a newer Leadtap is left alone by every command', async () =>
 });
 
 test('doctor tells an older schema, and does not bring it up to date', async () => {
-  const { run, path } = terminal();
+  const { run, database } = terminal();
   await run('migrate');
-  setSchemaVersion(path('data/leadtap.db'), 0);
+  await (await database()).setSchemaVersion(0);
   const env = { LEADTAP_PORT: '0' };
   const warned = await run('doctor', { env });
   expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 0') });
   const failed = await run('doctor', { env: { ...env, ...NO_AUTO_MIGRATE } });
   expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 0') });
-});
-
-test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
-  const { run, save, path } = terminal();
-  save('letter.txt', 'Dear reader, this is a letter and not a database. '.repeat(50));
-  const letter = await run('migrate', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt' } });
-  expect(letter.code).toBe(1);
-  expect(letter.stderr).toContain(`the file is not an SQLite database (${path('letter.txt')})`);
-  const below = await run('user list', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt/leadtap.db' } });
-  expect(below).toMatchObject({ code: 1, stderr: expect.stringContaining('leadtap doctor') });
-  expect(existsSync(path('data'))).toBe(false);
 });

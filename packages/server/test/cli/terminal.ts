@@ -1,8 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
 import type { CommandContext, Output } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
+import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 
@@ -34,10 +36,20 @@ export function paper(isTTY = false): Output & { text(): string } {
 
 export const NOW = Date.UTC(2026, 2, 2, 9, 30, 0, 250);
 
-/** Runs commands in this process, in a folder of the test's own, on a clock that stands still. */
-export function terminal() {
+export interface TerminalOptions {
+  /** The database has no schema yet. */
+  readonly empty?: boolean;
+}
+
+/** Runs commands in this process, in a folder and on a database of the test's own, on a clock that stands still. */
+export function terminal(options: TerminalOptions = {}) {
   const cwd = tempFolder();
   const path = (name: string) => join(cwd, name);
+  let made: Promise<TestDatabase> | undefined;
+  const database = () => {
+    made ??= makeDatabase(path('data'), options);
+    return made;
+  };
   const save = (name: string, content: unknown) => {
     mkdirSync(dirname(path(name)), { recursive: true });
     writeFileSync(path(name), typeof content === 'string' ? content : JSON.stringify(content));
@@ -47,7 +59,9 @@ export function terminal() {
     const stderr = paper(options.isTTY);
     const argv = typeof command === 'string' ? command.split(' ') : command;
     const code = await main(argv, {
-      env: options.env ?? {},
+      env: options.env?.['LEADTAP_DATABASE_URL']
+        ? options.env
+        : { ...(await database()).env, ...options.env },
       cwd,
       stdin: Readable.from([options.stdin ?? '']),
       stdout,
@@ -58,7 +72,13 @@ export function terminal() {
     });
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   };
-  return { cwd, path, save, run };
+  return { cwd, path, save, run, database };
+}
+
+async function makeDatabase(folder: string, { empty = false }: TerminalOptions): Promise<TestDatabase> {
+  const database = await makeTestDatabase(onTestFinished, { folder, empty });
+  if (!empty) await database.stopClock(NOW);
+  return database;
 }
 
 /** The same, with two companies and their users in place. */

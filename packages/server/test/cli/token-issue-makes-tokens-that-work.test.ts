@@ -122,7 +122,7 @@ test('a key that cannot be used is told with its file', async () => {
 
 test('a key that cannot be read is told with its file and the reason of the system', async () => {
   const { run, path } = await terminalWithUsers();
-  mkdirSync(path('data/signing.key'));
+  mkdirSync(path('data/signing.key'), { recursive: true });
   const { code, stderr } = await run('token issue --user boss');
   expect(code).toBe(2);
   expect(stderr).toMatch(/^leadtap: the signing key file cannot be read \(.*signing\.key, EISDIR\)\n/);

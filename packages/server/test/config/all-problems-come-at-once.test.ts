@@ -5,6 +5,8 @@ import { problemsOf } from './problems-of.ts';
 
 const WRONG: Record<string, string> = {
   LEADTAP_DATABASE_URL: 'mysql://root:hunter2@db/leads',
+  LEADTAP_DATABASE_CONNECTIONS: 'many',
+  LEADTAP_REDIS_URL: 'localhost:6379',
   LEADTAP_HOST: 'not a host',
   LEADTAP_PORT: '70000',
   LEADTAP_BASE_PATH: 'api',
@@ -62,14 +64,23 @@ test('names of other programs are none of our business', () => {
   expect(problemsOf({ PORT: 'x', MY_LEADTAP_PORT: 'x', leadtap_port: 'x' })).toEqual([]);
 });
 
-test('variables that Kubernetes sets for a Service named leadtap are told apart', () => {
-  const problems = problemsOf({
-    LEADTAP_PORT: 'tcp://10.0.0.7:80',
-    LEADTAP_PORT_80_TCP_ADDR: '10.0.0.7',
-    LEADTAP_SERVICE_HOST: '10.0.0.7',
-  });
-  expect(problems).toHaveLength(3);
-  for (const { write } of problems) expect(write).toContain('enableServiceLinks: false');
+test.each([
+  ['LEADTAP_PORT', 'tcp://10.0.0.7:80'],
+  ['LEADTAP_PORT_80_TCP', 'tcp://10.0.0.7:80'],
+  ['LEADTAP_PORT_80_TCP_ADDR', '10.0.0.7'],
+  ['LEADTAP_SERVICE_HOST', '10.0.0.7'],
+  ['LEADTAP_SERVICE_PORT_HTTP', '80'],
+  ['LEADTAP_API_SERVICE_HOST', '10.0.0.7'],
+  ['LEADTAP_REDIS_PORT', 'tcp://10.0.0.8:6379'],
+  ['LEADTAP_REDIS_PORT_6379_TCP_PROTO', 'tcp'],
+])('%s=%s, which Kubernetes sets for a Service, is told apart', (name, value) => {
+  const [problem] = problemsOf({ [name]: value });
+  expect(problem?.wrong).toContain('Kubernetes set it');
+  expect(problem?.write).toContain('enableServiceLinks: false');
+});
+
+test('a port that a person set is not', () => {
+  expect(problemsOf({ LEADTAP_METRICS_PORT: '9464' })[0]?.wrong).toBe('there is no such variable');
 });
 
 test.each(['LEADTAP_PORT: 4555', 'LEADTAP_LOG_LEVEL debug', 'export LEADTAP_HOST'])(

@@ -7,6 +7,7 @@ const cwd = resolve('/srv/leadtap');
 test('an empty environment gives a configuration that works on one machine', () => {
   expect(parseConfig({ env: {}, cwd })).toEqual({
     database: { kind: 'sqlite', file: resolve(cwd, 'data/leadtap.db') },
+    redisUrl: undefined,
     host: '127.0.0.1',
     port: 3000,
     basePath: '',
@@ -25,6 +26,12 @@ test('the signing key lies beside the database unless it is told otherwise', () 
   expect(beside.signingKey).toEqual({ file: resolve('/var/lib/leadtap/signing.key') });
   const elsewhere = parseConfig({ env: { LEADTAP_SIGNING_KEY_FILE: 'keys/current.key' }, cwd });
   expect(elsewhere.signingKey).toEqual({ file: resolve(cwd, 'keys/current.key') });
+});
+
+test('with PostgreSQL the signing key lies in the data folder of this one machine', () => {
+  const config = parseConfig({ env: { LEADTAP_DATABASE_URL: 'postgres://db/leads' }, cwd });
+  expect(config.database).toEqual({ kind: 'postgres', url: 'postgres://db/leads', connections: 10 });
+  expect(config.signingKey).toEqual({ file: resolve(cwd, 'data/signing.key') });
 });
 
 test('the configuration is frozen to its depths', () => {

@@ -27,8 +27,9 @@ describe('LEADTAP_DATABASE_URL', () => {
     ['sqlite://data/leads.db', 'names a host'],
     ['sqlite:~/leads.db', '~'],
     ['sqlite:leads.db?mode=ro', 'no options'],
-    ['postgres://db/leads', 'only sqlite:'],
-    ['./leads.db', 'only sqlite:'],
+    ['mysql://db/leads', 'neither'],
+    ['postgres:db', 'neither'],
+    ['./leads.db', 'neither'],
   ])('%s is refused', (url, reason) =>
     expect(problemsOf({ LEADTAP_DATABASE_URL: url })[0]?.wrong).toContain(reason),
   );

@@ -5,7 +5,13 @@ import { problemsOf } from './problems-of.ts';
 const PASSWORD = 'hunter2-hunter2';
 
 test.each([
-  ['LEADTAP_DATABASE_URL', `postgres://app:${PASSWORD}@db.internal/leads`],
+  ['LEADTAP_DATABASE_URL', `mysql://app:${PASSWORD}@db.internal/leads`],
+  ['LEADTAP_DATABASE_URL', `postgres://app:${PASSWORD}@db.internal`],
+  ['LEADTAP_DATABASE_URL', `postgres://app:12?${PASSWORD}@db.internal/leads`],
+  ['LEADTAP_DATABASE_URL', `postgres://db.internal/leads?password=${PASSWORD}`],
+  ['LEADTAP_DATABASE_URL', `postgres://db.internal/leads?${PASSWORD}`],
+  ['LEADTAP_REDIS_URL', `redis://:${PASSWORD}@cache/leads`],
+  ['LEADTAP_REDIS_URL', `:${PASSWORD}@cache`],
   ['LEADTAP_DATABASE_URL', `sqlite:./data/leads.db?key=${PASSWORD}`],
   ['LEADTAP_PUBLIC_URL', `https://app:${PASSWORD}@leads.example.com`],
   ['LEADTAP_PUBLIC_URL', `https://leads.example.com/?key=${PASSWORD}`],
@@ -16,6 +22,24 @@ test.each([
   const problems = problemsOf({ [name]: value });
   expect(problems[0]?.name).toBe(name);
   expect(JSON.stringify(problems)).not.toContain(PASSWORD);
+});
+
+test('no address of a service shows its password, whatever stands in it', () => {
+  const anyPassword = fc
+    .tuple(fc.string(), fc.string())
+    .map(([before, after]) => `${before}${PASSWORD}${after}`);
+  fc.assert(
+    fc.property(anyPassword, (password) => {
+      const env = {
+        LEADTAP_DATABASE_URL: `postgres://app:${password}@db`,
+        LEADTAP_REDIS_URL: `redis://app:${password}@cache/x`,
+      };
+      const shown = JSON.stringify(problemsOf(env));
+      expect(shown).toContain('LEADTAP_DATABASE_URL');
+      expect(shown).toContain('LEADTAP_REDIS_URL');
+      expect(shown).not.toContain(PASSWORD);
+    }),
+  );
 });
 
 test('no part of a wrong signing key is shown', () => {

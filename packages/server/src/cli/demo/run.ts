@@ -51,6 +51,7 @@ const isUnasked = (port: number, flags: DemoFlags): boolean =>
 const throwAway = (config: Config, folder: string): Config => ({
   ...config,
   database: { kind: 'sqlite', file: join(folder, 'leadtap.db') },
+  redisUrl: undefined,
   signingKey: { file: join(folder, 'signing.key') },
   externalTokens: undefined,
   publicUrl: undefined,
@@ -69,7 +70,7 @@ interface StartedDemo {
 /** A first try must not fail because something else has the port: unless a port was asked for, any will do. */
 async function startDemo(config: Config, context: CommandContext, anyPort: boolean): Promise<StartedDemo> {
   const logger = makeLogger(config.logLevel, context.stderr);
-  const { store, keys, ...service } = await compose(config, logger, context.clock);
+  const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
   try {
     return { running: await start(service, config), store, keys, notes: [] };
   } catch (error) {

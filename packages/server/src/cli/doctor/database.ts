@@ -1,35 +1,57 @@
 import type { Clock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
+import { type Config, describeDatabase } from '../../config.ts';
 import { inspectStore, openStore } from '../../open-store.ts';
+import type { ServerFacts } from '../../store/server-facts.ts';
 import type { StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
 import { Failure } from '../failure.ts';
 import { asFailure } from '../known-errors.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
+import { checkRoles, checkServer } from './server.ts';
 
 const DATABASE = 'database';
 const SCHEMA = 'schema';
 const MADE_LATER = 'The first command that needs it makes it; `leadtap migrate` does so now.';
 
-/** Checks the database without making or migrating it. The status is there when it can be used. */
-export async function checkDatabase(
-  config: Config,
-  clock: Clock,
-): Promise<{ readonly findings: readonly Finding[]; readonly status?: StoreStatus }> {
-  const { file } = config.database;
+export interface DatabaseVisit {
+  readonly findings: readonly Finding[];
+  /** There when the database can be used. */
+  readonly status?: StoreStatus;
+  readonly server?: ServerFacts | undefined;
+}
+
+/** Checks the database without making or migrating it. */
+export async function checkDatabase(config: Config, clock: Clock): Promise<DatabaseVisit> {
   try {
-    const { exists, schemaVersion, expectedVersion, faults } = await inspectStore(config);
-    if (!exists) return { findings: [warning(DATABASE, `${file} does not exist yet`, MADE_LATER)] };
-    if (faults.length > 0)
-      return { findings: [failed(DATABASE, `${file} is damaged`, ...faults, 'Put a backup in its place.')] };
-    const schema = checkSchema(schemaVersion, expectedVersion, config.autoMigrate);
-    if (schemaVersion !== expectedVersion) return { findings: [ok(DATABASE, file), schema] };
-    const status = await readStatus(config, clock);
-    return { findings: [ok(DATABASE, `${status.engine}, ${file}`), schema], status };
+    return await visit(config, clock);
   } catch (error) {
     return { findings: [explain(error, config)] };
   }
 }
+
+async function visit(config: Config, clock: Clock): Promise<DatabaseVisit> {
+  const place = describeDatabase(config.database);
+  const { exists, schemaVersion, expectedVersion, faults, server } = await inspectStore(config, clock);
+  if (faults.length > 0)
+    return { findings: [failed(DATABASE, `${place} is damaged`, ...faults, 'Put a backup in its place.')] };
+  if (!exists) return { findings: [missing(config, place), ...ofServer(server, config)], server };
+  const schema = checkSchema(schemaVersion, expectedVersion, config.autoMigrate);
+  const rest = [schema, ...ofServer(server, config), ...(server ? [checkRoles(server)] : [])];
+  if (schemaVersion !== expectedVersion) return { findings: [ok(DATABASE, place), ...rest], server };
+  const status = await readStatus(config, clock);
+  return { findings: [ok(DATABASE, `${status.engine}, ${place}`), ...rest], server, status };
+}
+
+function missing({ database, autoMigrate }: Config, place: string): Finding {
+  const detail =
+    database.kind === 'sqlite' ? `${place} does not exist yet` : `there is no schema leadtap in ${place} yet`;
+  return autoMigrate
+    ? warning(DATABASE, detail, MADE_LATER)
+    : failed(DATABASE, detail, 'Run `leadtap migrate`.');
+}
+
+const ofServer = (server: ServerFacts | undefined, { database }: Config): readonly Finding[] =>
+  server && database.kind === 'postgres' ? checkServer(server, database) : [];
 
 function checkSchema(found: number, expected: number, autoMigrate: boolean): Finding {
   if (found === expected) return ok(SCHEMA, `version ${found}`);

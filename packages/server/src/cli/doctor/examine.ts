@@ -6,6 +6,8 @@ import { checkDatabase } from './database.ts';
 import { checkDataFolder, checkSigningKey } from './files.ts';
 import { type Finding, failed, ok } from './finding.ts';
 import { checkJwks, checkPort } from './network.ts';
+import { checkRedis } from './redis.ts';
+import { checkEncryption } from './server.ts';
 
 const CONFIGURATION = 'configuration';
 
@@ -16,12 +18,15 @@ export async function* examine(context: CommandContext, nodeVersion: string): As
   const config = await loadConfig(context).catch(asFinding);
   if ('check' in config) return yield config;
   yield ok(CONFIGURATION, 'every variable is understood');
-  yield await checkDataFolder(config);
-  const { findings, status } = await checkDatabase(config, context.clock);
+  const { database } = config;
+  if (database.kind === 'sqlite') yield await checkDataFolder(database);
+  const { findings, status, server } = await checkDatabase(config, context.clock);
   yield* findings;
-  yield await checkSigningKey(config);
+  if (database.kind === 'postgres') yield* checkEncryption(database, context.env);
+  yield* await checkRedis(config);
+  yield await checkSigningKey(config, context.cwd);
   if (config.externalTokens) yield await checkJwks(config.externalTokens);
-  yield checkClock(context.clock(), status?.latestStamp ?? 0);
+  yield checkClock(context.clock(), status?.latestStamp ?? 0, server);
   yield await checkPort(config);
 }
 

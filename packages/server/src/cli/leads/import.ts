@@ -1,9 +1,12 @@
+import type { Config } from '../../config.ts';
 import { readCsv } from '../../leads/intake/csv.ts';
 import { HeaderError } from '../../leads/intake/csv-columns.ts';
 import { type ImportOutcome, importLeads } from '../../leads/intake/import-leads.ts';
 import { readNdjson } from '../../leads/intake/ndjson.ts';
 import { systemSleep } from '../../leads/intake/sleep.ts';
+import { uuidV7 } from '../../uuid.ts';
 import type { CommandContext } from '../context.ts';
+import { unavailableFailure } from '../database-failure.ts';
 import { ExitCode } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
 import { writeLine } from '../output.ts';
@@ -33,7 +36,8 @@ export async function importFile(
       flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
     try {
       const report = new ImportReport(context, flags, input, rejects);
-      await conclude(await run(input, report, flags, context, withStore), context);
+      const { outcome, config } = await run(input, report, flags, context, withStore);
+      await conclude(outcome, config, context);
     } finally {
       await rejects?.close();
     }
@@ -48,7 +52,7 @@ async function run(
   flags: ImportFlags,
   context: CommandContext,
   withStore: WithStore,
-): Promise<ImportOutcome> {
+): Promise<{ readonly outcome: ImportOutcome; readonly config: Config }> {
   const { skipLines, historical = false } = flags;
   const { clock, signal } = context;
   const rules = { historical, clock };
@@ -57,13 +61,15 @@ async function run(
       ? readCsv(input.bytes, rules, { skipLines, onHeader: report.onHeader })
       : readNdjson(input.bytes, rules, { skipLines });
   const { onRejected, onCommitted, onPaced } = report;
-  const hooks = { sleep: systemSleep, onRejected, onCommitted, onPaced };
+  const newId = () => uuidV7(clock());
+  const hooks = { newId, sleep: systemSleep, onRejected, onCommitted, onPaced };
   try {
-    const outcome = await withStore((store) =>
-      importLeads({ lines, store, historical, skippedLines: skipLines, signal, ...hooks }),
-    );
-    await report.finish(outcome.counts);
-    return outcome;
+    const done = await withStore(async (store, config) => ({
+      outcome: await importLeads({ lines, store, historical, skippedLines: skipLines, signal, ...hooks }),
+      config,
+    }));
+    await report.finish(done.outcome.counts);
+    return done;
   } catch (error) {
     report.clear();
     throw explained(error, input.name, report.savedLine);
@@ -82,12 +88,13 @@ function explained(error: unknown, name: string, savedLine: number): unknown {
 }
 
 async function conclude(
-  { kind, counts, savedLine }: ImportOutcome,
+  outcome: ImportOutcome,
+  { database }: Config,
   { stderr, signal }: CommandContext,
 ): Promise<void> {
-  if (kind === 'unavailable')
-    throw new Failure('unavailable', 'the database cannot be reached', howToGoOn(savedLine));
-  if (kind === 'interrupted') {
+  const { counts, savedLine } = outcome;
+  if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, howToGoOn(savedLine));
+  if (outcome.kind === 'interrupted') {
     await writeLine(stderr, `Interrupted. ${howToGoOn(savedLine)}`);
     throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(INTERRUPTED);
   }

@@ -3,8 +3,8 @@ import type { ImportCounts, ImportProgress } from '../../leads/intake/import-lea
 import type { InputLine, LineProblem } from '../../leads/intake/line.ts';
 import type { CommandContext } from '../context.ts';
 import { writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 import type { LeadsInput } from './input.ts';
-import { ProgressBar } from './progress-bar.ts';
 import type { RejectsFile } from './rejects.ts';
 
 const PACED =
@@ -45,7 +45,7 @@ export class ImportReport {
     this.#input = input;
     this.#rejects = rejects;
     this.savedLine = options.skipLines;
-    this.#bar = new ProgressBar(context.stderr, context.clock);
+    this.#bar = new ProgressBar(context.stderr, context.clock, 'lines');
   }
 
   readonly onHeader = (raw: Buffer): void => {
@@ -73,8 +73,8 @@ export class ImportReport {
     this.#messages = [];
     if (this.#options.acknowledge) await this.#acknowledge(savedLine);
     const share = this.#input.share();
-    const lines = counts.added + counts.updated + counts.rejected;
-    this.#bar.update({ lines, rejected: counts.rejected, ...(share !== undefined && { share }) });
+    const count = counts.added + counts.updated + counts.rejected;
+    this.#bar.update({ count, rejected: counts.rejected, ...(share !== undefined && { share }) });
   };
 
   async finish(counts: ImportCounts): Promise<void> {

@@ -16,7 +16,7 @@ export async function serve(context: CommandContext, flags: ServeFlags): Promise
   const logger = makeLogger(config.logLevel, context.stdout);
   let running: Running;
   try {
-    running = await start(await compose(config, logger, context.clock), config);
+    running = await start(await compose(config, logger, { clock: context.clock }), config);
   } catch (error) {
     throw asFailure(error, config);
   }

@@ -1,6 +1,6 @@
-import type { Clock } from '../../clock.ts';
-import type { Output } from '../context.ts';
-import { widthOf } from '../output.ts';
+import type { Clock } from '../clock.ts';
+import type { Output } from './context.ts';
+import { widthOf } from './output.ts';
 
 const REDRAW_MS = 100;
 const MIN_BAR_COLUMNS = 10;
@@ -9,11 +9,11 @@ const CLEAR_LINE = '\r\u001b[K';
 export interface Progress {
   /** From 0 to 1; absent when nobody knows how much there is. */
   readonly share?: number;
-  readonly lines: number;
-  readonly rejected: number;
+  readonly count: number;
+  readonly rejected?: number;
 }
 
-const count = (value: number): string => Math.round(value).toLocaleString('en');
+const shown = (value: number): string => Math.round(value).toLocaleString('en');
 
 /** `3:07`, or `2:03:07` from an hour on. */
 function duration(ms: number): string {
@@ -24,16 +24,15 @@ function duration(ms: number): string {
   return `${whole}:${two(seconds)}`;
 }
 
-function words({ share, lines, rejected }: Progress, elapsedMs: number): string {
-  const parts = [`${count(lines)} lines`];
-  if (elapsedMs > 0) parts.push(`${count((lines / elapsedMs) * 1000)}/s`);
-  if (rejected > 0) parts.push(`${count(rejected)} rejected`);
+function words({ share, count, rejected = 0 }: Progress, unit: string, elapsedMs: number): string {
+  const parts = [`${shown(count)} ${unit}`];
+  if (elapsedMs > 0) parts.push(`${shown((count / elapsedMs) * 1000)}/s`);
+  if (rejected > 0) parts.push(`${shown(rejected)} rejected`);
   if (share !== undefined && share > 0) parts.push(`${duration((elapsedMs * (1 - share)) / share)} left`);
   return parts.join('  ');
 }
 
-function line(progress: Progress, elapsedMs: number, columns: number): string {
-  const text = words(progress, elapsedMs);
+function line(progress: Progress, text: string, columns: number): string {
   if (progress.share === undefined) return text.slice(0, columns);
   const percent = `${Math.floor(progress.share * 100)}%`.padStart(4);
   const width = Math.min(columns - text.length - percent.length - 5, 40);
@@ -46,13 +45,16 @@ function line(progress: Progress, elapsedMs: number, columns: number): string {
 export class ProgressBar {
   readonly #out: Output;
   readonly #clock: Clock;
+  readonly #unit: string;
   readonly #startedAt: number;
   #drawnAt = Number.NEGATIVE_INFINITY;
   #drawn = false;
 
-  constructor(out: Output, clock: Clock) {
+  /** The unit is what is counted: `lines`. */
+  constructor(out: Output, clock: Clock, unit: string) {
     this.#out = out;
     this.#clock = clock;
+    this.#unit = unit;
     this.#startedAt = clock();
   }
 
@@ -61,7 +63,8 @@ export class ProgressBar {
     if (!this.#out.isTTY || now - this.#drawnAt < REDRAW_MS) return;
     // The last column stays free, because some terminals wrap when it is written.
     const columns = widthOf(this.#out) - 1;
-    this.#out.write(`${CLEAR_LINE}${line(progress, now - this.#startedAt, columns)}`);
+    const text = words(progress, this.#unit, now - this.#startedAt);
+    this.#out.write(`${CLEAR_LINE}${line(progress, text, columns)}`);
     this.#drawnAt = now;
     this.#drawn = true;
   }

@@ -1,0 +1,73 @@
+import { type Config, describeDatabase } from '../config.ts';
+import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
+import { innermostCode, reasonOf } from '../system-error.ts';
+import { Failure } from './failure.ts';
+import { mendPostgres } from './postgres-mends.ts';
+
+export const SEE_DOCTOR = 'Run `leadtap doctor` to see what is wrong and how to mend it.';
+
+type Database = Config['database'] | undefined;
+
+/** What a store throws, as a failure that a person can mend. Never shows the password of the database. */
+export function databaseFailure(error: unknown, database: Database): Failure | undefined {
+  if (error instanceof SchemaVersionError) return schemaFailure(error, database);
+  if (error instanceof StoreUnavailableError || error instanceof UnusableDatabaseError)
+    return unavailableFailure(error, database);
+  return undefined;
+}
+
+export function unavailableFailure(
+  error: StoreUnavailableError | UnusableDatabaseError,
+  database: Database,
+  ...furtherMends: string[]
+): Failure {
+  const place = database && describeDatabase(database);
+  return new Failure('unavailable', reasonOf(error, place), ...mendsOf(error, database), ...furtherMends);
+}
+
+function mendsOf(error: Error, database: Database): string[] {
+  const isUnusable = error instanceof UnusableDatabaseError;
+  if (database?.kind !== 'postgres')
+    return [
+      isUnusable ? 'Name another file in LEADTAP_DATABASE_URL, or put a backup in its place.' : SEE_DOCTOR,
+    ];
+  const code = innermostCode(error);
+  if (isUnusable && code === undefined) return [OTHER_DATABASE];
+  const words = spoken(error.cause, code);
+  return [...words, PASSWORD_MISSING.test(words.join()) ? GIVE_PASSWORD : mendPostgres(code, database)];
+}
+
+/** The driver has no code for it. */
+const PASSWORD_MISSING = /client password must be a/;
+const GIVE_PASSWORD = 'Write the password into LEADTAP_DATABASE_URL, or set PGPASSWORD, or use ~/.pgpass.';
+
+const OTHER_DATABASE =
+  'Name another database in LEADTAP_DATABASE_URL, or update the server if it is what is too old.';
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+
+/** The words of the server, or of the driver where it has no code for them. Those of the system only repeat its code. */
+function spoken(cause: unknown, code = ''): string[] {
+  if (!(cause instanceof Error) || cause.message === '') return [];
+  if (SQLSTATE.test(code) && !code.startsWith('E')) return [`PostgreSQL says: ${cause.message}`];
+  return code === '' ? [`The driver says: ${cause.message}`] : [];
+}
+
+function schemaFailure({ found, expected }: SchemaVersionError, database: Database): Failure {
+  const place = database === undefined ? 'the database' : `the database (${describeDatabase(database)})`;
+  if (found > expected)
+    return new Failure(
+      'unavailable',
+      `${place} was made by a newer Leadtap: its schema is at version ${found}, this program knows version ${expected}`,
+      'Update this Leadtap.',
+    );
+  return new Failure(
+    'unavailable',
+    `the schema of ${place} is at version ${found}, this program needs version ${expected}`,
+    mendOldSchema(database),
+  );
+}
+
+const mendOldSchema = (database: Database): string =>
+  database?.kind === 'postgres'
+    ? 'Run `leadtap migrate` with the role that owns the schema, or set LEADTAP_AUTO_MIGRATE=true.'
+    : 'Run `leadtap migrate`, or set LEADTAP_AUTO_MIGRATE=true.';

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { Failure } from '../../src/cli/failure.ts';
+import { asFailure } from '../../src/cli/known-errors.ts';
+import { parseConfig } from '../../src/config.ts';
+import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/store/store.ts';
+
+const PASSWORD = 'hunter2-hunter2';
+
+const configOf = (url: string) => parseConfig({ env: { LEADTAP_DATABASE_URL: url }, cwd: '/srv/leadtap' });
+const postgres = configOf(`postgres://app:${PASSWORD}@db.internal:6432/lead-base`);
+const sqlite = configOf('sqlite:/var/lib/leads.db');
+
+function failureOf(error: Error, config = postgres): Failure {
+  const failure = asFailure(error, config);
+  if (failure instanceof Failure) return failure;
+  throw new Error('not a failure that a person can mend');
+}
+
+const because = (message: string, code?: string) =>
+  new StoreUnavailableError('it cannot be used', {
+    cause: Object.assign(new Error(message), code === undefined ? {} : { code }),
+  });
+
+describe('PostgreSQL', () => {
+  test.each([
+    ['ECONNREFUSED', 'Start PostgreSQL'],
+    ['ENOTFOUND', 'Correct the host'],
+    ['ETIMEDOUT', 'firewalls'],
+    ['ENOENT', 'Correct the path'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'sslrootcert=FILE'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'sslmode=verify-ca'],
+    ['28P01', 'Correct user and password'],
+    ['28000', 'let app in from this machine in pg_hba.conf'],
+    ['3D000', 'Run: createdb --owner=app --encoding=UTF8 --template=template0 "lead-base"'],
+    ['42501', 'GRANT CREATE ON DATABASE "lead-base" TO app'],
+    ['42501', 'GRANT leadtap_service TO app'],
+    ['53300', 'LEADTAP_DATABASE_CONNECTIONS'],
+    ['53100', 'Make room'],
+    ['57P03', 'Try again when PostgreSQL is up'],
+    ['55P03', 'pg_locks'],
+    ['25006', 'Name the primary'],
+    ['99999', 'Check LEADTAP_DATABASE_URL'],
+  ])('%s: %s', (code, mend) => {
+    const failure = failureOf(because('server words', code));
+    expect(failure.message).toBe(`it cannot be used (postgres://app@db.internal:6432/lead-base, ${code})`);
+    expect(failure.mend.join('\n')).toContain(mend);
+    expect(JSON.stringify([failure.message, failure.mend])).not.toContain(PASSWORD);
+  });
+
+  test('the words of the server are shown, and those of the driver where there is no code', () => {
+    const denied = failureOf(because('permission denied for schema leadtap', '42501'));
+    expect(denied.mend[0]).toBe('PostgreSQL says: permission denied for schema leadtap');
+    const silent = failureOf(because('Connection terminated unexpectedly'));
+    expect(silent.mend[0]).toBe('The driver says: Connection terminated unexpectedly');
+    const system = failureOf(because('connect ECONNREFUSED 127.0.0.1:5432', 'ECONNREFUSED'));
+    expect(system.mend).toEqual([expect.stringContaining('Start PostgreSQL')]);
+  });
+
+  test('a password that nobody gave is asked for', () => {
+    const words = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string';
+    expect(failureOf(because(words)).mend).toEqual([
+      `The driver says: ${words}`,
+      expect.stringContaining('PGPASSWORD'),
+    ]);
+  });
+
+  test('another database is asked for where this one is of another program, and a newer server where it is old', () => {
+    const foreign = failureOf(new UnusableDatabaseError('made by another program'));
+    expect(foreign.mend).toEqual([expect.stringContaining('Name another database')]);
+    const old = new UnusableDatabaseError('too old', {
+      cause: Object.assign(new Error('x'), { code: '0A000' }),
+    });
+    expect(failureOf(old).mend.join()).toContain('version 14 or later');
+  });
+
+  test('an old schema is brought up to date by its owner', () => {
+    const { message, mend } = failureOf(new SchemaVersionError(1, 2));
+    expect(message).toContain('postgres://app@db.internal:6432/lead-base');
+    expect(mend.join()).toContain('the role that owns the schema');
+  });
+});
+
+describe('SQLite', () => {
+  test('shows the file, and says nothing of roles and servers', () => {
+    for (const error of [
+      because('busy'),
+      new SchemaVersionError(1, 2),
+      new UnusableDatabaseError('no database'),
+    ]) {
+      const { message, mend } = failureOf(error, sqlite);
+      expect(message).toContain('/var/lib/leads.db');
+      expect(mend.join()).not.toMatch(/PostgreSQL|role|driver/);
+    }
+  });
+});
+
+test('other errors stay what they are', () => {
+  const defect = new TypeError('a defect');
+  expect(asFailure(defect, postgres)).toBe(defect);
+});
