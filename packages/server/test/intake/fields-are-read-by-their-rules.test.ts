@@ -22,7 +22,7 @@ describe('accepted', () => {
     ['timeslot', '23:59'],
     ['images', Array.from({ length: 50 }, () => url(2048))],
     ['images', ['HTTP://example.com']],
-    ['customFields', { 'any key': [1, null, { deep: true }], text: '\u0000' }],
+    ['customFields', { 'any key': [1, null, { deep: true }], text: '\u00e9\u{1f600}' }],
     ['customFields', { a: 'x'.repeat(64 * 1024 - '{"a":""}'.length) }],
     ['customFields', JSON.parse(nested(100))],
     [
@@ -108,6 +108,13 @@ describe('rejected', () => {
     ['firstName', { a: 1 }, 'must be a string, not an object'],
     ['firstName', true, 'must be a string, not a boolean'],
     ['phone1', 'a\u0000b', 'contains a NUL character; remove it'],
+    [
+      'customFields',
+      { deep: [{ text: 'a\u0000b' }] },
+      '"a\\u0000b" holds a NUL or half a character; remove it',
+    ],
+    ['customFields', { 'a\u0000': 1 }, '"a\\u0000" holds a NUL or half a character; remove it'],
+    ['customFields', { half: '\ud800' }, '"\\ud800" holds a NUL or half a character; remove it'],
     ['addressNotes', 'x'.repeat(10_001), 'at most 10,000'],
     ['email', 'ada', '"ada" is not an e-mail address; write it like ada@example.com'],
     ['email', 'a@b@c', 'is not an e-mail address'],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ParsedLine } from '../../src/leads/intake/line.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './importing.ts';
 
 test('a company that is too far ahead is waited for, and the batch is written then', async () => {
@@ -28,6 +29,7 @@ test('a database that stays away ends the import, which tells what is saved', as
   const { outcome, events } = await runImport(inChunks(goodLines(2500), 100), { store, onEvent: awayFrom });
   expect(outcome).toEqual({
     kind: 'unavailable',
+    cause: expect.any(StoreUnavailableError),
     savedLine: 1000,
     counts: { added: 1000, updated: 0, rejected: 0 },
   });

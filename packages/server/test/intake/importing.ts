@@ -12,21 +12,27 @@ import {
 export class MemoryStore {
   readonly batches: (readonly LeadInput[])[] = [];
   readonly options: (WriteOptions | undefined)[] = [];
-  /** What the next calls do instead of writing. */
-  readonly troubles: ('too-far-ahead' | 'unavailable' | Error)[] = [];
+  /** What the next calls do instead of writing, or, when the answer is lost, after it. */
+  readonly troubles: ('too-far-ahead' | 'unavailable' | 'answer-lost' | Error)[] = [];
   readonly #ids = new Set<string>();
+
+  get size(): number {
+    return this.#ids.size;
+  }
 
   async writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome> {
     const trouble = this.troubles.shift();
     if (trouble === 'too-far-ahead') return { kind: trouble, waitMs: 700 };
     if (trouble === 'unavailable') throw new StoreUnavailableError('away');
-    if (trouble !== undefined) throw trouble;
+    if (trouble instanceof Error) throw trouble;
     this.batches.push(leads);
     this.options.push(options);
-    return { kind: 'written', results: leads.map((lead) => this.#take(lead)) };
+    const results = leads.map((lead) => this.#take(lead));
+    if (trouble === 'answer-lost') throw new StoreUnavailableError('cut');
+    return { kind: 'written', results };
   }
 
-  #take({ companyId, id = 'made' }: LeadInput): LeadResult {
+  #take({ companyId, id = `made-by-the-store-${this.size}` }: LeadInput): LeadResult {
     if (companyId === 'nowhere')
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const kind = this.#ids.has(id) ? 'updated' : 'added';
@@ -44,6 +50,10 @@ const lineOf = (number: number, reading: ParsedLine['reading']): ParsedLine => (
 
 export const good = (number: number, id = `${number}`, companyId = 'acme'): ParsedLine =>
   lineOf(number, { kind: 'lead', lead: { companyId, id, fields: {} } });
+
+/** A lead that brings no id of its own. */
+export const nameless = (number: number, companyId = 'acme'): ParsedLine =>
+  lineOf(number, { kind: 'lead', lead: { companyId, fields: {} } });
 
 export const bad = (number: number): ParsedLine =>
   lineOf(number, { kind: 'rejected', problems: [{ field: 'email', mend: 'is wrong' }] });
@@ -75,6 +85,7 @@ export async function runImport(
 ): Promise<ImportRun> {
   const { store = new MemoryStore(), controller = new AbortController(), onEvent = () => {} } = options;
   const events: string[] = [];
+  let ids = 0;
   const note = (event: string) => {
     events.push(event);
     onEvent(event);
@@ -85,6 +96,7 @@ export async function runImport(
     historical: options.historical ?? false,
     skippedLines: options.skippedLines ?? 0,
     signal: controller.signal,
+    newId: () => `made-${++ids}`,
     sleep: async (ms, signal) => {
       if (signal === controller.signal) note(`waited ${ms}`);
       else if (!options.silent) await new Promise((resolve) => signal.addEventListener('abort', resolve));

@@ -3,8 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
 import { ExitCode } from '../../src/cli/exit-code.ts';
-import { openSqliteStore } from '../../src/store/sqlite/store.ts';
-import { NOW, terminalWithUsers } from '../cli/terminal.ts';
+import { terminalWithUsers } from '../cli/terminal.ts';
 
 type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 
@@ -14,7 +13,7 @@ const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 
 /** The leads of a company as they are stored, oldest first. */
 async function storedLeads(shell: Shell, companyId = 'acme') {
-  const store = await openSqliteStore({ file: shell.path('data/leadtap.db'), clock: () => NOW });
+  const store = await (await shell.database()).openStore();
   onTestFinished(() => store.close());
   const page = await store.readPage({ scope: { level: 'COMPANY', companyId }, since: -1e15, limit: 100 });
   return page.leads;

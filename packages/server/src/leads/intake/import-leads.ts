@@ -2,7 +2,7 @@
 import type { LeadInput } from '../../store/records.ts';
 import { type LeadResult, type Store, StoreUnavailableError } from '../../store/store.ts';
 import { inBatches } from './batches.ts';
-import type { InputLine, LineProblem, ParsedLine } from './line.ts';
+import type { InputLine, LeadReading, LineProblem, ParsedLine } from './line.ts';
 import { misplaced } from './placement.ts';
 import type { Sleep } from './sleep.ts';
 
@@ -23,9 +23,11 @@ export interface ImportProgress {
   readonly savedLine: number;
 }
 
-export interface ImportOutcome extends ImportProgress {
-  readonly kind: 'finished' | 'interrupted' | 'unavailable';
-}
+type GivenUp =
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'unavailable'; readonly cause: StoreUnavailableError };
+
+export type ImportOutcome = ImportProgress & (GivenUp | { readonly kind: 'finished' });
 
 export interface LeadImport {
   readonly lines: AsyncIterable<readonly ParsedLine[]>;
@@ -33,6 +35,8 @@ export interface LeadImport {
   readonly historical: boolean;
   /** The lines that an earlier run has saved. */
   readonly skippedLines: number;
+  /** An id that no lead has, for leads that bring none. */
+  readonly newId: () => string;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
   /** In the order of the file. */
@@ -43,31 +47,47 @@ export interface LeadImport {
   readonly onPaced: () => Promise<void>;
 }
 
-const leadsOf = (batch: readonly ParsedLine[]): LeadInput[] =>
-  batch.flatMap(({ reading }) => (reading.kind === 'lead' ? [reading.lead] : []));
+/**
+ * Every lead has an id before it is first sent. Over a network a commit may succeed while its answer is lost; the
+ * second try is then an update of the same leads, where leads without ids would be there twice.
+ */
+const leadsOf = (batch: readonly ParsedLine[], newId: () => string): LeadInput[] =>
+  batch.flatMap(({ reading }) => {
+    if (reading.kind !== 'lead') return [];
+    return [reading.lead.id === undefined ? { ...reading.lead, id: newId() } : reading.lead];
+  });
+
+interface Written {
+  readonly kind: 'written';
+  readonly results: readonly LeadResult[];
+}
 
 /** Writes a batch, however often it must be tried, or tells why it was given up. */
 async function write(
   leads: readonly LeadInput[],
   { store, historical, sleep, signal, onPaced }: LeadImport,
-): Promise<readonly LeadResult[] | 'interrupted' | 'unavailable'> {
+): Promise<Written | GivenUp> {
   const pauses = RETRY_PAUSES_MS.values();
   for (;;) {
     let waitMs: number | undefined;
     try {
       const outcome = await store.writeLeads(leads, { historical, maxAheadMs: MAX_AHEAD_MS });
-      if (outcome.kind === 'written') return outcome.results;
+      if (outcome.kind === 'written') return outcome;
       await onPaced();
       waitMs = outcome.waitMs;
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       waitMs = pauses.next().value;
-      if (waitMs === undefined) return 'unavailable';
+      if (waitMs === undefined) return { kind: 'unavailable', cause: error };
     }
     if (!signal.aborted) await sleep(waitMs, signal);
-    if (signal.aborted) return 'interrupted';
+    if (signal.aborted) return { kind: 'interrupted' };
   }
 }
+
+/** An id that was made here can only be there already because an earlier try of ours has added it. */
+const wasAddedBefore = (reading: LeadReading, { kind }: { kind: LeadResult['kind'] }): boolean =>
+  kind === 'updated' && reading.kind === 'lead' && reading.lead.id === undefined;
 
 /** Walks through a batch in the order of the file, with the results of those of its lines that were written. */
 function settle(
@@ -78,22 +98,25 @@ function settle(
 ): void {
   const remaining = results.values();
   for (const line of batch) {
-    const result = line.reading.kind === 'lead' ? remaining.next().value : line.reading;
+    const { reading } = line;
+    const result = reading.kind === 'lead' ? remaining.next().value : reading;
     if (result === undefined) throw new Error('the store gave fewer results than it took leads');
-    counts[result.kind] += 1;
+    counts[wasAddedBefore(reading, result) ? 'added' : result.kind] += 1;
     if (result.kind === 'rejected')
       onRejected(line, 'problems' in result ? result.problems : [misplaced(result.problem)]);
   }
 }
 
+const NOTHING_TO_WRITE: Written = { kind: 'written', results: [] };
+
 export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
   for await (const batch of inBatches(run.lines, run.sleep, run.signal)) {
-    const leads = leadsOf(batch);
-    const results = leads.length === 0 ? [] : await write(leads, run);
-    if (typeof results === 'string') return { kind: results, counts, savedLine };
-    settle(batch, results, counts, run.onRejected);
+    const leads = leadsOf(batch, run.newId);
+    const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await write(leads, run);
+    if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
+    settle(batch, outcome.results, counts, run.onRejected);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;
     await run.onCommitted({ counts: { ...counts }, savedLine });
   }

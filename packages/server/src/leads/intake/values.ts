@@ -126,6 +126,20 @@ function changedNumber(object: object): string | undefined {
   return undefined;
 }
 
+/** PostgreSQL keeps no NUL in a text, and halves of a character are no text. Keys are read like values. */
+const isUnkeepable = (text: string): boolean => text.includes('\0') || toUSVString(text) !== text;
+
+/** The first such text; undefined when there is none. */
+function unkeepableText(value: unknown): string | undefined {
+  if (typeof value === 'string') return isUnkeepable(value) ? value : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = isUnkeepable(key) ? key : unkeepableText(inner);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 export const customFields: Reader<Readonly<Record<string, unknown>>> = (value) => {
   if (!isJsonObject(value)) return new Mend(`must be an object, not ${kindOf(value)}`);
   if (nestsDeeper(value, MAX_CUSTOM_FIELDS_LEVELS))
@@ -133,6 +147,9 @@ export const customFields: Reader<Readonly<Record<string, unknown>>> = (value) =
   const changed = changedNumber(value);
   if (changed !== undefined)
     return new Mend(`${shown(changed)} is too large to be kept exactly; write it as a string`);
+  const unkeepable = unkeepableText(value);
+  if (unkeepable !== undefined)
+    return new Mend(`${shown(unkeepable)} holds a NUL or half a character; remove it`);
   const bytes = Buffer.byteLength(JSON.stringify(value));
   if (bytes <= MAX_CUSTOM_FIELDS_BYTES) return value;
   return new Mend(`takes ${number(bytes)} bytes as JSON; keep it within ${number(MAX_CUSTOM_FIELDS_BYTES)}`);
