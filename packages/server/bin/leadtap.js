@@ -31,7 +31,6 @@ for (const stream of [process.stdout, process.stderr])
     throw error;
   });
 
-const { main } = await import(built.href);
 const { ExitCode } = await import(new URL('../dist/cli/exit-code.js', import.meta.url).href);
 
 const stop = new AbortController();
@@ -41,6 +40,9 @@ for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 }))
     if (stop.signal.aborted) process.exit(128 + number);
     stop.abort(new ExitCode(128 + number));
   });
+
+// After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
+const { main } = await import(built.href);
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,

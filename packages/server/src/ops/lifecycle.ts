@@ -22,7 +22,7 @@ export interface LifecycleOptions {
   readonly shutdownLimitMs?: number;
 }
 
-const SHUTDOWN_LIMIT_MS = 10_000;
+export const SHUTDOWN_LIMIT_MS = 10_000;
 
 export async function start(
   { app, metrics }: { readonly app: FastifyInstance; readonly metrics: Metrics },

@@ -1,0 +1,53 @@
+# The service and every `leadtap` command in one image. docs/deployment.md says how to run it.
+
+FROM node:24-slim AS build
+WORKDIR /app
+
+# The manifests first: dependencies are installed again only when one of these files changes.
+COPY package.json package-lock.json .npmrc ./
+COPY packages/contract/package.json packages/contract/
+COPY packages/server/package.json packages/server/
+RUN npm ci --no-audit --no-fund
+
+COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
+COPY packages packages
+RUN npx tsc --build packages/server && npm prune --omit=dev --no-audit --no-fund
+# Modes come from the machine that builds: under a strict umask the service could not read its own code.
+RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
+
+
+FROM node:24-slim
+WORKDIR /app
+# Inside a container these are the private network's addresses; which of them is published, the operator decides.
+ENV NODE_ENV=production \
+    LEADTAP_HOST=0.0.0.0 \
+    LEADTAP_METRICS_ADDRESS=0.0.0.0:9464 \
+    PATH=/app/node_modules/.bin:$PATH
+
+# What changes most seldom comes first. All of it belongs to root: the service cannot change its own code.
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/LICENSE /app/healthcheck.mjs ./
+COPY --from=build /app/packages packages
+
+# The SQLite file and a signing key that was not given. Empty and unused with PostgreSQL and LEADTAP_SIGNING_KEY.
+COPY --from=build --chown=1000:1000 /app/data data
+VOLUME /app/data
+
+# The image's own user `node`, as a number, so that Kubernetes can see that it is not root.
+USER 1000:1000
+EXPOSE 3000 9464
+
+# Is the process alive? Not: does the database answer? Whoever restarts the unhealthy would only make that worse.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
+
+# No shell and no npm in between: node itself gets SIGTERM.
+ENTRYPOINT ["node", "/app/packages/server/bin/leadtap.js"]
+CMD ["serve"]
+
+ARG VERSION
+ARG REVISION
+LABEL org.opencontainers.image.title="Leadtap" \
+      org.opencontainers.image.description="New leads on tap: one polling endpoint that never loses a lead" \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version=$VERSION \
+      org.opencontainers.image.revision=$REVISION

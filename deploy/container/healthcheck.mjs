@@ -1,0 +1,12 @@
+// Ends with 0 when the service in this container is alive. The image has no curl, but it has Node.
+import process from 'node:process';
+
+const { LEADTAP_PORT, LEADTAP_BASE_PATH } = process.env;
+const basePath = LEADTAP_BASE_PATH?.trim().replace(/\/+$/, '') ?? '';
+const livez = `http://127.0.0.1:${LEADTAP_PORT?.trim() || 3000}${basePath}/livez`;
+
+const isAlive = await fetch(livez, { signal: AbortSignal.timeout(4000) }).then(
+  ({ ok }) => ok,
+  () => false,
+);
+process.exitCode = isAlive ? 0 : 1;
