@@ -5,8 +5,7 @@ import { makeVerifyToken } from './accounts/tokens.ts';
 import { buildApp } from './app.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
-import { FAILED_TOKEN_POLICIES, USER_POLICIES } from './limits/limiter.ts';
-import { MemoryLimiter } from './limits/memory-limiter.ts';
+import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
@@ -19,25 +18,36 @@ export interface Service {
   readonly metrics: Metrics;
 }
 
+export interface ComposeOptions {
+  readonly clock?: Clock;
+  readonly open?: typeof openStore;
+}
+
 /** Config to a service that is ready to listen. */
-export async function compose(config: Config, logger: Logger, clock: Clock = systemClock): Promise<Service> {
+export async function compose(
+  config: Config,
+  logger: Logger,
+  { clock = systemClock, open = openStore }: ComposeOptions = {},
+): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
-  const store = await openStore(config, { clock });
-  const metrics = makeMetrics(store, clock, logger);
-  const limiter = new MemoryLimiter(USER_POLICIES, clock);
-  const failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock);
+  const store = await open(config, { clock });
+  const limiters = await openLimiters({ redisUrl: config.redisUrl, clock, log: logger });
+  const metrics = makeMetrics(store, clock, logger, limiters.shared);
   const services = {
     store,
     verifyToken,
-    limiter,
-    failedTokens,
+    limiter: limiters.users,
+    failedTokens: limiters.failedTokens,
     observer: metrics,
     logger,
     clock,
     version: VERSION,
   };
   const app = buildApp(services, config);
-  app.addHook('onClose', () => store.close());
+  app.addHook('onClose', async () => {
+    limiters.close();
+    await store.close();
+  });
   return { app, store, keys, metrics };
 }

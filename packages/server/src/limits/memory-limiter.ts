@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { Limiter, Policy, Verdict } from './limiter.ts';
+import { toVerdict } from './verdict.ts';
 
 interface Window {
   used: number;
@@ -28,22 +29,23 @@ export class MemoryLimiter implements Limiter {
   async consume(key: string): Promise<Verdict> {
     const now = this.#clock();
     const windows = this.#windowsOf(key, now);
-    const violated = this.#policies.filter(({ quota }, i) => (windows[i]?.used ?? 0) >= quota);
-    if (violated.length === 0) for (const window of windows) window.used += 1;
-    return this.#verdict(windows, violated, now);
+    const full = this.#policies.map(({ quota }, i) => (windows[i]?.used ?? 0) >= quota);
+    if (!full.includes(true)) for (const window of windows) window.used += 1;
+    return toVerdict(
+      this.#policies.map((policy, i) => {
+        const { used, endsAt } = windows[i] ?? { used: 0, endsAt: now };
+        return { policy, used, endsInMs: endsAt - now, isFull: full[i] === true };
+      }),
+    );
   }
 
-  #verdict(windows: readonly Window[], violated: readonly Policy[], now: number): Verdict {
-    const states = this.#policies.map((policy, i) => {
-      const { used, endsAt } = windows[i] ?? { used: 0, endsAt: now };
-      return { policy, remaining: policy.quota - used, resetS: Math.ceil((endsAt - now) / 1000) };
+  isExhausted(key: string): boolean {
+    const now = this.#clock();
+    const windows = this.#current.get(key) ?? this.#previous.get(key) ?? [];
+    return this.#policies.some(({ quota, windowS }, i) => {
+      const window = windows[i];
+      return window !== undefined && window.used >= quota && isOpen(window, windowS, now);
     });
-    const waits = states.filter(({ policy }) => violated.includes(policy)).map(({ resetS }) => resetS);
-    return {
-      windows: states,
-      violated: violated.map(({ name }) => name),
-      retryAfterS: Math.max(0, ...waits),
-    };
   }
 
   #windowsOf(key: string, now: number): Window[] {

@@ -12,7 +12,18 @@ export interface Metrics extends PollObserver {
   readonly registry: Registry;
 }
 
-export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock, log: Log): Metrics {
+/** How the sharing of the limits goes. */
+export interface SharedLimitsState {
+  readonly isUp: boolean;
+  readonly fallbacks: number;
+}
+
+export function makeMetrics(
+  store: Pick<Store, 'status'>,
+  clock: Clock,
+  log: Log,
+  sharedLimits?: SharedLimitsState,
+): Metrics {
   const registry = new Registry();
   // Also the lag of the event loop: nodejs_eventloop_lag_seconds and its quantiles.
   collectDefaultMetrics({ register: registry });
@@ -60,6 +71,7 @@ export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock, log: Log
       this.set(await secondsAhead(store, clock, log));
     },
   });
+  if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
   return {
     registry,
@@ -73,6 +85,27 @@ export function makeMetrics(store: Pick<Store, 'status'>, clock: Clock, log: Log
       for (const policy of observation.violatedPolicies) refusals.inc({ policy });
     },
   };
+}
+
+/** Only where limits are shared: a 0 would otherwise raise an alarm about a Redis that nobody has. */
+function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
+  new Gauge({
+    name: 'leadtap_shared_limits_up',
+    help: '1 while the limits are shared over Redis, 0 while each instance limits by itself.',
+    registers: [registry],
+    collect() {
+      this.set(state.isUp ? 1 : 0);
+    },
+  });
+  new Counter({
+    name: 'leadtap_limits_fallback_total',
+    help: 'Requests limited from the memory of this process because Redis was away.',
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(state.fallbacks);
+    },
+  });
 }
 
 /** Not a number while the store cannot say: 0 would look like all is well, and one gauge must not cost the others. */

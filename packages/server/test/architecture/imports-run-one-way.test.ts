@@ -46,7 +46,6 @@ const MAY_USE = {
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
   '@redis/client': ['limits'],
-  'rate-limiter-flexible': ['limits'],
 } satisfies Record<string, readonly string[]>;
 
 /** They decide, and leave it to others to read and send. */

@@ -59,7 +59,10 @@ describe('the memory limiter', () => {
         const model = new Model();
         for (const { waitMs, key } of steps) {
           clock.advance(waitMs);
-          expect(await limiter.consume(key)).toEqual(model.ask(key, clock()));
+          const isExhausted = limiter.isExhausted(key);
+          const verdict = model.ask(key, clock());
+          expect(isExhausted).toBe(verdict.violated.length > 0);
+          expect(await limiter.consume(key)).toEqual(verdict);
         }
       }),
       { numRuns: 300 },

@@ -1,0 +1,119 @@
+import { messageOf, systemCode } from '../system-error.ts';
+import type { LuaScript } from './consume-all.ts';
+import { PatientTimer } from './patient-timer.ts';
+import { connectRedis, evaluate, type RedisClient } from './redis-client.ts';
+import { NoAnswerError } from './within.ts';
+
+export interface ConnectionLog {
+  warn(details: object, message: string): void;
+  info(details: object, message: string): void;
+  debug(details: object, message: string): void;
+}
+
+export interface RedisConnectionOptions {
+  readonly url: string;
+  readonly log: ConnectionLog;
+}
+
+/** When Redis answers nobody for so long, all who wait go on without it. One that is slow but answers is waited for. */
+const SILENCE_MS = 150;
+/** Between two attempts to get Redis back. */
+const RETRY_MS = 500;
+
+/**
+ * Redis is here or away. Any failure takes it away for everybody at once, so that only those who were waiting at that
+ * moment have waited; attempts in the background bring it back.
+ */
+export class RedisConnection {
+  readonly #options: RedisConnectionOptions;
+  readonly #closing = new AbortController();
+  readonly #silence = new PatientTimer(SILENCE_MS, () =>
+    this.#lose(this.#client, new NoAnswerError(SILENCE_MS)),
+  );
+  #waiting = 0;
+  #client: RedisClient | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #isAway = false;
+
+  private constructor(options: RedisConnectionOptions) {
+    this.#options = options;
+  }
+
+  /** After the first attempt, whatever came of it. */
+  static async open(options: RedisConnectionOptions): Promise<RedisConnection> {
+    const connection = new RedisConnection(options);
+    await connection.#connect();
+    return connection;
+  }
+
+  get isUp(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Rejects at once while Redis is away, and soon when it falls silent. */
+  async evaluate(script: LuaScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    const client = this.#client;
+    if (!client) throw new Error('Redis is away');
+    this.#waiting += 1;
+    if (this.#waiting === 1) this.#silence.restart();
+    try {
+      return await evaluate(client, script, keys, args);
+    } catch (error) {
+      this.#lose(client, error);
+      throw error;
+    } finally {
+      this.#waiting -= 1;
+      if (this.#waiting === 0) this.#silence.stop();
+      else this.#silence.restart();
+    }
+  }
+
+  close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#retry);
+    this.#client?.destroy();
+    this.#client = undefined;
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      const client = await connectRedis(this.#options.url, this.#closing.signal);
+      this.#client = client;
+      client.on('error', (error) => this.#lose(client, error));
+      this.#comeBack();
+    } catch (error) {
+      this.#goAway(error);
+    }
+  }
+
+  /** Of all that fail together only the first one is news. */
+  #lose(client: RedisClient | undefined, error: unknown): void {
+    if (client === undefined || client !== this.#client) return;
+    this.#client = undefined;
+    client.destroy();
+    this.#goAway(error);
+  }
+
+  #goAway(error: unknown): void {
+    if (this.#closing.signal.aborted) return;
+    const { log, url } = this.#options;
+    const reason = reasonWithoutPassword(error, url);
+    // One line when it goes and one when it is back, however often it is asked in between.
+    if (this.#isAway) log.debug({ reason }, 'Redis is still away');
+    else log.warn({ reason }, 'Redis is away: until it is back, each instance limits by itself');
+    this.#isAway = true;
+    this.#retry = setTimeout(() => void this.#connect(), RETRY_MS).unref();
+  }
+
+  #comeBack(): void {
+    if (this.#isAway) this.#options.log.info({}, 'Redis is back: the limits are shared again');
+    this.#isAway = false;
+  }
+}
+
+/** Redis repeats what it did not understand, and a password may be among it. */
+function reasonWithoutPassword(error: unknown, url: string): string {
+  const reason = messageOf(error) || systemCode(error) || 'unknown';
+  const password = decodeURIComponent(new URL(url).password);
+  return password === '' ? reason : reason.replaceAll(password, '…');
+}

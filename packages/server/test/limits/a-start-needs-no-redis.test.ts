@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { freePort } from '../../../../test/servers/free-port.ts';
+import { systemClock } from '../../src/clock.ts';
+import { openLimiters } from '../../src/limits/open-limiters.ts';
+import { ownRedis } from '../harness/own-servers.ts';
+import { repeating, silent, startImpostor } from './impostor.ts';
+import { RecordedLog } from './sharing.ts';
+
+async function open(redisUrl: string | undefined) {
+  const log = new RecordedLog();
+  const limiters = await openLimiters({ redisUrl, clock: systemClock, log });
+  onTestFinished(() => limiters.close());
+  return { ...limiters, log };
+}
+
+const ABSENT: readonly { name: string; url: () => Promise<string>; reason: RegExp }[] = [
+  {
+    name: 'where nobody listens',
+    url: async () => `redis://127.0.0.1:${await freePort()}`,
+    reason: /ECONNREFUSED/,
+  },
+  { name: 'whose name is unknown', url: async () => 'redis://redis.invalid', reason: /redis\.invalid/ },
+  {
+    name: 'that says nothing',
+    url: async () => `redis://127.0.0.1:${(await startImpostor(silent)).port}`,
+    reason: /no answer within 1000 ms/,
+  },
+  {
+    name: 'that hangs up',
+    url: async () => `redis://127.0.0.1:${(await startImpostor((socket) => socket.destroy())).port}`,
+    reason: /./,
+  },
+  {
+    name: 'that still loads its data',
+    url: async () =>
+      `redis://127.0.0.1:${(await startImpostor(repeating('-LOADING Redis is loading the dataset in memory'))).port}`,
+    reason: /LOADING/,
+  },
+  {
+    name: 'that is something else',
+    url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('HTTP/1.1 400 Bad Request'))).port}`,
+    reason: /./,
+  },
+];
+
+describe('without Redis', () => {
+  it('the limits are in memory, and nothing tells of sharing', async () => {
+    const { users, failedTokens, shared, log } = await open(undefined);
+    expect((await users.consume('ada')).windows.map(({ policy }) => policy.name)).toEqual(['minute', 'hour']);
+    expect((await failedTokens.consume('ada')).windows.map(({ policy }) => policy.name)).toEqual([
+      'failed-tokens',
+    ]);
+    expect(shared).toBeUndefined();
+    expect(log.lines).toEqual([]);
+  });
+});
+
+describe.each(ABSENT)('with a Redis $name', ({ url, reason }) => {
+  it('the limits begin in memory, with one warning that says why', async () => {
+    const { users, failedTokens, shared, log } = await open(await url());
+    expect(shared).toMatchObject({ isUp: false, fallbacks: 0 });
+    for (const limiter of [users, failedTokens])
+      expect(await limiter.consume('ada')).toMatchObject({ violated: [], retryAfterS: 0 });
+    expect(shared).toMatchObject({ isUp: false, fallbacks: 2 });
+    expect(log.levels).toEqual(['warn']);
+    expect(log.lines[0]).toMatchObject({ details: { reason: expect.stringMatching(reason) } });
+  });
+});
+
+describe('with a Redis that starts later', () => {
+  it('the limits are shared as soon as it is there', async () => {
+    const redis = await ownRedis();
+    await redis.kill();
+    const instances = await Promise.all([open(redis.url), open(redis.url)]);
+    await redis.start();
+    await Promise.all(instances.map(({ log }) => log.last('info')));
+    for (const { users, failedTokens } of instances) {
+      await users.consume('ada');
+      await failedTokens.consume('10.1.1.1');
+    }
+    for (const { users, failedTokens, shared, log } of instances) {
+      expect(shared).toMatchObject({ isUp: true, fallbacks: 0 });
+      expect(log.levels).toEqual(['warn', 'info']);
+      expect((await users.consume('ada')).windows[0]?.remaining).toBeLessThanOrEqual(97);
+      expect((await failedTokens.consume('10.1.1.1')).windows[0]?.remaining).toBeLessThanOrEqual(597);
+    }
+  });
+});
+
+describe('closing', () => {
+  it('lets go of a Redis that is there, and asks it no more', async () => {
+    const redis = await ownRedis();
+    const { users, shared, log, close } = await open(redis.url);
+    await users.consume('ada');
+    close();
+    close();
+    expect((await users.consume('ada')).violated).toEqual([]);
+    expect(shared).toMatchObject({ isUp: false, fallbacks: 1 });
+    expect(log.lines).toEqual([]);
+  });
+
+  it('goes on from memory with the requests that Redis has not answered', async () => {
+    const redis = await ownRedis();
+    const { users, log, close } = await open(redis.url);
+    redis.pause();
+    const verdict = users.consume('ada');
+    close();
+    expect((await verdict).violated).toEqual([]);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('ends the attempts to get Redis back, also one that is under way', async () => {
+    let behave: (socket: Socket) => void = (socket) => socket.destroy();
+    const impostor = await startImpostor((socket) => behave(socket));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const between = await open(`redis://127.0.0.1:${impostor.port}`);
+    expect(vi.getTimerCount()).toBe(1);
+    between.close();
+    expect(vi.getTimerCount()).toBe(0);
+
+    const underWay = await open(`redis://127.0.0.1:${impostor.port}`);
+    behave = silent;
+    const attempt = impostor.connection();
+    vi.advanceTimersByTime(1000);
+    const ended = once(await attempt, 'close');
+    underWay.close();
+    await ended;
+    expect(vi.getTimerCount()).toBe(0);
+    expect(impostor.sockets).toHaveLength(3);
+    expect(underWay.log.levels).toEqual(['warn']);
+  });
+});

@@ -1,0 +1,115 @@
+import type { Organisation, User } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import type { RedisServer } from '../../../../test/servers/redis.ts';
+import { ownRedis } from '../harness/own-servers.ts';
+import { startService, type TestService } from '../harness/service.ts';
+
+/** So many that none of them reaches a limit, however fast the machine is. */
+const USERS = Array.from({ length: 400 }, (_, i) => `user-${i}`);
+
+const professional = (id: string): Omit<User, 'companyId'> => ({
+  id,
+  email: null,
+  name: null,
+  plan: 'PROFESSIONAL',
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+});
+
+const ORGANISATION: Organisation = {
+  companies: [{ id: 'acme', name: 'Acme', branches: [], users: [...USERS, 'boss'].map(professional) }],
+};
+
+/** As pino writes them. */
+const INFO = 30;
+const WARN = 40;
+
+/** An instance, and what it logged about Redis. */
+async function startInstance(redis: RedisServer, beside?: TestService) {
+  const lines: { level: number; msg: string }[] = [];
+  const service = await startService({
+    env: { LEADTAP_REDIS_URL: redis.url },
+    organisation: ORGANISATION,
+    logTo: { write: (line) => void lines.push(JSON.parse(line)) },
+    ...(beside && { beside }),
+  });
+  const levels = () =>
+    lines.filter(({ level, msg }) => level >= INFO && msg.includes('Redis')).map(({ level }) => level);
+  return { ...service, levels };
+}
+
+async function metric({ metricsUrl }: TestService, name: string): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+}
+
+const OUTAGES = [
+  {
+    name: 'is killed and started again',
+    strike: (redis: RedisServer) => redis.kill(),
+    mend: (redis: RedisServer) => redis.start(),
+  },
+  {
+    name: 'hangs and goes on',
+    strike: async (redis: RedisServer) => redis.pause(),
+    mend: async (redis: RedisServer) => redis.resume(),
+  },
+];
+
+describe.each(OUTAGES)('while Redis $name', ({ strike, mend }) => {
+  it('every poll is answered, and afterwards the limits are exact again', async () => {
+    const redis = await ownRedis();
+    const first = await startInstance(redis);
+    const second = await startInstance(redis, first);
+    const instances = [first, second];
+    const tokens = await Promise.all(USERS.map((user) => first.token(user)));
+
+    let isOver = false;
+    const statuses = new Map<number, number>();
+    const load = instances.flatMap(({ url }, i) =>
+      Array.from({ length: 4 }, async (_, n) => {
+        for (let turn = i * 4 + n; !isOver; turn += 8) {
+          const headers = { authorization: `Bearer ${tokens[turn % tokens.length]}` };
+          const { status } = await fetch(`${url}/automation/new-leads`, { headers });
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+      }),
+    );
+    const until = (value: number) =>
+      Promise.all(
+        instances.map((instance) =>
+          expect.poll(() => metric(instance, 'leadtap_shared_limits_up'), { timeout: 30_000 }).toBe(value),
+        ),
+      );
+
+    await strike(redis);
+    await until(0);
+    for (const { url } of instances) expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    const counted = await metric(first, 'leadtap_limits_fallback_total');
+    await expect
+      .poll(() => metric(first, 'leadtap_limits_fallback_total'), { timeout: 30_000 })
+      .toBeGreaterThan(counted);
+    await mend(redis);
+    await until(1);
+    isOver = true;
+    await Promise.all(load);
+
+    expect([...statuses.keys()]).toEqual([200]);
+    for (const { levels } of instances) expect(levels()).toEqual([WARN, INFO]);
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, () => instances.map(({ poll }) => poll('boss'))).flat(),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(200);
+  });
+});
+
+describe('without a Redis', () => {
+  it('no metric speaks of one', async () => {
+    const { metricsUrl } = await startService();
+    const text = await (await fetch(metricsUrl)).text();
+    expect(text).toContain('leadtap_polls_total');
+    expect(text).not.toMatch(/leadtap_shared_limits_up|leadtap_limits_fallback_total/);
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import { USER_POLICIES } from '../../src/limits/limiter.ts';
+import { probeRedis } from '../../src/limits/probe-redis.ts';
+import { ownRedis } from '../harness/own-servers.ts';
+import { repeating, startImpostor } from './impostor.ts';
+import { openInstance, redisCommands } from './sharing.ts';
+
+const PASSWORD = 'p@ss/word é';
+const withPassword = (url: string) => url.replace('//', `//leadtap:${encodeURIComponent(PASSWORD)}@`);
+const TELLTALE = /p@ss|p%40ss|word/;
+
+describe('the password of Redis', () => {
+  it('is not in the log when Redis repeats what it did not understand', async () => {
+    const { port } = await startImpostor(
+      repeating(`-ERR unknown command 'AUTH', with args beginning with: 'leadtap' '${PASSWORD}'`),
+    );
+    const url = withPassword(`redis://127.0.0.1:${port}`);
+    const { log } = await openInstance(url, USER_POLICIES);
+    expect(log.levels).toEqual(['warn']);
+    expect(JSON.stringify(log.lines)).toContain('unknown command');
+    expect(JSON.stringify(log.lines)).not.toMatch(TELLTALE);
+  });
+
+  it('opens the door, and a wrong one leaves the limits in memory', async () => {
+    const { url } = await ownRedis();
+    const commands = await redisCommands(url);
+    await commands.sendCommand(['ACL', 'SETUSER', 'leadtap', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all']);
+    const right = await openInstance(withPassword(url), USER_POLICIES);
+    expect(right.limits.isUp).toBe(true);
+    expect(await probeRedis(withPassword(url))).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+/),
+    });
+
+    await commands.sendCommand(['ACL', 'SETUSER', 'leadtap', 'resetpass', '>another']);
+    const wrong = await openInstance(withPassword(url), USER_POLICIES);
+    expect(wrong.limits.isUp).toBe(false);
+    expect(wrong.log.lines).toMatchObject([{ level: 'warn', details: { reason: /WRONGPASS/ } }]);
+    expect(JSON.stringify(wrong.log.lines)).not.toMatch(/p@ss|p%40ss/);
+  });
+});
+
+describe('rediss://', () => {
+  it('says nothing before the connection is encrypted, and names the host it wants', async () => {
+    const heard: Buffer[] = [];
+    const { port } = await startImpostor(
+      (socket) => void socket.on('data', (chunk: Buffer) => heard.push(chunk)),
+    );
+    const { limits, limiter } = await openInstance(withPassword(`rediss://localhost:${port}`), USER_POLICIES);
+    expect(limits.isUp).toBe(false);
+    const [hello = Buffer.alloc(0)] = heard;
+    const TLS_HANDSHAKE = 0x16;
+    expect(hello[0]).toBe(TLS_HANDSHAKE);
+    expect(hello.includes('localhost')).toBe(true);
+    expect(Buffer.concat(heard).includes('AUTH')).toBe(false);
+    expect((await limiter.consume('ada')).violated).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { createClient } from '@redis/client';
+import { onTestFinished } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import type { Limiter, Policy } from '../../src/limits/limiter.ts';
+import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
+import { SharedLimits } from '../../src/limits/shared-limits.ts';
+
+/** A connection for the test itself, to look and to meddle. */
+export async function redisCommands(url: string) {
+  const client = createClient({ url });
+  client.on('error', () => undefined);
+  await client.connect();
+  onTestFinished(() => client.destroy());
+  return client;
+}
+
+export type Level = 'warn' | 'info' | 'debug';
+
+export interface Line {
+  readonly level: Level;
+  readonly details: object;
+  readonly message: string;
+}
+
+/** What was logged, and a way to wait for more. */
+export class RecordedLog {
+  readonly lines: Line[] = [];
+  #waiting: (() => void)[] = [];
+  readonly warn = this.#level('warn');
+  readonly info = this.#level('info');
+  readonly debug = this.#level('debug');
+
+  /** What an operator sees at the usual level. */
+  get levels(): Level[] {
+    return this.lines.map(({ level }) => level).filter((level) => level !== 'debug');
+  }
+
+  async until(condition: (lines: readonly Line[]) => boolean): Promise<void> {
+    while (!condition(this.lines)) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** Until a line of this level is the last one. */
+  last(level: Level): Promise<void> {
+    return this.until((lines) => lines.filter((line) => line.level !== 'debug').at(-1)?.level === level);
+  }
+
+  /** Until so many attempts to get Redis back have failed. */
+  attempts(count: number): Promise<void> {
+    return this.until((lines) => lines.filter(({ level }) => level === 'debug').length >= count);
+  }
+
+  #level(level: Level) {
+    return (details: object, message: string): void => {
+      this.lines.push({ level, details, message });
+      for (const proceed of this.#waiting.splice(0)) proceed();
+    };
+  }
+}
+
+export interface Instance {
+  readonly limits: SharedLimits;
+  readonly log: RecordedLog;
+  readonly limiter: Limiter;
+}
+
+/** What one instance of Leadtap has of the limits. */
+export async function openInstance(url: string, policies: readonly Policy[]): Promise<Instance> {
+  const log = new RecordedLog();
+  const limits = await SharedLimits.open({ url, clock: systemClock, log });
+  onTestFinished(() => limits.close());
+  return { limits, log, limiter: limits.limiter(policies, new MemoryLimiter(policies, systemClock)) };
+}
+
+export const openInstances = (count: number, url: string, policies: readonly Policy[]): Promise<Instance[]> =>
+  Promise.all(Array.from({ length: count }, () => openInstance(url, policies)));
+
+/** So many requests at once, turn by turn to each instance. */
+export const atOnce = (count: number, instances: readonly Pick<Instance, 'limiter'>[], key: string) =>
+  Promise.all(
+    Array.from({ length: count }, (_, i) => {
+      const { limiter } = instances[i % instances.length] ?? {};
+      if (!limiter) throw new Error('no instances');
+      return limiter.consume(key);
+    }),
+  );
