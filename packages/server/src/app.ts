@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequ
 import type { VerifyToken } from './accounts/verification.ts';
 import type { Clock } from './clock.ts';
 import { answerProblem, answerUnroutable } from './http/answer-problem.ts';
+import { onCallerGone } from './http/caller-gone.ts';
 import { docsRoutes } from './http/docs.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
 import { newLeads } from './http/new-leads.ts';
@@ -44,10 +45,11 @@ const KEEP_ALIVE_MS = 72_000;
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { trustProxy, basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const publicUrl = makePublicUrl(options.publicUrl, prefix);
+  const requestLog = new RequestLog();
   const app = Fastify({
     loggerInstance: services.logger,
     genReqId: requestId,
-    logController: new RequestLog(),
+    logController: requestLog,
     trustProxy: toTrust(trustProxy),
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -79,6 +81,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     done(null, payload);
   });
   app.setErrorHandler(answerProblem);
+  onCallerGone(app, (request, reply) => requestLog.requestCompleted(null, request, reply));
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id);
     if (closing && !isLivenessProbe(request)) throw unavailable();

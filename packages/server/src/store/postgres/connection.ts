@@ -144,11 +144,16 @@ export class Database {
     }
   }
 
+  /** A certificate that cannot be read is thrown at once; here it is a rejection like any other. */
+  async #checkOut(): Promise<pg.PoolClient> {
+    return this.#pool.connect();
+  }
+
   async #connect(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
     if (this.#waiting >= MOST_WAITING)
       throw new StoreUnavailableError('too many requests wait for a connection to the database');
     this.#waiting += 1;
-    const connecting = this.#pool.connect();
+    const connecting = this.#checkOut();
     try {
       return await unlessGone(connecting, signal);
     } catch (error) {

@@ -80,4 +80,4 @@ function isDriverError(error: unknown): boolean {
 /** Of the system, and of Node's sockets. */
 const SYSTEM_CODE = /^(E[A-Z]+|EAI_[A-Z]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
 const DRIVER_SAYS =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Cannot use a pool after|The server does not support SSL|There was an error establishing an SSL connection|.*certificate)/i;
+  /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Cannot use a pool after|The server does not support SSL|SASL: |There was an error establishing an SSL connection|.*certificate)/i;

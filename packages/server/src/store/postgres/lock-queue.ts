@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { unlessGone } from './caller.ts';
+import { CallerGoneError } from '../store.ts';
 
 type Attempt<T> = (remainingMs: number) => Promise<T | undefined>;
 
@@ -13,6 +13,8 @@ interface Waiting {
   readonly company: string;
   readonly begin: () => void;
 }
+
+const gone = () => new CallerGoneError('the caller has gone');
 
 /**
  * Who waits for the lock of a company holds a connection all the while. One poll of each company does so, in the place
@@ -50,23 +52,32 @@ export class LockQueue {
       this.#busy.add(company);
       return true;
     }
-    let end: (hasTurn: boolean) => void = () => undefined;
-    const turn = new Promise<boolean>((resolve) => {
-      end = resolve;
+    if (signal?.aborted) throw gone();
+    return new Promise((resolve, reject) => {
+      // At once, not when its promise is looked at: a turn given to one who has gone would never end.
+      const leave = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onGone);
+        this.#waiting.delete(waiting);
+      };
+      const begin = () => {
+        leave();
+        this.#busy.add(company);
+        resolve(true);
+      };
+      const onLate = () => {
+        leave();
+        resolve(false);
+      };
+      const onGone = () => {
+        leave();
+        reject(gone());
+      };
+      const waiting: Waiting = { company, begin };
+      const timer = setTimeout(onLate, limitMs);
+      signal?.addEventListener('abort', onGone, { once: true });
+      this.#waiting.add(waiting);
     });
-    const begin = () => {
-      this.#busy.add(company);
-      end(true);
-    };
-    const waiting: Waiting = { company, begin };
-    this.#waiting.add(waiting);
-    const timer = setTimeout(() => end(false), limitMs);
-    try {
-      return await unlessGone(turn, signal);
-    } finally {
-      clearTimeout(timer);
-      this.#waiting.delete(waiting);
-    }
   }
 
   #next(): void {

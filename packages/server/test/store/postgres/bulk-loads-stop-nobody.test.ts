@@ -1,8 +1,8 @@
-import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { beginBulkLoad, LOAD_FORMS } from '../../delivery/trial/bulk-load.ts';
 import { companyIds, organisationOf, seatsOf } from '../../delivery/trial/seats.ts';
 import { Trial } from '../../delivery/trial/trial.ts';
+import { withClient } from '../../delivery/trial/with-client.ts';
 import { runLeadtap } from '../../harness/leadtap-process.ts';
 import { startService, type TestService } from '../../harness/service.ts';
 
@@ -20,13 +20,6 @@ async function begin() {
   });
   const installation = { urls: [service.url], token: (userId: string) => service.token(userId) };
   return { service, trial: new Trial({ databaseUrl: service.database.url, installation, seats }) };
-}
-
-async function execute(url: string, statements: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query(statements);
-  await client.end();
 }
 
 async function readMetric({ metricsUrl }: TestService, name: string): Promise<number> {
@@ -79,11 +72,12 @@ describe('stamps that run ahead of the clock', () => {
     const { service } = await begin();
     const { url, env } = service.database;
     // What a load of some 90,000 leads leaves behind, without the load.
-    await execute(
-      url,
-      `BEGIN; SET LOCAL leadtap.historical = 'on';
-       INSERT INTO leadtap.leads (company_id, created_at) VALUES ('${LOADING}', now() + interval '90 seconds'); COMMIT;
-       INSERT INTO leadtap.leads (company_id) VALUES ('${LOADING}')`,
+    await withClient(url, (client) =>
+      client.query(
+        `BEGIN; SET LOCAL leadtap.historical = 'on';
+         INSERT INTO leadtap.leads (company_id, created_at) VALUES ('${LOADING}', now() + interval '90 seconds'); COMMIT;
+         INSERT INTO leadtap.leads (company_id) VALUES ('${LOADING}')`,
+      ),
     );
     const { latestStamp } = await service.store.status();
     const most = latestStamp - Date.now();
@@ -92,5 +86,22 @@ describe('stamps that run ahead of the clock', () => {
     expect(ahead).toBeGreaterThanOrEqual(latestStamp - Date.now());
     const { stdout, stderr } = await runLeadtap(['doctor'], env, service.folder);
     expect(stdout + stderr).toMatch(/the latest lead is dated \S+, \d\d s ahead of the clock/);
+  });
+
+  it('are not made by a load of history, which is news to nobody', async () => {
+    const { service } = await begin();
+    await withClient(service.database.url, (client) =>
+      client.query(
+        `BEGIN; SET LOCAL leadtap.historical = 'on';
+         INSERT INTO leadtap.leads (company_id, created_at)
+         SELECT '${LOADING}', now() - interval '1 day' FROM generate_series(1, 2000); COMMIT`,
+      ),
+    );
+    expect(await readMetric(service, 'leadtap_stamps_ahead_seconds')).toBe(0);
+    const answer = await service.poll(
+      `${LOADING}.COMPANY.date.1`,
+      `since=${new Date(Date.now() - 60_000).toISOString()}`,
+    );
+    expect(await answer.json()).toEqual([]);
   });
 });

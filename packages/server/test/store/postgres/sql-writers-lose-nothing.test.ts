@@ -7,7 +7,7 @@ import { makeTestRedis } from '../../harness/redis.ts';
 import { startService } from '../../harness/service.ts';
 
 const WRITERS = 8;
-const TRANSACTIONS_OF_EACH = 25;
+const TRANSACTIONS_OF_EACH = 20;
 const COMPANIES = 2;
 const USERS_OF_A_SEAT = 20;
 
@@ -42,8 +42,9 @@ describe('programs that write leads with plain SQL, commit out of order and roll
     expect(broken).toEqual([]);
     expect(kinds).toMatchObject({ lastLead: { lost: 0 }, date: { lost: 0 }, link: { lost: 0 } });
     expect(kinds).toMatchObject({ lastLead: { repeated: 0 }, link: { repeated: 0 } });
+    const { committed, rolledBack, cutOff } = transactions;
     // Something of everything happened.
-    expect(Math.min(leads, undone, ...Object.values(transactions))).toBeGreaterThan(0);
+    expect(Math.min(leads, undone, committed, rolledBack, cutOff)).toBeGreaterThan(0);
   });
 
   it('would lose leads for every client if they were stamped by the clock alone', async () => {
@@ -53,15 +54,25 @@ describe('programs that write leads with plain SQL, commit out of order and roll
 });
 
 describe('every part of the rule is needed', () => {
-  it.each<[WeaknessName, string[]]>([
-    ['writers without the lock', ['date']],
-    ['polls without the lock', ['date']],
-    ['a page that is read in a snapshot from before the lock', ['date']],
-    ['polls that do without the lock but answer with the clock', ['date']],
-  ])('%s would lose leads', async (weakness, losers) => {
+  /** Some depend on how soon the machine goes on, so there is another try. */
+  async function losers(weakness: WeaknessName): Promise<string[]> {
     const trial = await makeTrial(1);
     await weaken(trial.databaseUrl, weakness);
-    await trial.interleave();
-    expect(lostIn(await trial.finish())).toEqual(losers);
+    for (let tries = 1; ; tries += 1) {
+      await trial.interleave();
+      const lost = lostIn(await trial.finish());
+      if (lost.length > 0 || tries === 5) return lost;
+    }
+  }
+
+  it('whatever of it is left out, whoever remembers the Date would lose leads', async () => {
+    const weaknesses: readonly WeaknessName[] = [
+      'writers without the lock',
+      'polls without the lock',
+      'a page that is read in a snapshot from before the lock',
+      'polls that do without the lock but answer with the clock',
+    ];
+    const lost = await Promise.all(weaknesses.map(losers));
+    expect(lost).toEqual(weaknesses.map(() => ['date']));
   });
 });

@@ -1,0 +1,52 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import { shareCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import { addLead, ERROR, expectUnavailable, serve } from './instance.ts';
+import { Network } from './network.ts';
+import { connect, endAllConnections } from './sql.ts';
+import { startStandby } from './standby.ts';
+
+const primary = shareCluster();
+
+/** Read-only, but no standby: its locks are those of the writers. */
+it('a primary that is made read-only answers polls, and takes no leads', async () => {
+  const { store, poll, probe } = await serve(primary().url);
+  await addLead(store, 'before');
+  const admin = await connect(primary().url);
+  await admin.query('ALTER ROLE postgres SET default_transaction_read_only = on');
+  onTestFinished(async () => {
+    await admin.query('ALTER ROLE postgres RESET default_transaction_read_only');
+  });
+  await endAllConnections(admin);
+  await eventually(async () =>
+    expect(await poll('acme')).toMatchObject({ status: 200, leads: [{ id: 'before' }] }),
+  );
+  expect(await probe('/readyz')).toMatchObject({ status: 200 });
+  await expect(addLead(store, 'refused')).rejects.toBeInstanceOf(StoreUnavailableError);
+});
+
+it('a standby answers no polls, and all of them once it is the primary', async () => {
+  const network = await Network.to(primary().port);
+  const { store, poll, probe, log } = await serve(network.through(primary().url));
+  await addLead(store, 'before');
+  const standby = await startStandby(primary());
+  const replica = await connect(standby.url);
+  await eventually(async () =>
+    expect((await replica.query('SELECT id FROM leadtap.leads')).rows).toEqual([{ id: 'before' }]),
+  );
+
+  await primary().stop('immediate');
+  network.leadTo(standby.port);
+  expectUnavailable(await poll('acme'));
+  expectUnavailable(await probe('/readyz'));
+  expect(await probe('/livez')).toMatchObject({ status: 200 });
+  expect(log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message).toContain('standby');
+  await expect(addLead(store, 'refused')).rejects.toBeInstanceOf(StoreUnavailableError);
+
+  await replica.query('SELECT pg_promote()');
+  expect(await poll('acme')).toMatchObject({ status: 200, leads: [{ id: 'before' }] });
+  expect(await probe('/readyz')).toMatchObject({ status: 200 });
+  await addLead(store, 'after');
+  expect((await poll('acme', 'since=1970-01-01')).leads).toMatchObject([{ id: 'before' }, { id: 'after' }]);
+});

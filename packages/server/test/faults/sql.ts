@@ -1,0 +1,42 @@
+import { Client } from 'pg';
+import { onTestFinished } from 'vitest';
+import type { WhenDone } from '../harness/temp-folder.ts';
+
+/** A program that speaks SQL. It is gone when the test is. */
+export async function connect(url: string, whenDone: WhenDone = onTestFinished): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  // The test breaks the database, and with it whoever is connected.
+  client.on('error', () => undefined);
+  whenDone(() => client.end().catch(() => undefined));
+  await client.connect();
+  return client;
+}
+
+const LOCK = 'SELECT pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock($1))';
+
+/** A writer that is stuck between its stamp and its commit. */
+export async function holdLock(url: string, companyId: string): Promise<Client> {
+  const client = await connect(url);
+  await client.query('BEGIN');
+  await client.query(LOCK, [companyId]);
+  return client;
+}
+
+export interface Connection {
+  readonly state: string;
+  readonly query: string;
+  /** Whether it waits for a lock. */
+  readonly waits: boolean;
+}
+
+/** Those of Leadtap, as the database sees them. */
+export async function connectionsOf(observer: Client): Promise<Connection[]> {
+  const { rows } = await observer.query<Connection>(
+    `SELECT state, query, wait_event_type IS NOT DISTINCT FROM 'Lock' AS waits FROM pg_stat_activity
+      WHERE application_name = 'leadtap' AND pid <> pg_backend_pid()`,
+  );
+  return rows;
+}
+
+export const endAllConnections = (observer: Client) =>
+  observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadtap'`);
