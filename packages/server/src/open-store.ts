@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import type { Config, PostgresDatabase, SqliteDatabase } from './config.ts';
+import type { MoveSource, MoveTarget } from './store/move/port.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
 import type { Inspection, MigrationReport, Store } from './store/store.ts';
 
@@ -25,4 +26,16 @@ export async function migrateStore({ database }: Config): Promise<MigrationRepor
 export async function inspectStore({ database }: Config, clock: Clock = systemClock): Promise<Inspection> {
   if (database.kind === 'sqlite') return inspectSqlite(database.file);
   return (await loadPostgres()).inspectPostgres(database.url, clock);
+}
+
+/** The database to be moved: nobody else can use it until it is closed. */
+export async function openMoveSource({ file }: SqliteDatabase): Promise<MoveSource> {
+  const { openSqliteMoveSource } = await import('./store/sqlite/move-source.ts');
+  return openSqliteMoveSource(file);
+}
+
+/** Where it is moved to, with its schema up to date. */
+export async function openMoveTarget({ url }: PostgresDatabase): Promise<MoveTarget> {
+  const { openPostgresMoveTarget } = await import('./store/postgres/move-target.ts');
+  return openPostgresMoveTarget(url);
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander';
 import { migrateStore } from '../open-store.ts';
 import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
 import { asFailure } from './known-errors.ts';
+import { type MoveFlags, moveDatabase } from './migrate/move.ts';
 import { writeJson, writeLine } from './output.ts';
 import { loadConfig } from './with-store.ts';
 
@@ -12,20 +14,44 @@ It may be run twice, and from several places at once.
 With PostgreSQL it makes the schema leadtap, and the roles leadtap_owner, leadtap_service and leadtap_writer where it
 may. The service needs only leadtap_service: docs/postgresql.md tells how to run each with no more rights than that.
 
-Example:
-  leadtap migrate`;
+With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy; the one that is
+left out is that of LEADTAP_DATABASE_URL. Stop the service first. What was interrupted goes on when it is run again.
+docs/moving-to-postgresql.md tells more.
+
+Examples:
+  leadtap migrate
+  leadtap migrate --from sqlite:./data/leadtap.db --to postgres://leadtap:secret@db.example.com:5432/leadtap`;
+
+interface MigrateFlags extends MoveFlags {
+  readonly json?: true;
+}
 
 export function registerMigrate(program: Command, context: CommandContext): void {
   program
     .command('migrate')
-    .summary('bring the schema up to date')
-    .description('Bring the schema of the database up to date, and say what was done.')
-    .option('--json', 'print { from, to, applied }')
+    .summary('bring the schema up to date, or move to PostgreSQL')
+    .description(
+      'Bring the schema of the database up to date, and say what was done. Or move an SQLite database to PostgreSQL.',
+    )
+    .option('--from <address>', 'move: the SQLite database, such as sqlite:./data/leadtap.db')
+    .option(
+      '--to <address>',
+      'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
+    )
+    .option('--replace-characters', 'move: write U+FFFD for characters that PostgreSQL cannot keep')
+    .option('--json', 'print { from, to, applied }; of a move, the number of rows and the checksums')
     .addHelpText('after', HELP)
-    .action((options: { json?: true }) => migrate(context, options));
+    .action((flags: MigrateFlags) => migrate(context, flags));
 }
 
-async function migrate(context: CommandContext, { json }: { json?: true }): Promise<void> {
+async function migrate(context: CommandContext, flags: MigrateFlags): Promise<void> {
+  if (flags.from !== undefined || flags.to !== undefined) return moveDatabase(context, flags);
+  if (flags.replaceCharacters)
+    throw new Failure('usage', '--replace-characters is for a move', 'Add --from or --to.');
+  await bringUpToDate(context, flags);
+}
+
+async function bringUpToDate(context: CommandContext, { json }: MigrateFlags): Promise<void> {
   const config = await loadConfig(context);
   const report = await migrateStore(config).catch((error: unknown) => {
     throw asFailure(error, config);

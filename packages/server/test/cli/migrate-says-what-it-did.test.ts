@@ -50,14 +50,3 @@ test('a database of a newer Leadtap is left alone by every command', async () =>
     expect(stdout + stderr).toContain('Update this Leadtap');
   }
 });
-
-test('doctor tells an older schema, and does not bring it up to date', async () => {
-  const { run, database } = terminal();
-  await run('migrate');
-  await (await database()).setSchemaVersion(0);
-  const env = { LEADTAP_PORT: '0' };
-  const warned = await run('doctor', { env });
-  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 0') });
-  const failed = await run('doctor', { env: { ...env, ...NO_AUTO_MIGRATE } });
-  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 0') });
-});

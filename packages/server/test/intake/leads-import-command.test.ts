@@ -15,7 +15,7 @@ const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
 async function storedLeads(shell: Shell, companyId = 'acme') {
   const store = await (await shell.database()).openStore();
   onTestFinished(() => store.close());
-  const page = await store.readPage({ scope: { level: 'COMPANY', companyId }, since: -1e15, limit: 100 });
+  const page = await store.readPage({ scope: { level: 'COMPANY', companyId }, since: 0, limit: 100 });
   return page.leads;
 }
 

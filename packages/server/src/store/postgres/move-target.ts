@@ -58,11 +58,8 @@ function selectSql(table: Table): string {
 const orderOf = ({ key }: Table): string[] =>
   key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
 
-/**
- * Keeps what the rows bring. The plans are made anew for each page: those that the triggers make while the table is empty
- * read all leads of a company for each new one, and took a minute for the first 10,000.
- */
-const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'on'; DISCARD PLANS`;
+/** Keeps what the rows bring. */
+const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'on'`;
 
 const RAISE_STAMPS = `
   UPDATE leadtap.companies AS c SET stamp_floor = leadtap.from_ms(s.stamp)

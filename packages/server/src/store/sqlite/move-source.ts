@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LastStamp, type MoveSource, SourceInUseError } from '../move/port.ts';
-import type { ColumnKind, Row, Table } from '../move/tables.ts';
+import type { Column, ColumnKind, Row, Table } from '../move/tables.ts';
 import { UnusableDatabaseError } from '../store.ts';
 import { Connection } from './connection.ts';
 import type { SqlValue } from './driver.ts';
@@ -9,7 +9,7 @@ import { asStoreError } from './errors.ts';
 import { migrate, refuseForeignDatabase } from './migrate.ts';
 
 /** For a command that is about to end anyway. */
-const WAIT_MS = 5000;
+const WAIT_MS = 2000;
 /** Some hundred kilobytes, as a rule. */
 const ROWS_PER_PAGE = 1000;
 
@@ -46,44 +46,60 @@ function takeAlone(connection: Connection): void {
   connection.exec('BEGIN EXCLUSIVE');
 }
 
-const fromSql: Record<ColumnKind, (value: SqlValue) => unknown> = {
-  text: (value) => value,
-  integer: (value) => value,
-  time: (value) => value,
+/** The other kinds are stored as they are. */
+const FROM_SQL: Partial<Record<ColumnKind, (value: unknown) => unknown>> = {
   boolean: (value) => value === 1,
   json: (value) => JSON.parse(String(value)),
   texts: (value) => JSON.parse(String(value)),
 };
 
-type SqlRow = Record<string, SqlValue>;
+/** Changes the row in place, which is ours alone: there may be millions. */
+function toRow({ columns }: Table, row: SqlRow): Row {
+  for (const { name, kind } of columns) {
+    const convert = FROM_SQL[kind];
+    if (convert) row[name] = convert(row[name]);
+  }
+  return row;
+}
 
-const toRow = (table: Table, row: SqlRow): Row =>
-  Object.fromEntries(
-    Object.entries(table.columns).map(([column, kind]) => [column, fromSql[kind](row[column] ?? null)]),
-  );
+const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
 
-const keyOf = (table: Table, row: Row): SqlValue[] => table.key.map((column) => row[column] as SqlValue);
+const namesOf = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
+
+const selectSql = ({ name, columns }: Table): string => `SELECT ${namesOf(columns)} FROM ${name}`;
+
+type SqlRow = Record<string, unknown>;
+
+/** Nothing but a fault of the file or its disk can be in the way by now. */
+function reading<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
 
 class SqliteMoveSource implements MoveSource {
   readonly #connection: Connection;
+  readonly #finds = new Map<Table, (row: Row) => Row | undefined>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
   async count({ name }: Table): Promise<number> {
-    return this.#connection.prepare<{ n: number }>(`SELECT count(*) AS n FROM ${name}`).get()?.n ?? 0;
+    const statement = this.#connection.prepare<{ n: number }>(`SELECT count(*) AS n FROM ${name}`);
+    return reading(() => statement.get()?.n ?? 0);
   }
 
   async *pages(table: Table, after?: Row): AsyncGenerator<readonly Row[]> {
-    const key = table.key.join(', ');
+    const key = namesOf(table.key);
     const marks = table.key.map(() => '?').join(', ');
-    const select = `SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name}`;
     const end = `ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
-    const first = this.#connection.prepare<SqlRow>(`${select} ${end}`);
-    const next = this.#connection.prepare<SqlRow>(`${select} WHERE (${key}) > (${marks}) ${end}`);
+    const first = this.#connection.prepare<SqlRow>(`${selectSql(table)} ${end}`);
+    const next = this.#connection.prepare<SqlRow>(`${selectSql(table)} WHERE (${key}) > (${marks}) ${end}`);
     for (let last = after; ; ) {
-      const rows = last === undefined ? first.all() : next.all(...keyOf(table, last));
+      const rows = reading(() => (last === undefined ? first.all() : next.all(...keyOf(table, last))));
       if (rows.length === 0) return;
       const page = rows.map((row) => toRow(table, row));
       yield page;
@@ -93,8 +109,6 @@ class SqliteMoveSource implements MoveSource {
     }
   }
 
-  readonly #finds = new Map<Table, (row: Row) => Row | undefined>();
-
   async find(table: Table, row: Row): Promise<Row | undefined> {
     const find = this.#finds.get(table) ?? this.#prepareFind(table);
     this.#finds.set(table, find);
@@ -102,27 +116,28 @@ class SqliteMoveSource implements MoveSource {
   }
 
   #prepareFind(table: Table): (row: Row) => Row | undefined {
-    const where = table.key.map((column) => `${column} = ?`).join(' AND ');
-    const select = `SELECT ${Object.keys(table.columns).join(', ')} FROM ${table.name} WHERE ${where}`;
-    const statement = this.#connection.prepare<SqlRow>(select);
+    const where = table.key.map(({ name }) => `${name} = ?`).join(' AND ');
+    const statement = this.#connection.prepare<SqlRow>(`${selectSql(table)} WHERE ${where}`);
     return (row) => {
-      const found = statement.get(...keyOf(table, row));
+      const found = reading(() => statement.get(...keyOf(table, row)));
       return found && toRow(table, found);
     };
   }
 
   async lastStamps(): Promise<LastStamp[]> {
     const sql = 'SELECT id AS companyId, last_stamp AS stamp FROM companies';
-    return this.#connection.prepare<{ companyId: string; stamp: number }>(sql).all();
+    const statement = this.#connection.prepare<{ companyId: string; stamp: number }>(sql);
+    return reading(() => statement.all());
   }
 
   async close(): Promise<void> {
-    this.#connection.exec('ROLLBACK');
     try {
+      this.#connection.exec('ROLLBACK');
       this.#connection.useWriteAheadLog();
     } catch {
-      // Somebody was quicker, and does it when they open the file.
+      // Whoever opens the file next sees to its log.
+    } finally {
+      this.#connection.close();
     }
-    this.#connection.close();
   }
 }

@@ -27,9 +27,9 @@ COMMENT ON DOMAIN leadtap.identifier IS 'An id of the operator: 1 to 200 charact
 CREATE DOMAIN leadtap.upper_case_word AS text CHECK (VALUE ~ '^[A-Z][A-Z0-9_]*$' AND char_length(VALUE) <= 64);
 COMMENT ON DOMAIN leadtap.upper_case_word IS 'A word such as NEW or PROFESSIONAL.';
 
--- No 'infinity', and no year that ISO 8601 would write with more than four digits.
+-- No 'infinity', and no year that ISO 8601 would write with more or less than four digits; its year 0 is 1 BC here.
 CREATE DOMAIN leadtap.moment AS timestamptz(3)
-  CHECK (VALUE >= '0001-01-01 00:00:00+00' AND VALUE < '10000-01-01 00:00:00+00');
+  CHECK (VALUE >= '0001-01-01 00:00:00+00 BC' AND VALUE < '10000-01-01 00:00:00+00');
 COMMENT ON DOMAIN leadtap.moment IS 'A point in time, in whole milliseconds.';
 
 -- Half empty pages, so that the row that every writing transaction changes stays where the index finds it.
@@ -209,7 +209,9 @@ BEGIN
   IF remembered[1] = key THEN
     free := leadtap.from_ms(remembered[2]::bigint + 1);
   END IF;
-  WHILE EXISTS (SELECT FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at = free) LOOP
+  -- With a limit and not with EXISTS, whose plan, if it was made while the table was empty, reads all leads of the company.
+  WHILE free = (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at >= free
+                 ORDER BY l.created_at LIMIT 1) LOOP
     free := free + interval '1 millisecond';
   END LOOP;
   PERFORM set_config('leadtap.free_time', key || E'\n' || leadtap.to_ms(free), true);

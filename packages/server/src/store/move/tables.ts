@@ -1,0 +1,101 @@
+/** What both stores hold, column by column: from this one description rows are read, written and compared. */
+
+export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time' | 'json' | 'texts';
+
+/** Times are milliseconds since 1970, JSON is parsed. Otherwise as stored. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface Column {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+
+export interface Table {
+  readonly name: string;
+  /** Rows are in the order of these columns, by their bytes. */
+  readonly key: readonly Column[];
+  readonly columns: readonly Column[];
+}
+
+function defineTable(name: string, key: readonly string[], kinds: Record<string, ColumnKind>): Table {
+  const columns = Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
+  return { name, columns, key: columns.filter((column) => key.includes(column.name)) };
+}
+
+export const COMPANIES = defineTable('companies', ['id'], { id: 'text', name: 'text' });
+
+const STATUSES = defineTable('statuses', ['company_id', 'value'], {
+  company_id: 'text',
+  value: 'text',
+  label: 'text',
+  color: 'text',
+  final: 'boolean',
+  position: 'integer',
+});
+
+const BRANCHES = defineTable('branches', ['company_id', 'id'], {
+  company_id: 'text',
+  id: 'text',
+  name: 'text',
+});
+
+const DEPARTMENTS = defineTable('departments', ['company_id', 'id'], {
+  company_id: 'text',
+  id: 'text',
+  branch_id: 'text',
+  name: 'text',
+});
+
+const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], {
+  id: 'text',
+  user_id: 'text',
+  name: 'text',
+  issued_at: 'time',
+  expires_at: 'time',
+});
+
+const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], { token_id: 'text', revoked_at: 'time' });
+
+export const LEADS = defineTable('leads', ['company_id', 'created_at'], {
+  company_id: 'text',
+  created_at: 'time',
+  id: 'text',
+  branch_id: 'text',
+  department_id: 'text',
+  first_name: 'text',
+  last_name: 'text',
+  full_name: 'text',
+  phone1: 'text',
+  phone2: 'text',
+  email: 'text',
+  address: 'text',
+  postal_code: 'text',
+  address_notes: 'text',
+  appointment_date_time: 'time',
+  timeslot: 'text',
+  status_value: 'text',
+  custom_fields: 'json',
+  images: 'texts',
+  same_day: 'boolean',
+  updated_at: 'time',
+  automation_trigger_id: 'text',
+  automation_created_at: 'time',
+});
+
+/** Until they are there, nobody can poll: they come last, when all else has been verified. */
+export const USERS = defineTable('users', ['id'], {
+  id: 'text',
+  company_id: 'text',
+  email: 'text',
+  name: 'text',
+  plan: 'text',
+  access_level: 'text',
+  branch_id: 'text',
+  department_id: 'text',
+});
+
+/** Each after those that it refers to. */
+export const PLACES: readonly Table[] = [STATUSES, BRANCHES, DEPARTMENTS];
+export const TOKENS: readonly Table[] = [ISSUED_TOKENS, REVOKED_TOKENS];
+export const BEFORE_USERS: readonly Table[] = [COMPANIES, ...PLACES, ...TOKENS, LEADS];
+export const TABLES: readonly Table[] = [...BEFORE_USERS, USERS];

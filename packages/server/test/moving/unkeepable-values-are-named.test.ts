@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { moveArgv, moveUp, run } from './commands.ts';
+import type { Ends } from './ends.ts';
+import { makeFilledEnds } from './filled.ts';
+
+const NUL = { companyId: 'acme', id: 'nul', fields: { customFields: { notes: [{ text: 'a\0b' }] } } };
+const HALF = { companyId: 'acme', id: 'half', fields: { customFields: { 'key \ud83d': 1 } } };
+const BEFORE_YEAR_0 = {
+  companyId: 'globex',
+  id: 'before-year-0',
+  fields: { appointmentDateTime: Date.parse('-000001-06-01') },
+};
+const TWINS = { companyId: 'acme', id: 'twins', fields: { customFields: { 'a\0': 1, 'a\ufffd': 2 } } };
+
+/** Whether anything at all is there. */
+const isEmpty = async ({ sql }: Ends) => (await sql('SELECT FROM leadtap.companies')).length === 0;
+
+test('leads that PostgreSQL cannot keep are named before anything is copied', async () => {
+  const ends = await makeFilledEnds(NUL, HALF, BEFORE_YEAR_0);
+  const { code, stdout, stderr } = await moveUp(ends);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('leadtap: PostgreSQL cannot keep 3 values of this database; nothing was copied\n');
+  const told = (company: string, id: string, problem: string) =>
+    expect(stderr).toMatch(
+      new RegExp(`^  leads \\{"company_id":"${company}",.*"id":"${id}"\\}: ${problem}$`, 'm'),
+    );
+  told('acme', 'nul', 'custom_fields holds a NUL or half a character');
+  told('acme', 'half', 'custom_fields holds a NUL or half a character');
+  told('globex', 'before-year-0', 'appointment_date_time lies before the year 0 or after 9999');
+  expect(stderr).toContain('--replace-characters');
+  expect(await isEmpty(ends)).toBe(true);
+});
+
+test('at most 20 are named, and the others are counted', async () => {
+  const many = Array.from({ length: 23 }, (_, index) => ({ ...NUL, id: `nul-${index}` }));
+  const { stderr } = await moveUp(await makeFilledEnds(...many));
+  expect(stderr.match(/custom_fields holds/g)).toHaveLength(20);
+  expect(stderr).toMatch(/^ {2}and 3 more$/m);
+});
+
+test('--replace-characters writes U+FFFD in their place, says where, and the copy is verified', async () => {
+  const ends = await makeFilledEnds(NUL, HALF);
+  const { code, stdout, stderr } = await moveUp(ends, '--replace-characters');
+  expect(code).toBe(0);
+  expect(stdout).toContain('moved and verified: ');
+  expect(stderr).toMatch(/^U\+FFFD was written in 2 values:$/m);
+  expect(stderr).toMatch(/^leads \{.*"id":"nul"\}: custom_fields/m);
+  const kept = await ends.sql(
+    `SELECT custom_fields FROM leadtap.leads WHERE id IN ('nul', 'half') ORDER BY id`,
+  );
+  expect(kept.map((row) => row['custom_fields'])).toEqual([
+    { 'key \ufffd': 1 },
+    { notes: [{ text: 'a\ufffdb' }] },
+  ]);
+  const again = await run(ends, moveArgv(ends, '--replace-characters', '--json'));
+  expect(JSON.parse(again.stdout)).toMatchObject({ verified: true, replaced: 2 });
+});
+
+test.each([
+  ['where two names would become one, and a value would be lost', TWINS],
+  ['in times, which it is not about', BEFORE_YEAR_0],
+])('--replace-characters changes nothing %s', async (_where, lead) => {
+  const ends = await makeFilledEnds(lead);
+  const { code, stderr } = await moveUp(ends, '--replace-characters');
+  expect(code).toBe(1);
+  expect(stderr).toContain('PostgreSQL cannot keep a value');
+  expect(await isEmpty(ends)).toBe(true);
+});
