@@ -1,7 +1,14 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { testsOnBothStores } from './test/on-both-stores.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** What is named as a test. */
+export const TESTS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'];
+/** Tests that prove something about one store have folders of their own. */
+const ABOUT_SQLITE = ['packages/server/test/store/sqlite/**/*.test.ts'];
+const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];
 
 export default defineConfig({
   resolve: {
@@ -13,10 +20,34 @@ export default defineConfig({
     },
   },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'],
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'sqlite',
+          provide: { store: 'sqlite' },
+          include: TESTS,
+          exclude: ABOUT_POSTGRES,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          provide: { store: 'postgres' },
+          include: [...testsOnBothStores(), ...ABOUT_POSTGRES],
+          exclude: ABOUT_SQLITE,
+          // After the other one: a process that runs tests of both by turns would load everything anew each time.
+          sequence: { groupOrder: 1 },
+        },
+      },
+    ],
+    globalSetup: ['./test/servers/shared-servers.ts'],
     pool: 'forks',
     // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
     isolate: false,
+    // Much of the time they wait for a database or a process.
+    maxWorkers: '100%',
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: ['default', './test/summary-reporter.ts'],

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
-import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+import { BIN, install } from './own-installation.ts';
 
 /** Whose token it is decides what the service must answer. */
 const CALLERS = ['COMPANY', 'BRANCH', 'DEPARTMENT', 'OTHER_PLAN', 'UNKNOWN_USER'] as const;
@@ -15,10 +16,11 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-/** The installation that the environment names, or a demo of our own: it is never a reason to skip. */
+/** The installation that the environment names, or one of our own: it is never a reason to skip. */
 export function findTarget(env: Readonly<Record<string, string | undefined>>): Promise<Target> {
   const baseUrl = env['LEADTAP_ACCEPTANCE_URL'];
-  return baseUrl ? installation(baseUrl.replace(/\/$/, ''), env) : demo();
+  if (baseUrl) return installation(baseUrl.replace(/\/$/, ''), env);
+  return inject('store') === 'sqlite' ? demo() : ownInstallation();
 }
 
 async function installation(
@@ -36,7 +38,7 @@ function tokensBy(find: (caller: Caller) => string | undefined): Target['tokens'
   return Object.fromEntries(tokens) as Target['tokens'];
 }
 
-const DEMO_USERS: Readonly<Record<Caller, string>> = {
+const USERS: Readonly<Record<Caller, string>> = {
   COMPANY: 'ada',
   BRANCH: 'ben',
   DEPARTMENT: 'cleo',
@@ -49,7 +51,11 @@ interface DemoFacts {
   readonly callers: readonly { readonly userId: string; readonly token: string }[];
 }
 
-const BIN = fileURLToPath(new URL('../../packages/server/bin/leadtap.js', import.meta.url));
+/** The demo is always on SQLite. */
+async function ownInstallation(): Promise<Target> {
+  const { baseUrl, tokens, stop } = await install();
+  return { baseUrl, tokens: tokensBy((caller) => tokens.get(USERS[caller])), stop };
+}
 
 /** The real program, built, as a process of its own, with no settings but the defaults. */
 async function demo(): Promise<Target> {
@@ -61,7 +67,7 @@ async function demo(): Promise<Target> {
   const { baseUrl, callers } = await firstJson(child.stdout);
   return {
     baseUrl,
-    tokens: tokensBy((caller) => callers.find(({ userId }) => userId === DEMO_USERS[caller])?.token),
+    tokens: tokensBy((caller) => callers.find(({ userId }) => userId === USERS[caller])?.token),
     stop: async () => {
       child.kill();
       await closed;

@@ -1,13 +1,13 @@
-import { join } from 'node:path';
-import { type Clock, openSqliteStore, type Store } from 'leadtap';
+import type { Clock, Store } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { makeTestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { type BeforeCommit, NaiveStore } from '../store/naive-store.ts';
 import { type Ask, RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';
 import { SteppedClock } from './stepped-clock.ts';
 
-type Open = (file: string, clock: Clock, beforeCommit?: BeforeCommit) => Promise<Store>;
+/** Makes of a store the one that the test is about. */
+type Make = (store: Store, clock: Clock, beforeCommit?: BeforeCommit) => Store;
 
 const write = (store: Store, id: string) => store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
 
@@ -22,13 +22,15 @@ const asking =
  * The interleaving that loses leads, forced: the slow writer has taken its time but has not committed; a second and
  * a half later everybody polls, a quick writer commits, and everybody polls; then the slow writer commits.
  */
-async function lostBehindSlowWriter(open: Open): Promise<Record<string, string[]>> {
-  const file = join(tempFolder(), 'leadtap.db');
+async function lostBehindSlowWriter(make: Make): Promise<Record<string, string[]>> {
+  const { openStore } = await makeTestDatabase();
   const clock = new SteppedClock();
   let meanwhile: Promise<void> | undefined;
-  const slow = await open(file, clock.read, async () => meanwhile);
-  const quick = await open(file, clock.read);
-  const polled = await open(file, clock.read);
+  const open = async (beforeCommit?: BeforeCommit) =>
+    make(await openStore({ clock: clock.read }), clock.read, beforeCommit);
+  const slow = await open(async () => meanwhile);
+  const quick = await open();
+  const polled = await open();
   await slow.applyOrganisation(ORGANISATION);
   const ask = asking(polled);
   const pollers = {
@@ -57,12 +59,12 @@ async function lostBehindSlowWriter(open: Open): Promise<Record<string, string[]
 
 describe('a writer that is slow to commit', () => {
   it('loses nothing, whatever clients remember', async () => {
-    const lost = await lostBehindSlowWriter((file, clock) => openSqliteStore({ file, clock }));
+    const lost = await lostBehindSlowWriter((store) => store);
     expect(lost).toEqual({ lastLead: [], date: [], ids: [] });
   });
 
   it('would lose its lead in a store that stamps before the lock and reads without it', async () => {
-    const lost = await lostBehindSlowWriter(NaiveStore.open);
+    const lost = await lostBehindSlowWriter((...parts) => new NaiveStore(...parts));
     expect(lost).toEqual({ lastLead: ['slow'], date: ['slow'], ids: [] });
   });
 });

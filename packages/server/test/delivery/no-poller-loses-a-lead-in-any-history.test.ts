@@ -1,9 +1,7 @@
-import { join } from 'node:path';
 import fc from 'fast-check';
-import { openSqliteStore } from 'leadtap';
-import { describe, it } from 'vitest';
+import { describe, inject, it } from 'vitest';
+import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { commands, compare, type Real } from './commands.ts';
 import { ModelStore } from './model-store.ts';
 import { RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';
@@ -11,10 +9,12 @@ import { SteppedClock } from './stepped-clock.ts';
 
 /** A page edge every few leads. */
 const PAGE = 4;
+/** A database that asks the test for the time takes longer for each history. */
+const HISTORIES = { sqlite: 80, postgres: 20 };
 
-async function begin(file: string): Promise<{ model: ModelStore; real: Real }> {
+async function begin({ openStore }: TestDatabase): Promise<{ model: ModelStore; real: Real }> {
   const clock = new SteppedClock();
-  const open = () => openSqliteStore({ file, clock: clock.read });
+  const open = () => openStore({ clock: clock.read });
   const stores = [await open(), await open()] as const;
   await stores[0].applyOrganisation(ORGANISATION);
   const ask = async (question: { since?: number; limit: number }) => {
@@ -31,12 +31,9 @@ async function begin(file: string): Promise<{ model: ModelStore; real: Real }> {
 
 describe('whatever is written and whenever they poll', () => {
   it('nobody loses a lead, and whoever remembers the last lead gets each once', async () => {
-    const folder = tempFolder();
-    let runs = 0;
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {
-        runs += 1;
-        const { model, real } = await begin(join(folder, `${runs}.db`));
+        const { model, real } = await begin(await makeTestDatabase());
         try {
           await fc.asyncModelRun(() => ({ model, real }), sequence);
           await compare(model, real);
@@ -44,7 +41,7 @@ describe('whatever is written and whenever they poll', () => {
           for (const store of real.stores) await store.close();
         }
       }),
-      { numRuns: 80 },
+      { numRuns: HISTORIES[inject('store')] },
     );
   });
 });

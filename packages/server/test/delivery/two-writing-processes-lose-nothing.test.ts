@@ -106,11 +106,10 @@ describe('two processes write and one serves', () => {
       while (reserved - pollers.ids.received.size > MOST_UNSEEN) await pollers.ids.poll();
     };
     const script = new URL('fixtures/write-leads.js', import.meta.url);
-    const { file } = service.config.database;
     const names = ['one', 'two'];
     let writing = true;
     const work = Promise.all(
-      names.map((name) => write(new FixtureProcess(script, file, name), reserve)),
+      names.map((name) => write(new FixtureProcess(script, service.database.url, name), reserve)),
     ).finally(() => {
       writing = false;
     });

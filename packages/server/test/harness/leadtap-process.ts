@@ -23,9 +23,13 @@ export interface LeadtapProcess {
 }
 
 /** The built program as a process of its own, with no settings but those given. */
-export function spawnLeadtap(argv: readonly string[], env: Record<string, string> = {}): LeadtapProcess {
+export function spawnLeadtap(
+  argv: readonly string[],
+  env: Record<string, string> = {},
+  cwd = tempFolder(),
+): LeadtapProcess {
   const child = spawn(process.execPath, [BIN, ...argv], {
-    cwd: tempFolder(),
+    cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -41,5 +45,8 @@ export function spawnLeadtap(argv: readonly string[], env: Record<string, string
   return { child, lines, ended };
 }
 
-export const runLeadtap = (argv: readonly string[], env?: Record<string, string>): Promise<Ended> =>
-  spawnLeadtap(argv, env).ended;
+export const runLeadtap = (
+  argv: readonly string[],
+  env?: Record<string, string>,
+  cwd?: string,
+): Promise<Ended> => spawnLeadtap(argv, env, cwd).ended;

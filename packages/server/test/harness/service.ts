@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import type { Lead } from '@leadtap/contract';
 import { issueToken, type LeadInput, type Organisation, type Store } from 'leadtap';
 import { onTestFinished } from 'vitest';
@@ -8,6 +7,7 @@ import { compose, type Service } from '../../src/compose.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
 import { type LifecycleOptions, start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
+import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';
 
@@ -20,6 +20,8 @@ export interface ServiceOptions {
   /** Called before the service listens, for hooks that must be in place by then. */
   readonly prepare?: (service: Service) => void;
   readonly lifecycle?: LifecycleOptions;
+  /** Another instance: it gets the same database and the same signing key. */
+  readonly beside?: Pick<TestService, 'folder' | 'database'>;
   /** Default: the service goes with the test that started it. */
   readonly whenDone?: WhenDone;
 }
@@ -27,7 +29,9 @@ export interface ServiceOptions {
 export interface TestService {
   readonly url: string;
   readonly metricsUrl: string;
+  /** Where it runs, so that relative paths and what it makes are found here. */
   readonly folder: string;
+  readonly database: TestDatabase;
   readonly config: Config;
   readonly service: Service;
   readonly store: Store;
@@ -40,14 +44,22 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-/** The real service: real HTTP on a free port, real SQLite in a folder of the test's own. */
+/** Where the service keeps its signing key, for commands that share it. */
+export function keyFileOf({ config }: TestService): string {
+  if (!('file' in config.signingKey)) throw new Error('the key comes from the environment');
+  return config.signingKey.file;
+}
+
+/** The real service: real HTTP on a free port, a real database and a folder of the test's own. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
-  const { whenDone = onTestFinished } = options;
-  const folder = tempFolder(whenDone);
+  const { whenDone = onTestFinished, beside } = options;
+  const folder = beside?.folder ?? tempFolder(whenDone);
+  const database = beside?.database ?? (await makeTestDatabase(whenDone, { folder }));
   const clock = options.clock ?? systemClock;
+  if (options.clock) await database.useClock(options.clock);
   const config = parseConfig({
     env: {
-      LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}`,
+      ...database.env,
       LEADTAP_PORT: '0',
       LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
       ...options.env,
@@ -55,7 +67,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     cwd: folder,
   });
   const logger = makeLogger('trace', options.logTo ?? { write: () => undefined });
-  const service = await compose(config, logger, clock);
+  const service = await compose(config, logger, { clock });
   options.prepare?.(service);
   const running = await start(service, config, options.lifecycle);
   whenDone(() => running.stop());
@@ -74,6 +86,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     url,
     metricsUrl: running.metricsUrl ?? '',
     folder,
+    database,
     config,
     service,
     store: service.store,

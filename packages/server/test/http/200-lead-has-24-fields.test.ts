@@ -45,7 +45,8 @@ const FULL: LeadFields = {
   addressNotes: 'Second courtyard',
   appointmentDateTime: Date.parse('2026-03-05T14:00:00Z'),
   timeslot: '14:00',
-  customFields: { source: 'website', nested: { roofArea: 120, flags: [true, null] } },
+  // In the order in which PostgreSQL keeps them.
+  customFields: { nested: { flags: [true, null], roofArea: 120 }, source: 'website' },
   images: ['https://images.example.com/roof.jpg'],
   sameDay: true,
 };
@@ -76,7 +77,8 @@ describe('a lead', () => {
           timeslot: '14:00',
           statusValue: 'APPOINTMENT',
           status: { value: 'APPOINTMENT', label: 'Appointment', color: '#d97706', final: false },
-          customFields: { source: 'website', nested: { roofArea: 120, flags: [true, null] } },
+          // In the order in which PostgreSQL keeps them.
+          customFields: { nested: { flags: [true, null], roofArea: 120 }, source: 'website' },
           images: ['https://images.example.com/roof.jpg'],
           sameDay: true,
           createdAt: stamp,

@@ -1,5 +1,4 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { openSqliteStore } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { expectProblem } from '../harness/problem.ts';
 import { startService } from '../harness/service.ts';
@@ -25,12 +24,12 @@ describe('401 token-revoked', () => {
   });
 
   it('works at once when another process revokes', async () => {
-    const { url, token, config } = await startService();
+    const { url, token, database } = await startService();
     const authorization = `Bearer ${await token('boss', { tokenId: 'token-1' })}`;
     const ask = () => fetch(`${url}${NEW_LEADS_PATH}`, { headers: { authorization } });
 
     expect((await ask()).status).toBe(200);
-    const other = await openSqliteStore({ file: config.database.file });
+    const other = await database.openStore();
     await other.revokeToken('token-1');
     await other.close();
     await expectProblem(await ask(), 'token-revoked');

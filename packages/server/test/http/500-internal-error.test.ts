@@ -1,5 +1,6 @@
 import type { PollStore } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { beforeQuestion } from '../harness/before-question.ts';
 import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
 import { expectProblem } from '../harness/problem.ts';
 import { startService } from '../harness/service.ts';
@@ -68,9 +69,7 @@ describe('500 internal-error', () => {
     const lines: string[] = [];
     const { poll } = await startService({
       logTo: { write: (line) => void lines.push(line) },
-      prepare: ({ store }) => {
-        store.readPage = () => Promise.reject(new Error(SECRET));
-      },
+      prepare: ({ store }) => void beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET))),
     });
     const { requestId } = await expectProblem(await poll('boss'), 'internal-error');
     const line = lines.find((text) => text.includes(SECRET));
@@ -78,15 +77,10 @@ describe('500 internal-error', () => {
   });
 
   it('is gone with its cause', async () => {
-    let broken = true;
-    const { poll } = await startService({
-      prepare: ({ store }) => {
-        const readPage = store.readPage.bind(store);
-        store.readPage = (query) => (broken ? Promise.reject(new Error(SECRET)) : readPage(query));
-      },
-    });
+    const { poll, store } = await startService();
+    const mend = beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET)));
     expect((await poll('boss')).status).toBe(500);
-    broken = false;
+    mend();
     expect((await poll('boss')).status).toBe(200);
   });
 });

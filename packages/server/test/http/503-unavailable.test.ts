@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { JwksUnavailableError, type PollStore, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
+import { beforeQuestion } from '../harness/before-question.ts';
 import { deferred } from '../harness/deferred.ts';
 import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
 import { expectProblem } from '../harness/problem.ts';
@@ -63,15 +64,10 @@ describe('503 unavailable, while the service shuts down', () => {
   it('does not answer a request that was being answered: it gets its leads', async () => {
     const held = deferred();
     const reading = deferred();
-    const { poll, stop } = await startService({
-      prepare: ({ store }) => {
-        const readPage = store.readPage.bind(store);
-        store.readPage = async (query) => {
-          reading.resolve();
-          await held.promise;
-          return readPage(query);
-        };
-      },
+    const { poll, stop, store } = await startService();
+    beforeQuestion(store, 'readPage', () => {
+      reading.resolve();
+      return held.promise;
     });
     const answer = poll('boss');
     await reading.promise;

@@ -1,21 +1,18 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
+import { beforeQuestion } from '../harness/before-question.ts';
 import { openSocket, requestText } from '../harness/raw-http.ts';
 import { startService } from '../harness/service.ts';
 
-/** Makes `readPage` wait until the test lets it go on. */
+/** Makes polls wait for their page until the test lets them go on. */
 function holdPages(store: Store) {
-  const readPage = store.readPage.bind(store);
   const waiting: (() => void)[] = [];
-  store.readPage = async (query) => {
-    await new Promise<void>((resolve) => waiting.push(resolve));
-    return readPage(query);
-  };
+  const end = beforeQuestion(store, 'readPage', () => new Promise((resolve) => waiting.push(resolve)));
   return {
     waiting,
     release: () => {
-      store.readPage = readPage;
+      end();
       for (const resolve of waiting) resolve();
     },
   };

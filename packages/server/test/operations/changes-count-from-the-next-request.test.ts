@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { terminal } from '../cli/terminal.ts';
 import { runLeadtap } from '../harness/leadtap-process.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
-import { startService } from '../harness/service.ts';
+import { keyFileOf, startService } from '../harness/service.ts';
 
 /** A running service, and a shell beside it whose commands open the same database. */
 async function startBesideShell() {
   const service = await startService();
-  const env = { LEADTAP_DATABASE_URL: `sqlite:${service.config.database.file}` };
+  const env = { ...service.database.env, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
   const shell = terminal();
   const run = async (command: string, stdin?: string): Promise<string> => {
     const { code, stdout, stderr } = await shell.run(command, {

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { makeLogger } from '../../src/ops/logging.ts';
+import { beforeQuestion } from '../harness/before-question.ts';
 import { startService } from '../harness/service.ts';
 import { connectRaw } from './raw-connection.ts';
 
@@ -47,7 +48,7 @@ describe('the log', () => {
       headers: { ...headers, authorization: 'Bearer s3cr3t-guess' },
     });
     await fetch(`${url}/automation/new-leads`, { method: 'POST', body: PERSON.email, headers });
-    vi.spyOn(store, 'findUser').mockRejectedValueOnce(new Error('the disk is on fire'));
+    beforeQuestion(store, 'findUser', () => Promise.reject(new Error('the disk is on fire')));
     expect((await poll('boss', 'contact=ada@lead.example', { headers })).status).toBe(500);
 
     const text = log.text();
@@ -115,7 +116,7 @@ describe('the log', () => {
   it('tells the cause of what went wrong on our side, under the id that the caller got', async () => {
     const log = logBook();
     const { store, poll } = await startService({ logTo: log });
-    vi.spyOn(store, 'findUser').mockRejectedValueOnce(new Error('the disk is on fire'));
+    beforeQuestion(store, 'findUser', () => Promise.reject(new Error('the disk is on fire')));
     const requestId = (await poll('boss')).headers.get('x-request-id');
     const [cause, request, ...rest] = log.lines().filter((line) => line['requestId'] === requestId);
     expect(cause).toMatchObject({

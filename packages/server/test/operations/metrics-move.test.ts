@@ -9,7 +9,6 @@ import {
 } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { makeMetrics } from '../../src/ops/metrics.ts';
-import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { startService, type TestService } from '../harness/service.ts';
 
 /** All samples by name and labels, as Prometheus would read them. */
@@ -160,14 +159,9 @@ describe('metrics', () => {
 
   it('count polls that a stuck writer kept from the lock', async () => {
     const service = await startService();
-    const { DatabaseSync } = loadDriver();
-    const writer = new DatabaseSync(service.config.database.file);
-    writer.exec('BEGIN IMMEDIATE');
-    try {
-      expect((await service.poll('boss')).status).toBe(200);
-    } finally {
-      writer.close();
-    }
+    const letGo = await service.database.holdLock('acme');
+    expect((await service.poll('boss')).status).toBe(200);
+    await letGo();
     expect((await service.poll('boss')).status).toBe(200);
     expect((await scrape(service)).get('leadtap_polls_unlocked_total')).toBe(1);
   });

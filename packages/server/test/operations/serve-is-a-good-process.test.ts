@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { issueToken, loadSigningKeys, openSqliteStore } from 'leadtap';
+import { issueToken, loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { loadDriver } from '../../src/store/sqlite/driver.ts';
 import { terminal } from '../cli/terminal.ts';
+import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { spawnLeadtap } from '../harness/leadtap-process.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
@@ -16,22 +16,23 @@ const ANYWHERE = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: '127.0.0.1:0' };
 /** `leadtap serve` as a process of its own, when it says that it serves. */
 async function serve(env: Record<string, string> = {}) {
   const folder = tempFolder();
-  const database = { LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}` };
-  const leadtap = spawnLeadtap(['serve'], { ...ANYWHERE, ...database, ...env });
+  const data = join(folder, 'data');
+  const database = await makeTestDatabase(onTestFinished, { folder: data });
+  const leadtap = spawnLeadtap(['serve'], { ...ANYWHERE, ...database.env, ...env }, folder);
   for (;;) {
     const { value, done } = await leadtap.lines.next();
     if (done) throw new Error(`it ended: ${(await leadtap.ended).stderr}`);
     const line: { msg: string; url: string; metricsUrl?: string } = JSON.parse(value);
-    if (line.msg === 'serving new leads') return { ...leadtap, ...line, folder };
+    if (line.msg === 'serving new leads') return { ...leadtap, ...line, data, database };
   }
 }
 
 /** Puts users into the database of a running service and gives a token of one of them. */
-async function enrol(folder: string): Promise<string> {
-  const store = await openSqliteStore({ file: join(folder, 'leadtap.db') });
+async function enrol(database: TestDatabase, data: string): Promise<string> {
+  const store = await database.openStore();
   await store.applyOrganisation(ORGANISATION);
   await store.close();
-  const keys = await loadSigningKeys({ file: join(folder, 'signing.key') });
+  const keys = await loadSigningKeys({ file: join(data, 'signing.key') });
   const now = Date.now();
   return issueToken(keys, { userId: 'boss', tokenId: 'a', issuedAt: now, expiresAt: now + 60_000 });
 }
@@ -44,29 +45,27 @@ async function takePort(): Promise<number> {
 }
 
 describe('leadtap serve', () => {
-  it('says where it serves, stops on SIGTERM with 0, and leaves the database in one file', async () => {
-    const { child, url, metricsUrl = '', ended, folder } = await serve({ LEADTAP_BASE_PATH: '/api' });
+  it('says where it serves, stops on SIGTERM with 0, and leaves nothing but database and key', async () => {
+    const { child, url, metricsUrl = '', ended, data } = await serve({ LEADTAP_BASE_PATH: '/api' });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     expect((await fetch(metricsUrl)).status).toBe(200);
     child.kill('SIGTERM');
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
-    expect(readdirSync(folder).sort()).toEqual(['leadtap.db', 'signing.key']);
+    expect(readdirSync(data).filter((name) => name !== 'leadtap.db')).toEqual(['signing.key']);
   });
 
   it('finishes the poll in hand before it stops', async () => {
-    const { child, url, ended, folder } = await serve();
-    const token = await enrol(folder);
-    const { DatabaseSync } = loadDriver();
-    const writer = new DatabaseSync(join(folder, 'leadtap.db'));
-    writer.exec('BEGIN IMMEDIATE');
+    const { child, url, ended, data, database } = await serve();
+    const token = await enrol(database, data);
+    const letGo = await database.holdLock('acme');
     const { socket, received } = await connectRaw(url);
     socket.write(requestHead(url, token));
     // Answered after the poll has begun to wait for the lock.
     await fetch(`${url}/livez`);
     child.kill('SIGTERM');
     await refused(url);
-    writer.close();
+    await letGo();
     expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });

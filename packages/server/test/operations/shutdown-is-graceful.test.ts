@@ -1,4 +1,5 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { beforeQuestion } from '../harness/before-question.ts';
 import { deferred } from '../harness/deferred.ts';
 import { startService } from '../harness/service.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
@@ -9,11 +10,9 @@ async function startWithHeldPoll(shutdownLimitMs?: number) {
     ...(shutdownLimitMs !== undefined && { lifecycle: { shutdownLimitMs } }),
   });
   const [arrived, letGo] = [deferred(), deferred()];
-  const findUser = service.store.findUser.bind(service.store);
-  vi.spyOn(service.store, 'findUser').mockImplementationOnce(async (id) => {
+  beforeQuestion(service.store, 'findUser', () => {
     arrived.resolve();
-    await letGo.promise;
-    return findUser(id);
+    return letGo.promise;
   });
   return { ...service, arrived: arrived.promise, letGo: letGo.resolve };
 }

@@ -1,4 +1,4 @@
-import { type Clock, type LeadInput, openSqliteStore, type Page, type PageQuery, type Store } from 'leadtap';
+import type { Clock, LeadInput, Page, PageQuery, Store } from 'leadtap';
 import { DelegatingStore } from './delegating-store.ts';
 
 /** What a slow writer waits for after it has stamped its leads. */
@@ -12,15 +12,10 @@ export class NaiveStore extends DelegatingStore {
   readonly #clock: Clock;
   readonly #beforeCommit: BeforeCommit;
 
-  constructor(inner: Store, clock: Clock, beforeCommit: BeforeCommit) {
+  constructor(inner: Store, clock: Clock, beforeCommit: BeforeCommit = async () => undefined) {
     super(inner);
     this.#clock = clock;
     this.#beforeCommit = beforeCommit;
-  }
-
-  static async open(file: string, clock: Clock, beforeCommit: BeforeCommit = async () => undefined) {
-    const inner = await openSqliteStore({ file, clock, pollLockWaitMs: 0 });
-    return new NaiveStore(inner, clock, beforeCommit);
   }
 
   override async writeLeads(leads: readonly LeadInput[]) {

@@ -1,13 +1,11 @@
-import { join } from 'node:path';
-import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { makeTestDatabase } from '../harness/database.ts';
 
 const twoDigits = (number: number) => `${number}`.padStart(2, '0');
 const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);
 
 it('the database takes 00:00 to 23:59 for a timeslot and nothing beyond, whoever writes', async () => {
-  const store = await openSqliteStore({ file: join(tempFolder(), 'leadtap.db') });
+  const store = await (await makeTestDatabase()).openStore();
   onTestFinished(() => store.close());
   await store.applyOrganisation({ companies: [{ id: 'acme', name: 'Acme', branches: [], users: [] }] });
   const isTaken = (timeslot: string | null) =>

@@ -10,8 +10,9 @@ import {
 import { join } from 'node:path';
 import { loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTestDatabase } from '../harness/database.ts';
 import { runLeadtap } from '../harness/leadtap-process.ts';
-import { startService } from '../harness/service.ts';
+import { keyFileOf, startService } from '../harness/service.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 import { outcome, pollWith } from './polling.ts';
 import { raceForKeys } from './race-for-keys.ts';
@@ -23,25 +24,23 @@ describe('the key that signs our tokens', () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     const first = await startService();
-    const file = join(first.folder, 'signing.key');
+    const file = keyFileOf(first);
     expect(modeOf(file)).toBe('600');
     expect(Buffer.from(readFileSync(file, 'utf8'), 'base64url')).toHaveLength(32);
     const token = await first.token('boss');
     await first.stop();
-    const again = await startService({
-      env: { LEADTAP_DATABASE_URL: `sqlite:${first.config.database.file}` },
-    });
+    const again = await startService({ beside: first });
     expect(await outcome(await pollWith(again.url, token))).toBe('200');
   });
 
   it('is one, however many processes want it first', async () => {
     const folder = tempFolder();
-    const env = { LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'data/leadtap.db')}` };
-    const issue = () => runLeadtap(['token', 'issue', '--user', 'boss', '--force'], env);
+    const database = await makeTestDatabase(onTestFinished, { folder: join(folder, 'data') });
+    const issue = () => runLeadtap(['token', 'issue', '--user', 'boss', '--force'], database.env, folder);
     const issued = await Promise.all([issue(), issue(), issue(), issue()]);
     expect(issued.map(({ stderr }) => stderr)).toEqual(['', '', '', '']);
     expect(readdirSync(join(folder, 'data')).filter((file) => file.includes('key'))).toEqual(['signing.key']);
-    const { url } = await startService({ env });
+    const { url } = await startService({ beside: { folder, database } });
     for (const { stdout } of issued) expect(await outcome(await pollWith(url, stdout.trim()))).toBe('200');
   });
 

@@ -5,10 +5,8 @@ import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith } from './polling.ts';
 
 /** A second instance beside the first, on the same database and key. */
-const startBeside = ({ config }: TestService, env: Record<string, string> = {}): Promise<TestService> =>
-  startService({ env: { ...env, LEADTAP_DATABASE_URL: `sqlite:${config.database.file}` } });
-
-const environment = ({ config }: TestService) => ({ LEADTAP_DATABASE_URL: `sqlite:${config.database.file}` });
+const startBeside = (beside: TestService, env: Record<string, string> = {}): Promise<TestService> =>
+  startService({ env, beside });
 
 describe('a token that is revoked by the command line', () => {
   it('is refused by the next request to every running instance, and no other token is', async () => {
@@ -26,7 +24,7 @@ describe('a token that is revoked by the command line', () => {
     expect(await answers(gone)).toEqual(['200', '200']);
     expect(await answers(kept)).toEqual(['200', '200']);
 
-    const { code } = await runLeadtap(['token', 'revoke', 'gone'], environment(first));
+    const { code } = await runLeadtap(['token', 'revoke', 'gone'], first.database.env);
     expect(code).toBe(0);
     expect(await answers(gone)).toEqual(['401 token-revoked', '401 token-revoked']);
     expect(await answers(kept)).toEqual(['200', '200']);
@@ -39,7 +37,7 @@ describe('a token that is revoked by the command line', () => {
     const second = await startBeside(first, env);
     const token = await sign(key, { jti: 'session-1' });
     expect(await outcome(await pollWith(second.url, token))).toBe('200');
-    await runLeadtap(['token', 'revoke', 'session-1', '--force'], environment(first));
+    await runLeadtap(['token', 'revoke', 'session-1', '--force'], first.database.env);
     expect(await outcome(await pollWith(second.url, token))).toBe('401 token-revoked');
     expect(await outcome(await pollWith(second.url, await sign(key, { jti: 'session-2' })))).toBe('200');
   });

@@ -6,7 +6,7 @@ import { withClient } from '../../delivery/trial/with-client.ts';
 import { runLeadtap } from '../../harness/leadtap-process.ts';
 import { startService, type TestService } from '../../harness/service.ts';
 
-const ROWS = 10_000;
+const ROWS = 5000;
 /** Many more who poll than connections. */
 const CROWD = 40;
 const CONNECTIONS = '4';
@@ -49,9 +49,9 @@ describe('a load of many leads into one company by one statement', () => {
     };
     const crowd = Promise.all(Array.from({ length: CROWD }, (_, user) => poll(LOADING, user)));
     await load.awaited();
-    for (let polls = 0; polls < 10; polls += 1) expect((await poll(OTHER, polls)).status).toBe(200);
+    for (const user of [0, 1, 2]) expect((await poll(OTHER, user)).status).toBe(200);
     const answers = await crowd;
-    expect(answered.slice(0, 10)).toEqual(Array.from({ length: 10 }, () => OTHER));
+    expect(answered.slice(0, 3)).toEqual([OTHER, OTHER, OTHER]);
     for (const answer of answers) {
       expect(await answer.json()).toMatchObject([{ id: 'early' }]);
       expect(answer.headers.get('date')).toBe(new Date(stamp).toUTCString());

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { openSqliteStore, type SqliteOptions, type Store, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Connection } from '../../src/store/sqlite/connection.ts';
-import { manualClock } from '../harness/manual-clock.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { manualClock } from '../../harness/manual-clock.ts';
+import { ORGANISATION } from '../../harness/organisation.ts';
+import { tempFolder } from '../../harness/temp-folder.ts';
 
 const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
 
@@ -118,17 +117,6 @@ describe('while a writer is stuck with the lock', () => {
     const second = await openSqliteStore({ file, pollLockWaitMs: 0 });
     expect((await poll(second)).leads).toHaveLength(1);
     await second.close();
-  });
-
-  it('the service answers polls after a second, and counts them', async () => {
-    const { config, add, poll, metricsUrl } = await startService();
-    const [stamp = 0] = await add({ id: 'committed' });
-    holdLock(config.database.file);
-    const response = await poll('boss');
-    expect(response.status).toBe(200);
-    expect(response.headers.get('date')).toBe(new Date(stamp).toUTCString());
-    expect(await response.json()).toMatchObject([{ id: 'committed' }]);
-    expect(await (await fetch(metricsUrl)).text()).toMatch(/^leadtap_polls_unlocked_total 1$/m);
   });
 });
 

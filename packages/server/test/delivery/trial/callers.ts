@@ -1,0 +1,49 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+
+/** The instances of a service, and how to get tokens for their users. */
+export interface Installation {
+  readonly urls: readonly string[];
+  token(userId: string): Promise<string>;
+  /** Told how long each poll took. */
+  readonly onAnswer?: (durationMs: number) => void;
+}
+
+/** Below the 100 a minute that a user may ask. */
+const POLLS_OF_A_USER = 90;
+
+/**
+ * Asks one instance after the other, as a load balancer would have it, in the name of one user after the other who all
+ * see the same, because each of them may ask only so often.
+ */
+export class Caller {
+  readonly #installation: Installation;
+  readonly #userIds: readonly string[];
+  #polls = 0;
+  #token: Promise<string> | undefined;
+
+  constructor(installation: Installation, userIds: readonly string[]) {
+    this.#installation = installation;
+    this.#userIds = userIds;
+  }
+
+  get polls(): number {
+    return this.#polls;
+  }
+
+  async get(query: string): Promise<Response> {
+    const { urls, token, onAnswer } = this.#installation;
+    if (this.#polls % POLLS_OF_A_USER === 0) this.#token = token(this.#userId());
+    const url = `${urls[this.#polls % urls.length]}${NEW_LEADS_PATH}?${query}`;
+    this.#polls += 1;
+    const begun = performance.now();
+    const response = await fetch(url, { headers: { authorization: `Bearer ${await this.#token}` } });
+    onAnswer?.(performance.now() - begun);
+    if (response.status !== 200)
+      throw new Error(`a poll was answered with ${response.status}: ${await response.text()}`);
+    return response;
+  }
+
+  #userId(): string {
+    return this.#userIds[(this.#polls / POLLS_OF_A_USER) % this.#userIds.length] ?? '';
+  }
+}

@@ -1,0 +1,23 @@
+/** Servers of one test's own, for tests that stop, kill or freeze them. They are gone when the test is. */
+import { onTestFinished } from 'vitest';
+import { type PgBouncerOptions, startPgBouncer } from '../../../../test/servers/pgbouncer.ts';
+import { type PostgresOptions, startPostgres } from '../../../../test/servers/postgres.ts';
+import { startRedis } from '../../../../test/servers/redis.ts';
+import type { WhenDone } from './temp-folder.ts';
+
+async function goneWhenDone<S extends { remove(): Promise<void> }>(
+  starting: Promise<S>,
+  whenDone: WhenDone,
+): Promise<S> {
+  const server = await starting;
+  whenDone(() => server.remove());
+  return server;
+}
+
+export const ownPostgres = (options?: PostgresOptions, whenDone: WhenDone = onTestFinished) =>
+  goneWhenDone(startPostgres(options), whenDone);
+
+export const ownRedis = (whenDone: WhenDone = onTestFinished) => goneWhenDone(startRedis(), whenDone);
+
+export const ownPgBouncer = (options: PgBouncerOptions, whenDone: WhenDone = onTestFinished) =>
+  goneWhenDone(startPgBouncer(options), whenDone);

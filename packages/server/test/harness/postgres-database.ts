@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import { Client, Pool } from 'pg';
+import { inject } from 'vitest';
+import type { DatabaseOptions, EngineDatabase } from './database.ts';
+import { PostgresClock } from './postgres-clock.ts';
+import { databaseUrl, findTemplate } from './postgres-template.ts';
+import { sharedServer } from './shared-servers.ts';
+import type { WhenDone } from './temp-folder.ts';
+
+interface Server {
+  readonly url: string;
+  readonly administrator: Pool;
+}
+
+let shared: Promise<Server> | undefined;
+
+/** Found once in a process. */
+function findServer(): Promise<Server> {
+  shared ??= sharedServer('postgres').then((url) => {
+    const administrator = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
+    administrator.on('error', () => undefined);
+    return { url, administrator };
+  });
+  return shared;
+}
+
+/** A database in the cluster that all tests share: a copy of one that was migrated once, which takes some 30 ms. */
+async function create({ url, administrator }: Server, empty: boolean): Promise<string> {
+  const template = empty ? 'template0' : await findTemplate(administrator, url);
+  const name = `${inject('runName')}_${randomBytes(6).toString('hex')}`;
+  await administrator.query(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+  return name;
+}
+
+let next: Promise<string> | undefined;
+
+/** One is always made while a test uses the one before it. */
+function takeNext(server: Server): Promise<string> {
+  const taken = next ?? create(server, false);
+  next = taken.then(() => create(server, false));
+  // Whoever takes it is told.
+  next.catch(() => undefined);
+  return taken;
+}
+
+export async function makePostgresDatabase(
+  whenDone: WhenDone,
+  { empty = false }: DatabaseOptions,
+): Promise<EngineDatabase> {
+  const server = await findServer();
+  const name = await (empty ? create(server, true) : takeNext(server));
+  // Nobody waits for it: what is left at the end of a run goes with the cluster.
+  whenDone(
+    () => void server.administrator.query(`DROP DATABASE ${name} WITH (FORCE)`).catch(() => undefined),
+  );
+  const url = databaseUrl(server.url, name);
+  const clock = new PostgresClock(url);
+  return {
+    url,
+    useClock: (source) => clock.use(source),
+    stopClock: (at) => clock.stop(at),
+    setSchemaVersion: (version) => setSchemaVersion(url, version),
+    holdLock: (companyId) => holdLock(url, companyId),
+  };
+}
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  // It may still be connected when the test ends and the database is dropped.
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+async function setSchemaVersion(url: string, version: number): Promise<void> {
+  const client = await connect(url);
+  await client.query('DELETE FROM leadtap.migrations');
+  await client.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, 'test']);
+  await client.end();
+}
+
+async function holdLock(url: string, companyId: string): Promise<() => Promise<void>> {
+  const client = await connect(url);
+  await client.query('BEGIN');
+  await client.query('SELECT pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock($1))', [
+    companyId,
+  ]);
+  return () => client.end();
+}

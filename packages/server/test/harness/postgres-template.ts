@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { Pool } from 'pg';
+import { inject } from 'vitest';
+import { parseConfig } from '../../src/config.ts';
+import { readMigrations } from '../../src/migration-files.ts';
+import { migrateStore } from '../../src/open-store.ts';
+
+/** Any number will do for the lock under which the template is made. */
+const LOCK = 20_260_302;
+const MIGRATIONS = new URL('../../src/store/postgres/migrations/', import.meta.url);
+
+const found = new Map<string, Promise<void>>();
+
+/** The database that the databases of tests are copies of. It is migrated once in a run, or again if that changed. */
+export async function findTemplate(administrator: Pool, server: string): Promise<string> {
+  const migrations = createHash('sha256').update(JSON.stringify(readMigrations(MIGRATIONS)));
+  const template = `${inject('runName')}_${migrations.digest('hex').slice(0, 8)}`;
+  const finding = found.get(template) ?? makeUnlessMade(administrator, server, template);
+  found.set(template, finding);
+  await finding;
+  return template;
+}
+
+/** Whichever process comes first makes it. It gets its name when it is complete, so that nobody copies half of it. */
+async function makeUnlessMade(administrator: Pool, server: string, template: string): Promise<void> {
+  const client = await administrator.connect();
+  const half = `${template}_half`;
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [LOCK]);
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [template]);
+    if (rowCount !== 0) return;
+    await client.query(`DROP DATABASE IF EXISTS ${half}`);
+    await client.query(`CREATE DATABASE ${half}`);
+    const env = { LEADTAP_DATABASE_URL: databaseUrl(server, half) };
+    await migrateStore(parseConfig({ env, cwd: '/' }));
+    await client.query(`ALTER DATABASE ${half} RENAME TO ${template}`);
+  } finally {
+    // The end of the connection is the end of its lock.
+    client.release(true);
+  }
+}
+
+export function databaseUrl(server: string, database: string): string {
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.href;
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { Connection } from '../../src/store/sqlite/connection.ts';
+import type { DatabaseOptions, EngineDatabase } from './database.ts';
+import { tempFolder, type WhenDone } from './temp-folder.ts';
+
+/** A file that whoever opens it first makes. Stores take the time from the clock that they are given. */
+export async function makeSqliteDatabase(
+  whenDone: WhenDone,
+  { folder = tempFolder(whenDone) }: DatabaseOptions,
+): Promise<EngineDatabase> {
+  const file = join(folder, 'leadtap.db');
+  return {
+    url: `sqlite:${file}`,
+    useClock: async () => undefined,
+    stopClock: async () => undefined,
+    setSchemaVersion: async (version) => setSchemaVersion(file, version),
+    holdLock: async () => holdLock(file, whenDone),
+  };
+}
+
+function setSchemaVersion(file: string, version: number): void {
+  const connection = new Connection(file);
+  connection.exec(`PRAGMA user_version = ${version}`);
+  connection.close();
+}
+
+/** The lock is one for all companies. */
+function holdLock(file: string, whenDone: WhenDone): () => Promise<void> {
+  const writer = new Connection(file);
+  whenDone(() => writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+  return async () => writer.exec('ROLLBACK');
+}

@@ -1,0 +1,34 @@
+import { existsSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { terminal } from '../../cli/terminal.ts';
+
+const ANY_PORT = { LEADTAP_PORT: '0' };
+
+test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
+  const { run, save, path } = terminal();
+  save('letter.txt', 'Dear reader, this is a letter and not a database. '.repeat(50));
+  const letter = await run('migrate', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt' } });
+  expect(letter.code).toBe(1);
+  expect(letter.stderr).toContain(`the file is not an SQLite database (${path('letter.txt')})`);
+  const below = await run('user list', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt/leadtap.db' } });
+  expect(below).toMatchObject({ code: 1, stderr: expect.stringContaining('leadtap doctor') });
+  expect(existsSync(path('data'))).toBe(false);
+});
+
+test('doctor tells a database that is none', async () => {
+  const { run, save } = terminal();
+  save('data/leadtap.db', 'this is not a database '.repeat(100));
+  const { code, stdout } = await run('doctor', { env: ANY_PORT });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ database: .*not an SQLite database/m);
+});
+
+test('doctor tells an older schema, and does not bring it up to date', async () => {
+  const { run, database } = terminal();
+  await run('migrate');
+  await (await database()).setSchemaVersion(0);
+  const warned = await run('doctor', { env: ANY_PORT });
+  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 0') });
+  const failed = await run('doctor', { env: { ...ANY_PORT, LEADTAP_AUTO_MIGRATE: 'false' } });
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 0') });
+});

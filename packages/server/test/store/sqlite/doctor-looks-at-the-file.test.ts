@@ -1,0 +1,72 @@
+import { readdirSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
+
+const FREE_PORT = { LEADTAP_PORT: '0' };
+
+test('a healthy installation is all ticks', async () => {
+  const { run } = await terminalWithUsers();
+  await run('token issue --user boss');
+  const { code, stdout, stderr } = await run('doctor', { env: FREE_PORT });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  const checks = [
+    'Node.js',
+    'configuration',
+    'data folder',
+    'database',
+    'schema',
+    'signing key',
+    'clock',
+    'port',
+  ];
+  expect(
+    stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(':')[0]),
+  ).toEqual(checks.map((check) => `✓ ${check}`));
+});
+
+test('an empty folder stays empty', async () => {
+  const { run, cwd } = terminal();
+  const { code, stdout } = await run('doctor', { env: FREE_PORT });
+  expect(code).toBe(0);
+  expect(stdout.match(/^! .+$/gm)?.map((line) => line.split(':')[0])).toEqual([
+    '! data folder',
+    '! database',
+    '! signing key',
+  ]);
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('a data folder that is a file', async () => {
+  const { run, save, path } = terminal();
+  save('data', 'x');
+  const { code, stdout } = await run('doctor', { env: FREE_PORT });
+  expect(code).toBe(1);
+  expect(stdout).toContain(`✗ data folder: ${path('data')} is not a folder`);
+});
+
+test('a database that nobody may make is missed', async () => {
+  const env = { ...FREE_PORT, LEADTAP_AUTO_MIGRATE: 'false' };
+  const { code, stdout } = await terminal().run('doctor', { env });
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^✗ database: .* does not exist yet\n {4}Run `leadtap migrate`\.$/m);
+});
+
+test.each([
+  [30_000, '✓'],
+  [600_000, '!'],
+])('a clock %i ms behind the latest lead: %s', async (behindMs, mark) => {
+  const { run } = await terminalWithUsers();
+  await run('leads import - --format ndjson', { stdin: '{"companyId":"acme"}\n' });
+  const clock = () => NOW - behindMs;
+  expect((await run('doctor', { env: FREE_PORT, parts: { clock } })).stdout).toContain(`${mark} clock: `);
+});
+
+test('rate limits are not mentioned where there is one instance, and Redis is where it is given', async () => {
+  const { run } = terminal();
+  expect((await run('doctor', { env: FREE_PORT })).stdout).not.toContain('rate limits');
+  const env = { ...FREE_PORT, LEADTAP_REDIS_URL: 'redis://127.0.0.1:1' };
+  expect((await run('doctor', { env })).stdout).toContain('! rate limits: ');
+});

@@ -1,0 +1,18 @@
+import { type SourceFile, sourceFiles } from '../packages/server/test/architecture/source-files.ts';
+
+/** Where a test gets its database from: the file that chooses between the stores. */
+const CHOICE = 'packages/server/test/harness/database.ts';
+
+/** The test files that reach it by their imports: they run on every store, without being listed anywhere. */
+export function testsOnBothStores(): string[] {
+  const files = new Map(sourceFiles().map((file) => [file.path, file]));
+  const reaches = (file: SourceFile, seen: Set<string>): boolean =>
+    file.imports.some((path) => {
+      const imported = files.get(path);
+      if (path === CHOICE) return true;
+      if (!imported || seen.has(path)) return false;
+      return reaches(imported, seen.add(path));
+    });
+  const tests = [...files.values()].filter(({ path }) => path.endsWith('.test.ts'));
+  return tests.filter((file) => reaches(file, new Set())).map(({ path }) => path);
+}

@@ -1,0 +1,121 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { findOnPath, findProgram, isExecutable, type Program } from './find-program.ts';
+import { PrivateServer } from './private-server.ts';
+
+export interface PostgresOptions {
+  /** As in `postgresql.conf`. */
+  readonly settings?: Readonly<Record<string, string | number>>;
+}
+
+/** How a cluster is shut down: `fast` waits for nobody, `immediate` is like a power cut. */
+export type StopMode = 'fast' | 'immediate';
+
+export interface PostgresServer {
+  /** As the superuser `postgres`, to the database `postgres`. */
+  readonly url: string;
+  readonly port: number;
+  /** Of the postmaster; undefined while it is stopped. */
+  readonly pid: number | undefined;
+  stop(mode: StopMode): Promise<void>;
+  /** Waits until it takes connections again. */
+  start(): Promise<void>;
+  restart(mode: StopMode): Promise<void>;
+  /** Freezes the whole cluster: connections stay open, nothing answers. */
+  pause(): void;
+  resume(): void;
+  /** Stops it and removes all of it. */
+  remove(): Promise<void>;
+}
+
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+
+export const POSTGRES: Program = {
+  name: 'PostgreSQL',
+  debian: 'postgresql',
+  homebrew: 'postgresql',
+  variable: 'TEST_POSTGRES_URL',
+  find: () => candidates().find((file) => isExecutable(file) && isExecutable(beside(file, 'initdb'))),
+};
+
+const beside = (file: string, name: string): string => join(file, '..', name);
+
+/** On the PATH, where `pg_config` says, and where Debian has them, the newest first. */
+function candidates(): string[] {
+  const onPath = findOnPath('initdb');
+  const config = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim();
+  const debian = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER) : [];
+  const folders = [
+    ...(onPath === undefined ? [] : [join(onPath, '..')]),
+    ...(config ? [config] : []),
+    ...debian.sort((a, b) => Number(b) - Number(a)).map((version) => join(DEBIAN_FOLDER, version, 'bin')),
+  ];
+  return folders.map((folder) => join(folder, 'postgres'));
+}
+
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+/** A cluster of our own. */
+export async function startPostgres({ settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
+  const command = findProgram(POSTGRES);
+  const server = await PrivateServer.create({ name: 'postgres', endSignal: SIGNALS.immediate });
+  const { folder, port } = server;
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const given = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: folder,
+    shared_buffers: '32MB',
+    ...settings,
+  };
+  const argv = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const run = {
+    command,
+    argv: ['-D', join(folder, 'data'), ...argv],
+    ask: () => ask(url),
+  };
+  try {
+    server.prepare(beside(command, 'initdb'), ...initdbOptions(join(folder, 'data')));
+    await server.start(run);
+  } catch (error) {
+    await server.remove();
+    throw error;
+  }
+  return {
+    url,
+    port,
+    get pid() {
+      return server.pid;
+    },
+    stop: (mode) => server.end(SIGNALS[mode]),
+    start: () => server.start(run),
+    restart: async (mode) => {
+      await server.end(SIGNALS[mode]);
+      await server.start(run);
+    },
+    pause: () => server.pause(),
+    resume: () => server.resume(),
+    remove: () => server.remove(),
+  };
+}
+
+const initdbOptions = (data: string): string[] => [
+  `--pgdata=${data}`,
+  '--username=postgres',
+  '--auth=trust',
+  '--encoding=UTF8',
+  '--locale=C',
+  '--no-sync',
+];
+
+async function ask(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import process from 'node:process';
+import { Client } from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startPostgres } from './postgres.ts';
+import { startRedis } from './redis.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where the servers that all tests share are asked for. */
+    readonly sharedServers: string;
+    /** Begins the name of everything that this run makes in them. */
+    readonly runName: string;
+  }
+}
+
+interface SharedServer {
+  readonly url: string;
+  remove(): Promise<void>;
+}
+
+/** What is lost in a crash of the machine is of no use to a test. */
+const FAST = { fsync: 'off', full_page_writes: 'off', max_connections: 300 };
+
+const STARTS: Readonly<Record<string, (runName: string) => Promise<SharedServer>>> = {
+  '/postgres': async (runName) => {
+    const url = process.env['TEST_POSTGRES_URL'];
+    return url ? { url, remove: () => dropDatabases(url, runName) } : startPostgres({ settings: FAST });
+  },
+  '/redis': async () => {
+    const url = process.env['TEST_REDIS_URL'];
+    return url ? { url, remove: async () => undefined } : startRedis();
+  },
+};
+
+/** What tests made in a server that goes on without them. */
+async function dropDatabases(url: string, runName: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ datname: string }>(
+    'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+    [runName],
+  );
+  for (const { datname } of rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`);
+  await client.end();
+}
+
+/**
+ * One PostgreSQL and one Redis for all tests of a run, in whichever process they are. Each is started when the first
+ * test asks for it, so that nobody waits for, or needs to have, what no test of the run uses.
+ */
+export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  // Called for each project as well, but what the root provides, all of them have.
+  if (!project.isRootProject()) return undefined;
+  const runName = `leadtap_test_${randomBytes(4).toString('hex')}`;
+  const started = new Map<string, Promise<SharedServer>>();
+  const find = (path: string) => {
+    const server =
+      started.get(path) ?? STARTS[path]?.(runName) ?? Promise.reject(new Error(`no server ${path}`));
+    started.set(path, server);
+    return server;
+  };
+  const desk = createServer(({ url = '' }, response) => {
+    find(url).then(
+      (server) => response.end(server.url),
+      (error: Error) => response.writeHead(500).end(error.message),
+    );
+  });
+  await new Promise<void>((resolve) => desk.listen(0, '127.0.0.1', resolve));
+  project.provide('sharedServers', `http://127.0.0.1:${(desk.address() as AddressInfo).port}`);
+  project.provide('runName', runName);
+  return async () => {
+    desk.close();
+    desk.closeAllConnections();
+    for (const server of await Promise.allSettled(started.values()))
+      if (server.status === 'fulfilled') await server.value.remove();
+  };
+}
