@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { leadtap, type RunningService, serve } from './leadtap.ts';
+import { type Home, leadtap, type RunningService, serve, sqliteIn } from './leadtap.ts';
 import { costPerRequest, median } from './load.ts';
 import { leadChunks, organisation } from './made-up-leads.ts';
 
@@ -36,12 +36,12 @@ interface Prepared {
 
 const print = (line: string) => process.stdout.write(`${line}\n`);
 
-async function prepare(folder: string, size: typeof LARGE): Promise<Prepared> {
-  await leadtap(folder, ['org', 'apply', '-'], [JSON.stringify(organisation(size))]);
-  const imported = await leadtap(folder, ['leads', 'import', '-'], leadChunks(size.leads, size.companies));
-  const issued = await leadtap(folder, ['token', 'issue', '--all-users', '--json']);
+async function prepare(home: Home, size: typeof LARGE): Promise<Prepared> {
+  await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(size))]);
+  const imported = await leadtap(home, ['leads', 'import', '-'], leadChunks(size.leads, size.companies));
+  const issued = await leadtap(home, ['token', 'issue', '--all-users', '--json']);
   const tokens = (JSON.parse(issued.stdout) as { token: string }[]).map(({ token }) => token);
-  const service = await serve(folder);
+  const service = await serve(home);
   const { seconds: importSeconds, peakRssMb: importPeakRssMb } = imported;
   return { service, tokens, importSeconds, importPeakRssMb };
 }
@@ -69,9 +69,9 @@ const root = await mkdtemp(join(tmpdir(), 'leadtap-bench-'));
 const services: RunningService[] = [];
 try {
   print(`importing ${SMALL.leads.toLocaleString('en')} and ${LARGE.leads.toLocaleString('en')} leads`);
-  const small = await prepare(join(root, 'small'), SMALL);
+  const small = await prepare(sqliteIn(join(root, 'small')), SMALL);
   services.push(small.service);
-  const large = await prepare(join(root, 'large'), LARGE);
+  const large = await prepare(sqliteIn(join(root, 'large')), LARGE);
   services.push(large.service);
   const importRate = Math.round(LARGE.leads / large.importSeconds);
   const peak = large.importPeakRssMb?.toFixed(0);
@@ -90,7 +90,7 @@ try {
       `${kind.padEnd(6)} ${result.smallMs.toFixed(3)} ms at ${SMALL.leads}, ${result.largeMs.toFixed(3)} ms at ${LARGE.leads}: ratio ${result.ratio.toFixed(2)} (${low} to ${high}), bar ${BAR}`,
     );
   }
-  const folder = fileURLToPath(new URL('../results/', import.meta.url));
+  const folder = fileURLToPath(new URL('../../results/', import.meta.url));
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'growth.json'), `${JSON.stringify(results, undefined, 2)}\n`);
   process.exitCode = ok ? 0 : 1;

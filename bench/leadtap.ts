@@ -7,13 +7,25 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 
-const BIN = fileURLToPath(new URL('../../packages/server/bin/leadtap.js', import.meta.url));
+const BIN = fileURLToPath(new URL('../../../packages/server/bin/leadtap.js', import.meta.url));
 
-function run(folder: string, args: readonly string[]): ChildProcess {
+/** Where the program is at home: its folder, and what it is told beside. */
+export interface Home {
+  readonly folder: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+export const sqliteIn = (folder: string): Home => ({
+  folder,
+  settings: { LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}` },
+});
+
+function run({ folder, settings }: Home, args: readonly string[]): ChildProcess {
   const env = {
     ...process.env,
-    LEADTAP_DATABASE_URL: `sqlite:${join(folder, 'leadtap.db')}`,
+    LEADTAP_SIGNING_KEY_FILE: join(folder, 'signing.key'),
     LEADTAP_METRICS_ADDRESS: 'off',
+    ...settings,
   };
   return spawn(process.execPath, [BIN, ...args], { env, stdio: ['pipe', 'pipe', 'inherit'] });
 }
@@ -37,12 +49,12 @@ export interface CommandResult {
 
 /** Runs a command of the real program to its end. */
 export async function leadtap(
-  folder: string,
+  home: Home,
   args: readonly string[],
   input: Iterable<string> = [],
 ): Promise<CommandResult> {
   const startedAt = performance.now();
-  const child = run(folder, args);
+  const child = run(home, args);
   let peak: number | undefined;
   const watch = setInterval(() => {
     // Linux keeps the highest so far, so the last one that could be read is the peak.
@@ -60,11 +72,12 @@ export async function leadtap(
 
 export interface RunningService {
   readonly url: string;
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
-export async function serve(folder: string): Promise<RunningService> {
-  const child = run(folder, ['serve', '--port', '0']);
+export async function serve(home: Home): Promise<RunningService> {
+  const child = run(home, ['serve', '--port', '0']);
   const ended = once(child, 'close');
   if (!child.stdout) throw new Error('no output to read the address from');
   const lines = createInterface({ input: child.stdout });
@@ -78,6 +91,7 @@ export async function serve(folder: string): Promise<RunningService> {
   });
   return {
     url,
+    pid: child.pid ?? 0,
     stop: async () => {
       child.kill('SIGTERM');
       await ended;

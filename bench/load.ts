@@ -30,6 +30,25 @@ export async function costPerRequest(
   return total / requests;
 }
 
+/** As many at once as said, each over a connection of its own, each user in turn. */
+export async function pollsPerSecond(
+  url: string,
+  tokens: readonly string[],
+  polls: number,
+  atOnce: number,
+): Promise<number> {
+  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const startedAt = performance.now();
+  let sent = 0;
+  const caller = async () => {
+    while (sent < polls) await get(agent, url, tokens[sent++ % tokens.length] ?? '');
+  };
+  await Promise.all(Array.from({ length: atOnce }, caller));
+  const seconds = (performance.now() - startedAt) / 1000;
+  agent.destroy();
+  return polls / seconds;
+}
+
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;

@@ -96,13 +96,9 @@ async function main(): Promise<boolean> {
   }
 }
 
-// The servers do not keep the process alive, not even while it waits for their end.
-const alive = setInterval(() => undefined, 60_000);
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 1;
-} finally {
-  clearInterval(alive);
 }

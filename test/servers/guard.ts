@@ -32,6 +32,8 @@ export class Guard {
 
   /** Lets it clean up now. */
   async release(): Promise<void> {
+    // Whoever waits for it stays, also when nothing else is left to do.
+    this.#process.ref();
     this.#process.stdin?.end();
     await this.#gone;
   }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -72,6 +72,7 @@ export class PrivateServer {
       detached: true,
       stdio: ['ignore', output, output],
     });
+    closeSync(output);
     child.unref();
     child.once('exit', () => this.#ended());
     this.#process = child;
@@ -87,6 +88,8 @@ export class PrivateServer {
   async end(signal: NodeJS.Signals = this.#options.endSignal): Promise<void> {
     const child = this.#process;
     if (!child) return;
+    // Whoever waits for it stays, also when nothing else is left to do.
+    child.ref();
     const exit = once(child, 'exit');
     child.kill(signal);
     this.resume();

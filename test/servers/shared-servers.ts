@@ -43,7 +43,8 @@ async function dropDatabases(url: string, runName: string): Promise<void> {
     'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
     [runName],
   );
-  for (const { datname } of rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`);
+  // Some may just be dropped by the test that made them.
+  for (const { datname } of rows) await client.query(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
   await client.end();
 }
 

@@ -136,7 +136,7 @@ CREATE TABLE leadtap.leads (
   timeslot              text CHECK (timeslot ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
   status_value          leadtap.upper_case_word NOT NULL,
   custom_fields         jsonb NOT NULL CHECK (jsonb_typeof(custom_fields) = 'object'),
-  images                text[] NOT NULL CHECK (array_position(images, NULL) IS NULL AND coalesce(array_ndims(images), 1) = 1),
+  images                text[] NOT NULL CHECK (coalesce(array_ndims(images), 1) = 1 AND array_position(images, NULL) IS NULL),
   same_day              boolean NOT NULL,
   updated_at            leadtap.moment NOT NULL,
   automation_trigger_id text NOT NULL CHECK (char_length(automation_trigger_id) BETWEEN 1 AND 64),
@@ -145,7 +145,7 @@ CREATE TABLE leadtap.leads (
   PRIMARY KEY (company_id, created_at),
   -- D5.
   CONSTRAINT leads_id_key UNIQUE (company_id, id),
-  CHECK (department_id IS NULL OR branch_id IS NOT NULL),
+  CONSTRAINT department_has_branch CHECK (department_id IS NULL OR branch_id IS NOT NULL),
   FOREIGN KEY (company_id, status_value) REFERENCES leadtap.statuses (company_id, value),
   FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id),
   FOREIGN KEY (company_id, branch_id, department_id) REFERENCES leadtap.departments (company_id, branch_id, id)
@@ -198,6 +198,20 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION leadtap.default_status(text) IS 'What a new lead has that comes without a status.';
 
+CREATE FUNCTION leadtap.branch_of(company text, department text) RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  branch text;
+BEGIN
+  SELECT d.branch_id INTO branch FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = department;
+  IF NOT FOUND THEN
+    RAISE foreign_key_violation USING
+      MESSAGE = format('company %L has no department %L', company, department),
+      SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
+  END IF;
+  RETURN branch;
+END $$;
+COMMENT ON FUNCTION leadtap.branch_of(text, text) IS 'The branch of a department, which must be there.';
+
 -- The first millisecond from a wanted one on that no lead of the company has. Where the last search of this transaction
 -- ended is remembered: history full of equal times would else search the same run again for each row.
 CREATE FUNCTION leadtap.free_time(company text, wanted timestamptz) RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS $$
@@ -206,15 +220,16 @@ DECLARE
   remembered text[] := string_to_array(current_setting('leadtap.free_time', true), E'\n');
   free timestamptz := wanted;
 BEGIN
-  IF remembered[1] = key THEN
-    free := leadtap.from_ms(remembered[2]::bigint + 1);
+  -- The id of a company may have lines of its own.
+  IF array_to_string(remembered[2:], E'\n') = key THEN
+    free := leadtap.from_ms(remembered[1]::bigint + 1);
   END IF;
   -- With a limit and not with EXISTS, whose plan, if it was made while the table was empty, reads all leads of the company.
   WHILE free = (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company AND l.created_at >= free
                  ORDER BY l.created_at LIMIT 1) LOOP
     free := free + interval '1 millisecond';
   END LOOP;
-  PERFORM set_config('leadtap.free_time', key || E'\n' || leadtap.to_ms(free), true);
+  PERFORM set_config('leadtap.free_time', leadtap.to_ms(free) || E'\n' || key, true);
   RETURN free;
 END $$;
 COMMENT ON FUNCTION leadtap.free_time(text, timestamptz) IS 'The first time from a wanted one on that no lead of the company has.';
@@ -230,9 +245,11 @@ DECLARE
   last_ms bigint := known[1]::bigint;
   status text := known[2];
   now_ms bigint;
+  branch text;
   is_history boolean := current_setting('leadtap.historical', true) = 'on';
 BEGIN
-  IF known[3] IS DISTINCT FROM NEW.company_id THEN
+  -- The id of a company may have lines of its own.
+  IF coalesce(array_to_string(known[3:], E'\n'), '') IS DISTINCT FROM NEW.company_id THEN
     PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
     -- In a transaction whose snapshot is older than the last lead this fails (40001), and it must: it could not see the
     -- stamp that its own must follow.
@@ -246,6 +263,16 @@ BEGIN
         HINT = 'Add the company first, with `leadtap org apply` for one.',
         SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'company_id';
     END IF;
+  END IF;
+
+  IF NEW.department_id IS NOT NULL THEN
+    branch := leadtap.branch_of(NEW.company_id, NEW.department_id);
+    IF NEW.branch_id <> branch THEN
+      RAISE foreign_key_violation USING
+        MESSAGE = format('department %L is one of branch %L, not of %L', NEW.department_id, branch, NEW.branch_id),
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
+    END IF;
+    NEW.branch_id := branch;
   END IF;
 
   -- D5: the same id again is an update. What is not given stays.
@@ -300,10 +327,6 @@ BEGIN
   NEW.custom_fields := coalesce(NEW.custom_fields, '{}');
   NEW.images := coalesce(NEW.images, '{}');
   NEW.same_day := coalesce(NEW.same_day, false);
-  IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NULL THEN
-    SELECT d.branch_id INTO NEW.branch_id FROM leadtap.departments AS d
-     WHERE d.company_id = NEW.company_id AND d.id = NEW.department_id;
-  END IF;
   RETURN NEW;
 END $$;
 COMMENT ON FUNCTION leadtap.take_in_lead() IS 'Stamps a new lead under the lock of its company, and supplies what its writer left out.';
@@ -321,8 +344,7 @@ BEGIN
   -- The department says which branch it is; a lead that moves to another branch leaves the department it had.
   IF NEW.department_id IS DISTINCT FROM OLD.department_id THEN
     IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NOT DISTINCT FROM OLD.branch_id THEN
-      SELECT d.branch_id INTO NEW.branch_id FROM leadtap.departments AS d
-       WHERE d.company_id = NEW.company_id AND d.id = NEW.department_id;
+      NEW.branch_id := leadtap.branch_of(NEW.company_id, NEW.department_id);
     END IF;
   ELSIF NEW.branch_id IS DISTINCT FROM OLD.branch_id THEN
     NEW.department_id := NULL;
@@ -334,17 +356,40 @@ END $$;
 COMMENT ON FUNCTION leadtap.change_lead() IS 'Keeps what never changes, and moves updated_at.';
 CREATE TRIGGER change BEFORE UPDATE ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.change_lead();
 
--- A stamp is never given again, also when the lead that had it is gone.
+-- A stamp is never given again, also when the lead that had it is gone. While a newer lead is left, nothing needs to be
+-- remembered. The lock comes first, in the order in which whoever adds leads takes it and the row: else the two could wait
+-- for each other.
 CREATE FUNCTION leadtap.remember_stamps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  gone record;
 BEGIN
-  UPDATE leadtap.companies AS c SET stamp_floor = greatest(c.stamp_floor, gone.newest)
-    FROM (SELECT company_id, max(created_at) AS newest FROM deleted GROUP BY company_id) AS gone
-   WHERE c.id = gone.company_id AND (c.stamp_floor IS NULL OR c.stamp_floor < gone.newest);
+  FOR gone IN
+    SELECT d.company_id, max(d.created_at) AS newest FROM deleted AS d GROUP BY d.company_id
+    HAVING max(d.created_at) > coalesce(leadtap.last_stamp(d.company_id), '-infinity')
+     ORDER BY leadtap.company_lock(d.company_id)
+  LOOP
+    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(gone.company_id));
+    UPDATE leadtap.companies AS c SET stamp_floor = gone.newest
+     WHERE c.id = gone.company_id AND (c.stamp_floor IS NULL OR c.stamp_floor < gone.newest);
+  END LOOP;
   RETURN NULL;
 END $$;
 COMMENT ON FUNCTION leadtap.remember_stamps() IS 'Remembers the newest stamp among deleted leads.';
 CREATE TRIGGER forget AFTER DELETE ON leadtap.leads REFERENCING OLD TABLE AS deleted
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.remember_stamps();
+
+CREATE FUNCTION leadtap.remember_all_stamps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE leadtap.companies AS c SET stamp_floor = leadtap.last_stamp(c.id);
+  RETURN NULL;
+END $$;
+COMMENT ON FUNCTION leadtap.remember_all_stamps() IS 'Remembers the newest stamp of every company.';
+CREATE TRIGGER forget_all BEFORE TRUNCATE ON leadtap.leads
+  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.remember_all_stamps();
+
+-- They work with the rights of the owner, so nobody else may put them on a table of their own.
+REVOKE EXECUTE ON FUNCTION leadtap.take_in_lead(), leadtap.change_lead(), leadtap.remember_stamps(), leadtap.remember_all_stamps()
+  FROM PUBLIC;
 
 -- Polls -------------------------------------------------------------------------------------------------------------
 
