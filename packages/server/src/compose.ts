@@ -33,7 +33,7 @@ export async function compose(
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock });
   const limiters = await openLimiters({ redisUrl: config.redisUrl, clock, log: logger });
-  const metrics = makeMetrics(store, clock, logger, limiters.shared);
+  const metrics = makeMetrics(store, logger, limiters.shared);
   const services = {
     store,
     verifyToken,

@@ -15,3 +15,22 @@ export function readMigrations(folder: URL): readonly Migration[] {
     sql: readFileSync(new URL(name, folder), 'utf8'),
   }));
 }
+
+export interface MigrationPlan {
+  readonly from: number;
+  readonly to: number;
+  /** What leads from the one to the other. Nothing where the schema is newer than this program. */
+  readonly pending: readonly Migration[];
+  /** Their names. */
+  readonly applied: readonly string[];
+}
+
+export function planMigrations(folder: URL, from: number): MigrationPlan {
+  const migrations = readMigrations(folder);
+  const pending = migrations.filter(({ version }) => version > from);
+  return { from, to: latestVersion(migrations), pending, applied: pending.map(({ name }) => name) };
+}
+
+export const expectedVersion = (folder: URL): number => latestVersion(readMigrations(folder));
+
+const latestVersion = (migrations: readonly Migration[]): number => migrations.at(-1)?.version ?? 0;

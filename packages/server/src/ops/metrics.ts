@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Clock } from '../clock.ts';
 import type { PollObservation, PollObserver } from '../http/observe-polls.ts';
 import type { Store } from '../store/store.ts';
 import type { Address } from './addresses.ts';
@@ -13,14 +12,13 @@ export interface Metrics extends PollObserver {
 }
 
 /** How the sharing of the limits goes. */
-export interface SharedLimitsState {
+interface SharedLimitsState {
   readonly isUp: boolean;
   readonly fallbacks: number;
 }
 
 export function makeMetrics(
   store: Pick<Store, 'status'>,
-  clock: Clock,
   log: Log,
   sharedLimits?: SharedLimitsState,
 ): Metrics {
@@ -68,7 +66,7 @@ export function makeMetrics(
     help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
     registers,
     async collect() {
-      this.set(await secondsAhead(store, clock, log));
+      this.set(await secondsAhead(store, log));
     },
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
@@ -109,10 +107,10 @@ function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
 }
 
 /** Not a number while the store cannot say: 0 would look like all is well, and one gauge must not cost the others. */
-async function secondsAhead(store: Pick<Store, 'status'>, clock: Clock, log: Log): Promise<number> {
+async function secondsAhead(store: Pick<Store, 'status'>, log: Log): Promise<number> {
   try {
-    const { latestStamp } = await store.status();
-    return Math.max(0, latestStamp - clock()) / 1000;
+    const { latestStamp, now } = await store.status();
+    return Math.max(0, latestStamp - now) / 1000;
   } catch (error) {
     log.error({ err: error }, 'the store cannot say how far its stamps are ahead');
     return Number.NaN;

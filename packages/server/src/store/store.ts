@@ -154,6 +154,8 @@ export interface StoreStatus {
   readonly engine: string;
   /** The latest stamp of any company; 0 when there is none. Ahead of the clock after a burst. */
   readonly latestStamp: number;
+  /** The time now, by the clock that stamps. */
+  readonly now: number;
 }
 
 export interface Store extends PollStore {

@@ -1,8 +1,7 @@
 import type { Places } from '../placement.ts';
 import type { LeadInput } from '../records.ts';
 import type { Session } from './connection.ts';
-
-const keyOf = (companyId: string, id: string): string => `${companyId}\0${id}`;
+import { idInCompany } from './loaded-table.ts';
 
 /** The companies of a batch and the places that its leads name, read at once under the locks of the companies. */
 export class KnownPlaces implements Places {
@@ -39,8 +38,8 @@ export class KnownPlaces implements Places {
     );
     return new KnownPlaces(
       new Map(companies.map(({ id, statuses }) => [id, statuses])),
-      new Set(branches.map(({ company_id, id }) => keyOf(company_id, id))),
-      new Map(departments.map(({ company_id, id, branch_id }) => [keyOf(company_id, id), branch_id])),
+      new Set(branches.map(({ company_id, id }) => idInCompany(company_id, id))),
+      new Map(departments.map(({ company_id, id, branch_id }) => [idInCompany(company_id, id), branch_id])),
     );
   }
 
@@ -53,11 +52,11 @@ export class KnownPlaces implements Places {
   }
 
   hasBranch(companyId: string, branchId: string): boolean {
-    return this.#branches.has(keyOf(companyId, branchId));
+    return this.#branches.has(idInCompany(companyId, branchId));
   }
 
   branchOfDepartment(companyId: string, departmentId: string): string | undefined {
-    return this.#branchOf.get(keyOf(companyId, departmentId));
+    return this.#branchOf.get(idInCompany(companyId, departmentId));
   }
 }
 
@@ -73,7 +72,7 @@ export function namedBy(
   const pairs = new Map<string, [string, string]>();
   for (const lead of leads) {
     const name = nameOf(lead);
-    if (name != null) pairs.set(keyOf(lead.companyId, name), [lead.companyId, name]);
+    if (name != null) pairs.set(idInCompany(lead.companyId, name), [lead.companyId, name]);
   }
   return [[...pairs.values()].map(([company]) => company), [...pairs.values()].map(([, name]) => name)];
 }

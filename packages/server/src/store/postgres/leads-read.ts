@@ -1,4 +1,4 @@
-import type { AccessLevel, Scope, User } from '../records.ts';
+import type { Scope, User } from '../records.ts';
 import type { ExpectedPoll, Page, PageQuery } from '../store.ts';
 import type { Database, QueryOptions } from './connection.ts';
 import { isLockTimeout } from './errors.ts';
@@ -15,7 +15,7 @@ interface PageRow {
 
 interface PollRow extends PageRow {
   revoked: boolean;
-  account: AccountRow | null;
+  account: User | null;
 }
 
 /** What the store knows of one poll; the page is absent when it was not asked for, or must be waited for. */
@@ -44,21 +44,14 @@ export class Pages {
 
   /** All that a poll asks, in one round trip. */
   async readPoll({ userId, tokenId, page, signal }: ExpectedPoll): Promise<PollReading> {
-    const values = [
-      nameable(userId),
-      nameable(tokenId),
-      page?.since ?? null,
-      page?.limit ?? null,
-      NOT_AT_ALL,
-    ];
     const [row] = await this.#database.query<PollRow>(
-      'SELECT * FROM leadtap.read_poll($1, $2, $3, $4, $5)',
-      values,
+      'SELECT * FROM leadtap.read_poll($1, $2, $3, $4)',
+      [nameable(userId), nameable(tokenId), page?.since ?? null, page?.limit ?? null],
       { signal },
     );
     return {
       revoked: row?.revoked ?? false,
-      user: row?.account ? toUser(row.account) : undefined,
+      user: row?.account ?? undefined,
       page: row && toPage(row),
     };
   }
@@ -118,25 +111,3 @@ const toPage = ({ read_at, locked, leads }: PageRow): Page | undefined =>
   leads === null || read_at === null
     ? undefined
     : { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true };
-
-interface AccountRow {
-  id: string;
-  company_id: string;
-  email: string | null;
-  name: string | null;
-  plan: string;
-  access_level: AccessLevel;
-  branch_id: string | null;
-  department_id: string | null;
-}
-
-const toUser = (row: AccountRow): User => ({
-  id: row.id,
-  companyId: row.company_id,
-  email: row.email,
-  name: row.name,
-  plan: row.plan,
-  accessLevel: row.access_level,
-  branchId: row.branch_id,
-  departmentId: row.department_id,
-});

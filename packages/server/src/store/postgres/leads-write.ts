@@ -7,6 +7,7 @@ import { lockCompanies } from './company-locks.ts';
 import type { Session, Undo } from './connection.ts';
 import { companiesOf, KnownPlaces, namedBy } from './known-places.ts';
 import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from './lead-row.ts';
+import { idInCompany } from './loaded-table.ts';
 
 /** The columns of a batch, as `json_to_recordset` reads them. */
 const FIELD_TYPES = {
@@ -101,8 +102,6 @@ const toResult = (outcome: Outcome): LeadResult =>
     ? outcome
     : { kind: outcome.kind, id: outcome.draft.id, createdAt: outcome.draft.createdAt ?? 0 };
 
-const keyOf = (companyId: string, id: string): string => `${companyId}\0${id}`;
-
 /** What a batch finds and what it leaves. A lead that comes twice in it is added once, and changed before it is written. */
 class Batch {
   readonly #places: KnownPlaces;
@@ -114,7 +113,7 @@ class Batch {
 
   private constructor(places: KnownPlaces, existing: readonly ExistingRow[]) {
     this.#places = places;
-    this.#drafts = new Map(existing.map((row) => [keyOf(row.company_id, row.id), toDraft(row)]));
+    this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
   }
 
   static async begin(session: Session, leads: readonly LeadInput[]): Promise<Batch> {
@@ -130,14 +129,14 @@ class Batch {
     const { companyId, id = uuidV7(now) } = lead;
     if (!this.#places.hasCompany(companyId))
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
-    const known = this.#drafts.get(keyOf(companyId, id));
+    const known = this.#drafts.get(idInCompany(companyId, id));
     const placed = resolvePlace(lead, known?.place, this.#places);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (known) return this.#change(known, placed.place, lead.fields);
     const createdAt = historical ? lead.createdAt : undefined;
     const fields = { ...NO_FIELDS, ...lead.fields };
     const draft: Draft = { companyId, id, place: placed.place, fields, createdAt };
-    this.#drafts.set(keyOf(companyId, id), draft);
+    this.#drafts.set(idInCompany(companyId, id), draft);
     this.#added.add(draft);
     return { kind: 'added', draft };
   }
@@ -155,7 +154,7 @@ class Batch {
     if (historical) await session.query(`SELECT set_config('leadtap.historical', 'on', true)`);
     const stamped = await session.query<ExistingRow>(INSERT, [toJson([...this.#added])]);
     for (const { company_id, id, created_at } of stamped) {
-      const draft = this.#drafts.get(keyOf(company_id, id));
+      const draft = this.#drafts.get(idInCompany(company_id, id));
       if (draft) draft.createdAt = created_at;
       this.newestStamp = Math.max(this.newestStamp, created_at);
     }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { readMigrations } from '../../migration-files.ts';
+import * as files from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import type { Database, Session } from './connection.ts';
+import { MISSING_ROLES } from './server-facts.ts';
 
 /** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
 const FOLDER = new URL('../../../src/store/postgres/', import.meta.url);
@@ -20,7 +21,7 @@ const SCHEMA = `
   );
   COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.'`;
 
-export const expectedVersion = (): number => readMigrations(MIGRATIONS).at(-1)?.version ?? 0;
+export const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
 
 /** 0 when there is no schema yet. */
 export async function schemaVersion(session: Session): Promise<number> {
@@ -54,19 +55,15 @@ export async function migrate(database: Database): Promise<MigrationReport> {
     await session.query('SET LOCAL lock_timeout = 0');
     await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await refuseOldServer(session);
-    const migrations = readMigrations(MIGRATIONS);
-    const from = await schemaVersion(session);
-    const to = migrations.at(-1)?.version ?? 0;
+    const { from, to, pending, applied } = files.planMigrations(MIGRATIONS, await schemaVersion(session));
     if (from > to) throw new SchemaVersionError(from, to);
     const warnings = await becomeOwner(session, from);
     if (from === 0) await session.query(SCHEMA);
-    const pending = migrations.filter(({ version }) => version > from);
     for (const { version, name, sql } of pending) {
       await session.query(sql);
       await session.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, name]);
     }
     await session.query(readSql('grants.sql'));
-    const applied = pending.map(({ name }) => name);
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
   }, NO_LIMIT);
 }
@@ -80,8 +77,7 @@ const readSql = (name: string): string => readFileSync(new URL(name, FOLDER), 'u
 async function becomeOwner(session: Session, from: number): Promise<string[]> {
   await session.query(readSql('roles.sql'));
   const [roles] = await session.query<{ missing: string[]; owner: string | null; may_be_owner: boolean }>(
-    `SELECT array(SELECT r FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS r
-                   WHERE to_regrole(r) IS NULL) AS missing,
+    `SELECT ${MISSING_ROLES} AS missing,
             (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'leadtap') AS owner,
             to_regrole('leadtap_owner') IS NOT NULL
               AND pg_has_role(current_user, to_regrole('leadtap_owner'), 'MEMBER')

@@ -1,4 +1,4 @@
-import type { User } from '../records.ts';
+import type { Scope, User } from '../records.ts';
 import type { ExpectedPoll, Page, PageQuery, PollQuestions } from '../store.ts';
 import type { Pages, PollReading } from './leads-read.ts';
 
@@ -32,7 +32,8 @@ export class PollSession implements PollQuestions {
     const { page: expected, signal } = this.#expected;
     if (query.since !== expected?.since || query.limit !== expected?.limit)
       return this.#pages.readPage(query, { signal });
-    const { page } = await this.#read();
+    const { user, page } = await this.#read();
+    if (!user || !isPlaceOf(user, query.scope)) return this.#pages.readPage(query, { signal });
     return page ?? this.#pages.waitForPage(query, { signal });
   }
 
@@ -40,4 +41,11 @@ export class PollSession implements PollQuestions {
     this.#reading ??= this.#pages.readPoll(this.#expected);
     return this.#reading;
   }
+}
+
+/** Whether the database read for this place: it takes that of the user's level. */
+function isPlaceOf(user: User, scope: Scope): boolean {
+  if (scope.companyId !== user.companyId || scope.level !== user.accessLevel) return false;
+  if (scope.level === 'BRANCH') return scope.branchId === user.branchId;
+  return scope.level === 'COMPANY' || scope.departmentId === user.departmentId;
 }

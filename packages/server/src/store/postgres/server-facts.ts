@@ -2,7 +2,10 @@ import type { Clock } from '../../clock.ts';
 import type { ServerFacts } from '../server-facts.ts';
 import type { Session } from './connection.ts';
 
-const ROLES = ['leadtap_owner', 'leadtap_service', 'leadtap_writer'];
+/** Of the roles that `roles.sql` makes, those that are not there. */
+export const MISSING_ROLES = `ARRAY(
+  SELECT role FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS role
+   WHERE to_regrole(role) IS NULL)`;
 
 /** Asks only for what every role may know, and for nothing that Leadtap made. PostgreSQL 16 reserves in two ways. */
 const FACTS = `
@@ -16,8 +19,7 @@ const FACTS = `
          current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS is_durable,
          current_setting('default_transaction_isolation') AS isolation,
          current_setting('server_encoding') AS encoding,
-         ARRAY(SELECT role FROM unnest($1::text[]) AS role WHERE role NOT IN (SELECT rolname FROM pg_roles))
-           AS missing_roles`;
+         ${MISSING_ROLES} AS missing_roles`;
 
 interface FactsRow {
   readonly now_ms: number;
@@ -33,7 +35,7 @@ interface FactsRow {
 
 export async function readServerFacts(session: Session, clock: Clock): Promise<ServerFacts> {
   const before = clock();
-  const [row] = await session.query<FactsRow>(FACTS, [ROLES]);
+  const [row] = await session.query<FactsRow>(FACTS);
   const after = clock();
   if (row === undefined) throw new Error('PostgreSQL told nothing about itself');
   const limits = [row.server_limit, row.role_limit, row.database_limit].filter((limit) => limit !== null);

@@ -1,11 +1,11 @@
-import { type Migration, readMigrations } from '../../migration-files.ts';
+import * as files from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
 const FOLDER = new URL('../../../src/store/sqlite/migrations/', import.meta.url);
 
-export const expectedVersion = (): number => readMigrations(FOLDER).at(-1)?.version ?? 0;
+export const expectedVersion = (): number => files.expectedVersion(FOLDER);
 
 export function schemaVersion(connection: Connection): number {
   return connection.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0;
@@ -25,14 +25,10 @@ export function refuseForeignDatabase(connection: Connection): void {
     throw new UnusableDatabaseError('the file is a database of another program');
 }
 
-/** Which version is there, which should be, and what leads from the one to the other. */
-function plan(connection: Connection): MigrationReport & { readonly pending: readonly Migration[] } {
-  const migrations = readMigrations(FOLDER);
-  const from = schemaVersion(connection);
-  const to = migrations.at(-1)?.version ?? 0;
-  if (from > to) throw new SchemaVersionError(from, to);
-  const pending = migrations.filter(({ version }) => version > from);
-  return { from, to, applied: pending.map(({ name }) => name), pending };
+function plan(connection: Connection): files.MigrationPlan {
+  const planned = files.planMigrations(FOLDER, schemaVersion(connection));
+  if (planned.from > planned.to) throw new SchemaVersionError(planned.from, planned.to);
+  return planned;
 }
 
 /**

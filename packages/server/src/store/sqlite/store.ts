@@ -216,7 +216,7 @@ class SqliteStore implements Store {
 
   async status(): Promise<StoreStatus> {
     const row = await this.#read(() => this.#status.get());
-    return { engine: row?.engine ?? 'SQLite', latestStamp: row?.latestStamp ?? 0 };
+    return { engine: row?.engine ?? 'SQLite', latestStamp: row?.latestStamp ?? 0, now: this.#clock() };
   }
 
   async close(): Promise<void> {

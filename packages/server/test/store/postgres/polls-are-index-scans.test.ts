@@ -37,7 +37,7 @@ async function plansOf(user: string, since: number | null): Promise<string[]> {
   const plans: string[] = [];
   const collect = (notice: { message?: string | undefined }) => plans.push(notice.message ?? '');
   client.on('notice', collect);
-  await client.query('SELECT * FROM leadtap.read_poll($1, $2, $3, 100, 0)', [user, 'token', since]);
+  await client.query('SELECT * FROM leadtap.read_poll($1, $2, $3, 100)', [user, 'token', since]);
   client.off('notice', collect);
   return plans;
 }

@@ -157,7 +157,7 @@ COMMENT ON TABLE leadtap.leads IS 'The leads. INSERT with a company_id and whate
 COMMENT ON COLUMN leadtap.leads.id IS 'Your own id, unique in the company; made when left out. An INSERT with an id that is there already updates that lead.';
 COMMENT ON COLUMN leadtap.leads.created_at IS 'Given by the database, unique and rising within a company. Never changes. Kept as given only where leadtap.historical is on.';
 COMMENT ON COLUMN leadtap.leads.branch_id IS 'Taken from the department when left out.';
-COMMENT ON COLUMN leadtap.leads.full_name IS 'Made of the first and the last name when left out.';
+COMMENT ON COLUMN leadtap.leads.full_name IS 'Where it is null, answers show the first and the last name.';
 COMMENT ON COLUMN leadtap.leads.timeslot IS 'HH:MM.';
 COMMENT ON COLUMN leadtap.leads.status_value IS 'One of the company''s statuses; NEW, or else the first one, when left out.';
 COMMENT ON COLUMN leadtap.leads.custom_fields IS 'A JSON object.';
@@ -488,9 +488,10 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
 
--- All that a poll asks, in one round trip. Without page_limit, no page is read.
+-- All that a poll asks, in one round trip. Without page_limit, no page is read; if the lock of the company is not free at
+-- once, leads is null.
 CREATE FUNCTION leadtap.read_poll(
-  user_id text, token_id text, since_ms bigint, page_limit integer, wait_ms integer,
+  user_id text, token_id text, since_ms bigint, page_limit integer,
   OUT revoked boolean, OUT account json, OUT read_at bigint, OUT locked boolean, OUT leads json
 ) LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -501,15 +502,21 @@ BEGIN
   IF revoked OR NOT FOUND THEN
     RETURN;
   END IF;
-  account := row_to_json(found_user);
-  IF page_limit IS NULL THEN
+  account := json_build_object(
+    'id', found_user.id, 'companyId', found_user.company_id, 'email', found_user.email, 'name', found_user.name,
+    'plan', found_user.plan, 'accessLevel', found_user.access_level, 'branchId', found_user.branch_id,
+    'departmentId', found_user.department_id);
+  -- Who sees what: a level reaches no further than its own place, and without one nowhere. The service asks for the page
+  -- by the place that its own rule gives, and uses this one only if the two agree.
+  IF page_limit IS NULL
+     OR found_user.access_level = 'BRANCH' AND found_user.branch_id IS NULL
+     OR found_user.access_level = 'DEPARTMENT' AND found_user.department_id IS NULL THEN
     RETURN;
   END IF;
-  -- Who sees what: a level reaches no further than its own place.
   SELECT p.read_at, p.locked, p.leads INTO read_at, locked, leads FROM leadtap.read_page(
     found_user.company_id,
     CASE found_user.access_level WHEN 'BRANCH' THEN found_user.branch_id END,
     CASE found_user.access_level WHEN 'DEPARTMENT' THEN found_user.department_id END,
-    since_ms, page_limit, wait_ms) AS p;
+    since_ms, page_limit, 0) AS p;
 END $$;
-COMMENT ON FUNCTION leadtap.read_poll(text, text, bigint, integer, integer) IS 'Whether a token is revoked, whose it is, and the page that its user may see.';
+COMMENT ON FUNCTION leadtap.read_poll(text, text, bigint, integer) IS 'Whether a token is revoked, whose it is, and the page that its user may see.';
