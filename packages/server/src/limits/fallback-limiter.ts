@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Limiter, Verdict } from './limiter.ts';
 import { RecentRefusals } from './recent-refusals.ts';
 
-export interface FallbackOptions {
+interface FallbackOptions {
   readonly shared: Limiter;
   readonly inMemory: Limiter;
   readonly isUp: () => boolean;
@@ -26,7 +26,7 @@ export class FallbackLimiter implements Limiter {
       try {
         return this.#refusals.remember(key, await shared.consume(key));
       } catch {
-        // Whoever keeps the connection knows of it, and tells.
+        // The connection knows of it, and tells: nothing fails outside of it.
       }
     }
     onFallback();

@@ -1,20 +1,21 @@
 import type { Clock } from '../clock.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from './limiter.ts';
 import { MemoryLimiter } from './memory-limiter.ts';
-import type { ConnectionLog } from './redis-connection.ts';
+import type { ConnectionLog } from './redis/connection.ts';
+import type { SharedLimits } from './redis/shared-limits.ts';
 
-export interface LimitersOptions {
+interface LimitersOptions {
   /** Shares the limits with all instances that are given the same. */
   readonly redisUrl: string | undefined;
   readonly clock: Clock;
   readonly log: ConnectionLog;
 }
 
-export interface Limiters {
+interface Limiters {
   readonly users: Limiter;
   readonly failedTokens: Limiter;
   /** How the sharing goes; undefined where nothing is shared. */
-  readonly shared: { readonly isUp: boolean; readonly fallbacks: number } | undefined;
+  readonly shared: Pick<SharedLimits, 'isUp' | 'fallbacks'> | undefined;
   close(): void;
 }
 
@@ -24,7 +25,7 @@ export async function openLimiters({ redisUrl, clock, log }: LimitersOptions): P
   const failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock);
   if (redisUrl === undefined) return { users, failedTokens, shared: undefined, close: () => undefined };
   // Loading the driver takes longer than all the rest of a start, so whoever does not share does not load it.
-  const { SharedLimits } = await import('./shared-limits.ts');
+  const { SharedLimits } = await import('./redis/shared-limits.ts');
   const shared = await SharedLimits.open({ url: redisUrl, clock, log });
   return {
     users: shared.limiter(USER_POLICIES, users),

@@ -3,8 +3,9 @@ import { type SourceFile, sourceFiles } from './source-files.ts';
 
 /** Every part of packages/server/src, and the parts that it may import. */
 const MAY_IMPORT = {
-  cli: ['compose', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits', 'store'],
-  compose: ['app', 'open-store', 'config', 'ops', 'accounts', 'limits', 'store'],
+  // Of the limits only to see whether Redis is there.
+  cli: ['compose', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits/redis', 'store'],
+  compose: ['app', 'open-store', 'limits/open-limiters', 'config', 'ops', 'accounts', 'store'],
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
   app: ['http', 'ops', 'accounts', 'limits', 'store'],
   ops: ['http', 'store'],
@@ -12,6 +13,8 @@ const MAY_IMPORT = {
   leads: ['store'],
   accounts: ['store'],
   limits: [],
+  'limits/open-limiters': ['limits', 'limits/redis'],
+  'limits/redis': ['limits'],
   store: [],
   'store/sqlite': ['store'],
   'store/postgres': ['store'],
@@ -45,7 +48,7 @@ const MAY_USE = {
   'prom-client': ['ops'],
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
-  '@redis/client': ['limits'],
+  '@redis/client': ['limits/redis'],
 } satisfies Record<string, readonly string[]>;
 
 /** They decide, and leave it to others to read and send. */
@@ -55,7 +58,7 @@ const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_th
 const SERVER = 'packages/server/src/';
 const CONTRACT = 'packages/contract/src/';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const INNER_PARTS = [...ADAPTERS, 'store/conformance'];
+const INNER_PARTS = [...ADAPTERS, 'store/conformance', 'limits/open-limiters', 'limits/redis'];
 
 /** `packages/server/src/http/query.ts` is of the part `http`, `packages/server/src/app.ts` is `app`. */
 function partOf(path: string): string {
@@ -109,6 +112,12 @@ describe('imports', () => {
   it('reach an adapter only from the place that chooses it and from the public surface', () => {
     const importers = edges(ours).filter(({ from, to }) => ADAPTERS.includes(to) && from !== to);
     expect([...new Set(importers.map(({ from }) => from))].sort()).toEqual(['index', 'open-store']);
+  });
+
+  it('load the driver of Redis only where it is used: it takes longer than all the rest of a start', () => {
+    const loading = /^(?:import|export)\b(?! type\b)[^;'"`]*'[^']*\/redis\/[^']*'/m;
+    const eager = files.filter(({ path, text }) => partOf(path) !== 'limits/redis' && loading.test(text));
+    expect(eager.map(({ path }) => path)).toEqual([]);
   });
 
   it('use a package only where its work is done', () => {

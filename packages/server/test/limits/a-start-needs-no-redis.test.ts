@@ -39,6 +39,11 @@ const ABSENT: readonly { name: string; url: () => Promise<string>; reason: RegEx
     reason: /LOADING/,
   },
   {
+    name: 'that runs no scripts, but says so to nobody',
+    url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('+OK'))).port}`,
+    reason: /not one of our script/,
+  },
+  {
     name: 'that is something else',
     url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('HTTP/1.1 400 Bad Request'))).port}`,
     reason: /./,

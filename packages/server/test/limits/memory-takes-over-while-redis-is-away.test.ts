@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RedisServer } from '../../../../test/servers/redis.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { ownRedis } from '../harness/own-servers.ts';
-import { startImpostor } from './impostor.ts';
+import { provenThen, startImpostor } from './impostor.ts';
 import { atOnce, type Instance, openInstance, openInstances, redisCommands } from './sharing.ts';
 
 interface Fault {
@@ -71,7 +71,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** What the script answers to the first request of a user. */
-const COUNTED = '*2\r\n*2\r\n:1\r\n:60000\r\n*2\r\n:1\r\n:3600000\r\n';
+const COUNTED = '*2\r\n*3\r\n:1\r\n:60000\r\n:0\r\n*3\r\n:1\r\n:3600000\r\n:0\r\n';
 
 /** One that asks until the instance has noticed; none of its requests may fail. */
 async function askUntilAway({ limiter, limits }: Instance): Promise<void> {
@@ -140,14 +140,7 @@ describe('a request', () => {
 
   it('waits for a Redis that is slow but answers', async () => {
     const held: (() => void)[] = [];
-    const { port } = await startImpostor((socket) =>
-      socket.on('data', (commands) => {
-        for (const command of String(commands).split(/^(?=\*)/m)) {
-          if (command.includes(':minute:')) held.push(() => socket.write(COUNTED));
-          else socket.write('+OK\r\n');
-        }
-      }),
-    );
+    const { port } = await startImpostor(provenThen((socket) => void held.push(() => socket.write(COUNTED))));
     const { limiter, limits } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());

@@ -1,6 +1,7 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
-import { probeRedis } from '../../src/limits/probe-redis.ts';
+import { probeRedis } from '../../src/limits/redis/probe.ts';
 import { ownRedis } from '../harness/own-servers.ts';
 import { repeating, startImpostor } from './impostor.ts';
 import { openInstance, redisCommands } from './sharing.ts';
@@ -19,6 +20,10 @@ describe('the password of Redis', () => {
     expect(log.levels).toEqual(['warn']);
     expect(JSON.stringify(log.lines)).toContain('unknown command');
     expect(JSON.stringify(log.lines)).not.toMatch(TELLTALE);
+
+    const error = await probeRedis(url).catch((reason: unknown) => reason);
+    expect(inspect(error)).toContain('unknown command');
+    expect(inspect(error)).not.toMatch(/p@ss|p%40ss/);
   });
 
   it('opens the door, and a wrong one leaves the limits in memory', async () => {

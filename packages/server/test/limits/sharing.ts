@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Limiter, Policy } from '../../src/limits/limiter.ts';
 import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
-import { SharedLimits } from '../../src/limits/shared-limits.ts';
+import { SharedLimits } from '../../src/limits/redis/shared-limits.ts';
 
 /** A connection for the test itself, to look and to meddle. */
 export async function redisCommands(url: string) {

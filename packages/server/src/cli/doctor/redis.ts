@@ -15,20 +15,14 @@ async function visit(url: string): Promise<Finding> {
   const place = describeRedis(url);
   try {
     // Loaded when it is needed: the driver of Redis takes longer to load than all the rest.
-    const { probeRedis } = await import('../../limits/probe-redis.ts');
+    const { probeRedis } = await import('../../limits/redis/probe.ts');
     const { version } = await probeRedis(url);
     return ok(LIMITS, `counted together in ${place}, version ${version}`);
   } catch (error) {
     return warning(
       LIMITS,
-      withoutPassword(reasonOf(error, place), url),
+      reasonOf(error, place),
       'Start Redis, or correct LEADTAP_REDIS_URL. Until then each instance counts by itself.',
     );
   }
-}
-
-/** Servers repeat what they do not understand, and the password may be among it. */
-function withoutPassword(text: string, url: string): string {
-  const password = decodeURIComponent(new URL(url).password);
-  return password === '' ? text : text.replaceAll(password, '…');
 }

@@ -1,5 +1,7 @@
 import { createClient, ErrorReply } from '@redis/client';
-import { CONSUME_ALL, type LuaScript } from './consume-all.ts';
+import { messageOf } from '../../system-error.ts';
+import type { CountedWindow } from '../verdict.ts';
+import { CONSUME_ALL, readAnswer, type SharedWindow, toQuestion } from './consume-all.ts';
 import { within } from './within.ts';
 
 /** One connection to Redis or Valkey; what it was given to do is rejected when the connection ends. */
@@ -52,7 +54,7 @@ export async function connectRedis(url: string, signal: AbortSignal): Promise<Re
     return client;
   } catch (error) {
     abandon();
-    throw error;
+    throw withoutPassword(error, url);
   } finally {
     signal.removeEventListener('abort', abandon);
   }
@@ -62,22 +64,40 @@ export async function connectRedis(url: string, signal: AbortSignal): Promise<Re
  * The script itself, on a window that is never full and so is always written: a replica, a full memory or a missing
  * right must keep Redis away, instead of letting it back for the next request to find out.
  */
-const prove = (client: RedisClient): Promise<unknown> =>
-  evaluate(client, CONSUME_ALL, ['leadtap:limits:proof'], ['1', String(Number.MAX_SAFE_INTEGER)]);
+const prove = (client: RedisClient): Promise<unknown> => consumeAll(client, [PROOF]);
 
-/** By its name where Redis knows the script, which spares sending and hashing its text. */
-export async function evaluate(
+const PROOF: SharedWindow = {
+  policy: { name: 'proof', windowS: 1, quota: Number.MAX_SAFE_INTEGER },
+  key: 'leadtap:limits:proof',
+};
+
+/**
+ * Servers repeat what they do not understand, and the password may be among it. It is sent while connecting and never
+ * again, so no later error can bring it along.
+ */
+function withoutPassword(error: unknown, url: string): unknown {
+  const password = decodeURIComponent(new URL(url).password);
+  const message = messageOf(error);
+  const isTold = password !== '' && message.includes(password);
+  return isTold ? new Error(message.replaceAll(password, '…')) : error;
+}
+
+/** Rejects when Redis fails, and also when it answers something else than the script does. */
+export async function consumeAll(
   client: RedisClient,
-  { text, sha1 }: LuaScript,
-  keys: readonly string[],
-  args: readonly string[],
-): Promise<unknown> {
-  const options = { keys: [...keys], arguments: [...args] };
+  windows: readonly SharedWindow[],
+): Promise<CountedWindow[]> {
+  return readAnswer(windows, await runScript(client, toQuestion(windows)));
+}
+
+/** By its hash where Redis knows the script, which spares sending and hashing its text. */
+async function runScript(client: RedisClient, question: ReturnType<typeof toQuestion>): Promise<unknown> {
+  const { text, sha1 } = CONSUME_ALL;
   try {
-    return await client.evalSha(sha1, options);
+    return await client.evalSha(sha1, question);
   } catch (error) {
     if (error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))
-      return client.eval(text, options);
+      return client.eval(text, question);
     throw error;
   }
 }

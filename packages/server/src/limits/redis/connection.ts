@@ -1,7 +1,8 @@
-import { messageOf, systemCode } from '../system-error.ts';
-import type { LuaScript } from './consume-all.ts';
+import { messageOf, systemCode } from '../../system-error.ts';
+import type { CountedWindow } from '../verdict.ts';
+import { connectRedis, consumeAll, type RedisClient } from './client.ts';
+import type { SharedWindow } from './consume-all.ts';
 import { PatientTimer } from './patient-timer.ts';
-import { connectRedis, evaluate, type RedisClient } from './redis-client.ts';
 import { NoAnswerError } from './within.ts';
 
 export interface ConnectionLog {
@@ -10,7 +11,7 @@ export interface ConnectionLog {
   debug(details: object, message: string): void;
 }
 
-export interface RedisConnectionOptions {
+interface RedisConnectionOptions {
   readonly url: string;
   readonly log: ConnectionLog;
 }
@@ -51,13 +52,13 @@ export class RedisConnection {
   }
 
   /** Rejects at once while Redis is away, and soon when it falls silent. */
-  async evaluate(script: LuaScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  async consumeAll(windows: readonly SharedWindow[]): Promise<CountedWindow[]> {
     const client = this.#client;
     if (!client) throw new Error('Redis is away');
     this.#waiting += 1;
     if (this.#waiting === 1) this.#silence.restart();
     try {
-      return await evaluate(client, script, keys, args);
+      return await consumeAll(client, windows);
     } catch (error) {
       this.#lose(client, error);
       throw error;
@@ -96,8 +97,8 @@ export class RedisConnection {
 
   #goAway(error: unknown): void {
     if (this.#closing.signal.aborted) return;
-    const { log, url } = this.#options;
-    const reason = reasonWithoutPassword(error, url);
+    const { log } = this.#options;
+    const reason = messageOf(error) || systemCode(error) || 'unknown';
     // One line when it goes and one when it is back, however often it is asked in between.
     if (this.#isAway) log.debug({ reason }, 'Redis is still away');
     else log.warn({ reason }, 'Redis is away: until it is back, each instance limits by itself');
@@ -109,11 +110,4 @@ export class RedisConnection {
     if (this.#isAway) this.#options.log.info({}, 'Redis is back: the limits are shared again');
     this.#isAway = false;
   }
-}
-
-/** Redis repeats what it did not understand, and a password may be among it. */
-function reasonWithoutPassword(error: unknown, url: string): string {
-  const reason = messageOf(error) || systemCode(error) || 'unknown';
-  const password = decodeURIComponent(new URL(url).password);
-  return password === '' ? reason : reason.replaceAll(password, '…');
 }

@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto';
+import type { Policy } from '../limiter.ts';
+import type { CountedWindow } from '../verdict.ts';
 
 /**
  * Uses one unit of every window, or of none when one of them is full. Redis runs a script as one step, so however many
@@ -32,10 +34,31 @@ end
 return windows
 `;
 
-export interface LuaScript {
-  readonly text: string;
-  /** By which Redis knows a script that it has run before. */
-  readonly sha1: string;
+/** By its hash Redis knows a script that it has run before. */
+export const CONSUME_ALL = { text: TEXT, sha1: hash('sha1', TEXT) };
+
+/** The window of a policy that Redis keeps under a key. */
+export interface SharedWindow {
+  readonly policy: Policy;
+  readonly key: string;
 }
 
-export const CONSUME_ALL: LuaScript = { text: TEXT, sha1: hash('sha1', TEXT) };
+export const toQuestion = (windows: readonly SharedWindow[]) => ({
+  keys: windows.map(({ key }) => key),
+  arguments: windows.flatMap(({ policy }) => [String(policy.windowS), String(policy.quota)]),
+});
+
+/** Throws on whatever the script does not answer: a window that was not counted must not pass for an empty one. */
+export function readAnswer(windows: readonly SharedWindow[], answer: unknown): CountedWindow[] {
+  const counts: readonly unknown[] = Array.isArray(answer) ? answer : [];
+  return windows.map(({ policy }, i) => {
+    const count = counts[i];
+    if (counts.length !== windows.length || !isCount(count))
+      throw new Error('the answer is not one of our script');
+    const [used, endsInMs, isFull] = count;
+    return { policy, used, endsInMs, isFull: isFull === 1 };
+  });
+}
+
+const isCount = (count: unknown): count is readonly [number, number, number] =>
+  Array.isArray(count) && count.length === 3 && count.every(Number.isInteger);

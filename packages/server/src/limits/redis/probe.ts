@@ -1,4 +1,4 @@
-import { connectRedis } from './redis-client.ts';
+import { connectRedis } from './client.ts';
 import { within } from './within.ts';
 
 const ANSWER_MS = 1000;

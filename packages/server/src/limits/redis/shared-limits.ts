@@ -1,11 +1,10 @@
-import type { Clock } from '../clock.ts';
-import { CONSUME_ALL } from './consume-all.ts';
-import { FallbackLimiter } from './fallback-limiter.ts';
-import type { Limiter, Policy } from './limiter.ts';
-import { type ConnectionLog, RedisConnection } from './redis-connection.ts';
-import { RedisLimiter } from './redis-limiter.ts';
+import type { Clock } from '../../clock.ts';
+import { FallbackLimiter } from '../fallback-limiter.ts';
+import type { Limiter, Policy } from '../limiter.ts';
+import { type ConnectionLog, RedisConnection } from './connection.ts';
+import { RedisLimiter } from './limiter.ts';
 
-export interface SharedLimitsOptions {
+interface SharedLimitsOptions {
   readonly url: string;
   /** For what this process remembers. The windows themselves go by the clock of Redis. */
   readonly clock: Clock;
@@ -39,7 +38,7 @@ export class SharedLimits {
   limiter(policies: readonly Policy[], inMemory: Limiter): Limiter {
     const connection = this.#connection;
     return new FallbackLimiter({
-      shared: new RedisLimiter(policies, (keys, args) => connection.evaluate(CONSUME_ALL, keys, args)),
+      shared: new RedisLimiter(policies, connection),
       inMemory,
       clock: this.#clock,
       isUp: () => connection.isUp,
