@@ -52,12 +52,17 @@ function databasePathProblem(path: string): string | undefined {
   return undefined;
 }
 
+/** One waits for the lock of a busy company while the other serves the rest. */
+const MIN_CONNECTIONS = 2;
 const MAX_CONNECTIONS = 1000;
 
 export const parseConnections: Parser<number> = (text) => {
   const count = Number(text);
-  if (/^\d{1,4}$/.test(text) && count >= 1 && count <= MAX_CONNECTIONS) return right(count);
-  return wrong('it is not a number of connections', `Write a whole number from 1 to ${MAX_CONNECTIONS}.`);
+  if (/^\d{1,4}$/.test(text) && count >= MIN_CONNECTIONS && count <= MAX_CONNECTIONS) return right(count);
+  return wrong(
+    'it is not a number of connections',
+    `Write a whole number from ${MIN_CONNECTIONS} to ${MAX_CONNECTIONS}.`,
+  );
 };
 
 /** The database as people are told of it: the path of its file, or its address without the password. */

@@ -4,7 +4,8 @@ import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parseOrganisation } from '../../src/accounts/organisation.ts';
 import { buildProgram } from '../../src/cli/program.ts';
-import { paper, terminal } from './terminal.ts';
+import { paper } from './paper.ts';
+import { terminal } from './terminal.ts';
 
 const page = readFileSync(new URL('../../../../docs/command-line.md', import.meta.url), 'utf8');
 

@@ -3,7 +3,7 @@ import { makeWithStore } from '../../src/cli/with-store.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
-import { paper } from './terminal.ts';
+import { paper } from './paper.ts';
 
 /** Lends a store as the commands get theirs, and tells afterwards whether it still works. */
 async function lend(use: () => Promise<string>) {

@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { paper, terminal, terminalWithUsers } from './terminal.ts';
+import { paper } from './paper.ts';
+import { terminal, terminalWithUsers } from './terminal.ts';
 
 describe('help and version', () => {
   test.each(['--help', 'help', 'help token', 'user set --help', '--version'])('%s', async (command) => {

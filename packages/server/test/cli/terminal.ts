@@ -1,12 +1,13 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Readable, Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import type { CommandContext, Output } from '../../src/cli/context.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
 import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
+import { paper } from './paper.ts';
 
 export interface Ran {
   readonly code: number;
@@ -20,18 +21,6 @@ export interface RunOptions {
   /** A person looks on. */
   readonly isTTY?: boolean;
   readonly parts?: Partial<CommandContext>;
-}
-
-/** Collects what is written. */
-export function paper(isTTY = false): Output & { text(): string } {
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      chunks.push(String(chunk));
-      done();
-    },
-  });
-  return Object.assign(stream, { isTTY, text: () => chunks.join('') });
 }
 
 export const NOW = Date.UTC(2026, 2, 2, 9, 30, 0, 250);

@@ -17,6 +17,8 @@ declare module 'vitest' {
 /** What each engine does in its own way. */
 export interface EngineDatabase {
   readonly url: string;
+  /** For the stores that a test opens itself. */
+  readonly settings: Readonly<Record<string, string>>;
   /** From now on the database tells the time by this clock, if it has a clock of its own. */
   useClock(clock: Clock): Promise<void>;
   /** From now on it is always this time there, if the database has a clock of its own. */
@@ -51,7 +53,7 @@ export async function makeTestDatabase(
 ): Promise<TestDatabase> {
   const database = await MAKE[inject('store')](whenDone, options);
   const env = { LEADTAP_DATABASE_URL: database.url };
-  const config = parseConfig({ env, cwd: '/' });
+  const config = parseConfig({ env: { ...env, ...database.settings }, cwd: '/' });
   return {
     ...database,
     env,

@@ -32,7 +32,6 @@ export function spawnLeadtap(
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
   const collected = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
     collected.stdout += chunk;
@@ -42,6 +41,11 @@ export function spawnLeadtap(
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal, ...collected }));
+  // Waited for: until then it may write to the folder that is removed next.
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
   return { child, lines, ended };
 }
 

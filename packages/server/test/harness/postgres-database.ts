@@ -57,6 +57,8 @@ export async function makePostgresDatabase(
   const clock = new PostgresClock(url);
   return {
     url,
+    // Enough for all that a check begins at once: on a slow machine the last would wait too long for a connection.
+    settings: { LEADTAP_DATABASE_CONNECTIONS: '25' },
     useClock: (source) => clock.use(source),
     stopClock: (at) => clock.stop(at),
     setSchemaVersion: (version) => setSchemaVersion(url, version),

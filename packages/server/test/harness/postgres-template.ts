@@ -1,24 +1,33 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { inject } from 'vitest';
 import { parseConfig } from '../../src/config.ts';
-import { readMigrations } from '../../src/migration-files.ts';
 import { migrateStore } from '../../src/open-store.ts';
 
 /** Any number will do for the lock under which the template is made. */
 const LOCK = 20_260_302;
-const MIGRATIONS = new URL('../../src/store/postgres/migrations/', import.meta.url);
+const SCHEMA = new URL('../../src/store/postgres/', import.meta.url);
 
 const found = new Map<string, Promise<void>>();
 
 /** The database that the databases of tests are copies of. It is migrated once in a run, or again if that changed. */
 export async function findTemplate(administrator: Pool, server: string): Promise<string> {
-  const migrations = createHash('sha256').update(JSON.stringify(readMigrations(MIGRATIONS)));
-  const template = `${inject('runName')}_${migrations.digest('hex').slice(0, 8)}`;
+  const template = `${inject('runName')}_${schemaDigest()}`;
   const finding = found.get(template) ?? makeUnlessMade(administrator, server, template);
   found.set(template, finding);
   await finding;
   return template;
+}
+
+/** Of all SQL that makes the schema. */
+function schemaDigest(): string {
+  const files = readdirSync(SCHEMA, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.sql'),
+  );
+  const hash = createHash('sha256');
+  for (const name of files.sort()) hash.update(readFileSync(new URL(name, SCHEMA)));
+  return hash.digest('hex').slice(0, 8);
 }
 
 /** Whichever process comes first makes it. It gets its name when it is complete, so that nobody copies half of it. */

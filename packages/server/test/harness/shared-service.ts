@@ -6,10 +6,16 @@ export function shareService(options: Omit<ServiceOptions, 'whenDone'> = {}): ()
   let shared: TestService | undefined;
   beforeAll(async () => {
     const cleanUps: (() => void | Promise<void>)[] = [];
-    shared = await startService({ ...options, whenDone: (cleanUp) => cleanUps.unshift(cleanUp) });
-    return async () => {
+    const end = async () => {
       for (const cleanUp of cleanUps) await cleanUp();
     };
+    try {
+      shared = await startService({ ...options, whenDone: (cleanUp) => cleanUps.unshift(cleanUp) });
+      return end;
+    } catch (error) {
+      await end();
+      throw error;
+    }
   });
   return () => {
     if (!shared) throw new Error('the shared service is there only while tests run');

@@ -11,6 +11,7 @@ export async function makeSqliteDatabase(
   const file = join(folder, 'leadtap.db');
   return {
     url: `sqlite:${file}`,
+    settings: {},
     useClock: async () => undefined,
     stopClock: async () => undefined,
     setSchemaVersion: async (version) => setSchemaVersion(file, version),

@@ -52,7 +52,7 @@ describe('a client that goes away', () => {
 
   it('in the middle of its answer hurts nobody', async () => {
     const { url, token, add, poll, stop } = await startService();
-    const filler = { addressNotes: 'x'.repeat(50_000) };
+    const filler = { addressNotes: 'x'.repeat(10_000), customFields: { more: 'x'.repeat(40_000) } };
     await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
     const text = requestText(
       `GET ${NEW_LEADS_PATH} HTTP/1.1`,

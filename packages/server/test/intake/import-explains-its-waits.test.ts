@@ -4,7 +4,7 @@ import { importFile } from '../../src/cli/leads/import.ts';
 import type { WithStore } from '../../src/cli/with-store.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
-import { paper } from '../cli/terminal.ts';
+import { paper } from '../cli/paper.ts';
 import { makeTestDatabase } from '../harness/database.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 

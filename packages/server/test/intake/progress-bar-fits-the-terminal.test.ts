@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Progress, ProgressBar } from '../../src/cli/progress-bar.ts';
-import { paper } from '../cli/terminal.ts';
+import { paper } from '../cli/paper.ts';
 
 const CLEAR = '\r\u001b[K';
 

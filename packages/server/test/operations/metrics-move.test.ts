@@ -73,7 +73,7 @@ describe('metrics', () => {
   it('count refusals by the limit that was reached', async () => {
     let now = START;
     const { store, service, token } = await startService({ clock: () => now });
-    const metrics = makeMetrics(store, () => now, service.app.log);
+    const metrics = makeMetrics(store, service.app.log);
     const tight = (policies: readonly Policy[]) =>
       new MemoryLimiter(
         policies.map((policy, index) => ({ ...policy, quota: index + 1 })),

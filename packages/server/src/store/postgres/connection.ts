@@ -15,8 +15,10 @@ export interface Session {
 export type Undo<T> = (result: T) => never;
 
 export interface QueryOptions {
-  /** Aborted when nobody waits for the answer any more: the query is cancelled. */
+  /** Aborted when nobody waits for the answer any more: the queue for a connection is left, and the query is cancelled. */
   readonly signal?: AbortSignal | undefined;
+  /** Lets the query end by itself, once it has begun. */
+  readonly isShort?: boolean;
   /** Undefined is no limit. */
   readonly limitMs?: number | undefined;
 }
@@ -175,7 +177,7 @@ async function runQuery<Row>(
   client: pg.PoolClient,
   text: string,
   values: readonly SqlValue[],
-  { signal, limitMs }: QueryOptions,
+  { signal, limitMs, isShort = false }: QueryOptions,
 ): Promise<Row[]> {
   let stop: (reason: Error) => void = () => undefined;
   const stopped = new Promise<never>((_resolve, reject) => {
@@ -184,7 +186,7 @@ async function runQuery<Row>(
   const onGone = () => stop(new CallerGoneError('the caller has gone'));
   const onLate = () => stop(new NoAnswerError('the database does not answer in time'));
   const timer = limitMs === undefined ? undefined : setTimeout(onLate, limitMs);
-  signal?.addEventListener('abort', onGone, { once: true });
+  if (!isShort) signal?.addEventListener('abort', onGone, { once: true });
   try {
     const answered = client.query(text, [...values]);
     // Of the two, one is too late for anybody to hear of.

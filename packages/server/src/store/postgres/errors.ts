@@ -11,13 +11,16 @@ const UNAVAILABLE = new Map([
   ['25000', 'polls need the isolation level READ COMMITTED'],
   ['25006', 'the database is a standby or read-only'],
   ['25P03', 'the database ended a transaction that took too long'],
+  ['25P04', 'the database ended a transaction that took too long'],
   ['28', 'the database refuses this user'],
   ['3D000', 'there is no such database'],
   ['40001', 'other transactions are in the way'],
   ['40P01', 'other transactions are in the way'],
   ['42501', 'this user lacks a right in the database'],
+  ['42P01', 'a table of the database is missing; it may be being restored'],
   ['53300', 'the database has no connection left'],
   ['53', 'the database is out of disk, memory or connections'],
+  ['54', 'an answer of the database is too large'],
   ['55P03', 'another program holds a lock of the database'],
   ['57014', 'the database ended a statement that took too long'],
   ['57', 'the database is stopping or starting'],
@@ -53,7 +56,7 @@ export const isGivenUp = (error: unknown): boolean =>
  */
 export function isBrokenConnection(error: unknown): boolean {
   const state = stateOf(error);
-  if (state !== undefined) return /^(08|25000|25006|57P)/.test(state);
+  if (state !== undefined) return /^(08|25000|25006|25P0[34]|57P)/.test(state);
   return error instanceof CallerGoneError || error instanceof StoreUnavailableError || isDriverError(error);
 }
 

@@ -47,7 +47,9 @@ export class Pages {
     const [row] = await this.#database.query<PollRow>(
       'SELECT * FROM leadtap.read_poll($1, $2, $3, $4)',
       [nameable(userId), nameable(tokenId), page?.since ?? null, page?.limit ?? null],
-      { signal },
+      // It waits for no lock. And a caller who hangs up now has not been counted yet: each time a connection would be
+      // lost to the cancelling, and no limit would ever stop it.
+      { signal, isShort: true },
     );
     return {
       revoked: row?.revoked ?? false,

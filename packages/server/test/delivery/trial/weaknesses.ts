@@ -29,8 +29,8 @@ export const WEAKNESSES = {
         routine: TAKE_IN,
         replace: [
           [WRITER_LOCK, ''],
-          ['c.last_writer IS DISTINCT FROM pg_current_xact_id()', 'false'],
-          ['now_ms := greatest(now_ms, last_ms) + 1;', ''],
+          ['writer IS DISTINCT FROM pg_current_xact_id()', 'false'],
+          ['now_ms := greatest(now_ms, leadtap.to_ms(last)) + 1;', ''],
         ],
       },
       { routine: READ_PAGE, replace: [[POLL_LOCK, 'true']] },

@@ -74,8 +74,7 @@ describe('stamps that run ahead of the clock', () => {
     // What a load of some 90,000 leads leaves behind, without the load.
     await withClient(url, (client) =>
       client.query(
-        `BEGIN; SET LOCAL leadtap.historical = 'on';
-         INSERT INTO leadtap.leads (company_id, created_at) VALUES ('${LOADING}', now() + interval '90 seconds'); COMMIT;
+        `UPDATE leadtap.companies SET stamp_floor = now() + interval '90 seconds' WHERE id = '${LOADING}';
          INSERT INTO leadtap.leads (company_id) VALUES ('${LOADING}')`,
       ),
     );

@@ -20,21 +20,23 @@ COMMENT ON FUNCTION leadtap.from_ms(bigint) IS 'The time that is so many millise
 -- Tables ------------------------------------------------------------------------------------------------------------
 
 -- Sorted by their bytes, whatever the language of the database: users are listed in the same order everywhere, straight
--- from the index, and an upgrade of the system's language rules cannot spoil an index.
-CREATE DOMAIN leadtap.identifier AS text COLLATE "C" CHECK (char_length(VALUE) BETWEEN 1 AND 200);
-COMMENT ON DOMAIN leadtap.identifier IS 'An id of the operator: 1 to 200 characters.';
-
-CREATE DOMAIN leadtap.upper_case_word AS text CHECK (VALUE ~ '^[A-Z][A-Z0-9_]*$' AND char_length(VALUE) <= 64);
-COMMENT ON DOMAIN leadtap.upper_case_word IS 'A word such as NEW or PROFESSIONAL.';
+-- from the index, and an upgrade of the system's language rules cannot spoil an index. Ids are plain texts and no domains:
+-- for a domain, an operator in another schema may fit better than that of text, and whoever may make operators would then
+-- run code with the rights of whoever compares ids.
 
 -- No 'infinity', and no year that ISO 8601 would write with more or less than four digits; its year 0 is 1 BC here.
 CREATE DOMAIN leadtap.moment AS timestamptz(3)
   CHECK (VALUE >= '0001-01-01 00:00:00+00 BC' AND VALUE < '10000-01-01 00:00:00+00');
 COMMENT ON DOMAIN leadtap.moment IS 'A point in time, in whole milliseconds.';
 
+CREATE FUNCTION leadtap.are_images(images text[]) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN array_ndims(images) = 1 AND cardinality(images) <= 50
+    AND (SELECT bool_and(image IS NOT NULL AND char_length(image) <= 10000) FROM unnest(images) AS image);
+COMMENT ON FUNCTION leadtap.are_images(text[]) IS 'At most 50, of at most 10,000 characters each.';
+
 -- Half empty pages, so that the row that every writing transaction changes stays where the index finds it.
 CREATE TABLE leadtap.companies (
-  id          leadtap.identifier PRIMARY KEY,
+  id          text COLLATE "C" PRIMARY KEY CHECK (char_length(id) BETWEEN 1 AND 200),
   name        text NOT NULL CHECK (name <> ''),
   stamp_floor leadtap.moment,
   last_writer xid8
@@ -46,8 +48,8 @@ COMMENT ON COLUMN leadtap.companies.stamp_floor IS 'New leads are stamped after 
 COMMENT ON COLUMN leadtap.companies.last_writer IS 'The transaction that last added a lead. A transaction with an older snapshot cannot stamp, and must be tried again.';
 
 CREATE TABLE leadtap.statuses (
-  company_id leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
-  value      leadtap.upper_case_word NOT NULL,
+  company_id text COLLATE "C" NOT NULL REFERENCES leadtap.companies (id),
+  value      text COLLATE "C" NOT NULL CHECK (value ~ '^[A-Z][A-Z0-9_]*$' AND char_length(value) <= 64),
   label      text NOT NULL,
   color      text NOT NULL,
   final      boolean NOT NULL,
@@ -62,8 +64,8 @@ COMMENT ON COLUMN leadtap.statuses.final IS 'Whether a lead stays in it: won, or
 COMMENT ON COLUMN leadtap.statuses.position IS 'Their order, from 0. A new lead is NEW, or else has the first status.';
 
 CREATE TABLE leadtap.branches (
-  company_id leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
-  id         leadtap.identifier NOT NULL,
+  company_id text COLLATE "C" NOT NULL REFERENCES leadtap.companies (id),
+  id         text COLLATE "C" NOT NULL CHECK (char_length(id) BETWEEN 1 AND 200),
   name       text NOT NULL CHECK (name <> ''),
   PRIMARY KEY (company_id, id)
 );
@@ -71,9 +73,9 @@ COMMENT ON TABLE leadtap.branches IS 'Parts of a company. Ids are unique in thei
 COMMENT ON COLUMN leadtap.branches.name IS 'As automations see it: branchName.';
 
 CREATE TABLE leadtap.departments (
-  company_id leadtap.identifier NOT NULL,
-  id         leadtap.identifier NOT NULL,
-  branch_id  leadtap.identifier NOT NULL,
+  company_id text COLLATE "C" NOT NULL,
+  id         text COLLATE "C" NOT NULL CHECK (char_length(id) BETWEEN 1 AND 200),
+  branch_id  text COLLATE "C" NOT NULL,
   name       text NOT NULL CHECK (name <> ''),
   PRIMARY KEY (company_id, id),
   -- What leads refer to, so that a lead's department is one of its branch.
@@ -84,14 +86,14 @@ COMMENT ON TABLE leadtap.departments IS 'Parts of a branch. Ids are unique in th
 COMMENT ON COLUMN leadtap.departments.name IS 'As automations see it: departmentName.';
 
 CREATE TABLE leadtap.users (
-  id            leadtap.identifier PRIMARY KEY,
-  company_id    leadtap.identifier NOT NULL REFERENCES leadtap.companies (id),
+  id            text COLLATE "C" PRIMARY KEY CHECK (char_length(id) BETWEEN 1 AND 200),
+  company_id    text COLLATE "C" NOT NULL REFERENCES leadtap.companies (id),
   email         text,
   name          text,
-  plan          leadtap.upper_case_word NOT NULL,
+  plan          text NOT NULL CHECK (plan ~ '^[A-Z][A-Z0-9_]*$' AND char_length(plan) <= 64),
   access_level  text NOT NULL CHECK (access_level IN ('COMPANY', 'BRANCH', 'DEPARTMENT')),
-  branch_id     leadtap.identifier,
-  department_id leadtap.identifier,
+  branch_id     text COLLATE "C",
+  department_id text COLLATE "C",
   CHECK (access_level <> 'BRANCH' OR branch_id IS NOT NULL),
   CHECK (access_level <> 'DEPARTMENT' OR department_id IS NOT NULL),
   FOREIGN KEY (company_id, branch_id) REFERENCES leadtap.branches (company_id, id),
@@ -117,26 +119,31 @@ CREATE TABLE leadtap.revoked_tokens (
 );
 COMMENT ON TABLE leadtap.revoked_tokens IS 'Tokens that are refused although they have not expired. A row counts from the next request on.';
 
+-- The limits are those of `leadtap leads import`, or wider. One lead that is too large, or nested too deeply to be rendered, would
+-- stop every poll that comes upon it; and JavaScript does not read a whole number beyond 2^53 as it was written.
 CREATE TABLE leadtap.leads (
-  company_id            leadtap.identifier NOT NULL,
-  id                    leadtap.identifier NOT NULL,
+  company_id            text COLLATE "C" NOT NULL,
+  id                    text COLLATE "C" NOT NULL CHECK (char_length(id) BETWEEN 1 AND 200),
   created_at            leadtap.moment NOT NULL,
-  branch_id             leadtap.identifier,
-  department_id         leadtap.identifier,
-  first_name            text,
-  last_name             text,
-  full_name             text,
-  phone1                text,
-  phone2                text,
-  email                 text,
-  address               text,
-  postal_code           text,
-  address_notes         text,
+  branch_id             text COLLATE "C",
+  department_id         text COLLATE "C",
+  first_name            text CHECK (char_length(first_name) <= 10000),
+  last_name             text CHECK (char_length(last_name) <= 10000),
+  full_name             text CHECK (char_length(full_name) <= 10000),
+  phone1                text CHECK (char_length(phone1) <= 10000),
+  phone2                text CHECK (char_length(phone2) <= 10000),
+  email                 text CHECK (char_length(email) <= 10000),
+  address               text CHECK (char_length(address) <= 10000),
+  postal_code           text CHECK (char_length(postal_code) <= 10000),
+  address_notes         text CHECK (char_length(address_notes) <= 10000),
   appointment_date_time leadtap.moment,
   timeslot              text CHECK (timeslot ~ '^([01][0-9]|2[0-3]):[0-5][0-9]$'),
-  status_value          leadtap.upper_case_word NOT NULL,
-  custom_fields         jsonb NOT NULL CHECK (jsonb_typeof(custom_fields) = 'object'),
-  images                text[] NOT NULL CHECK (coalesce(array_ndims(images), 1) = 1 AND array_position(images, NULL) IS NULL),
+  status_value          text COLLATE "C" NOT NULL,
+  custom_fields         jsonb NOT NULL CHECK (custom_fields = '{}' OR jsonb_typeof(custom_fields) = 'object'
+                          AND octet_length(custom_fields::text) <= 65536
+                          AND NOT jsonb_path_exists(custom_fields, '$.**{101}')
+                          AND NOT jsonb_path_exists(custom_fields, '$.** ? (@ > 9007199254740991 || @ < -9007199254740991)')),
+  images                text[] NOT NULL CHECK (images = '{}' OR leadtap.are_images(images)),
   same_day              boolean NOT NULL,
   updated_at            leadtap.moment NOT NULL,
   automation_trigger_id text NOT NULL CHECK (char_length(automation_trigger_id) BETWEEN 1 AND 64),
@@ -192,12 +199,6 @@ CREATE FUNCTION leadtap.uuid_v7(ms bigint) RETURNS text LANGUAGE sql VOLATILE ST
   RETURN encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) PLACING substring(int8send(ms) FROM 3) FROM 1 FOR 6), 52, 1), 53, 1), 'hex')::uuid::text;
 COMMENT ON FUNCTION leadtap.uuid_v7(bigint) IS 'A new UUID of version 7 for a time in milliseconds since 1970.';
 
-CREATE FUNCTION leadtap.default_status(company text) RETURNS text LANGUAGE sql STABLE STRICT
-BEGIN ATOMIC
-  SELECT s.value FROM leadtap.statuses AS s WHERE s.company_id = company ORDER BY s.value <> 'NEW', s.position LIMIT 1;
-END;
-COMMENT ON FUNCTION leadtap.default_status(text) IS 'What a new lead has that comes without a status.';
-
 CREATE FUNCTION leadtap.branch_of(company text, department text) RETURNS text LANGUAGE plpgsql STABLE AS $$
 DECLARE
   branch text;
@@ -236,43 +237,36 @@ COMMENT ON FUNCTION leadtap.free_time(text, timestamptz) IS 'The first time from
 
 -- Triggers ----------------------------------------------------------------------------------------------------------
 
--- D1, D2, D3: the stamp is taken under the company's lock, which is held until the transaction ends. From then on nobody
--- else can stamp in this company, so what the first row found out serves the rows that follow it: last_ms and status
--- are kept in a setting that ends with the transaction.
+-- D1, D2, D3: the stamp is taken under the company's lock, which is held until the transaction ends. Nothing is remembered
+-- from row to row: whatever a trigger can remember, the session could set, and the stamps would be what it likes.
 CREATE FUNCTION leadtap.take_in_lead() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  known text[] := string_to_array(current_setting('leadtap.company', true), E'\n');
-  last_ms bigint := known[1]::bigint;
-  status text := known[2];
+  writer xid8;
+  last timestamptz;
   now_ms bigint;
-  branch text;
-  is_history boolean := current_setting('leadtap.historical', true) = 'on';
+  department text;
+  -- 'on' keeps the created_at that a row brings; 'moved', for `leadtap migrate --from`, all that identifies the lead.
+  history text := current_setting('leadtap.historical', true);
 BEGIN
-  -- The id of a company may have lines of its own.
-  IF coalesce(array_to_string(known[3:], E'\n'), '') IS DISTINCT FROM NEW.company_id THEN
-    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
-    -- In a transaction whose snapshot is older than the last lead this fails (40001), and it must: it could not see the
-    -- stamp that its own must follow.
-    UPDATE leadtap.companies AS c SET last_writer = pg_current_xact_id()
-     WHERE c.id = NEW.company_id AND c.last_writer IS DISTINCT FROM pg_current_xact_id();
-    SELECT leadtap.to_ms(leadtap.last_stamp(c.id)), leadtap.default_status(c.id) INTO last_ms, status
-      FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
-    IF NOT FOUND THEN
-      RAISE foreign_key_violation USING
-        MESSAGE = format('there is no company %L', NEW.company_id),
-        HINT = 'Add the company first, with `leadtap org apply` for one.',
-        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'company_id';
-    END IF;
+  PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
+  SELECT c.last_writer,
+         greatest(c.stamp_floor, (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = c.id
+                                   ORDER BY l.created_at DESC LIMIT 1))
+    INTO writer, last FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
+  IF NOT FOUND THEN
+    RAISE foreign_key_violation USING
+      MESSAGE = format('there is no company %L', NEW.company_id),
+      HINT = 'Add the company first, with `leadtap org apply` for one.',
+      SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'company_id';
+  END IF;
+  -- Once in a transaction. In one whose snapshot is older than the last lead this fails (40001), and it must: it could
+  -- not see the stamp that its own must follow.
+  IF writer IS DISTINCT FROM pg_current_xact_id() THEN
+    UPDATE leadtap.companies SET last_writer = pg_current_xact_id() WHERE id = NEW.company_id;
   END IF;
 
-  IF NEW.department_id IS NOT NULL THEN
-    branch := leadtap.branch_of(NEW.company_id, NEW.department_id);
-    IF NEW.branch_id <> branch THEN
-      RAISE foreign_key_violation USING
-        MESSAGE = format('department %L is one of branch %L, not of %L', NEW.department_id, branch, NEW.branch_id),
-        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
-    END IF;
-    NEW.branch_id := branch;
+  IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NULL THEN
+    NEW.branch_id := leadtap.branch_of(NEW.company_id, NEW.department_id);
   END IF;
 
   -- D5: the same id again is an update. What is not given stays.
@@ -295,35 +289,45 @@ BEGIN
       custom_fields = coalesce(NEW.custom_fields, l.custom_fields),
       images = coalesce(NEW.images, l.images),
       same_day = coalesce(NEW.same_day, l.same_day)
-    WHERE l.company_id = NEW.company_id AND l.id = NEW.id;
+    WHERE l.company_id = NEW.company_id AND l.id = NEW.id
+    RETURNING l.department_id INTO department;
     IF FOUND THEN
+      -- It has left the department that it had for another branch, but was told to be in both.
+      IF NEW.department_id <> coalesce(department, '') THEN
+        RAISE foreign_key_violation USING
+          MESSAGE = format('department %L is not one of branch %L', NEW.department_id, NEW.branch_id),
+          SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
+      END IF;
       RETURN NULL;
     END IF;
   END IF;
 
   now_ms := leadtap.clock_ms();
-  IF is_history AND NEW.created_at IS NOT NULL THEN
+  IF history IN ('on', 'moved') AND NEW.created_at IS NOT NULL THEN
     NEW.created_at := leadtap.free_time(NEW.company_id, NEW.created_at);
-    last_ms := greatest(last_ms, leadtap.to_ms(NEW.created_at));
+    -- All later leads would have to follow it.
+    IF leadtap.to_ms(NEW.created_at) > greatest(now_ms, leadtap.to_ms(last)) + 60000 THEN
+      RAISE check_violation USING
+        MESSAGE = format('%s lies in the future', NEW.created_at),
+        HINT = 'History needs the time at which the lead was created.',
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'created_at';
+    END IF;
   ELSE
-    is_history := false;
-    now_ms := greatest(now_ms, last_ms) + 1;
-    last_ms := now_ms;
+    history := NULL;
+    now_ms := greatest(now_ms, leadtap.to_ms(last)) + 1;
     NEW.created_at := leadtap.from_ms(now_ms);
   END IF;
-  PERFORM set_config('leadtap.company', concat_ws(E'\n', last_ms, coalesce(status, ''), NEW.company_id), true);
-  IF NOT is_history OR NEW.updated_at IS NULL THEN
+  IF history IS DISTINCT FROM 'moved' THEN
     NEW.updated_at := NEW.created_at;
-  END IF;
-  IF NOT is_history OR NEW.automation_created_at IS NULL THEN
     NEW.automation_created_at := leadtap.from_ms(now_ms);
-  END IF;
-  IF NOT is_history OR NEW.automation_trigger_id IS NULL THEN
     NEW.automation_trigger_id := leadtap.uuid_v7(now_ms);
   END IF;
 
   NEW.id := coalesce(NEW.id, leadtap.uuid_v7(now_ms));
-  NEW.status_value := coalesce(NEW.status_value, nullif(status, ''));
+  IF NEW.status_value IS NULL THEN
+    SELECT s.value INTO NEW.status_value FROM leadtap.statuses AS s
+     WHERE s.company_id = NEW.company_id ORDER BY s.value <> 'NEW', s.position LIMIT 1;
+  END IF;
   NEW.custom_fields := coalesce(NEW.custom_fields, '{}');
   NEW.images := coalesce(NEW.images, '{}');
   NEW.same_day := coalesce(NEW.same_day, false);
@@ -357,8 +361,8 @@ COMMENT ON FUNCTION leadtap.change_lead() IS 'Keeps what never changes, and move
 CREATE TRIGGER change BEFORE UPDATE ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.change_lead();
 
 -- A stamp is never given again, also when the lead that had it is gone. While a newer lead is left, nothing needs to be
--- remembered. The lock comes first, in the order in which whoever adds leads takes it and the row: else the two could wait
--- for each other.
+-- remembered. The rows are locked by then and the company is not yet: who adds leads takes them the other way round, and if
+-- it is the same lead, PostgreSQL ends one of the two (40P01).
 CREATE FUNCTION leadtap.remember_stamps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   gone record;
@@ -404,10 +408,12 @@ REVOKE EXECUTE ON FUNCTION leadtap.take_in_lead(), leadtap.change_lead(), leadta
 CREATE FUNCTION leadtap.read_page(
   company text, branch text, department text, since_ms bigint, page_limit integer, wait_ms integer,
   OUT read_at bigint, OUT locked boolean, OUT leads json
-) LANGUAGE plpgsql VOLATILE SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+) LANGUAGE plpgsql VOLATILE
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off AS $$
 DECLARE
   since timestamptz := leadtap.from_ms(since_ms);
   page leadtap.leads[];
+  rendered integer;
   company_name text;
 BEGIN
   IF pg_is_in_recovery() THEN
@@ -434,57 +440,61 @@ BEGIN
     read_at := leadtap.clock_ms();
   END IF;
 
-  -- Each is a range scan of one index.
-  IF department IS NOT NULL THEN
-    IF since IS NULL THEN
+  LOOP
+    -- Each is a range scan of one index.
+    IF department IS NOT NULL THEN
+      IF since IS NULL THEN
+        page := ARRAY(SELECT l FROM leadtap.leads AS l
+          WHERE l.company_id = company AND l.department_id = department
+          ORDER BY l.created_at DESC LIMIT page_limit);
+      ELSE
+        page := ARRAY(SELECT l FROM leadtap.leads AS l
+          WHERE l.company_id = company AND l.department_id = department AND l.created_at > since
+          ORDER BY l.created_at LIMIT page_limit);
+      END IF;
+    ELSIF branch IS NOT NULL THEN
+      IF since IS NULL THEN
+        page := ARRAY(SELECT l FROM leadtap.leads AS l
+          WHERE l.company_id = company AND l.branch_id = branch
+          ORDER BY l.created_at DESC LIMIT page_limit);
+      ELSE
+        page := ARRAY(SELECT l FROM leadtap.leads AS l
+          WHERE l.company_id = company AND l.branch_id = branch AND l.created_at > since
+          ORDER BY l.created_at LIMIT page_limit);
+      END IF;
+    ELSIF since IS NULL THEN
       page := ARRAY(SELECT l FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.department_id = department
+        WHERE l.company_id = company
         ORDER BY l.created_at DESC LIMIT page_limit);
     ELSE
       page := ARRAY(SELECT l FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.department_id = department AND l.created_at > since
+        WHERE l.company_id = company AND l.created_at > since
         ORDER BY l.created_at LIMIT page_limit);
     END IF;
-  ELSIF branch IS NOT NULL THEN
-    IF since IS NULL THEN
-      page := ARRAY(SELECT l FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.branch_id = branch
-        ORDER BY l.created_at DESC LIMIT page_limit);
-    ELSE
-      page := ARRAY(SELECT l FROM leadtap.leads AS l
-        WHERE l.company_id = company AND l.branch_id = branch AND l.created_at > since
-        ORDER BY l.created_at LIMIT page_limit);
-    END IF;
-  ELSIF since IS NULL THEN
-    page := ARRAY(SELECT l FROM leadtap.leads AS l
-      WHERE l.company_id = company
-      ORDER BY l.created_at DESC LIMIT page_limit);
-  ELSE
-    page := ARRAY(SELECT l FROM leadtap.leads AS l
-      WHERE l.company_id = company AND l.created_at > since
-      ORDER BY l.created_at LIMIT page_limit);
-  END IF;
 
-  IF cardinality(page) = 0 THEN
-    leads := '[]';
-    RETURN;
-  END IF;
-  -- With the names that places and statuses have now.
-  SELECT c.name INTO company_name FROM leadtap.companies AS c WHERE c.id = company;
-  SELECT json_agg(lead) INTO leads FROM (
-    SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
-           l.address_notes, leadtap.to_ms(l.appointment_date_time) AS appointment_date_time, l.timeslot,
-           l.status_value, s.label AS status_label, s.color AS status_color, s.final AS status_final,
-           l.custom_fields, l.images, l.same_day, leadtap.to_ms(l.created_at) AS created_at,
-           leadtap.to_ms(l.updated_at) AS updated_at, company_name, b.name AS branch_name,
-           d.name AS department_name, l.automation_trigger_id,
-           leadtap.to_ms(l.automation_created_at) AS automation_created_at
-      FROM unnest(page) WITH ORDINALITY AS l
-      JOIN leadtap.statuses AS s ON s.company_id = company AND s.value = l.status_value
-      LEFT JOIN leadtap.branches AS b ON b.company_id = company AND b.id = l.branch_id
-      LEFT JOIN leadtap.departments AS d ON d.company_id = company AND d.id = l.department_id
-     ORDER BY l.ordinality
-  ) AS lead;
+    IF cardinality(page) = 0 THEN
+      leads := '[]';
+      RETURN;
+    END IF;
+    -- With the names that places and statuses have now.
+    SELECT c.name INTO company_name FROM leadtap.companies AS c WHERE c.id = company;
+    SELECT json_agg(lead), count(*) INTO leads, rendered FROM (
+      SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
+             l.address_notes, leadtap.to_ms(l.appointment_date_time) AS appointment_date_time, l.timeslot,
+             l.status_value, s.label AS status_label, s.color AS status_color, s.final AS status_final,
+             l.custom_fields, l.images, l.same_day, leadtap.to_ms(l.created_at) AS created_at,
+             leadtap.to_ms(l.updated_at) AS updated_at, company_name, b.name AS branch_name,
+             d.name AS department_name, l.automation_trigger_id,
+             leadtap.to_ms(l.automation_created_at) AS automation_created_at
+        FROM unnest(page) WITH ORDINALITY AS l
+        JOIN leadtap.statuses AS s ON s.company_id = company AND s.value = l.status_value
+        LEFT JOIN leadtap.branches AS b ON b.company_id = company AND b.id = l.branch_id
+        LEFT JOIN leadtap.departments AS d ON d.company_id = company AND d.id = l.department_id
+       ORDER BY l.ordinality
+    ) AS lead;
+    -- The names are of a younger snapshot than the leads. If a status is gone by now, its leads have another.
+    EXIT WHEN rendered = cardinality(page);
+  END LOOP;
 END $$;
 COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
 
@@ -493,7 +503,7 @@ COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer
 CREATE FUNCTION leadtap.read_poll(
   user_id text, token_id text, since_ms bigint, page_limit integer,
   OUT revoked boolean, OUT account json, OUT read_at bigint, OUT locked boolean, OUT leads json
-) LANGUAGE plpgsql VOLATILE AS $$
+) LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   found_user leadtap.users;
 BEGIN

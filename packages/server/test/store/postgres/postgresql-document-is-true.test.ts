@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { terminal } from '../../cli/terminal.ts';
+import { makeTestDatabase } from '../../harness/database.ts';
+import { connectSql, refusalOf } from './sql-client.ts';
+
+const ROOT = new URL('../../../../../', import.meta.url);
+const DOCUMENT = new URL('docs/postgresql.md', ROOT);
+const text = readFileSync(DOCUMENT, 'utf8');
+
+/** Also those that are part of a list. */
+const blocks = (language: string): string[] =>
+  [...text.matchAll(new RegExp(`^ *\`\`\`${language}\\n([\\s\\S]+?)\`\`\``, 'gm'))].map(
+    ([, block = '']) => block,
+  );
+
+/** What stands in the first column of the tables, as code. */
+const named = [...text.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
+  [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+);
+
+/** As the document says, without making the database. */
+async function setUp() {
+  const database = await makeTestDatabase(undefined, { empty: true });
+  const [script = ''] = blocks('sh');
+  const commands = [...script.matchAll(/^npx leadtap (.+)$/gm)].map(([, command = '']) => command);
+  expect(commands).toHaveLength(2);
+  for (const command of commands) {
+    const ran = await terminal().run(command, { env: database.env, parts: { cwd: fileURLToPath(ROOT) } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  }
+  return connectSql(database.url);
+}
+
+test('its logins have the roles, and its statements work for the one who writes', async () => {
+  const client = await setUp();
+  const [logins = '', insert = '', history = '', ...others] = blocks('sql');
+  expect(others).toEqual([]);
+
+  // Logins belong to the whole server, so they do not stay.
+  await client.query(`BEGIN; ${logins}; SET LOCAL ROLE crm`);
+  await client.query(insert);
+  expect((await refusalOf(client, 'SELECT FROM leadtap.users'))?.code).toBe('42501');
+  await client.query(
+    `ROLLBACK; BEGIN; ${logins}; SET LOCAL ROLE leadtap_app; SELECT FROM leadtap.users; ROLLBACK`,
+  );
+
+  await client.query(insert);
+  await client.query(history);
+  const { rows } = await client.query(
+    `SELECT first_name, branch_id IS NOT NULL AS placed, status_value, created_at FROM leadtap.leads ORDER BY created_at`,
+  );
+  expect(rows).toMatchObject([
+    { first_name: 'Old', created_at: new Date('2024-05-01T08:00:00Z') },
+    { first_name: 'Ada', placed: true, status_value: 'NEW' },
+  ]);
+});
+
+test('it names what is there', async () => {
+  const client = await connectSql((await makeTestDatabase()).url);
+  const { rows } = await client.query(
+    `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'leadtap.leads'::regclass
+     UNION SELECT rolname FROM pg_roles WHERE rolname LIKE 'leadtap_%'`,
+  );
+  const known = rows.map(({ name }) => name);
+  expect(named).toEqual(
+    expect.arrayContaining(['leadtap_owner', 'leadtap_writer', 'id', 'automation_trigger_id']),
+  );
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  const links = [...text.matchAll(/\]\(([^)#]+)/g)].map(([, path = '']) => path);
+  expect(links.filter((path) => !existsSync(new URL(path, DOCUMENT)))).toEqual([]);
+});
+
+test('what it says never changes is what the database says', async () => {
+  const [, list = ''] = /\*\*What never changes\*\* \(([^)]+)\)/.exec(text) ?? [];
+  const client = await setUp();
+  const refusal = await refusalOf(
+    client,
+    `INSERT INTO leadtap.leads (company_id) VALUES ('soleil'); UPDATE leadtap.leads SET id = 'other'`,
+  );
+  const names = (sentence: string) => sentence.match(/[a-z]+_[a-z_]+|\bid\b/g);
+  expect(names(list)).toHaveLength(5);
+  expect(names(refusal?.message ?? '')).toEqual(names(list));
+});

@@ -1,0 +1,245 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { openPostgresStore } from 'leadtap';
+import type { Client } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { migratePostgres } from '../../../src/store/postgres/store.ts';
+import { ORGANISATION } from '../../harness/organisation.ts';
+import { ownCluster } from './own-cluster.ts';
+import { connectSql, refusalOf } from './sql-client.ts';
+
+const NO_RIGHT = '42501';
+
+const { address, sql, emptyDatabase } = ownCluster();
+let name: string;
+
+beforeAll(async () => {
+  // It makes the roles.
+  await migratePostgres(address('postgres', 'postgres'));
+  await sql(`CREATE ROLE app LOGIN IN ROLE leadtap_service; CREATE ROLE crm LOGIN IN ROLE leadtap_writer;
+    CREATE ROLE stranger LOGIN`);
+});
+
+beforeEach(async () => {
+  name = await emptyDatabase();
+  await migratePostgres(address('postgres', name));
+});
+
+async function openAsService() {
+  const store = await openPostgresStore({ url: address('app', name), connections: 2, migrate: false });
+  onTestFinished(() => store.close());
+  return store;
+}
+
+async function withLead(login: string): Promise<Client> {
+  const store = await openAsService();
+  await store.applyOrganisation(ORGANISATION);
+  await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
+  return connectSql(address(login, name));
+}
+
+const CHANGES_OF_THE_SCHEMA = [
+  'ALTER TABLE leadtap.leads ADD COLUMN mine text',
+  'ALTER TABLE leadtap.leads DISABLE TRIGGER take_in',
+  'ALTER TABLE leadtap.leads DISABLE TRIGGER ALL',
+  'SET session_replication_role = replica',
+  'DROP TRIGGER take_in ON leadtap.leads',
+  'DROP TABLE leadtap.leads',
+  'DROP SCHEMA leadtap CASCADE',
+  'TRUNCATE leadtap.leads',
+  'CREATE TABLE leadtap.mine (x integer)',
+  'CREATE FUNCTION leadtap.mine() RETURNS integer LANGUAGE sql RETURN 1',
+  'CREATE OR REPLACE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql RETURN 1::bigint',
+  'ALTER FUNCTION leadtap.take_in_lead() SECURITY INVOKER',
+  `INSERT INTO leadtap.migrations (version, name) VALUES (99, 'mine')`,
+  'DELETE FROM leadtap.migrations',
+  'DELETE FROM leadtap.companies',
+  'DELETE FROM leadtap.branches',
+  'DELETE FROM leadtap.departments',
+  'SET ROLE leadtap_owner',
+  `CREATE TEMP TABLE mine (LIKE leadtap.leads);
+   CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.take_in_lead()`,
+];
+
+async function statesOf(client: Client, statements: readonly string[]) {
+  const states: Record<string, string | undefined> = {};
+  for (const statement of statements) states[statement] = (await refusalOf(client, statement))?.code;
+  return states;
+}
+
+const allRefused = (statements: readonly string[]) =>
+  Object.fromEntries(statements.map((statement) => [statement, NO_RIGHT]));
+
+describe('leadtap_service', () => {
+  test('can do all that the service does', async () => {
+    const store = await openAsService();
+    expect(await store.applyOrganisation(ORGANISATION)).toMatchObject({ kind: 'applied' });
+    // Again, with a status less and another name.
+    const [acme] = ORGANISATION.companies;
+    const statuses = [{ value: 'NEW', label: 'New', color: '#000000', final: false }];
+    const renamed = { companies: acme ? [{ ...acme, name: 'Acme & Co', statuses }] : [] };
+    expect(await store.applyOrganisation(renamed)).toMatchObject({ kind: 'applied' });
+
+    const written = await store.writeLeads([
+      { companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} },
+    ]);
+    expect(written).toMatchObject({ results: [{ kind: 'added' }] });
+    const again = { companyId: 'acme', id: 'x', fields: { firstName: 'Ada' } };
+    expect(await store.writeLeads([again])).toMatchObject({ results: [{ kind: 'updated' }] });
+    const old = { companyId: 'acme', id: 'old', createdAt: 1000, fields: {} };
+    expect(await store.writeLeads([old], { historical: true })).toMatchObject({
+      results: [{ createdAt: 1000 }],
+    });
+
+    const { signal } = new AbortController();
+    const poll = store.beginPoll?.({ userId: 'seller', tokenId: 't', page: { limit: 10 }, signal }) ?? store;
+    expect(await poll.isTokenRevoked('t')).toBe(false);
+    expect(await poll.findUser('seller')).toMatchObject({ departmentId: 'sales' });
+    const department = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' } as const;
+    expect(await poll.readPage({ scope: department, limit: 10 })).toMatchObject({ leads: [{ id: 'x' }] });
+    const company = { level: 'COMPANY', companyId: 'acme' } as const;
+    expect(await store.readPage({ scope: company, limit: 10 })).toMatchObject({
+      leads: [{ id: 'x' }, { id: 'old' }],
+    });
+
+    await store.recordTokens([{ id: 't', userId: 'boss', name: null, issuedAt: 0, expiresAt: 1 }]);
+    expect([await store.revokeToken('t'), await store.revokeToken('t')]).toEqual([true, false]);
+    expect(await store.isTokenRevoked('t')).toBe(true);
+    expect(await store.findToken('t')).toMatchObject({ userId: 'boss' });
+    expect(await store.listTokens('boss')).toHaveLength(1);
+
+    expect(await store.updateUser('boss', { plan: 'BASIC' })).toMatchObject({ kind: 'updated' });
+    expect(await store.removeUser('boss')).toBe(true);
+    expect(await store.listUsers(undefined, 10)).toHaveLength(6);
+    await store.ping();
+    expect((await store.status()).latestStamp).toBeGreaterThan(1000);
+  });
+
+  test('can do no more', async () => {
+    const client = await withLead('app');
+    const statements = [
+      ...CHANGES_OF_THE_SCHEMA,
+      'DELETE FROM leadtap.leads',
+      // What is revoked stays revoked.
+      'DELETE FROM leadtap.revoked_tokens',
+      `UPDATE leadtap.revoked_tokens SET token_id = 'other'`,
+      `UPDATE leadtap.issued_tokens SET name = 'other'`,
+    ];
+    expect(await statesOf(client, statements)).toEqual(allRefused(statements));
+  });
+});
+
+describe('leadtap_writer', () => {
+  test('can write leads in every way', async () => {
+    const client = await withLead('crm');
+    await client.query(
+      `INSERT INTO leadtap.leads (company_id, id, department_id) VALUES ('acme', 'y', 'sales')`,
+    );
+    await client.query(`INSERT INTO leadtap.leads (company_id, id, first_name) VALUES ('acme', 'x', 'Ada')
+      ON CONFLICT (company_id, id) DO UPDATE SET first_name = excluded.first_name`);
+    const copy = client.query(copyFrom('COPY leadtap.leads (company_id, id) FROM STDIN'));
+    await pipeline(Readable.from(['acme\tz\n', 'acme\tw\n']), copy);
+    await client.query(`BEGIN; SET LOCAL leadtap.historical = 'on';
+      INSERT INTO leadtap.leads (company_id, id, created_at) VALUES ('acme', 'old', '2024-05-01'); COMMIT`);
+    await client.query(`UPDATE leadtap.leads SET department_id = 'service' WHERE id = 'y'`);
+    await client.query(`DELETE FROM leadtap.leads WHERE id = 'w'`);
+    const { rows } = await client.query(
+      'SELECT id, first_name, department_id AS in FROM leadtap.leads ORDER BY id',
+    );
+    expect(rows).toEqual([
+      { id: 'old', first_name: null, in: null },
+      { id: 'x', first_name: 'Ada', in: 'sales' },
+      { id: 'y', first_name: null, in: 'service' },
+      { id: 'z', first_name: null, in: null },
+    ]);
+    for (const table of ['companies', 'branches', 'departments', 'statuses'])
+      expect((await client.query(`SELECT FROM leadtap.${table}`)).rowCount).toBeGreaterThan(0);
+  });
+
+  test('can do no more', async () => {
+    const client = await withLead('crm');
+    const statements = [
+      ...CHANGES_OF_THE_SCHEMA,
+      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations'].map(
+        (table) => `SELECT FROM leadtap.${table}`,
+      ),
+      `SELECT leadtap.read_poll('boss', 't', NULL, 1)`,
+      `INSERT INTO leadtap.companies (id, name) VALUES ('mine', 'Mine')`,
+      `UPDATE leadtap.companies SET name = 'Mine'`,
+      'UPDATE leadtap.companies SET stamp_floor = NULL, last_writer = NULL',
+      `UPDATE leadtap.statuses SET label = 'Mine'`,
+      `INSERT INTO leadtap.branches (company_id, id, name) VALUES ('acme', 'mine', 'Mine')`,
+      `UPDATE leadtap.departments SET branch_id = 'south'`,
+      `INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ('t', now())`,
+      'SELECT FROM leadtap.companies FOR UPDATE',
+    ];
+    expect(await statesOf(client, statements)).toEqual(allRefused(statements));
+  });
+
+  /** What the triggers use, in a schema that the writer puts before PostgreSQL's own. */
+  const SHADOWS = [
+    'current_setting(text, boolean) RETURNS text',
+    'set_config(text, text, boolean) RETURNS text',
+    'string_to_array(text, text) RETURNS text[]',
+    'array_to_string(text[], text) RETURNS text',
+    'pg_advisory_xact_lock(integer, integer) RETURNS void',
+    'pg_current_xact_id() RETURNS xid8',
+    'clock_timestamp() RETURNS timestamptz',
+    'gen_random_uuid() RETURNS uuid',
+    'hashtext(text) RETURNS integer',
+    'char_length(text) RETURNS integer',
+    'jsonb_typeof(jsonb) RETURNS text',
+    'equal(text, text) RETURNS boolean',
+    'later(timestamptz, timestamptz) RETURNS boolean',
+  ];
+
+  test('gets nothing from the rights of the triggers by names of its own', async () => {
+    const client = await withLead('crm');
+    await sql(`GRANT CREATE, TEMPORARY ON DATABASE ${name} TO crm`);
+    const shadows = SHADOWS.map(
+      (shadow) => `CREATE FUNCTION mine.${shadow} LANGUAGE plpgsql AS $$ BEGIN RAISE 'called'; END $$;`,
+    );
+    await client.query(`CREATE SCHEMA mine; GRANT USAGE ON SCHEMA mine TO PUBLIC; ${shadows.join('\n')}
+      CREATE OPERATOR mine.= (LEFTARG = text, RIGHTARG = text, FUNCTION = mine.equal);
+      CREATE OPERATOR mine.<> (LEFTARG = text, RIGHTARG = text, FUNCTION = mine.equal);
+      CREATE OPERATOR mine.> (LEFTARG = timestamptz, RIGHTARG = timestamptz, FUNCTION = mine.later);
+      CREATE TEMP TABLE deleted (company_id text, created_at timestamptz);
+      SET search_path = mine, pg_catalog`);
+    expect((await refusalOf(client, `SELECT 'a'::text = 'b'::text`))?.message).toBe('called');
+    await client.query(`INSERT INTO leadtap.leads (company_id, id, department_id) VALUES ('acme', 'y', 'sales');
+      INSERT INTO leadtap.leads (company_id, id, first_name) VALUES ('acme', 'y', 'Ada');
+      UPDATE leadtap.leads SET department_id = 'south-sales';
+      BEGIN;
+      SELECT pg_catalog.set_config('leadtap.historical', 'on', true);
+      INSERT INTO leadtap.leads (company_id, id, created_at) VALUES ('acme', 'old', '2024-05-01'), ('acme', 'older', '2024-05-01');
+      COMMIT;
+      DELETE FROM leadtap.leads`);
+    const { rows } = await client.query('SELECT FROM leadtap.companies WHERE stamp_floor IS NOT NULL');
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('everybody else', () => {
+  test('has no right at all', async () => {
+    const client = await withLead('stranger');
+    const statements = [
+      ...['companies', 'leads', 'users', 'migrations'].map((table) => `SELECT FROM leadtap.${table}`),
+      `INSERT INTO leadtap.leads (company_id) VALUES ('acme')`,
+      'SELECT leadtap.clock_ms()',
+      'CREATE FUNCTION leadtap.mine() RETURNS integer LANGUAGE sql RETURN 1',
+    ];
+    expect(await statesOf(client, statements)).toEqual(allRefused(statements));
+  });
+
+  test('cannot use what works with the rights of the owner, even if somebody lets them see the schema', async () => {
+    const client = await connectSql(address('postgres', name));
+    const { rows } = await client.query(
+      `SELECT p.proname, has_function_privilege('public', p.oid, 'EXECUTE') AS open, p.proconfig
+         FROM pg_proc AS p WHERE p.pronamespace = 'leadtap'::regnamespace AND p.prosecdef`,
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows)
+      expect(row).toMatchObject({ open: false, proconfig: ['search_path=pg_catalog, pg_temp'] });
+  });
+});

@@ -1,0 +1,185 @@
+import type { Client } from 'pg';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { TestDatabase } from '../../harness/database.ts';
+import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
+
+const NOON = Date.UTC(2026, 2, 2, 12);
+
+let database: TestDatabase;
+let client: Client;
+
+beforeEach(async () => {
+  database = await databaseWithCompanies();
+  await database.stopClock(NOON);
+  client = await connectSql(database.url);
+});
+
+/** The stamps of the leads, in the order of their ids, as milliseconds after noon. */
+async function stamps(companyId = 'acme'): Promise<number[]> {
+  const { rows } = await client.query(
+    `SELECT leadtap.to_ms(created_at) - $2 AS ms FROM leadtap.leads WHERE company_id = $1 ORDER BY id`,
+    [companyId, NOON],
+  );
+  return rows.map(({ ms }) => Number(ms));
+}
+
+const insert = (id: string, companyId = 'acme') =>
+  `INSERT INTO leadtap.leads (company_id, id) VALUES ('${companyId}', '${id}')`;
+
+/** Whether another program would have to wait before it can add a lead. */
+async function isLocked(companyId = 'acme'): Promise<boolean> {
+  const other = await connectSql(database.url);
+  const { rows } = await other.query(
+    'SELECT pg_try_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock($1)) AS free',
+    [companyId],
+  );
+  return !rows[0].free;
+}
+
+async function isWaiting(processId: number): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT FROM pg_stat_activity WHERE pid = $1 AND wait_event_type = 'Lock'`,
+    [processId],
+  );
+  return rows.length > 0;
+}
+
+describe('of leads that are gone', () => {
+  const REMOVE_NEWEST = `DELETE FROM leadtap.leads WHERE id = 'b'`;
+
+  test.each([
+    ['the newest', REMOVE_NEWEST],
+    ['all', 'DELETE FROM leadtap.leads'],
+    ['all at once', 'TRUNCATE leadtap.leads'],
+    ['the newest, then the one before', `${REMOVE_NEWEST}; DELETE FROM leadtap.leads WHERE id = 'a'`],
+    [
+      'the newest two in one transaction',
+      `BEGIN; DELETE FROM leadtap.leads WHERE id = 'a'; ${REMOVE_NEWEST}; COMMIT`,
+    ],
+  ])('%s, with the clock set back', async (_which, remove) => {
+    await client.query(`${insert('a')}; ${insert('b')}; ${insert('g', 'globex')}`);
+    await client.query(remove);
+    await database.stopClock(NOON - 60_000);
+    await client.query(`${insert('c')}; ${insert('d')}; ${insert('h', 'globex')}`);
+    expect((await stamps()).slice(-2)).toEqual([3, 4]);
+    expect((await stamps('globex')).at(-1)).toBe(2);
+  });
+
+  test('whoever removes and adds in one transaction does not meet another who adds', async () => {
+    await client.query(`${insert('a')}; ${insert('b')}`);
+    const other = await connectSql(database.url);
+    await client.query(`BEGIN; ${REMOVE_NEWEST}`);
+    const backend = (await other.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+    const adding = other.query(insert('d'));
+    await expect.poll(() => isWaiting(backend)).toBe(true);
+    await client.query(`${insert('c')}; COMMIT`);
+    await adding;
+    expect(await stamps()).toEqual([1, 3, 4]);
+  });
+
+  test('nobody waits for those who remove old leads', async () => {
+    await client.query(`${insert('a')}; ${insert('b')}`);
+    await client.query(`BEGIN; DELETE FROM leadtap.leads WHERE id = 'a'`);
+    const other = await connectSql(database.url);
+    await other.query(`SET statement_timeout = '10s'; ${insert('c')}`);
+    await client.query('COMMIT');
+    expect(await stamps()).toEqual([2, 3]);
+  });
+});
+
+describe('what a transaction knows', () => {
+  test('is undone with a part of it', async () => {
+    await client.query(`BEGIN; SAVEPOINT part; ${insert('a')}; ${insert('b')}; ROLLBACK TO part`);
+    expect(await isLocked()).toBe(false);
+    const other = await connectSql(database.url);
+    await other.query(`${insert('x1')}; ${insert('x2')}; ${insert('x3')}`);
+    await client.query(`${insert('c')}; ${insert('d')}`);
+    expect(await isLocked()).toBe(true);
+    await client.query('COMMIT');
+    expect(await stamps()).toEqual([4, 5, 1, 2, 3]);
+  });
+
+  test('stays when a later part is undone', async () => {
+    await client.query(
+      `BEGIN; ${insert('a')}; SAVEPOINT part; ${insert('b')}; ${insert('g', 'globex')}; ROLLBACK TO part`,
+    );
+    expect([await isLocked(), await isLocked('globex')]).toEqual([true, false]);
+    await client.query(`${insert('c')}; ${insert('h', 'globex')}; COMMIT`);
+    expect([await stamps(), await stamps('globex')]).toEqual([[1, 2], [1]]);
+  });
+
+  test('is not mixed up between companies', async () => {
+    await client.query(`INSERT INTO leadtap.companies (id, name) VALUES (E'acme\\n9', 'Two lines');
+      INSERT INTO leadtap.statuses SELECT E'acme\\n9', 'ODD', label, color, final, position FROM leadtap.statuses LIMIT 1`);
+    await client.query(`BEGIN; ${insert('a')}; ${insert('g', 'globex')}; ${insert('b')}`);
+    await client.query(
+      `INSERT INTO leadtap.leads (company_id, id) VALUES (E'acme\\n9', 'o'), ('acme', 'c'), (E'acme\\n9', 'p')`,
+    );
+    await client.query(`${insert('h', 'globex')}; COMMIT`);
+    expect(await stamps('acme')).toEqual([1, 2, 3]);
+    expect(await stamps('globex')).toEqual([1, 2]);
+    expect(await stamps('acme\n9')).toEqual([1, 2]);
+    const { rows } = await client.query(
+      'SELECT DISTINCT company_id, status_value FROM leadtap.leads ORDER BY 1',
+    );
+    expect(rows.map(({ status_value }) => status_value)).toEqual(['NEW', 'ODD', 'NEW']);
+  });
+
+  test('is not taken for that of a company whose id is the first line of another', async () => {
+    await client.query(`INSERT INTO leadtap.companies (id, name) VALUES (E'acme\\n9', 'Two lines');
+      INSERT INTO leadtap.statuses SELECT E'acme\\n9', value, label, color, final, position
+        FROM leadtap.statuses WHERE company_id = 'acme'`);
+    await client.query(`BEGIN; INSERT INTO leadtap.leads (company_id, id) VALUES (E'acme\\n9', 'o')`);
+    await client.query(insert('a'));
+    expect(await isLocked()).toBe(true);
+    await client.query(`ROLLBACK; BEGIN; SET LOCAL leadtap.historical = 'on';
+      INSERT INTO leadtap.leads (company_id, id, created_at)
+      SELECT c, 'o', '2024-05-01Z' FROM unnest(ARRAY[E'acme\\n9', 'acme']) AS c; COMMIT`);
+    const { rows } = await client.query('SELECT DISTINCT created_at FROM leadtap.leads');
+    expect(rows).toEqual([{ created_at: new Date('2024-05-01') }]);
+  });
+
+  test('is over when it ends', async () => {
+    await client.query(`BEGIN; ${insert('a')}; COMMIT`);
+    const other = await connectSql(database.url);
+    await other.query(`${insert('b')}; ${insert('c')}`);
+    await client.query(`BEGIN; ${insert('d')}; ROLLBACK; BEGIN`);
+    await client.query(insert('e'));
+    expect(await isLocked()).toBe(true);
+    await client.query('COMMIT');
+    expect(await stamps()).toEqual([1, 2, 3, 4]);
+  });
+
+  test('includes the time that history has reached', async () => {
+    await client.query(`BEGIN; SET LOCAL leadtap.historical = 'on';
+      INSERT INTO leadtap.leads (company_id, id, created_at)
+      SELECT 'acme', id, leadtap.from_ms(ms) FROM (VALUES ('a', ${NOON + 50}), ('b', ${NOON + 20}), ('c', NULL)) AS v (id, ms);
+      COMMIT`);
+    expect(await stamps()).toEqual([50, 20, 51]);
+  });
+});
+
+describe('a program that writes into what is not its own', () => {
+  test.each([
+    ['leadtap.historical', 'garbage'],
+    ['leadtap.free_time', 'garbage'],
+  ])('%s = %j has an error or no effect', async (name, value) => {
+    await client.query('SELECT set_config($1, $2, false)', [name, value]);
+    const refusal = await refusalOf(client, insert('a'));
+    if (refusal) expect(refusal.code).toMatch(/^22/);
+    else expect(await stamps()).toEqual([1]);
+  });
+
+  test.each(['garbage', 'x\n1714521600000 acme', '-1\n1714521600000 acme'])(
+    'leadtap.free_time = %j gives no time twice',
+    async (value) => {
+      const history = (id: string) =>
+        `INSERT INTO leadtap.leads (company_id, id, created_at) VALUES ('acme', '${id}', '2024-05-01Z')`;
+      await client.query(`SET leadtap.historical = 'on'; ${history('a')}`);
+      await client.query('SELECT set_config($1, $2, false)', ['leadtap.free_time', value]);
+      const refusal = await refusalOf(client, history('b'));
+      if (refusal) expect(refusal.code).toMatch(/^22/);
+      else expect(new Set(await stamps()).size).toBe(2);
+    },
+  );
+});
