@@ -1,4 +1,4 @@
-import { type Config, describeDatabase } from '../config.ts';
+import { type Config, describeDatabase, VARIABLES } from '../config.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { innermostCode, reasonOf } from '../system-error.ts';
 import { Failure } from './failure.ts';
@@ -8,11 +8,18 @@ export const SEE_DOCTOR = 'Run `leadtap doctor` to see what is wrong and how to 
 
 type Database = Config['database'] | undefined;
 
-/** What a store throws, as a failure that a person can mend. Never shows the password of the database. */
-export function databaseFailure(error: unknown, database: Database): Failure | undefined {
+/**
+ * What a store throws, as a failure that a person can mend. Never shows the password of the database. The setting is
+ * where its address is given.
+ */
+export function databaseFailure(
+  error: unknown,
+  database: Database,
+  setting: string = VARIABLES.databaseUrl.name,
+): Failure | undefined {
   if (error instanceof SchemaVersionError) return schemaFailure(error, database);
   if (error instanceof StoreUnavailableError || error instanceof UnusableDatabaseError)
-    return unavailableFailure(error, database);
+    return failureToReach(error, database, setting);
   return undefined;
 }
 
@@ -21,28 +28,40 @@ export function unavailableFailure(
   database: Database,
   ...furtherMends: string[]
 ): Failure {
-  const place = database && describeDatabase(database);
-  return new Failure('unavailable', reasonOf(error, place), ...mendsOf(error, database), ...furtherMends);
+  return failureToReach(error, database, VARIABLES.databaseUrl.name, ...furtherMends);
 }
 
-function mendsOf(error: Error, database: Database): string[] {
+function failureToReach(
+  error: Error,
+  database: Database,
+  setting: string,
+  ...furtherMends: string[]
+): Failure {
+  const place = database && describeDatabase(database);
+  const mends = mendsOf(error, database, setting);
+  return new Failure('unavailable', reasonOf(error, place), ...mends, ...furtherMends);
+}
+
+function mendsOf(error: Error, database: Database, setting: string): string[] {
   const isUnusable = error instanceof UnusableDatabaseError;
   if (database?.kind !== 'postgres')
-    return [
-      isUnusable ? 'Name another file in LEADTAP_DATABASE_URL, or put a backup in its place.' : SEE_DOCTOR,
-    ];
+    return [isUnusable ? `Name another file in ${setting}, or put a backup in its place.` : SEE_DOCTOR];
   const code = innermostCode(error);
-  if (isUnusable && code === undefined) return [OTHER_DATABASE];
+  if (isUnusable && code === undefined) return [otherDatabase(setting)];
   const words = spoken(error.cause, code);
-  return [...words, PASSWORD_MISSING.test(words.join()) ? GIVE_PASSWORD : mendPostgres(code, database)];
+  return [
+    ...words,
+    PASSWORD_MISSING.test(words.join()) ? givePassword(setting) : mendPostgres(code, database, setting),
+  ];
 }
 
 /** The driver has no code for it. */
 const PASSWORD_MISSING = /client password must be a/;
-const GIVE_PASSWORD = 'Write the password into LEADTAP_DATABASE_URL, or set PGPASSWORD, or use ~/.pgpass.';
+const givePassword = (setting: string): string =>
+  `Write the password into ${setting}, or set PGPASSWORD, or use ~/.pgpass.`;
 
-const OTHER_DATABASE =
-  'Name another database in LEADTAP_DATABASE_URL, or update the server if it is what is too old.';
+const otherDatabase = (setting: string): string =>
+  `Name another database in ${setting}, or update the server if it is what is too old.`;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 
 /** The words of the server, or of the driver where it has no code for them. Those of the system only repeat its code. */

@@ -1,4 +1,5 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openMoveSource } from '../../src/open-store.ts';
 import { loadDriver } from '../../src/store/sqlite/driver.ts';
@@ -7,6 +8,18 @@ import { moveArgv, moveUp, run } from './commands.ts';
 import { makeEnds } from './ends.ts';
 import { makeFilledEnds } from './filled.ts';
 import { StoreProcess } from './store-process.ts';
+
+const PAGE_BYTES = 4096;
+
+/** Damages every page of the file that tells of a lead. */
+function spoilLeads(file: string): void {
+  const bytes = readFileSync(file);
+  for (let start = 0; start < bytes.length; start += PAGE_BYTES) {
+    const page = bytes.subarray(start, start + PAGE_BYTES);
+    if (page.includes('lead-1')) page.fill(0xff);
+  }
+  writeFileSync(file, bytes);
+}
 
 describe('the addresses', () => {
   it('one that is left out is that of the configuration', async () => {
@@ -57,6 +70,18 @@ describe('the source', () => {
     expect(stderr).toContain(`leadtap: the file is not an SQLite database (${file})`);
   });
 
+  it('is told by the flag that named it when it fails later', async () => {
+    const ends = await makeFilledEnds();
+    spoilLeads(ends.file);
+    const { code, stderr } = await moveUp(ends);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining(`leadtap: the database file is damaged (${ends.file})\n`),
+    });
+    expect(stderr).toContain('--from');
+    expect(stderr).not.toContain('LEADTAP_DATABASE_URL');
+  });
+
   it('is not moved while a service has it open', async () => {
     const ends = await makeFilledEnds();
     const service = new StoreProcess(ends.from);
@@ -68,7 +93,7 @@ describe('the source', () => {
       `leadtap: another program has the database open (${ends.file})\n  Stop the service`,
     );
     await service.close();
-    expect((await move()).code).toBe(0);
+    expect(await move()).toMatchObject({ code: 0 });
   });
 
   it('can be neither read nor written by others while it is moved, and is as before afterwards', async () => {
@@ -110,7 +135,7 @@ describe('the target', () => {
   it('needs no more rights than those of the service once its schema is there', async () => {
     const ends = await makeFilledEnds();
     await run(ends, ['migrate'], { env: { LEADTAP_DATABASE_URL: ends.to } });
-    const role = `mover_${Date.now()}`;
+    const role = `mover_${randomBytes(6).toString('hex')}`;
     await ends.sql(`CREATE ROLE ${role} LOGIN IN ROLE leadtap_service`);
     const url = new URL(ends.to);
     url.username = role;

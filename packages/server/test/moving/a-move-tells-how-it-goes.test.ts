@@ -16,6 +16,7 @@ test('a table of checksums and all counts on stdout; the next steps, and where t
   const key = `${ends.folder}/data/signing.key`;
   expect(stderr).toContain(`Tokens stay valid: the service finds its signing key where it was, ${key}.\n`);
   expect(stderr).toContain('Start the service with the LEADTAP_DATABASE_URL of postgres://');
+  expect(stderr).toContain(`No lead, user or token was changed in ${ends.file}.`);
 });
 
 test('--json tells the same to programs', async () => {

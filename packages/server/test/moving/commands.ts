@@ -1,22 +1,18 @@
-import { Readable, Writable } from 'node:stream';
-import type { CommandContext, Output } from '../../src/cli/context.ts';
+import { Readable } from 'node:stream';
+import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
+import { paper } from '../cli/paper.ts';
+import type { Ran } from '../cli/terminal.ts';
 import type { Ends } from './ends.ts';
 
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a command in this process and in the folder of the installation. */
+/** Runs a command in this process, in the folder of the installation, and on the clock that its service had. */
 export async function run(
   { folder }: Pick<Ends, 'folder'>,
   argv: readonly string[],
   parts: Partial<CommandContext> & { readonly isTTY?: boolean } = {},
 ): Promise<Ran> {
-  const stdout = collect(parts.isTTY);
-  const stderr = collect(parts.isTTY);
+  const stdout = paper(parts.isTTY);
+  const stderr = paper(parts.isTTY);
   const code = await main(argv, {
     env: {},
     cwd: folder,
@@ -24,21 +20,10 @@ export async function run(
     clock: () => Date.now(),
     signal: new AbortController().signal,
     ...parts,
-    stdout: stdout.stream,
-    stderr: stderr.stream,
+    stdout,
+    stderr,
   });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
-}
-
-function collect(isTTY = false): { readonly stream: Output; text(): string } {
-  const chunks: string[] = [];
-  const stream = new Writable({
-    write(chunk, _encoding, done) {
-      chunks.push(String(chunk));
-      done();
-    },
-  });
-  return { stream: Object.assign(stream, { isTTY, columns: 100 }), text: () => chunks.join('') };
 }
 
 /** The command that these tests are about, with what a test adds to it. */

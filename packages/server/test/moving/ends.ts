@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
+import { withClient } from '../delivery/trial/with-client.ts';
 import { sharedServer } from '../harness/shared-servers.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 
@@ -47,14 +48,4 @@ async function makeDatabase(): Promise<string> {
   const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
-}
-
-async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }

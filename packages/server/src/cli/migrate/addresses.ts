@@ -1,5 +1,4 @@
-import { type DatabaseAddress, parseDatabaseUrl } from '../../config/database.ts';
-import type { Config, PostgresDatabase, SqliteDatabase } from '../../config.ts';
+import { type Config, type PostgresDatabase, type SqliteDatabase, VARIABLES } from '../../config.ts';
 import { Failure } from '../failure.ts';
 
 export interface AddressFlags {
@@ -25,9 +24,9 @@ export function readAddresses(flags: AddressFlags, { database }: Config, cwd: st
   );
 }
 
-/** The text is not shown: it may hold a password. */
-function parse(flag: string, text: string, cwd: string): DatabaseAddress {
-  const parsed = parseDatabaseUrl(text.trim(), cwd);
+/** Flags take what the setting takes. The text is not shown: it may hold a password. */
+function parse(flag: string, text: string, cwd: string) {
+  const parsed = VARIABLES.databaseUrl.parse(text.trim(), cwd);
   if (parsed.kind === 'wrong') throw new Failure('usage', `${flag}: ${parsed.wrong}`, parsed.write);
   return parsed.value;
 }

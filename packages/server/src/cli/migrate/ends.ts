@@ -5,6 +5,7 @@ import {
   type MoveSource,
   type MoveTarget,
   RowsRefusedError,
+  SourceError,
   SourceInUseError,
 } from '../../store/move/port.ts';
 import { databaseFailure } from '../database-failure.ts';
@@ -13,23 +14,31 @@ import type { AddressFlags, MoveAddresses } from './addresses.ts';
 
 /** Opens both databases, lends them, and always closes them. */
 export async function withEnds<T>(
-  { from, to }: MoveAddresses,
+  addresses: MoveAddresses,
   flags: AddressFlags,
   use: (source: MoveSource, target: MoveTarget) => Promise<T>,
 ): Promise<T> {
-  const blameSource = (error: unknown): never => {
-    throw blame(error, from, flags.from === undefined ? undefined : '--from');
-  };
-  const source = await openMoveSource(from).catch(blameSource);
+  const { from, to } = addresses;
+  try {
+    return await lendEnds(addresses, use);
+  } catch (error) {
+    if (error instanceof SourceError) throw blame(error.cause, from, flags.from && '--from');
+    throw blame(error, to, flags.to && '--to');
+  }
+}
+
+async function lendEnds<T>(
+  { from, to }: MoveAddresses,
+  use: (source: MoveSource, target: MoveTarget) => Promise<T>,
+): Promise<T> {
+  const source = await openMoveSource(from);
   try {
     const target = await openMoveTarget(to);
     try {
-      return await use(blaming(source, blameSource), target);
+      return await use(source, target);
     } finally {
       await target.close();
     }
-  } catch (error) {
-    throw blame(error, to, flags.to === undefined ? undefined : '--to');
   } finally {
     await source.close();
   }
@@ -52,24 +61,5 @@ function failureOf(error: unknown, database: Database, flag: string | undefined)
       error.message,
       'Nothing else may write to the target during a move. The same command goes on where this one ended.',
     );
-  const failure = databaseFailure(error, database);
-  if (failure === undefined || flag === undefined) return failure;
-  // They speak of where an address usually stands.
-  const mends = failure.mend.map((mend) => mend.replaceAll('LEADTAP_DATABASE_URL', flag));
-  return new Failure(failure.kind, failure.message, ...mends);
+  return databaseFailure(error, database, flag);
 }
-
-/** The same source, whose errors are not mistaken for those of the target. */
-const blaming = (source: MoveSource, blameSource: (error: unknown) => never): MoveSource => ({
-  count: (table) => source.count(table).catch(blameSource),
-  async *pages(table, after) {
-    try {
-      yield* source.pages(table, after);
-    } catch (error) {
-      blameSource(error);
-    }
-  },
-  find: (table, row) => source.find(table, row).catch(blameSource),
-  lastStamps: () => source.lastStamps().catch(blameSource),
-  close: () => source.close(),
-});

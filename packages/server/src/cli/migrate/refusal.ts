@@ -71,7 +71,7 @@ function different({ differences }: Of<'different'>, { to }: MoveAddresses): Fai
   const shown = differences.slice(0, SHOWN);
   return new Failure(
     'conflict',
-    'the copy differs from its source, which is unchanged',
+    'the copy differs from its source, in which no lead, user or token was changed',
     ...listed(shown, differences.length, describeDifference),
     startAnew(describeDatabase(to)),
   );

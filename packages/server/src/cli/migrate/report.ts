@@ -60,7 +60,7 @@ function nextSteps(parts: ReportParts): string[] {
   return [
     keySentence(parts),
     `Start the service with the LEADTAP_DATABASE_URL of ${describeDatabase(to)}, and use it for all commands.`,
-    `Nothing was changed in ${describeDatabase(from)}. What is written to it from now on reaches nobody.`,
+    `No lead, user or token was changed in ${describeDatabase(from)}. What is written to it from now on reaches nobody.`,
   ];
 }
 

@@ -1,7 +1,5 @@
-import { LEADS, type Row, TABLES, type Table } from './tables.ts';
-import { canonical } from './tally.ts';
-import { identify } from './unkeepable.ts';
-import type { Walk } from './walk.ts';
+import { canonical, identify, LEADS, type Row, TABLES, type Table } from './tables.ts';
+import { pages, pagesOfStep, type Walk } from './walk.ts';
 
 export interface ForeignRow {
   readonly table: string;
@@ -10,42 +8,32 @@ export interface ForeignRow {
 }
 
 /** A row of the target that the source does not have, or has otherwise: then the target is of something else. */
-export async function findForeignRow({
-  source,
-  target,
-  signal,
-  onProgress,
-}: Walk): Promise<ForeignRow | undefined> {
-  const leads = await target.count(LEADS);
-  for (const table of TABLES) {
-    let compared = 0;
-    const row = await target.read(table, async (page) => {
-      signal.throwIfAborted();
-      for (const row of page) {
-        const ours = await source.find(table, row);
-        if (!ours || canonical(table, ours) !== canonical(table, row)) return identify(table, row);
-      }
-      compared += page.length;
-      if (table === LEADS) onProgress('comparing', compared, leads);
-      return undefined;
-    });
-    if (row !== undefined) return { table: table.name, row };
-  }
+export async function findForeignRow(walk: Walk): Promise<ForeignRow | undefined> {
+  for (const table of TABLES)
+    for await (const page of pagesOfStep(walk, 'comparing', walk.target, table))
+      for (const row of page)
+        if (!(await isInSource(walk, table, row))) return { table: table.name, row: identify(table, row) };
   return undefined;
+}
+
+async function isInSource({ source, toTarget }: Walk, table: Table, row: Row): Promise<boolean> {
+  const ours = await source.find(table, row);
+  return ours !== undefined && canonical(table, toTarget(table, ours)) === canonical(table, row);
 }
 
 /** Adds what is not there yet, a page in each transaction. */
 export async function copyTable(
-  { source, target, signal }: Walk,
+  { source, target, signal, toTarget }: Walk,
   table: Table,
   { after, onCopied }: { readonly after?: Row | undefined; readonly onCopied?: (rows: number) => void } = {},
 ): Promise<void> {
   let added: Promise<void> = Promise.resolve();
-  for await (const page of source.pages(table, after)) {
+  for await (const page of pages(source, table, { signal, after })) {
     // This page was read while the one before it was being written.
     await added;
     signal.throwIfAborted();
-    added = target.add(table, page).then(() => onCopied?.(page.length));
+    const rows = page.map((row) => toTarget(table, row));
+    added = target.add(table, rows).then(() => onCopied?.(rows.length));
     added.catch(() => undefined);
   }
   await added;

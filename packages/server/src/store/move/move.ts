@@ -1,16 +1,13 @@
 /** One database into another: all rows as they are, and then the proof that they arrived. */
 import type { Clock } from '../../clock.ts';
 import { copyLeads, copyTable, type ForeignRow, findForeignRow } from './copy.ts';
-import type { Listed } from './listing.ts';
-import type { MoveSource } from './port.ts';
 import { type Survey, survey } from './survey.ts';
-import { BEFORE_USERS, COMPANIES, PLACES, type Table, TOKENS, USERS } from './tables.ts';
-import type { Difference, Tallies } from './tally.ts';
-import { replaceCharacters, type Unkeepable } from './unkeepable.ts';
-import { verify } from './verify.ts';
-import type { Walk } from './walk.ts';
+import { BEFORE_USERS, COMPANIES, PLACES, type Row, type Table, TOKENS, USERS } from './tables.ts';
+import { Counter, type Difference, differences, type Tallies } from './tally.ts';
+import { type Listed, toKeepable, type Unkeepable } from './unkeepable.ts';
+import { pagesOfStep, type Walk } from './walk.ts';
 
-export interface MoveOptions extends Walk {
+export interface MoveOptions extends Omit<Walk, 'toTarget'> {
   /** That of the machine on which the source was served. */
   readonly clock: Clock;
   /** Write U+FFFD in place of characters that the target cannot keep. */
@@ -29,25 +26,26 @@ export type MoveOutcome =
   | ({ readonly kind: 'foreign-target' } & ForeignRow)
   | { readonly kind: 'different'; readonly differences: readonly Difference[] };
 
+const asItIs = (_table: Table, row: Row): Row => row;
+
 /** May be stopped at any moment and run again. */
-export async function move(options: MoveOptions): Promise<MoveOutcome> {
-  const surveyed = await survey(options, options.replaceCharacters);
+export async function move({ clock, replaceCharacters, ...ends }: MoveOptions): Promise<MoveOutcome> {
+  const walk = { ...ends, toTarget: replaceCharacters ? toKeepable : asItIs };
+  const surveyed = await survey(walk);
   if (surveyed.unkeepable.total > 0) return { kind: 'unkeepable', found: surveyed.unkeepable };
-  const source = options.replaceCharacters ? replacing(options.source) : options.source;
-  const walk = { ...options, source };
   const foreign = await findForeignRow(walk);
   if (foreign !== undefined) return { kind: 'foreign-target', ...foreign };
-  return copyAndVerify(walk, surveyed);
+  return copyAndVerify(walk, clock, surveyed);
 }
 
 /** The users come last, when all else has been verified: before, nobody can poll, so nobody misses a lead. */
-async function copyAndVerify(walk: MoveOptions, { tallies, replaced }: Survey): Promise<MoveOutcome> {
+async function copyAndVerify(walk: Walk, clock: Clock, { tallies, replaced }: Survey): Promise<MoveOutcome> {
   await copyTable(walk, COMPANIES);
   // Also now: should another program write leads to the target already, they must not come before the old ones.
-  await raiseStamps(walk);
+  await raiseStamps(walk, clock);
   for (const table of [...PLACES, ...TOKENS]) await copyTable(walk, table);
   await copyLeads(walk);
-  await raiseStamps(walk);
+  await raiseStamps(walk, clock);
   const different = await verify(walk, BEFORE_USERS, tallies);
   if (different.length > 0) return { kind: 'different', differences: different };
   await copyTable(walk, USERS);
@@ -60,7 +58,7 @@ async function copyAndVerify(walk: MoveOptions, { tallies, replaced }: Survey): 
  * New leads must come after every `since` that a client holds: a lead's stamp, or the `Date` of an answer, which is no
  * later than the clock now. The target's own clock may be behind that.
  */
-async function raiseStamps({ source, target, clock }: MoveOptions): Promise<void> {
+async function raiseStamps({ source, target }: Walk, clock: Clock): Promise<void> {
   const now = clock();
   const stamps = await source.lastStamps();
   await target.raiseStamps(
@@ -68,17 +66,18 @@ async function raiseStamps({ source, target, clock }: MoveOptions): Promise<void
   );
 }
 
-/** The same source, as the target can keep it. */
-const replacing = (source: MoveSource): MoveSource => ({
-  count: (table) => source.count(table),
-  async *pages(table, after) {
-    for await (const page of source.pages(table, after))
-      yield page.map((row) => replaceCharacters(table, row));
-  },
-  find: async (table, row) => {
-    const found = await source.find(table, row);
-    return found && replaceCharacters(table, found);
-  },
-  lastStamps: () => source.lastStamps(),
-  close: () => source.close(),
-});
+/** Reads all rows back from the target, and compares their number and checksum with those of the source. */
+async function verify(
+  walk: Walk,
+  tables: readonly Table[],
+  wanted: ReadonlyMap<Table, Tallies>,
+): Promise<Difference[]> {
+  const found: Difference[] = [];
+  for (const table of tables) {
+    const counter = new Counter(table);
+    for await (const page of pagesOfStep(walk, 'verifying', walk.target, table))
+      for (const row of page) counter.add(row);
+    found.push(...differences(table, wanted.get(table) ?? new Map(), counter.finish()));
+  }
+  return found;
+}

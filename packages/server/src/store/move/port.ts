@@ -1,16 +1,19 @@
 /** What a database must be able to do to be moved from, and to be moved to. */
 import type { Row, Table } from './tables.ts';
 
-/** Nobody else can write to it, or even open it, until it is closed. */
-export interface MoveSource {
+export interface MoveEnd {
   count(table: Table): Promise<number>;
-  /** In the order of the table's key; those after a row, if one is given. */
-  pages(table: Table, after?: Row): AsyncIterable<readonly Row[]>;
+  /** The next rows in the order of the table's key: the first ones, or those after a row. Empty at the end. */
+  page(table: Table, after: Row | undefined): Promise<readonly Row[]>;
+  close(): Promise<void>;
+}
+
+/** Nobody else can write to it, or even open it, until it is closed. All that goes wrong with it is a `SourceError`. */
+export interface MoveSource extends MoveEnd {
   /** The row with the same key. */
   find(table: Table, row: Row): Promise<Row | undefined>;
   /** The newest stamp of every company. */
   lastStamps(): Promise<readonly LastStamp[]>;
-  close(): Promise<void>;
 }
 
 export interface LastStamp {
@@ -18,17 +21,22 @@ export interface LastStamp {
   readonly stamp: number;
 }
 
-export interface MoveTarget {
-  count(table: Table): Promise<number>;
-  /** Gives all rows in the order of the table's key, page by page, until one of the answers is not undefined. */
-  read<T>(table: Table, take: (page: readonly Row[]) => Promise<T | undefined>): Promise<T | undefined>;
+export interface MoveTarget extends MoveEnd {
   /** The last row in the order of the table's key. */
   last(table: Table): Promise<Row | undefined>;
   /** Adds the rows as they are, as a whole. Rows that are there already stay, save leads, which must be new. */
   add(table: Table, rows: readonly Row[]): Promise<void>;
   /** From now on leads of these companies are stamped after these times, whatever the clock says. */
   raiseStamps(stamps: readonly LastStamp[]): Promise<void>;
-  close(): Promise<void>;
+}
+
+/** Says which end failed; what happened is its cause, which could as well have happened to the target. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+
+  constructor(cause: unknown) {
+    super('the source of the move failed', { cause });
+  }
 }
 
 /** Another program has the source open. */

@@ -1,4 +1,5 @@
 /** What both stores hold, column by column: from this one description rows are read, written and compared. */
+import { isJsonObject } from '../../json-object.ts';
 
 export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time' | 'json' | 'texts';
 
@@ -15,11 +16,30 @@ export interface Table {
   /** Rows are in the order of these columns, by their bytes. */
   readonly key: readonly Column[];
   readonly columns: readonly Column[];
+  /** Rows are tallied for each company, not for the table: it comes first in the key. */
+  readonly groupBy?: 'company_id';
 }
 
 function defineTable(name: string, key: readonly string[], kinds: Record<string, ColumnKind>): Table {
   const columns = Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
   return { name, columns, key: columns.filter((column) => key.includes(column.name)) };
+}
+
+/** A lead has two names: the key that sorts it, and its id, by which people know it. */
+export function identify({ key, columns }: Table, row: Row): Row {
+  const telling = columns.filter((column) => key.includes(column) || column.name === 'id');
+  return Object.fromEntries(telling.map(({ name }) => [name, row[name]]));
+}
+
+/** The same text for the same values, whichever database gave them: one of them keeps no order of keys in JSON. */
+export const canonical = ({ columns }: Table, row: Row): string =>
+  JSON.stringify(columns.map(({ name, kind }) => (kind === 'json' ? sorted(row[name]) : row[name])));
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
 export const COMPANIES = defineTable('companies', ['id'], { id: 'text', name: 'text' });
@@ -56,31 +76,34 @@ const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], {
 
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], { token_id: 'text', revoked_at: 'time' });
 
-export const LEADS = defineTable('leads', ['company_id', 'created_at'], {
-  company_id: 'text',
-  created_at: 'time',
-  id: 'text',
-  branch_id: 'text',
-  department_id: 'text',
-  first_name: 'text',
-  last_name: 'text',
-  full_name: 'text',
-  phone1: 'text',
-  phone2: 'text',
-  email: 'text',
-  address: 'text',
-  postal_code: 'text',
-  address_notes: 'text',
-  appointment_date_time: 'time',
-  timeslot: 'text',
-  status_value: 'text',
-  custom_fields: 'json',
-  images: 'texts',
-  same_day: 'boolean',
-  updated_at: 'time',
-  automation_trigger_id: 'text',
-  automation_created_at: 'time',
-});
+export const LEADS: Table = {
+  ...defineTable('leads', ['company_id', 'created_at'], {
+    company_id: 'text',
+    created_at: 'time',
+    id: 'text',
+    branch_id: 'text',
+    department_id: 'text',
+    first_name: 'text',
+    last_name: 'text',
+    full_name: 'text',
+    phone1: 'text',
+    phone2: 'text',
+    email: 'text',
+    address: 'text',
+    postal_code: 'text',
+    address_notes: 'text',
+    appointment_date_time: 'time',
+    timeslot: 'text',
+    status_value: 'text',
+    custom_fields: 'json',
+    images: 'texts',
+    same_day: 'boolean',
+    updated_at: 'time',
+    automation_trigger_id: 'text',
+    automation_created_at: 'time',
+  }),
+  groupBy: 'company_id',
+};
 
 /** Until they are there, nobody can poll: they come last, when all else has been verified. */
 export const USERS = defineTable('users', ['id'], {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject } from '../../json-object.ts';
-import { LEADS, type Row, type Table } from './tables.ts';
+import { canonical, type Row, type Table } from './tables.ts';
 
 /** How many rows there are, and a checksum over all their columns. */
 export interface Tally {
@@ -8,28 +7,15 @@ export interface Tally {
   readonly sha256: string;
 }
 
-/** One for a table, or one for each company in the table of leads. */
+/** One for the table, or one for each of its groups. */
 export type Tallies = ReadonlyMap<string, Tally>;
 
-/** The same text for the same values, whichever database gave them: one of them keeps no order of keys in JSON. */
-export const canonical = ({ columns }: Table, row: Row): string =>
-  JSON.stringify(columns.map(({ name, kind }) => (kind === 'json' ? sorted(row[name]) : row[name])));
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
-}
-
-/** Counts rows and sums them up while they pass. Rows of a company must come one after the other. */
+/** Counts rows and sums them up while they pass. Rows of a group must come one after the other. */
 export class Counter {
   readonly #table: Table;
   readonly #tallies = new Map<string, Tally>();
-  /** Of all groups. */
-  rows = 0;
   #group = '';
-  #rowsOfGroup = 0;
+  #rows = 0;
   #hash = createHash('sha256');
 
   constructor(table: Table) {
@@ -37,11 +23,11 @@ export class Counter {
   }
 
   add(row: Row): void {
-    const group = this.#table === LEADS ? String(row['company_id']) : '';
+    const { groupBy } = this.#table;
+    const group = groupBy === undefined ? '' : String(row[groupBy]);
     if (group !== this.#group) this.#begin(group);
     this.#hash.update(`${canonical(this.#table, row)}\n`);
-    this.rows += 1;
-    this.#rowsOfGroup += 1;
+    this.#rows += 1;
   }
 
   finish(): Tallies {
@@ -50,10 +36,10 @@ export class Counter {
   }
 
   #begin(group: string): void {
-    if (this.#rowsOfGroup > 0 || this.#table !== LEADS)
-      this.#tallies.set(this.#group, { rows: this.#rowsOfGroup, sha256: this.#hash.digest('hex') });
+    if (this.#rows > 0 || this.#table.groupBy === undefined)
+      this.#tallies.set(this.#group, { rows: this.#rows, sha256: this.#hash.digest('hex') });
     this.#group = group;
-    this.#rowsOfGroup = 0;
+    this.#rows = 0;
     this.#hash = createHash('sha256');
   }
 }
@@ -64,7 +50,7 @@ export const rowsOf = (tallies: Tallies): number =>
 /** Where the copy is not what it should be. */
 export interface Difference {
   readonly table: string;
-  /** Only of leads. */
+  /** Where the table is tallied by company. */
   readonly companyId?: string;
   readonly source: Tally;
   readonly target: Tally;
@@ -76,7 +62,7 @@ export function differences(table: Table, source: Tallies, target: Tallies): Dif
   return [...new Set([...source.keys(), ...target.keys()])].flatMap((group) => {
     const [wanted, found] = [source.get(group) ?? NOTHING, target.get(group) ?? NOTHING];
     if (wanted.sha256 === found.sha256 && wanted.rows === found.rows) return [];
-    const companyId = table === LEADS ? { companyId: group } : {};
+    const companyId = table.groupBy === undefined ? {} : { companyId: group };
     return [{ table: table.name, ...companyId, source: wanted, target: found }];
   });
 }

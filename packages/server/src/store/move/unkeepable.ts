@@ -1,7 +1,7 @@
 /** What SQLite holds and PostgreSQL cannot. */
 import { toUSVString } from 'node:util';
 import { isJsonObject } from '../../json-object.ts';
-import type { ColumnKind, Row, Table } from './tables.ts';
+import { type ColumnKind, identify, type Row, type Table } from './tables.ts';
 
 /** A value that the target does not take. */
 export interface Unkeepable {
@@ -10,6 +10,25 @@ export interface Unkeepable {
   readonly row: Row;
   readonly column: string;
   readonly reason: 'characters' | 'time';
+}
+
+/** How many there are, and the first of them. */
+export interface Listed<T> {
+  readonly total: number;
+  readonly first: readonly T[];
+}
+
+const SHOWN = 20;
+
+/** Collects any number of things in little memory. */
+export class Listing<T> implements Listed<T> {
+  readonly first: T[] = [];
+  total = 0;
+
+  add(items: readonly T[]): void {
+    this.total += items.length;
+    this.first.push(...items.slice(0, SHOWN - this.first.length));
+  }
 }
 
 /** No text of PostgreSQL holds a NUL; half of a surrogate pair is no text anywhere, but JSON can write it. */
@@ -40,12 +59,6 @@ export function unkeepableIn(table: Table, row: Row): Unkeepable[] {
   });
 }
 
-/** A lead has two names: the key that sorts it, and its id, by which people know it. */
-export function identify({ key, columns }: Table, row: Row): Row {
-  const telling = columns.filter((column) => key.includes(column) || column.name === 'id');
-  return Object.fromEntries(telling.map(({ name }) => [name, row[name]]));
-}
-
 const replaceText = (text: string): string => toUSVString(text).replaceAll('\0', '\ufffd');
 
 function replaced(value: unknown): unknown {
@@ -57,8 +70,8 @@ function replaced(value: unknown): unknown {
   return new Set(entries.map(([key]) => key)).size === entries.length ? Object.fromEntries(entries) : value;
 }
 
-/** The row with U+FFFD for every bad character. They stand in JSON only: no other column has a way to write them. */
-export const replaceCharacters = ({ columns }: Table, row: Row): Row =>
+/** The row as the target can keep it, with U+FFFD for every bad character. They stand in JSON only: no other column has a way to write them. */
+export const toKeepable = ({ columns }: Table, row: Row): Row =>
   Object.fromEntries(
     columns.map(({ name, kind }) => [
       name,

@@ -2,7 +2,7 @@ import pg from 'pg';
 import { type LastStamp, type MoveTarget, RowsRefusedError } from '../move/port.ts';
 import { type ColumnKind, LEADS, type Row, type Table } from '../move/tables.ts';
 import { lockCompanies } from './company-locks.ts';
-import { Database, type Session } from './connection.ts';
+import { Database, type Session, type SqlValue } from './connection.ts';
 import { inParts } from './in-parts.ts';
 import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
 
@@ -31,19 +31,19 @@ const TYPES: Record<ColumnKind, string> = {
   texts: 'text[]',
 };
 
-function insertSql(table: Table): string {
-  const { columns } = table;
-  const values = columns.map(({ name, kind }) =>
-    kind === 'time' ? `leadtap.from_ms(r.${name})` : `r.${name}`,
-  );
+function insertSql({ name, columns }: Table, onConflict = ''): string {
+  const values = columns.map(({ name, kind }) => toStored(`r.${name}`, kind));
   const types = columns.map(({ name, kind }) => `${name} ${TYPES[kind]}`);
   return `
     WITH added AS (
-      INSERT INTO leadtap.${table.name} (${columns.map(({ name }) => name).join(', ')})
+      INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
       SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
-      ${table === LEADS ? '' : 'ON CONFLICT DO NOTHING'} RETURNING 1)
+      ${onConflict} RETURNING 1)
     SELECT count(*) AS added FROM added`;
 }
+
+const toStored = (value: string, kind: ColumnKind): string =>
+  kind === 'time' ? `leadtap.from_ms(${value})` : value;
 
 function selectSql(table: Table): string {
   const values = table.columns.map(({ name, kind }) => {
@@ -58,16 +58,25 @@ function selectSql(table: Table): string {
 const orderOf = ({ key }: Table): string[] =>
   key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
 
+function pageSql(table: Table, after: Row | undefined): string {
+  const order = orderOf(table).join(', ');
+  const marks = table.key.map(({ kind }, index) => toStored(`$${index + 1}`, kind));
+  const where = after === undefined ? '' : `WHERE (${order}) > (${marks.join(', ')})`;
+  return `${selectSql(table)} ${where} ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
+}
+
+const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
+
 /** Keeps what the rows bring. */
-const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'on'`;
+const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'moved'`;
 
 const RAISE_STAMPS = `
   UPDATE leadtap.companies AS c SET stamp_floor = leadtap.from_ms(s.stamp)
     FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
    WHERE c.id = s."companyId" AND (c.stamp_floor IS NULL OR c.stamp_floor < leadtap.from_ms(s.stamp))`;
 
-/** However long a table takes to be sorted. */
-const NO_LIMIT = { statementLimitMs: undefined };
+/** However long a table takes to be counted or sorted. */
+const NO_LIMIT = { limitMs: undefined };
 
 class PostgresMoveTarget implements MoveTarget {
   readonly #database: Database;
@@ -77,23 +86,14 @@ class PostgresMoveTarget implements MoveTarget {
   }
 
   async count({ name }: Table): Promise<number> {
-    const [row] = await this.#database.query<{ n: number }>(`SELECT count(*) AS n FROM leadtap.${name}`, [], {
-      limitMs: undefined,
-    });
+    const sql = `SELECT count(*) AS n FROM leadtap.${name}`;
+    const [row] = await this.#database.query<{ n: number }>(sql, [], NO_LIMIT);
     return row?.n ?? 0;
   }
 
-  read<T>(table: Table, take: (page: readonly Row[]) => Promise<T | undefined>): Promise<T | undefined> {
-    const query = `${selectSql(table)} ORDER BY ${orderOf(table).join(', ')}`;
-    return this.#database.transaction(async (session) => {
-      await session.query(`DECLARE rows NO SCROLL CURSOR FOR ${query}`);
-      for (;;) {
-        const page = await session.query<Row>(`FETCH ${ROWS_PER_PAGE} FROM rows`);
-        if (page.length === 0) return undefined;
-        const answer = await take(page);
-        if (answer !== undefined) return answer;
-      }
-    }, NO_LIMIT);
+  page(table: Table, after: Row | undefined): Promise<Row[]> {
+    const values = after === undefined ? [] : keyOf(table, after);
+    return this.#database.query<Row>(pageSql(table, after), values, NO_LIMIT);
   }
 
   async last(table: Table): Promise<Row | undefined> {
@@ -106,7 +106,7 @@ class PostgresMoveTarget implements MoveTarget {
     try {
       await this.#database.transaction(async (session) => {
         if (table === LEADS) await addLeads(session, rows);
-        else await inParts(session, insertSql(table), rows);
+        else await inParts(session, insertSql(table, 'ON CONFLICT DO NOTHING'), rows);
       });
     } catch (error) {
       throw asRefusal(error, table);

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type LastStamp, type MoveSource, SourceInUseError } from '../move/port.ts';
+import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../move/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../move/tables.ts';
 import { UnusableDatabaseError } from '../store.ts';
-import { Connection } from './connection.ts';
+import { Connection, type Statement } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 import { asStoreError } from './errors.ts';
 import { migrate, refuseForeignDatabase } from './migrate.ts';
@@ -15,24 +15,20 @@ const ROWS_PER_PAGE = 1000;
 
 /** Brings the schema up to date, and keeps everybody else from the file until it is closed. */
 export async function openSqliteMoveSource(file: string): Promise<MoveSource> {
-  if (!existsSync(file)) throw new UnusableDatabaseError('there is no such file');
-  const connection = open(file);
+  const connection = reading(() => open(file));
   try {
     const taken = await connection.whenFree(WAIT_MS, () => takeAlone(connection));
     if (!taken) throw new SourceInUseError('another program has the database open');
     return new SqliteMoveSource(connection);
   } catch (error) {
     connection.close();
-    throw error;
+    throw new SourceError(error);
   }
 }
 
 function open(file: string): Connection {
-  try {
-    return new Connection(file);
-  } catch (error) {
-    throw asStoreError(error);
-  }
+  if (!existsSync(file)) throw new UnusableDatabaseError('there is no such file');
+  return new Connection(file);
 }
 
 /**
@@ -70,64 +66,56 @@ const selectSql = ({ name, columns }: Table): string => `SELECT ${namesOf(column
 
 type SqlRow = Record<string, unknown>;
 
-/** Nothing but a fault of the file or its disk can be in the way by now. */
 function reading<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw asStoreError(error);
+    throw new SourceError(asStoreError(error));
   }
 }
 
 class SqliteMoveSource implements MoveSource {
   readonly #connection: Connection;
-  readonly #finds = new Map<Table, (row: Row) => Row | undefined>();
+  readonly #statements = new Map<string, Statement<SqlRow>>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
   }
 
   async count({ name }: Table): Promise<number> {
-    const statement = this.#connection.prepare<{ n: number }>(`SELECT count(*) AS n FROM ${name}`);
-    return reading(() => statement.get()?.n ?? 0);
+    const row = reading(() => this.#prepare(`SELECT count(*) AS n FROM ${name}`).get());
+    return Number(row?.['n']);
   }
 
-  async *pages(table: Table, after?: Row): AsyncGenerator<readonly Row[]> {
+  async page(table: Table, after: Row | undefined): Promise<readonly Row[]> {
+    // Reading stops the event loop. Without a pause for each page, nobody would notice Ctrl+C.
+    await nextTurn();
     const key = namesOf(table.key);
     const marks = table.key.map(() => '?').join(', ');
-    const end = `ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
-    const first = this.#connection.prepare<SqlRow>(`${selectSql(table)} ${end}`);
-    const next = this.#connection.prepare<SqlRow>(`${selectSql(table)} WHERE (${key}) > (${marks}) ${end}`);
-    for (let last = after; ; ) {
-      const rows = reading(() => (last === undefined ? first.all() : next.all(...keyOf(table, last))));
-      if (rows.length === 0) return;
-      const page = rows.map((row) => toRow(table, row));
-      yield page;
-      last = page.at(-1);
-      // Between the pages others have their turn, whoever wants to interrupt this for one.
-      await nextTurn();
-    }
+    const where = after === undefined ? '' : `WHERE (${key}) > (${marks})`;
+    const sql = `${selectSql(table)} ${where} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
+    const values = after === undefined ? [] : keyOf(table, after);
+    const rows = reading(() => this.#prepare(sql).all(...values));
+    return rows.map((row) => toRow(table, row));
   }
 
   async find(table: Table, row: Row): Promise<Row | undefined> {
-    const find = this.#finds.get(table) ?? this.#prepareFind(table);
-    this.#finds.set(table, find);
-    return find(row);
-  }
-
-  #prepareFind(table: Table): (row: Row) => Row | undefined {
     const where = table.key.map(({ name }) => `${name} = ?`).join(' AND ');
-    const statement = this.#connection.prepare<SqlRow>(`${selectSql(table)} WHERE ${where}`);
-    return (row) => {
-      const found = reading(() => statement.get(...keyOf(table, row)));
-      return found && toRow(table, found);
-    };
+    const sql = `${selectSql(table)} WHERE ${where}`;
+    const found = reading(() => this.#prepare(sql).get(...keyOf(table, row)));
+    return found && toRow(table, found);
   }
 
   async lastStamps(): Promise<LastStamp[]> {
-    const sql = 'SELECT id AS companyId, last_stamp AS stamp FROM companies';
-    const statement = this.#connection.prepare<{ companyId: string; stamp: number }>(sql);
-    return reading(() => statement.all());
+    const rows = reading(() => this.#prepare('SELECT id, last_stamp FROM companies').all());
+    return rows.map((row) => ({ companyId: String(row['id']), stamp: Number(row['last_stamp']) }));
+  }
+
+  /** Each statement once, because rows are looked for one by one, and there may be millions. */
+  #prepare(sql: string): Statement<SqlRow> {
+    const statement = this.#statements.get(sql) ?? this.#connection.prepare<SqlRow>(sql);
+    this.#statements.set(sql, statement);
+    return statement;
   }
 
   async close(): Promise<void> {

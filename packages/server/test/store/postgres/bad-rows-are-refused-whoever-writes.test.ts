@@ -62,7 +62,6 @@ const LEADS: Case[] = [
       `'1'`,
       `'true'`,
       `'null'`,
-      `'{"n": 9007199254740992}'`,
       `'{"n": [-1e400]}'`,
       `jsonb_build_object('long', repeat('x', 65536))`,
       `(repeat('{"a":', 101) || '1' || repeat('}', 101))::jsonb`,

@@ -104,8 +104,8 @@ COMMENT ON COLUMN leadtap.users.plan IS 'PROFESSIONAL may poll; any other upper-
 COMMENT ON COLUMN leadtap.users.access_level IS 'COMPANY sees all leads of the company, BRANCH those of the branch, DEPARTMENT those of the department.';
 
 CREATE TABLE leadtap.issued_tokens (
-  id         text PRIMARY KEY,
-  user_id    text NOT NULL,
+  id         text COLLATE "C" PRIMARY KEY,
+  user_id    text COLLATE "C" NOT NULL,
   name       text,
   issued_at  leadtap.moment NOT NULL,
   expires_at leadtap.moment NOT NULL
@@ -114,13 +114,13 @@ COMMENT ON TABLE leadtap.issued_tokens IS 'What `leadtap token issue` made, with
 CREATE INDEX issued_tokens_by_user ON leadtap.issued_tokens (user_id, issued_at);
 
 CREATE TABLE leadtap.revoked_tokens (
-  token_id   text PRIMARY KEY,
+  token_id   text COLLATE "C" PRIMARY KEY,
   revoked_at leadtap.moment NOT NULL
 );
 COMMENT ON TABLE leadtap.revoked_tokens IS 'Tokens that are refused although they have not expired. A row counts from the next request on.';
 
 -- The limits are those of `leadtap leads import`, or wider. One lead that is too large, or nested too deeply to be rendered, would
--- stop every poll that comes upon it; and JavaScript does not read a whole number beyond 2^53 as it was written.
+-- stop every poll that comes upon it; and a number that is too large for JavaScript would be delivered as null.
 CREATE TABLE leadtap.leads (
   company_id            text COLLATE "C" NOT NULL,
   id                    text COLLATE "C" NOT NULL CHECK (char_length(id) BETWEEN 1 AND 200),
@@ -142,7 +142,7 @@ CREATE TABLE leadtap.leads (
   custom_fields         jsonb NOT NULL CHECK (custom_fields = '{}' OR jsonb_typeof(custom_fields) = 'object'
                           AND octet_length(custom_fields::text) <= 65536
                           AND NOT jsonb_path_exists(custom_fields, '$.**{101}')
-                          AND NOT jsonb_path_exists(custom_fields, '$.** ? (@ > 9007199254740991 || @ < -9007199254740991)')),
+                          AND NOT jsonb_path_exists(custom_fields, '$.** ? (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308)')),
   images                text[] NOT NULL CHECK (images = '{}' OR leadtap.are_images(images)),
   same_day              boolean NOT NULL,
   updated_at            leadtap.moment NOT NULL,
