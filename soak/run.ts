@@ -21,11 +21,10 @@ const usersOfASeat = ({ seconds, bulk }: SoakOptions): number =>
   20 + Math.ceil((seconds * 30 + bulk / 50) / 90);
 
 /** Every few seconds, how far it got. */
-function showProgress({ ledger, pollers }: Trial, begun: number): NodeJS.Timeout {
+function showProgress(trial: Trial, begun: number): NodeJS.Timeout {
   return setInterval(() => {
     const seconds = Math.round((performance.now() - begun) / 1000);
-    const polls = pollers.reduce((sum, poller) => sum + poller.polls, 0);
-    print(`${String(seconds).padStart(5)} s  ${ledger.committed.size} leads, ${polls} polls`);
+    print(`${String(seconds).padStart(5)} s  ${trial.ledger.committed.size} leads, ${trial.polls} polls`);
   }, 5000);
 }
 

@@ -1,6 +1,5 @@
 /** Servers of one test's own, for tests that stop, kill or freeze them. They are gone when the test is. */
 import { onTestFinished } from 'vitest';
-import { type PgBouncerOptions, startPgBouncer } from '../../../../test/servers/pgbouncer.ts';
 import { type PostgresOptions, startPostgres } from '../../../../test/servers/postgres.ts';
 import { startRedis } from '../../../../test/servers/redis.ts';
 import type { WhenDone } from './temp-folder.ts';
@@ -18,6 +17,3 @@ export const ownPostgres = (options?: PostgresOptions, whenDone: WhenDone = onTe
   goneWhenDone(startPostgres(options), whenDone);
 
 export const ownRedis = (whenDone: WhenDone = onTestFinished) => goneWhenDone(startRedis(), whenDone);
-
-export const ownPgBouncer = (options: PgBouncerOptions, whenDone: WhenDone = onTestFinished) =>
-  goneWhenDone(startPgBouncer(options), whenDone);

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { CallerGoneError, StoreUnavailableError } from '../store.ts';
+import { type Undo, Undone, undo } from '../undo.ts';
 import { unlessGone } from './caller.ts';
 import { sendCancelRequest } from './cancel.ts';
 import { asStoreError, isBrokenConnection, isGivenUp, isWorthAnotherTry, NoAnswerError } from './errors.ts';
@@ -11,22 +12,16 @@ export interface Session {
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
-/** Ends the work of a transaction with a result, and undoes all that it wrote. */
-export type Undo<T> = (result: T) => never;
-
 export interface QueryOptions {
   /** Aborted when nobody waits for the answer any more: the queue for a connection is left, and the query is cancelled. */
   readonly signal?: AbortSignal | undefined;
   /** Lets the query end by itself, once it has begun. */
   readonly isShort?: boolean;
-  /** Undefined is no limit. */
-  readonly limitMs?: number | undefined;
+  readonly limitMs?: number;
 }
 
-export interface TransactionOptions {
-  /** For each statement of it. Undefined is no limit. */
-  readonly statementLimitMs?: number | undefined;
-}
+/** However long it takes: to rewrite a table, or to read the whole of it. */
+export const NO_LIMIT_MS = Number.POSITIVE_INFINITY;
 
 export interface Limits {
   /** For a connection: from the pool, or a new one. */
@@ -49,20 +44,6 @@ const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
 const TRIES = 5;
 const INT8 = 20;
-
-/** Carries a result out of a transaction that is rolled back. */
-class Undone extends Error {
-  readonly result: unknown;
-
-  constructor(result: unknown) {
-    super('rolled back');
-    this.result = result;
-  }
-}
-
-const undo = (result: unknown): never => {
-  throw new Undone(result);
-};
 
 /** Milliseconds and counts fit into a number. */
 const types: pg.CustomTypesConfig = {
@@ -113,11 +94,11 @@ export class Database {
   /** The work may run more than once: two transactions that wait for each other are both right, and one must begin anew. */
   async transaction<T>(
     work: (session: Session, undo: Undo<T>) => Promise<T>,
-    options: TransactionOptions = { statementLimitMs: STATEMENT_LIMIT_MS },
+    statementLimitMs = STATEMENT_LIMIT_MS,
   ): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#withClient({}, (client) => runTransaction(client, work, options));
+        return await this.#withClient({}, (client) => runTransaction(client, work, statementLimitMs));
       } catch (error) {
         if (error instanceof Undone) return error.result as T;
         if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
@@ -177,7 +158,7 @@ async function runQuery<Row>(
   client: pg.PoolClient,
   text: string,
   values: readonly SqlValue[],
-  { signal, limitMs, isShort = false }: QueryOptions,
+  { signal, limitMs = NO_LIMIT_MS, isShort = false }: QueryOptions,
 ): Promise<Row[]> {
   let stop: (reason: Error) => void = () => undefined;
   const stopped = new Promise<never>((_resolve, reject) => {
@@ -185,7 +166,7 @@ async function runQuery<Row>(
   });
   const onGone = () => stop(new CallerGoneError('the caller has gone'));
   const onLate = () => stop(new NoAnswerError('the database does not answer in time'));
-  const timer = limitMs === undefined ? undefined : setTimeout(onLate, limitMs);
+  const timer = limitMs === NO_LIMIT_MS ? undefined : setTimeout(onLate, limitMs);
   if (!isShort) signal?.addEventListener('abort', onGone, { once: true });
   try {
     const answered = client.query(text, [...values]);
@@ -202,9 +183,9 @@ async function runQuery<Row>(
 async function runTransaction<T>(
   client: pg.PoolClient,
   work: (session: Session, undo: Undo<T>) => Promise<T>,
-  { statementLimitMs }: TransactionOptions,
+  limitMs: number,
 ): Promise<T> {
-  const limits = { limitMs: statementLimitMs };
+  const limits = { limitMs };
   await runQuery(client, BEGIN, [], limits);
   try {
     const result = await work({ query: (text, values = []) => runQuery(client, text, values, limits) }, undo);

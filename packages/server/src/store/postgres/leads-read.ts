@@ -1,8 +1,8 @@
+import { type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { Scope, User } from '../records.ts';
 import type { ExpectedPoll, Page, PageQuery } from '../store.ts';
 import type { Database, QueryOptions } from './connection.ts';
 import { isLockTimeout } from './errors.ts';
-import { type LeadRow, toLeadRecord } from './lead-row.ts';
 import { LockQueue } from './lock-queue.ts';
 import { isText } from './text.ts';
 

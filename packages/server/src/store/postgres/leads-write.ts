@@ -1,12 +1,13 @@
 import { uuidV7 } from '../../uuid.ts';
 import { NO_FIELDS } from '../lead-defaults.ts';
+import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from '../lead-row.ts';
 import { type Place, resolvePlace } from '../placement.ts';
 import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import type { Undo } from '../undo.ts';
 import { lockCompanies } from './company-locks.ts';
-import type { Session, Undo } from './connection.ts';
+import type { Session } from './connection.ts';
 import { companiesOf, KnownPlaces, namedBy } from './known-places.ts';
-import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from './lead-row.ts';
 import { idInCompany } from './loaded-table.ts';
 
 /** The columns of a batch, as `json_to_recordset` reads them. */

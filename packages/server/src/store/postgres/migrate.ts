@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as files from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
-import type { Database, Session } from './connection.ts';
+import { type Database, NO_LIMIT_MS, type Session } from './connection.ts';
 import { MISSING_ROLES } from './server-facts.ts';
 
 /** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
@@ -65,11 +65,8 @@ export async function migrate(database: Database): Promise<MigrationReport> {
     }
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
-  }, NO_LIMIT);
+  }, NO_LIMIT_MS);
 }
-
-/** However long a table takes to be rewritten. */
-const NO_LIMIT = { statementLimitMs: undefined };
 
 const readSql = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
 

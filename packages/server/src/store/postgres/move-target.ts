@@ -2,7 +2,7 @@ import pg from 'pg';
 import { type LastStamp, type MoveTarget, RowsRefusedError } from '../move/port.ts';
 import { type ColumnKind, LEADS, type Row, type Table } from '../move/tables.ts';
 import { lockCompanies } from './company-locks.ts';
-import { Database, type Session, type SqlValue } from './connection.ts';
+import { Database, NO_LIMIT_MS, type Session, type SqlValue } from './connection.ts';
 import { inParts } from './in-parts.ts';
 import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
 
@@ -76,7 +76,7 @@ const RAISE_STAMPS = `
    WHERE c.id = s."companyId" AND (c.stamp_floor IS NULL OR c.stamp_floor < leadtap.from_ms(s.stamp))`;
 
 /** However long a table takes to be counted or sorted. */
-const NO_LIMIT = { limitMs: undefined };
+const NO_LIMIT = { limitMs: NO_LIMIT_MS };
 
 class PostgresMoveTarget implements MoveTarget {
   readonly #database: Database;

@@ -6,8 +6,9 @@ import {
 } from '../organisation-changes.ts';
 import type { Organisation } from '../records.ts';
 import type { ApplyOutcome, StatusOfCompany } from '../store.ts';
+import type { Undo } from '../undo.ts';
 import { lockCompanies } from './company-locks.ts';
-import type { Session, Undo } from './connection.ts';
+import type { Session } from './connection.ts';
 import { inParts } from './in-parts.ts';
 import { idInCompany } from './loaded-table.ts';
 import { readTables, writeTables } from './organisation-tables.ts';

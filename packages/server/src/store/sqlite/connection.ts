@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnavailableError } from '../store.ts';
+import { type Undo, Undone, undo } from '../undo.ts';
 import { loadDriver, type SqlValue } from './driver.ts';
 import { asStoreError, isBusy } from './errors.ts';
 
@@ -12,23 +13,6 @@ export interface Statement<Row> {
 const LONGEST_PAUSE_MS = 8;
 /** Whoever comes while so many wait already is turned away: a stuck writer must not fill the memory. */
 const MOST_WAITING = 1000;
-
-/** Carries a result out of a transaction that is rolled back. */
-class Undone extends Error {
-  readonly result: unknown;
-
-  constructor(result: unknown) {
-    super('rolled back');
-    this.result = result;
-  }
-}
-
-/** Ends the work of a transaction with a result, and undoes all that it wrote. */
-export type Undo<T> = (result: T) => never;
-
-const undo = (result: unknown): never => {
-  throw new Undone(result);
-};
 
 /** One connection to the database file. All its work is synchronous and short; all its waiting is not. */
 export class Connection {

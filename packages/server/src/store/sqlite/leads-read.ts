@@ -1,40 +1,18 @@
+import { type LeadFieldsRow, type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadRecord, Scope } from '../records.ts';
 import type { PageQuery } from '../store.ts';
 import type { Connection, Statement } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 
-/** The columns that hold `LeadFields`, as a row gives them. */
-export interface LeadFieldsRow {
-  first_name: string | null;
-  last_name: string | null;
-  full_name: string | null;
-  phone1: string | null;
-  phone2: string | null;
-  email: string | null;
-  address: string | null;
-  postal_code: string | null;
-  address_notes: string | null;
-  appointment_date_time: number | null;
-  timeslot: string | null;
-  custom_fields: string;
-  images: string;
-  same_day: number;
-}
+/** SQLite has no type for these: JSON is kept as text, and a boolean as a number. */
+type Kept<Row extends LeadFieldsRow> = Omit<Row, 'custom_fields' | 'images' | 'same_day' | 'status_final'> & {
+  readonly custom_fields: string;
+  readonly images: string;
+  readonly same_day: number;
+};
 
-interface LeadRow extends LeadFieldsRow {
-  id: string;
-  status_value: string;
-  status_label: string;
-  status_color: string;
-  status_final: number;
-  company_name: string;
-  branch_name: string | null;
-  department_name: string | null;
-  created_at: number;
-  updated_at: number;
-  automation_trigger_id: string;
-  automation_created_at: number;
-}
+export type KeptFieldsRow = Kept<LeadFieldsRow>;
+type KeptLeadRow = Kept<LeadRow> & { readonly status_final: number };
 
 interface Place {
   readonly index: string;
@@ -85,7 +63,7 @@ type ReadPage = (query: PageQuery) => LeadRecord[];
 
 /** Prepares the six statements of a poll. */
 export function preparePages(connection: Connection): ReadPage {
-  const prepareLevel = (level: Scope['level']): Record<'newest' | 'following', Statement<LeadRow>> => ({
+  const prepareLevel = (level: Scope['level']): Record<'newest' | 'following', Statement<KeptLeadRow>> => ({
     newest: connection.prepare(pageSql(PLACES[level], 'newest')),
     following: connection.prepare(pageSql(PLACES[level], 'following')),
   });
@@ -100,41 +78,13 @@ export function preparePages(connection: Connection): ReadPage {
       since === undefined
         ? newest.all(...scopeValues(scope), limit)
         : following.all(...scopeValues(scope), since, limit);
-    return rows.map(toLeadRecord);
+    return rows.map((row) => toLeadRecord({ ...row, ...unpack(row), status_final: row.status_final === 1 }));
   };
 }
 
-const toLeadRecord = (row: LeadRow): LeadRecord => ({
-  id: row.id,
-  ...toLeadFields(row),
-  status: {
-    value: row.status_value,
-    label: row.status_label,
-    color: row.status_color,
-    final: row.status_final === 1,
-  },
-  companyName: row.company_name,
-  branchName: row.branch_name,
-  departmentName: row.department_name,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  automationTriggerId: row.automation_trigger_id,
-  automationCreatedAt: row.automation_created_at,
-});
-
-export const toLeadFields = (row: LeadFieldsRow) => ({
-  firstName: row.first_name,
-  lastName: row.last_name,
-  fullName: row.full_name,
-  phone1: row.phone1,
-  phone2: row.phone2,
-  email: row.email,
-  address: row.address,
-  postalCode: row.postal_code,
-  addressNotes: row.address_notes,
-  appointmentDateTime: row.appointment_date_time,
-  timeslot: row.timeslot,
-  customFields: JSON.parse(row.custom_fields) as Record<string, unknown>,
-  images: JSON.parse(row.images) as string[],
-  sameDay: row.same_day === 1,
+/** As they were before they were kept. */
+export const unpack = (row: KeptFieldsRow): Pick<LeadFieldsRow, 'custom_fields' | 'images' | 'same_day'> => ({
+  custom_fields: JSON.parse(row.custom_fields),
+  images: JSON.parse(row.images),
+  same_day: row.same_day === 1,
 });

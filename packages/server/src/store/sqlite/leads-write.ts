@@ -1,13 +1,15 @@
 import type { Clock } from '../../clock.ts';
 import { uuidV7 } from '../../uuid.ts';
 import { NO_FIELDS } from '../lead-defaults.ts';
+import { toLeadFields } from '../lead-row.ts';
 import { type Place, type Places, resolvePlace } from '../placement.ts';
 import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
-import type { Connection, Undo } from './connection.ts';
+import type { Undo } from '../undo.ts';
+import type { Connection } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 import { preparePlaces } from './known-places.ts';
-import { type LeadFieldsRow, toLeadFields } from './leads-read.ts';
+import { type KeptFieldsRow, unpack } from './leads-read.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
 
 /** The columns an update may change, in the order of `contentValues`. */
@@ -53,7 +55,7 @@ const contentValues = (place: Place, fields: LeadFields, updatedAt: number): Sql
   updatedAt,
 ];
 
-interface ExistingRow extends LeadFieldsRow {
+interface ExistingRow extends KeptFieldsRow {
   created_at: number;
   branch_id: string | null;
   department_id: string | null;
@@ -138,7 +140,7 @@ export class LeadWriter {
   }
 
   #change(lead: LeadInput, id: string, existing: ExistingRow, place: Place, now: number): LeadResult {
-    const fields = { ...toLeadFields(existing), ...lead.fields };
+    const fields = { ...toLeadFields({ ...existing, ...unpack(existing) }), ...lead.fields };
     // Stamps may run ahead of the clock; a lead is never older than its own creation.
     const updatedAt = Math.max(now, existing.updated_at, existing.created_at);
     this.#update.run(...contentValues(place, fields, updatedAt), lead.companyId, existing.created_at);

@@ -10,7 +10,8 @@ import {
 } from '../organisation-changes.ts';
 import type { Organisation } from '../records.ts';
 import type { ApplyOutcome } from '../store.ts';
-import type { Connection, Undo } from './connection.ts';
+import type { Undo } from '../undo.ts';
+import type { Connection } from './connection.ts';
 import type { Users } from './users.ts';
 
 /** Gives the work of a transaction that applies an organisation file; with a conflict, nothing of it stays. */

@@ -18,8 +18,9 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
+import type { Undo } from '../undo.ts';
 import { checkFiles } from './check-files.ts';
-import { Connection, type Undo } from './connection.ts';
+import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter } from './leads-write.ts';

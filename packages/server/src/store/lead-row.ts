@@ -1,4 +1,4 @@
-import type { LeadFields, LeadRecord } from '../records.ts';
+import type { LeadFields, LeadRecord } from './records.ts';
 
 /** The columns that hold `LeadFields`, with times in milliseconds. */
 export interface LeadFieldsRow {
@@ -18,7 +18,7 @@ export interface LeadFieldsRow {
   same_day: boolean;
 }
 
-/** A lead as `leadtap.read_page` gives it. */
+/** A lead as a page of it is read: with the names that its status and places have. */
 export interface LeadRow extends LeadFieldsRow {
   id: string;
   status_value: string;
