@@ -101,12 +101,12 @@ describe('sslmode says what the driver is told', () => {
 
 describe('LEADTAP_DATABASE_CONNECTIONS', () => {
   const postgres = { [URL_NAME]: 'postgres://db/leads' };
-  test.each([1, 37, 1000])('%i', (connections) =>
+  test.each([2, 37, 1000])('%i', (connections) =>
     expect(
       configOf({ ...postgres, LEADTAP_DATABASE_CONNECTIONS: String(connections) }).database,
     ).toMatchObject({ connections }),
   );
-  test.each(['0', '1001', '-1', '2.5', 'many'])('%s is refused', (text) =>
+  test.each(['0', '1', '1001', '-1', '2.5', 'many'])('%s is refused', (text) =>
     expect(problemsOf({ ...postgres, LEADTAP_DATABASE_CONNECTIONS: text })).toHaveLength(1),
   );
   test('is refused where it does nothing', () => {
