@@ -1,5 +1,11 @@
 import type { Scope, User } from '../records.ts';
-import type { ExpectedPoll, Page, PageQuery, PollQuestions } from '../store.ts';
+import {
+  CallerGoneError,
+  type ExpectedPoll,
+  type Page,
+  type PageQuery,
+  type PollQuestions,
+} from '../store.ts';
 import type { Pages, PollReading } from './leads-read.ts';
 
 /**
@@ -33,6 +39,7 @@ export class PollSession implements PollQuestions {
     if (query.since !== expected?.since || query.limit !== expected?.limit)
       return this.#pages.readPage(query, { signal });
     const { user, page } = await this.#read();
+    if (signal.aborted) throw new CallerGoneError('the caller has gone');
     if (!user || !isPlaceOf(user, query.scope)) return this.#pages.readPage(query, { signal });
     return page ?? this.#pages.waitForPage(query, { signal });
   }
