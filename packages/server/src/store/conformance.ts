@@ -19,6 +19,7 @@ import { stampChecks } from './conformance/stamps.ts';
 import { tokenChecks } from './conformance/tokens.ts';
 import { updateChecks } from './conformance/updates.ts';
 import { userChecks } from './conformance/users.ts';
+import { watchingChecks } from './conformance/watching.ts';
 
 export type { ConformanceCheck, MakeDatabase, TestDatabase } from './conformance/check.ts';
 
@@ -35,4 +36,5 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...updateChecks,
   ...historyChecks,
   ...pacingChecks,
+  ...watchingChecks,
 ];

@@ -32,26 +32,70 @@ export interface Page {
 export interface PollQuestions {
   isTokenRevoked(tokenId: string): Promise<boolean>;
   findUser(userId: string): Promise<User | undefined>;
-  readPage(query: PageQuery): Promise<Page>;
+  /** The signal is aborted when the caller has gone: nobody waits for the page. */
+  readPage(query: PageQuery, signal?: AbortSignal): Promise<Page>;
 }
 
-/** What a poll is going to ask, as far as it is known when it begins. */
-export interface ExpectedPoll {
+/** What has changed in a store, of all that a process may remember from it. */
+export interface Change {
+  /**
+   * - `grown`: a company has new leads, all of them later than those it had
+   * - `company`: something else that shows in its pages: a lead changed, went, or came in the past; a name; a status
+   * - `user`: a user changed or went
+   * - `token`: a token was revoked
+   */
+  readonly kind: 'grown' | 'company' | 'user' | 'token';
+  readonly id: string;
+}
+
+/** Whom a token names. */
+export interface Bearer {
   readonly userId: string;
   readonly tokenId?: string | undefined;
-  /** The page of the leads that this user may see; absent when no page is likely to be asked for. */
-  readonly page?: Omit<PageQuery, 'scope'> | undefined;
-  /** Aborted when the caller has gone: nobody waits for the answers. */
-  readonly signal: AbortSignal;
+}
+
+/** What the store knows of a bearer. */
+export interface Account {
+  readonly isRevoked: boolean;
+  readonly user: User | undefined;
+}
+
+/** What the polls of one turn want to know. */
+export interface Question {
+  readonly companies: readonly string[];
+  /** Whose company is looked at as well. */
+  readonly bearers: readonly Bearer[];
+}
+
+/** What one look at the store tells, to all polls that wait for it. */
+export interface Look {
+  /**
+   * The moment of their answers: whatever a later `readLeads` does not find in these companies is created after it (D3).
+   * Not so in those that are busy.
+   */
+  readonly readAt: number;
+  /** Companies that somebody was writing to. */
+  readonly busy: ReadonlySet<string>;
+  /** One for each bearer, in their order. */
+  readonly accounts: readonly Account[];
+  /** To be given to the next look. */
+  readonly seen: string;
+  /** All that was committed since the look that gave `known`. Undefined: anything may have changed. */
+  readonly changes: readonly Change[] | undefined;
+}
+
+/** A store that can tell what has changed, so that a process may remember what it has read and never answer from the past. */
+export interface WatchedStore {
+  /** Waits for nobody. One question for any number of polls, asked after the last of them has arrived. */
+  look(question: Question, known: string | undefined): Promise<Look>;
+  /** What is committed now, without a lock; the look before it tells the moment. */
+  readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]>;
 }
 
 /** What the endpoint needs. Enough to embed it over a database of your own. */
 export interface PollStore extends PollQuestions {
-  /**
-   * For a store that is a round trip away: all that a poll is going to ask is asked at once, with its first question.
-   * What comes back answers as the store itself would. Absent: the store is asked each time.
-   */
-  beginPoll?(expected: ExpectedPoll): PollQuestions;
+  /** Absent: nothing is remembered, and every poll asks the questions one after the other. */
+  readonly watched?: WatchedStore;
 }
 
 /** Why a well-formed lead cannot be placed in its company. */

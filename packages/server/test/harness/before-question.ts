@@ -1,28 +1,33 @@
-import type { PollQuestions, Store } from 'leadtap';
+import type { PollQuestions, Store, WatchedStore } from 'leadtap';
+
+/** What the store is asked when a poll asks this: one look for who the caller is, and a reading for what is not remembered. */
+const ASKED_BY: Readonly<Record<keyof PollQuestions, keyof WatchedStore>> = {
+  isTokenRevoked: 'look',
+  findUser: 'look',
+  readPage: 'readLeads',
+};
 
 /**
- * Puts the test before one of the questions that polls ask: it can hold them up, or fail in the place of the store.
- * Works for a store that is asked each time and for one that answers a poll as a whole. Gives what ends it.
+ * Puts the test before one of the questions that polls ask: it can hold them up, or fail in the place of the store. Gives
+ * what ends it.
  */
 export function beforeQuestion(
-  store: Store,
+  { watched }: Store,
   question: keyof PollQuestions,
   before: () => Promise<void>,
 ): () => void {
-  const begin = store.beginPoll?.bind(store);
-  const ask = async <T>(name: keyof PollQuestions, answer: () => Promise<T>): Promise<T> => {
-    if (name === question) await before();
-    return answer();
-  };
-  store.beginPoll = (expected) => {
-    const asked = begin?.(expected) ?? store;
-    return {
-      isTokenRevoked: (tokenId) => ask('isTokenRevoked', () => asked.isTokenRevoked(tokenId)),
-      findUser: (userId) => ask('findUser', () => asked.findUser(userId)),
-      readPage: (query) => ask('readPage', () => asked.readPage(query)),
+  if (!watched) throw new Error('the store cannot be watched');
+  const { look, readLeads } = watched;
+  const asked = ASKED_BY[question];
+  if (asked === 'look')
+    watched.look = async (...args) => {
+      await before();
+      return look.apply(watched, args);
     };
-  };
-  return () => {
-    delete store.beginPoll;
-  };
+  else
+    watched.readLeads = async (...args) => {
+      await before();
+      return readLeads.apply(watched, args);
+    };
+  return () => Object.assign(watched, { look, readLeads });
 }

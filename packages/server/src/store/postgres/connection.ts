@@ -5,7 +5,7 @@ import { unlessGone } from './caller.ts';
 import { sendCancelRequest } from './cancel.ts';
 import { asStoreError, isBrokenConnection, isGivenUp, isWorthAnotherTry, NoAnswerError } from './errors.ts';
 
-export type SqlValue = string | number | boolean | null | readonly string[];
+export type SqlValue = string | number | boolean | null | readonly (string | null)[];
 
 export interface Session {
   /** The rows as the query names their columns; that `Row` describes them is what the conformance suite shows. */

@@ -1,28 +1,29 @@
 import { type Clock, systemClock } from '../../clock.ts';
-import type { IssuedToken, LeadInput, Organisation, User } from '../records.ts';
+import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
   type ApplyOutcome,
-  type ExpectedPoll,
   type Inspection,
   type ListedToken,
+  type Look,
   type MigrationReport,
   type Page,
   type PageQuery,
-  type PollQuestions,
+  type Question,
   SchemaVersionError,
   type Store,
   type StoreStatus,
   type UpdateUserOutcome,
   type UserChanges,
+  type WatchedStore,
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
 import { Database, LIMITS } from './connection.ts';
 import { Pages } from './leads-read.ts';
 import { writeLeads } from './leads-write.ts';
+import { Lookout } from './lookout.ts';
 import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
-import { PollSession } from './poll-session.ts';
 import { readServerFacts } from './server-facts.ts';
 import { Tokens } from './tokens.ts';
 import { Users } from './users.ts';
@@ -95,25 +96,32 @@ async function useSchema(database: Database, mayMigrate: boolean): Promise<void>
   await migrate(database);
 }
 
-class PostgresStore implements Store {
+class PostgresStore implements Store, WatchedStore {
+  readonly watched: WatchedStore = this;
   readonly #database: Database;
   readonly #users: Users;
   readonly #tokens: Tokens;
   readonly #pages: Pages;
+  readonly #lookout: Lookout;
 
   constructor(database: Database, options: PostgresOptions) {
     this.#database = database;
     this.#users = new Users(database);
     this.#tokens = new Tokens(database);
     this.#pages = new Pages(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
+    this.#lookout = new Lookout(database);
   }
 
-  beginPoll(expected: ExpectedPoll): PollQuestions {
-    return new PollSession(expected, this.#pages, this);
+  look(question: Question, known: string | undefined): Promise<Look> {
+    return this.#lookout.look(question, known);
   }
 
-  readPage(query: PageQuery): Promise<Page> {
-    return this.#pages.readPage(query);
+  readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]> {
+    return this.#pages.readLeads(query, { signal });
+  }
+
+  readPage(query: PageQuery, signal?: AbortSignal): Promise<Page> {
+    return this.#pages.readPage(query, { signal });
   }
 
   findUser(userId: string): Promise<User | undefined> {

@@ -1,24 +1,28 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { IssuedToken, LeadInput, Organisation, User } from '../records.ts';
+import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
   type ApplyOutcome,
   type Inspection,
   type ListedToken,
+  type Look,
   type MigrationReport,
   type Page,
   type PageQuery,
+  type Question,
   SchemaVersionError,
   type Store,
   type StoreStatus,
   StoreUnavailableError,
   type UpdateUserOutcome,
   type UserChanges,
+  type WatchedStore,
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
 import type { Undo } from '../undo.ts';
+import { prepareChanges } from './changes.ts';
 import { checkFiles } from './check-files.ts';
 import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
@@ -33,6 +37,7 @@ import { Users } from './users.ts';
 const POLL_LOCK_WAIT_MS = 1000;
 /** A write that cannot begin for this long fails with "unavailable"; nothing was written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
+const NO_COMPANIES: ReadonlySet<string> = new Set();
 /** Several processes that start at once on a new database make its schema one after the other. */
 const OPEN_WAIT_MS = 10_000;
 
@@ -113,7 +118,8 @@ function useSchema(connection: Connection, mayMigrate: boolean): void {
   if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements Store, WatchedStore {
+  readonly watched: WatchedStore = this;
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #pollLockWaitMs: number;
@@ -123,6 +129,7 @@ class SqliteStore implements Store {
   readonly #apply: ReturnType<typeof prepareApply>;
   readonly #leads: LeadWriter;
   readonly #readLeads: ReturnType<typeof preparePages>;
+  readonly #readChanges: ReturnType<typeof prepareChanges>;
   readonly #lastStamp;
   readonly #ping;
   readonly #status;
@@ -137,6 +144,7 @@ class SqliteStore implements Store {
     this.#apply = prepareApply(connection, this.#users);
     this.#leads = new LeadWriter(connection, this.#clock);
     this.#readLeads = preparePages(connection);
+    this.#readChanges = prepareChanges(connection);
     this.#lastStamp = connection.prepare<{ last_stamp: number }>(
       'SELECT last_stamp FROM companies WHERE id = ?',
     );
@@ -153,6 +161,29 @@ class SqliteStore implements Store {
 
   async isTokenRevoked(tokenId: string): Promise<boolean> {
     return this.#read(() => this.#tokens.isRevoked(tokenId));
+  }
+
+  /** While another process writes, all companies are busy; what has changed is told all the same. */
+  async look({ companies, bearers }: Question, known: string | undefined): Promise<Look> {
+    return this.#read(() => {
+      const tell = () => ({
+        readAt: this.#clock(),
+        accounts: bearers.map(({ userId, tokenId }) => ({
+          isRevoked: tokenId !== undefined && this.#tokens.isRevoked(tokenId),
+          user: this.#users.find(userId),
+        })),
+        ...this.#readChanges(known),
+      });
+      const free = this.#connection.unlessBusy(() => this.#connection.transaction(tell));
+      if (free) return { ...free, busy: NO_COMPANIES };
+      const told = tell();
+      const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
+      return { ...told, busy: new Set([...companies, ...theirs]) };
+    });
+  }
+
+  async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
+    return this.#read(() => this.#readLeads(query));
   }
 
   /**
