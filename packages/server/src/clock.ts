@@ -6,5 +6,29 @@ export type Clock = () => number;
 
 export const systemClock: Clock = () => Date.now();
 
-/** `2026-03-02T09:30:00.000Z`: the one way Leadtap writes a time. */
-export const toIso = (ms: number): string => new Date(ms).toISOString();
+const DAY_MS = 86_400_000;
+const padded = (count: number, digits: number): readonly string[] =>
+  Array.from({ length: count }, (_, n) => String(n).padStart(digits, '0'));
+const TWO_DIGITS = padded(60, 2);
+const THREE_DIGITS = padded(1000, 3);
+
+/** Most times that are written one after the other are of the same day. */
+let lastDay = { beganAt: Number.NaN, text: '' };
+
+/**
+ * `2026-03-02T09:30:00.000Z`: the one way Leadtap writes a time. `Date.toISOString` takes ten times as long, and a page of
+ * leads has hundreds of times.
+ */
+export function toIso(ms: number): string {
+  const beganAt = Math.floor(ms / DAY_MS) * DAY_MS;
+  if (beganAt !== lastDay.beganAt) {
+    const text = new Date(beganAt).toISOString();
+    // Years of more than four digits.
+    if (text.length !== 24) return new Date(ms).toISOString();
+    lastDay = { beganAt, text: text.slice(0, 11) };
+  }
+  const seconds = Math.floor((ms - beganAt) / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const hours = TWO_DIGITS[Math.floor(minutes / 60)];
+  return `${lastDay.text}${hours}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[(ms - beganAt) % 1000]}Z`;
+}

@@ -1,28 +1,34 @@
 import type { User } from '../store/records.ts';
-import type { Page, PollQuestions } from '../store/store.ts';
+import type { PageQuery } from '../store/store.ts';
 import { scopeOf } from './access.ts';
+import type { RenderedLeads } from './render.ts';
 
 export interface PollQuery {
   readonly since?: number;
   readonly limit: number;
 }
 
+/** A page as it leaves. What its other parts mean is said in the port of the store. */
+export interface RenderedPage {
+  readonly leads: RenderedLeads;
+  readonly readAt: number;
+  readonly locked: boolean;
+}
+
 export interface Poll {
-  readonly page: Page;
+  readonly page: RenderedPage;
   /** Where the next poll goes on: after the newest lead of this page. */
   readonly nextSince: number;
 }
 
+type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage>;
+
 /** The one use case: the next page of the leads that this user may see. */
-export async function poll(
-  store: Pick<PollQuestions, 'readPage'>,
-  user: User,
-  query: PollQuery,
-): Promise<Poll> {
+export async function poll(readPage: ReadPage, user: User, query: PollQuery): Promise<Poll> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const page = await store.readPage({ scope, ...query });
-  const newest = query.since === undefined ? page.leads[0] : page.leads.at(-1);
+  const page = await readPage({ scope, ...query });
+  const newest = query.since === undefined ? page.leads.first : page.leads.last;
   // Without leads and without `since`, the moment of the answer is where news begins (D3).
-  return { page, nextSince: newest?.createdAt ?? query.since ?? page.readAt };
+  return { page, nextSince: newest ?? query.since ?? page.readAt };
 }

@@ -1,5 +1,6 @@
 import type { Lead } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
+import { entityTag } from '../entity-tag.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The lead as the wire shows it: the 24 fields of the contract, in its order. */
@@ -33,4 +34,40 @@ const toWire = (lead: LeadRecord): Lead => ({
 const joinNames = ({ firstName, lastName }: LeadRecord): string =>
   [firstName, lastName].filter((name) => name !== null && name !== '').join(' ');
 
-export const renderPage = (leads: readonly LeadRecord[]): string => JSON.stringify(leads.map(toWire));
+export const renderLead = (lead: LeadRecord): string => JSON.stringify(toWire(lead));
+
+/** Some leads as they leave: the bytes of the body, and what the headers, the metrics and the log say of them. */
+export interface RenderedLeads {
+  /** JSON. What is short is a text, which Node sends with the headers in one piece. */
+  readonly body: Buffer | string;
+  readonly etag: string;
+  readonly count: number;
+  /** The `createdAt` of the first lead in the body, and of the last; undefined when there is none. */
+  readonly first: number | undefined;
+  readonly last: number | undefined;
+}
+
+export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
+  leads.length === 0
+    ? NO_LEADS
+    : asRendered(Buffer.from(`[${leads.map(renderLead).join(',')}]`), {
+        count: leads.length,
+        first: leads[0]?.createdAt,
+        last: leads.at(-1)?.createdAt,
+      });
+
+/** The bytes of a JSON array, with the tag that they alone have. */
+export const asRendered = (
+  body: Buffer | string,
+  about: Omit<RenderedLeads, 'body' | 'etag'>,
+): RenderedLeads => ({
+  body,
+  etag: entityTag(body),
+  ...about,
+});
+
+export const NO_LEADS: RenderedLeads = asRendered('[]', {
+  count: 0,
+  first: undefined,
+  last: undefined,
+});

@@ -2,6 +2,7 @@ import { SINCE_EXAMPLE, SINCE_PATTERN } from '@leadtap/contract';
 
 const PATTERN = new RegExp(SINCE_PATTERN);
 
+const ZERO = '0'.charCodeAt(0);
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -22,11 +23,23 @@ function hoursAndMinutes(hours: number, minutes: number): number | undefined {
   return hours <= 23 && minutes <= 59 ? hours * HOUR_MS + minutes * MINUTE_MS : undefined;
 }
 
+/** `2026-03-02T09:30:00.000Z`, with a day that every month has: the form that Leadtap itself writes, and clients give back. */
+const OWN_FORM = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/;
+
+/** Digit by digit: nearly every poll has one, and `Date.parse` takes three times as long. */
+function readOwnForm(text: string): number {
+  const two = (at: number) => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 11 * ZERO;
+  const milliseconds = two(20) * 10 + text.charCodeAt(22) - ZERO;
+  const day = midnight(two(0) * 100 + two(2), two(5), two(8)) ?? Number.NaN;
+  return day + two(11) * HOUR_MS + two(14) * MINUTE_MS + two(17) * 1000 + milliseconds;
+}
+
 /**
  * Reads an ISO 8601 time as milliseconds since 1970; undefined when it is none. Fractions are cut, not rounded, so
  * that a client that sends back more digits than milliseconds sees a lead again rather than never.
  */
 export function parseInstant(text: string): number | undefined {
+  if (OWN_FORM.test(text)) return readOwnForm(text);
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = ''] = match;

@@ -1,0 +1,94 @@
+import type { RenderedPage } from '../leads/poll.ts';
+import { type PollAnswers, readRendered } from '../leads/poll-answers.ts';
+import type {
+  Account,
+  Bearer,
+  Change,
+  Look,
+  PageQuery,
+  PollStore,
+  Question,
+  WatchedStore,
+} from '../store/store.ts';
+import { Accounts } from './accounts.ts';
+import { Feeds } from './feeds.ts';
+import { Turns } from './turns.ts';
+
+export interface MemoryLimits {
+  /** Users, and as many tokens. */
+  readonly mostAccounts: number;
+  /** Of rendered leads. */
+  readonly mostBytes: number;
+}
+
+export const MEMORY_LIMITS: MemoryLimits = { mostAccounts: 32_768, mostBytes: 32 * 1024 * 1024 };
+
+const NOBODY: Account = { isRevoked: false, user: undefined };
+
+/**
+ * Answers polls from what this process has read before. Nothing in here is out of date when it is used: each poll waits for
+ * a look at the store that began after the poll arrived, and what that look says has changed is forgotten first.
+ */
+export class PollMemory {
+  readonly #store: PollStore;
+  readonly #accounts: Accounts;
+  readonly #feeds: Feeds;
+  readonly #turns: Turns;
+
+  constructor(store: PollStore, watched: WatchedStore, limits: MemoryLimits = MEMORY_LIMITS) {
+    this.#store = store;
+    this.#accounts = new Accounts(limits.mostAccounts);
+    this.#feeds = new Feeds(watched, limits.mostBytes);
+    this.#turns = new Turns(watched, (...told) => this.#learn(...told));
+  }
+
+  async answers(bearer: Bearer): Promise<PollAnswers> {
+    const { forgotten } = this.#accounts;
+    const user = this.#accounts.find(bearer);
+    if (user) {
+      const look = await this.#turns.lookAt(user.companyId);
+      // Still remembered after the look: nothing has happened to it.
+      if (this.#accounts.forgotten === forgotten || this.#accounts.find(bearer) === user)
+        return this.#knowing({ isRevoked: false, user }, look);
+    }
+    const { look, account = NOBODY } = await this.#turns.askAbout(bearer);
+    return this.#knowing(account, look);
+  }
+
+  #knowing({ isRevoked, user }: Account, look: Look): PollAnswers {
+    return {
+      isTokenRevoked: () => isRevoked,
+      findUser: () => user,
+      readPage: (query, whenGone) => this.#readPage(query, look, whenGone),
+    };
+  }
+
+  async #readPage(query: PageQuery, look: Look, whenGone: () => AbortSignal): Promise<RenderedPage> {
+    // Somebody is writing, and the store knows how to wait for that.
+    if (look.busy.has(query.scope.companyId)) return readRendered(this.#store, query, whenGone());
+    return { leads: await this.#feeds.page(query), readAt: look.readAt, locked: true };
+  }
+
+  #learn({ bearers }: Question, { accounts, changes }: Look, overtakenBy: readonly Look[]): void {
+    for (const [index, bearer] of bearers.entries()) this.#accounts.learn(bearer, accounts[index] ?? NOBODY);
+    // After that, because what was read is a moment older than the changes, and may be older than what others were told.
+    this.#forget(changes);
+    for (const other of overtakenBy) this.#forget(other.changes);
+  }
+
+  #forget(changes: readonly Change[] | undefined): void {
+    if (changes) {
+      for (const { kind, id } of changes) this.#forgetOne[kind](id);
+    } else {
+      this.#accounts.forgetAll();
+      this.#feeds.forgetAll();
+    }
+  }
+
+  readonly #forgetOne: Readonly<Record<Change['kind'], (id: string) => void>> = {
+    grown: (id) => this.#feeds.grow(id),
+    company: (id) => this.#feeds.forget(id),
+    user: (id) => this.#accounts.forgetUser(id),
+    token: (id) => this.#accounts.forgetToken(id),
+  };
+}
