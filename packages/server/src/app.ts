@@ -1,18 +1,20 @@
 import { METHODS } from 'node:http';
-import { MAX_HEADER_BYTES } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
 import type { VerifyToken } from './accounts/verification.ts';
 import type { Clock } from './clock.ts';
-import { answerProblem, answerUnroutable } from './http/answer-problem.ts';
+import { answerProblem, answerUnroutable, logFault } from './http/answer-problem.ts';
 import { onCallerGone } from './http/caller-gone.ts';
 import { docsRoutes } from './http/docs.ts';
+import { expressLane } from './http/express-lane.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
-import { newLeads } from './http/new-leads.ts';
-import type { PollObserver } from './http/observe-polls.ts';
+import { answerWith, pollAnswerer } from './http/new-leads.ts';
+import { observationOf, type PollObserver } from './http/observe-polls.ts';
 import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
 import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
+import { makeServer } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { TrustProxy } from './ops/addresses.ts';
 import { RequestLog } from './ops/request-log.ts';
@@ -24,7 +26,7 @@ export interface AppServices {
   readonly limiter: Limiter;
   readonly failedTokens: Limiter;
   readonly observer: PollObserver;
-  readonly logger: FastifyBaseLogger;
+  readonly logger: Logger;
   readonly clock: Clock;
   readonly version: string;
 }
@@ -38,29 +40,36 @@ export interface AppOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-/** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
-const KEEP_ALIVE_MS = 72_000;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { trustProxy, basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const publicUrl = makePublicUrl(options.publicUrl, prefix);
   const requestLog = new RequestLog();
+  const answerPoll = pollAnswerer(services);
+  let closing = false;
+  // Behind proxies, Fastify finds out where a request really came from.
+  const lane = trustProxy
+    ? undefined
+    : expressLane({
+        basePath: prefix,
+        answerPoll,
+        publicUrl: ({ headers, socket }) => publicUrl({ protocol: 'http', host: headers.host ?? '', socket }),
+        isClosing: () => closing,
+        onProblem: (problem, id) => logFault(problem, services.logger.child({ requestId: id })),
+        onServed: (served) => {
+          services.observer.observe(observationOf(served.state, 'GET', served.status, served.durationMs));
+          requestLog.polled(served, services.logger);
+        },
+      });
+  // As Fastify itself knows loggers.
+  const loggerInstance: FastifyBaseLogger = services.logger;
   const app = Fastify({
-    loggerInstance: services.logger,
+    loggerInstance,
     genReqId: requestId,
     logController: requestLog,
     trustProxy: toTrust(trustProxy),
-    requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: requestTimeoutMs,
-      // Node looks only every 30 s for requests that are late.
-      connectionsCheckingInterval: Math.ceil(requestTimeoutMs / 5),
-      // Checked below, where the answer has a body.
-      requireHostHeader: false,
-    },
+    serverFactory: (toFastify) => makeServer(lane, toFastify, requestTimeoutMs),
     bodyLimit: 1024,
     return503OnClosing: false,
     clientErrorHandler: answerRawError,
@@ -71,7 +80,6 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
-  let closing = false;
   app.addHook('preClose', async () => {
     closing = true;
   });
@@ -94,7 +102,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.register(healthRoutes, { ready });
   if (prefix !== '') app.register(healthRoutes, { prefix, ready });
   app.register(docsRoutes, { prefix, version: services.version, publicUrl });
-  app.register(newLeads, { prefix, ...services, publicUrl });
+  app.register(async (routes) => answerWith(routes, answerPoll, { publicUrl, observer: services.observer }), {
+    prefix,
+  });
   return app;
 }
 

@@ -1,12 +1,12 @@
 import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
 import { CallerGoneError, StoreUnavailableError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
-import { remember, stateOf } from './request-state.ts';
+import { stateOf } from './request-state.ts';
 
 /** Whatever was thrown, as a problem of the catalogue. */
-function asProblem(error: unknown): ProblemError {
+export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   if (error instanceof StoreUnavailableError || error instanceof TokenVerificationUnavailableError)
     return unavailable(error);
@@ -21,25 +21,36 @@ function isRefusedByFastify(error: unknown): boolean {
   return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
 }
 
-/**
- * The one error handler, for all that became a request (what did not is answered in `raw-errors.ts`). Only what the
- * catalogue says leaves.
- */
+/** A problem as it leaves. Only what the catalogue says is in it. */
+export function problemAnswer(problem: ProblemError, requestId: string) {
+  return {
+    status: problem.statusCode,
+    headers: {
+      ...problem.parts.headers,
+      'x-request-id': requestId,
+      'cache-control': 'no-store',
+      'content-type': PROBLEM_MEDIA_TYPE,
+    },
+    // Bytes, because Fastify would add a charset to the type of a string, which RFC 9457 has no place for.
+    body: Buffer.from(JSON.stringify(problem.toProblem(requestId))),
+  };
+}
+
+/** The one error handler, for all that became a request of Fastify's. What did not is answered in `raw-errors.ts`. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   // Nobody is there to read it.
   if (error instanceof CallerGoneError) return reply.send();
   const problem = asProblem(error);
-  remember(request, { problem });
+  stateOf(request).problem = problem;
+  logFault(problem, request.log);
+  const { status, headers, body } = problemAnswer(problem, request.id);
+  return reply.code(status).headers(headers).send(body);
+}
+
+/** What is our fault is told to the operator, with its cause. */
+export function logFault(problem: ProblemError, log: Pick<FastifyBaseLogger, 'error'>): void {
   if (problem.statusCode >= 500)
-    request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message);
-  return (
-    reply
-      .code(problem.statusCode)
-      .headers({ ...problem.parts.headers, 'x-request-id': request.id, 'cache-control': 'no-store' })
-      .type(PROBLEM_MEDIA_TYPE)
-      // Bytes, because Fastify would add a charset to the type of a string, which RFC 9457 has no place for.
-      .send(Buffer.from(JSON.stringify(problem.toProblem(request.id))))
-  );
+    log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message);
 }
 
 /** For an address that is not well-formed: no route is found, so no request log would tell of it. */

@@ -1,8 +1,9 @@
 import { openApiDocument } from '@leadtap/contract';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import { entityTag } from '../entity-tag.ts';
 import { STYLE_HASH } from './docs/style.ts';
 import { docsPage } from './docs-page.ts';
-import { entityTag, matches } from './etag.ts';
+import { matches } from './etag.ts';
 import { onlyAnswers } from './methods.ts';
 import type { PublicUrl } from './public-url.ts';
 

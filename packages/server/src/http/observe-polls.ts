@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { PollAnswer, PollState } from './answer-poll.ts';
 import { onCallerGone } from './caller-gone.ts';
-import { type RequestState, stateOf } from './request-state.ts';
+import { stateOf } from './request-state.ts';
 
 /** What became of one request to the endpoint. */
 export interface PollObservation {
@@ -21,25 +22,33 @@ export interface PollObserver {
 }
 
 export function observePolls(app: FastifyInstance, observer: PollObserver): void {
-  app.addHook('onResponse', async (request, reply) => observer.observe(observationOf(request, reply)));
-  onCallerGone(app, (request, reply) => observer.observe(observationOf(request, reply)));
+  const tell = (request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply) =>
+    observer.observe(observationOf(stateOf(request), request.method, statusCode, elapsedTime));
+  app.addHook('onResponse', async (request, reply) => tell(request, reply));
+  onCallerGone(app, tell);
 }
 
-function observationOf(request: FastifyRequest, reply: FastifyReply): PollObservation {
-  const { answer, problem } = stateOf(request);
-  const sent = reply.statusCode === 200 && request.method === 'GET' ? answer : undefined;
+const NONE: readonly string[] = [];
+
+export function observationOf(
+  { answer, problem }: PollState,
+  method: string,
+  status: number,
+  durationMs: number,
+): PollObservation {
+  const sent = status === 200 && method === 'GET' ? answer : undefined;
   return {
-    status: reply.statusCode,
-    durationMs: reply.elapsedTime,
-    leads: sent?.poll.page.leads.length ?? 0,
-    feedLagMs: feedLag(sent),
+    status,
+    durationMs,
+    leads: sent?.poll.page.leads.count ?? 0,
+    feedLagMs: sent && feedLag(sent),
     unlocked: answer?.poll.page.locked === false,
-    violatedPolicies: problem?.parts.violatedPolicies ?? [],
+    violatedPolicies: problem?.parts.violatedPolicies ?? NONE,
   };
 }
 
-function feedLag(sent: RequestState['answer']): number | undefined {
-  if (sent?.query.since === undefined) return undefined;
-  const { leads, readAt } = sent.poll.page;
-  return leads[0] && Math.max(0, readAt - leads[0].createdAt);
+function feedLag({ query, poll }: PollAnswer): number | undefined {
+  const { leads, readAt } = poll.page;
+  if (query.since === undefined || leads.first === undefined) return undefined;
+  return Math.max(0, readAt - leads.first);
 }

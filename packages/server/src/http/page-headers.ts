@@ -1,20 +1,29 @@
-import { type HeaderValues, NEW_LEADS_PATH } from '@leadtap/contract';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
+import type { HeaderList } from './answer-poll.ts';
 
 /** The address of the next poll, which a client can follow for ever. */
-function nextLink(baseUrl: string, poll: Poll, { limit }: PollQuery): string {
-  const query = new URLSearchParams({ since: toIso(poll.nextSince), limit: String(limit) });
-  return `<${baseUrl}${NEW_LEADS_PATH}?${query}>; rel="next"`;
+function nextLink(baseUrl: string, { nextSince }: Poll, { limit }: PollQuery): string {
+  return `<${baseUrl}${NEW_LEADS_PATH}?since=${toIso(nextSince)}&limit=${limit}>; rel="next"`;
 }
 
-export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, etag: string): HeaderValues {
-  return {
-    link: nextLink(baseUrl, poll, query),
-    etag,
-    'cache-control': 'private, no-cache',
-    vary: 'Authorization',
-    // Not the moment the answer is sent, which is later: a client may use it as its next `since` (D3).
-    date: new Date(poll.page.readAt).toUTCString(),
-  };
+/** Adds the headers that every page has. */
+export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, headers: HeaderList): void {
+  const { leads, readAt } = poll.page;
+  headers.push('link', nextLink(baseUrl, poll, query));
+  headers.push('etag', leads.etag);
+  headers.push('cache-control', 'private, no-cache');
+  headers.push('vary', 'Authorization');
+  // Not the moment the answer is sent, which is later: a client may use it as its next `since` (D3).
+  headers.push('date', httpDate(readAt));
+}
+
+/** Polls of one second have the same, and there are many of them. */
+let lastDate = { second: Number.NaN, text: '' };
+
+function httpDate(at: number): string {
+  const second = Math.floor(at / 1000);
+  if (second !== lastDate.second) lastDate = { second, text: new Date(at).toUTCString() };
+  return lastDate.text;
 }

@@ -1,30 +1,33 @@
-import type { HeaderValues } from '@leadtap/contract';
-import type { onRequestAsyncHookHandler } from 'fastify';
-import type { Limiter, Verdict } from '../limits/limiter.ts';
+import type { Verdict, WindowState } from '../limits/limiter.ts';
+import type { HeaderList } from './answer-poll.ts';
 import { ProblemError } from './problems.ts';
-import { tokenOf } from './request-state.ts';
-
-/**
- * The second check, straight after the token that names the user. It counts for users who are unknown or on another
- * plan too; whoever is over it costs the store no more than the question whether the token is revoked.
- */
-export function limitRate(limiter: Limiter): onRequestAsyncHookHandler {
-  return async (request, reply) => {
-    const verdict = await limiter.consume(tokenOf(request).userId);
-    reply.headers(rateLimitHeaders(verdict));
-    if (verdict.violated.length > 0) throw refuseByLimit(verdict);
-  };
-}
 
 /** In the syntax of the IETF draft: lists of quoted policy names with parameters. */
-const rateLimitHeaders = ({ windows }: Verdict): HeaderValues => ({
-  'ratelimit-policy': windows
-    .map(({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`)
-    .join(', '),
-  ratelimit: windows
-    .map(({ policy, remaining, resetS }) => `"${policy.name}";r=${remaining};t=${resetS}`)
-    .join(', '),
-});
+export function rateLimitHeaders({ windows }: Verdict, headers: HeaderList): void {
+  let state = '';
+  for (const { policy, remaining, resetS } of windows)
+    state += `${state === '' ? '' : ', '}"${policy.name}";r=${remaining};t=${resetS}`;
+  headers.push('ratelimit-policy', policiesOf(windows), 'ratelimit', state);
+}
+
+/** The same for every verdict of one limiter, and there is only one for users. */
+let lastPolicies: { readonly windows: readonly WindowState[]; readonly text: string } = {
+  windows: [],
+  text: '',
+};
+
+function policiesOf(windows: readonly WindowState[]): string {
+  const isSame =
+    windows.length === lastPolicies.windows.length &&
+    windows.every(({ policy }, n) => policy === lastPolicies.windows[n]?.policy);
+  if (!isSame) {
+    const described = windows.map(
+      ({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`,
+    );
+    lastPolicies = { windows, text: described.join(', ') };
+  }
+  return lastPolicies.text;
+}
 
 export const refuseByLimit = ({ violated, retryAfterS }: Verdict): ProblemError =>
   new ProblemError('rate-limit-exceeded', {

@@ -71,13 +71,25 @@ export function makeMetrics(
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
+  // Finding them by their labels costs more than counting.
+  const byStatus = new Map<number, ReturnType<typeof makeCounters>>();
+  const makeCounters = (status: number) => ({
+    count: polls.labels(String(status)),
+    time: duration.labels(String(status)),
+  });
+  const countersOf = (status: number) => {
+    const known = byStatus.get(status) ?? makeCounters(status);
+    byStatus.set(status, known);
+    return known;
+  };
+
   return {
     registry,
     observe(observation: PollObservation) {
-      const status = String(observation.status);
-      polls.inc({ status });
-      duration.observe({ status }, observation.durationMs / 1000);
-      leads.inc(observation.leads);
+      const { count, time } = countersOf(observation.status);
+      count.inc();
+      time.observe(observation.durationMs / 1000);
+      if (observation.leads > 0) leads.inc(observation.leads);
       if (observation.feedLagMs !== undefined) feedLag.observe(observation.feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();
       for (const policy of observation.violatedPolicies) refusals.inc({ policy });

@@ -1,6 +1,9 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import type { ServedPoll } from '../http/express-lane.ts';
 import { isProbe } from '../http/health.ts';
 import { stateOf } from '../http/request-state.ts';
+import { logPoll } from './poll-log.ts';
 
 /**
  * One line for each request. Nothing that names a person or opens a door is in it: no token, no address, no
@@ -18,6 +21,28 @@ export class RequestLog extends Fastify.LogController {
     if (error) request.log.error({ ...line, err: error }, 'request broke off');
     else request.log[isRoutine(request, reply) ? 'debug' : 'info'](line, 'request');
   }
+
+  /** The same line for a poll that Fastify has not seen. */
+  polled(served: ServedPoll, log: Logger): void {
+    const { id, path, request, state, status, brokeOff } = served;
+    if (state.problem === undefined && !brokeOff) {
+      logPoll(log, served);
+      return;
+    }
+    const line = {
+      requestId: id,
+      method: 'GET',
+      path,
+      status,
+      durationMs: toTheMicrosecond(served.durationMs),
+      code: state.problem?.code,
+      leads: state.answer?.poll.page.leads.count,
+      tokenId: state.tokenId,
+      traceId: traceIdOf(request.headers['traceparent']),
+    };
+    if (brokeOff) log.error(line, 'request broke off');
+    else log.info(line, 'request');
+  }
 }
 
 /** Probes come every few seconds and say nothing while all is well. */
@@ -31,22 +56,24 @@ const isRoutine = (request: FastifyRequest, { statusCode }: FastifyReply): boole
 export const routeOf = ({ is404, routeOptions }: FastifyRequest): string | undefined =>
   is404 ? undefined : routeOptions?.url;
 
+const toTheMicrosecond = (ms: number): number => Math.round(ms * 1000) / 1000;
+
 function describe(request: FastifyRequest, reply: FastifyReply) {
-  const { token, answer, problem } = stateOf(request);
+  const { tokenId, answer, problem } = stateOf(request);
   return {
     method: request.method,
     path: routeOf(request),
     status: reply.statusCode,
-    durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
+    durationMs: toTheMicrosecond(reply.elapsedTime),
     code: problem?.code,
-    leads: answer?.poll.page.leads.length,
-    tokenId: token?.tokenId,
+    leads: answer?.poll.page.leads.count,
+    tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }
 
 /** W3C trace context; what is not well-formed is ignored, as the standard asks. */
-function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
   if (typeof traceparent !== 'string') return undefined;
   return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(
     traceparent,

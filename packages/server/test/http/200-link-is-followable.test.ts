@@ -142,7 +142,7 @@ describe('a hostile request cannot break out of Link', () => {
 
   it.each(HOSTILE.filter((host) => host !== ''))('by the X-Forwarded-Host %j', async (host) => {
     expect(await linkFor('Host: good.example', `X-Forwarded-Host: ${host}`)).toMatch(
-      /^<http:\/\/[\w.:]+\/automation\/new-leads\?[\w%.=&-]+>; rel="next"$/,
+      /^<http:\/\/[\w.:]+\/automation\/new-leads\?[\w:.=&-]+>; rel="next"$/,
     );
   });
 
@@ -150,7 +150,7 @@ describe('a hostile request cannot break out of Link', () => {
     'by the X-Forwarded-Proto %j',
     async (protocol) => {
       expect(await linkFor('Host: good.example', `X-Forwarded-Proto: ${protocol}`)).toMatch(
-        /^<http:\/\/good\.example\/automation\/new-leads\?[\w%.=&-]+>; rel="next"$/,
+        /^<http:\/\/good\.example\/automation\/new-leads\?[\w:.=&-]+>; rel="next"$/,
       );
     },
   );

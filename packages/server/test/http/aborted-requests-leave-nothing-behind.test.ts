@@ -22,13 +22,13 @@ describe('a client that goes away', () => {
   it('while its page is read hurts nobody, and the service stops at once', async () => {
     const { url, token, service, poll, stop } = await startService();
     const { waiting, release } = holdPages(service.store);
-    const text = requestText(
-      `GET ${NEW_LEADS_PATH} HTTP/1.1`,
-      'Host: x',
-      `Authorization: Bearer ${await token('boss')}`,
-    );
+    const authorization = `Authorization: Bearer ${await token('boss')}`;
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(url)));
-    for (const socket of sockets) socket.write(text);
+    // Each a page of its own: whoever asks for the same page waits for the same reading.
+    for (const [index, socket] of sockets.entries())
+      socket.write(
+        requestText(`GET ${NEW_LEADS_PATH}?limit=${index + 1} HTTP/1.1`, 'Host: x', authorization),
+      );
     await vi.waitFor(() => expect(waiting).toHaveLength(20));
     for (const socket of sockets) socket.resetAndDestroy();
 

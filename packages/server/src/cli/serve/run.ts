@@ -1,6 +1,8 @@
+import process from 'node:process';
 import { compose } from '../../compose.ts';
 import { type Running, start } from '../../ops/lifecycle.ts';
 import { makeLogger } from '../../ops/logging.ts';
+import { TurnBuffer } from '../../ops/turn-buffer.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure } from '../known-errors.ts';
@@ -13,7 +15,10 @@ export interface ServeFlags {
 
 export async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
   const config = await loadConfig(context, flags);
-  const logger = makeLogger(config.logLevel, context.stdout);
+  const log = new TurnBuffer(context.stdout);
+  // However it ends: what was logged in the last turn tells why.
+  process.once('exit', () => log.flush());
+  const logger = makeLogger(config.logLevel, log);
   let running: Running;
   try {
     running = await start(await compose(config, logger, { clock: context.clock }), config);
