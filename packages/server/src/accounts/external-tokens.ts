@@ -5,7 +5,9 @@ import {
   customFetch,
   errors,
   type JSONWebKeySet,
+  type JWKSCacheInput,
   type JWTVerifyGetKey,
+  jwksCache,
 } from 'jose';
 import { isJsonObject } from '../json-object.ts';
 import { TokenVerificationUnavailableError } from './verification.ts';
@@ -59,18 +61,36 @@ export class JwksUnavailableError extends TokenVerificationUnavailableError {
   override readonly name = 'JwksUnavailableError';
 }
 
-/** Finds the key of a token. Throws JwksUnavailableError when that cannot be found out at the moment. */
-export function jwksKeys({ jwks, timing }: ExternalTokens): JWTVerifyGetKey {
-  if (jwks.kind === 'file') return createLocalJWKSet(parseJwks(readText(jwks.file)));
-  const { fetchTimeoutMs, cooldownMs, freshForMs, pauseAfterFailureMs } = { ...TIMING, ...timing };
+/** The keys of the identity provider. */
+export interface ExternalKeys {
+  /** Finds the key of a token. Throws JwksUnavailableError when that cannot be found out at the moment. */
+  readonly find: JWTVerifyGetKey;
+  /**
+   * The set that keys are found in now, another one each time it was fetched; undefined when it is to be fetched anew.
+   * What was verified with one set is sure for as long as this is the same.
+   */
+  readonly currentSet: () => object | undefined;
+}
+
+export function jwksKeys({ jwks, timing }: ExternalTokens): ExternalKeys {
+  if (jwks.kind === 'url') return fetchedKeys(jwks.url, { ...TIMING, ...timing });
+  const set = parseJwks(readText(jwks.file));
+  return { find: createLocalJWKSet(set), currentSet: () => set };
+}
+
+function fetchedKeys(url: string, timing: JwksTiming): ExternalKeys {
+  const { fetchTimeoutMs, cooldownMs, freshForMs, pauseAfterFailureMs } = timing;
   const provider = new RememberedProvider(pauseAfterFailureMs);
-  const findKey = createRemoteJWKSet(new URL(jwks.url), {
+  // Where the library puts each set in the moment it begins to use it.
+  const inUse: JWKSCacheInput = {};
+  const findKey = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
     cooldownDuration: cooldownMs,
     cacheMaxAge: freshForMs,
-    [customFetch]: (url, init) => provider.fetch(url, init),
+    [customFetch]: (address, init) => provider.fetch(address, init),
+    [jwksCache]: inUse,
   });
-  return async (header, token) => {
+  const find: JWTVerifyGetKey = async (header, token) => {
     try {
       return await findKey(header, token);
     } catch (error) {
@@ -79,6 +99,7 @@ export function jwksKeys({ jwks, timing }: ExternalTokens): JWTVerifyGetKey {
       throw error;
     }
   };
+  return { find, currentSet: () => (findKey.fresh ? inUse['jwks'] : undefined) };
 }
 
 /**

@@ -30,11 +30,9 @@ export interface Verdict {
 
 /** The port: in memory for one instance, or shared by all of them. */
 export interface Limiter {
-  /** Uses one unit of every policy, or, when one of them refuses, of none. */
-  consume(key: string): Promise<Verdict>;
   /**
-   * Whether this process knows already, without asking anybody, that the next request will be refused. It then spares
-   * the store the work for it. False, or no such method, promises nothing.
+   * Uses one unit of every policy, or, when one of them refuses, of none. At once where nobody else need be asked: most
+   * requests then wait for nothing.
    */
-  isExhausted?(key: string): boolean;
+  consume(key: string): Verdict | Promise<Verdict>;
 }

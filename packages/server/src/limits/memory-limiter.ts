@@ -1,74 +1,107 @@
 import type { Clock } from '../clock.ts';
+import { KeyedHash } from './keyed-hash.ts';
 import type { Limiter, Policy, Verdict } from './limiter.ts';
+import { RecordTable } from './record-table.ts';
 import { toVerdict } from './verdict.ts';
 
-interface Window {
-  used: number;
-  endsAt: number;
-}
+/** Times are kept by their lower 32 bits, which is enough to tell them apart for 49 days. */
+const LONGEST_WINDOW_MS = 24 * 86_400_000;
+/** A request that comes after a long pause must not do the work of all that did not come. */
+const MOST_TIDIED_AT_ONCE = 256;
 
 /**
- * Fixed windows that begin with the first request. Kept in two generations: what was not touched during a
- * whole longest window has ended, so the older generation is dropped at once, without a timer for each key.
+ * Fixed windows that begin with the first request. The record of a key has two numbers for each window: when it ends,
+ * and how much of it is used. A record whose windows have all ended goes within the length of the longest.
  */
 export class MemoryLimiter implements Limiter {
   readonly #policies: readonly Policy[];
   readonly #clock: Clock;
-  readonly #generationMs: number;
-  #current = new Map<string, Window[]>();
-  #previous = new Map<string, Window[]>();
-  #currentEndsAt: number;
+  readonly #windowsMs: readonly number[];
+  readonly #quotas: readonly number[];
+  readonly #longestMs: number;
+  readonly #table: RecordTable;
+  readonly #counts: number[];
+  #now: number;
+  #tidiedAt: number;
 
-  constructor(policies: readonly Policy[], clock: Clock) {
+  constructor(
+    policies: readonly Policy[],
+    clock: Clock,
+    hashKey = crypto.getRandomValues(new Uint32Array(2)),
+  ) {
     this.#policies = policies;
     this.#clock = clock;
-    this.#generationMs = 1000 * Math.max(...policies.map(({ windowS }) => windowS));
-    this.#currentEndsAt = clock() + this.#generationMs;
+    this.#windowsMs = policies.map(({ windowS }) => windowS * 1000);
+    this.#quotas = policies.map(({ quota }) => quota);
+    this.#longestMs = Math.max(...this.#windowsMs);
+    if (this.#longestMs > LONGEST_WINDOW_MS)
+      throw new RangeError('a window of a limit lasts 24 days at most');
+    this.#table = new RecordTable(new KeyedHash(hashKey), 2 * policies.length);
+    this.#counts = policies.flatMap(() => [0, 0]);
+    this.#now = clock();
+    this.#tidiedAt = this.#now;
   }
 
-  async consume(key: string): Promise<Verdict> {
+  consume(key: string): Verdict {
+    this.#passTime();
+    const isNew = !this.#table.find(key);
+    if (isNew) this.#table.add();
+    const isRefused = this.#beginWindows(isNew);
+    this.#count(isRefused ? 0 : 1);
+    return toVerdict(this.#policies, this.#counts, 0, isRefused);
+  }
+
+  #passTime(): void {
     const now = this.#clock();
-    const windows = this.#windowsOf(key, now);
-    const full = this.#policies.map(({ quota }, i) => (windows[i]?.used ?? 0) >= quota);
-    if (!full.includes(true)) for (const window of windows) window.used += 1;
-    return toVerdict(
-      this.#policies.map((policy, i) => {
-        const { used, endsAt } = windows[i] ?? { used: 0, endsAt: now };
-        return { policy, used, endsInMs: endsAt - now, isFull: full[i] === true };
-      }),
-    );
+    // Nothing is open any more, or all was begun before the clock was set back.
+    if (Math.abs(now - this.#now) >= this.#longestMs) this.#table.clear();
+    this.#now = now;
+    // Each record is looked at once in the length of the longest window, however many there are.
+    const passedMs = Math.abs(now - this.#tidiedAt);
+    const due = Math.floor((this.#table.count * passedMs) / this.#longestMs);
+    if (due === 0) return;
+    this.#table.tidy(Math.min(due, MOST_TIDIED_AT_ONCE), this.#isAnyOpen);
+    this.#tidiedAt = now;
   }
 
-  isExhausted(key: string): boolean {
-    const now = this.#clock();
-    const windows = this.#current.get(key) ?? this.#previous.get(key) ?? [];
-    return this.#policies.some(({ quota, windowS }, i) => {
-      const window = windows[i];
-      return window !== undefined && window.used >= quota && isOpen(window, windowS, now);
-    });
+  readonly #isAnyOpen = (): boolean => {
+    const { words, at } = this.#table;
+    return this.#windowsMs.some((lengthMs, i) => isOpen(words[at + 2 * i] ?? 0, this.#now, lengthMs));
+  };
+
+  /** Begins those windows anew that have ended, and tells whether one of them is full. */
+  #beginWindows(isNew: boolean): boolean {
+    const { words, at } = this.#table;
+    const now = this.#now;
+    let isFull = false;
+    for (let i = 0, place = at; i < this.#windowsMs.length; i += 1, place += 2) {
+      const lengthMs = this.#windowsMs[i] ?? 0;
+      if (isNew || !isOpen(words[place] ?? 0, now, lengthMs)) {
+        words[place] = now + lengthMs;
+        words[place + 1] = 0;
+      }
+      if ((words[place + 1] ?? 0) >= (this.#quotas[i] ?? 0)) isFull = true;
+    }
+    return isFull;
   }
 
-  #windowsOf(key: string, now: number): Window[] {
-    this.#turnGeneration(now);
-    const known = this.#current.get(key) ?? this.#previous.get(key);
-    const windows = this.#policies.map(({ windowS }, i) => {
-      const window = known?.[i];
-      return window && isOpen(window, windowS, now) ? window : { used: 0, endsAt: now + windowS * 1000 };
-    });
-    this.#current.set(key, windows);
-    return windows;
-  }
-
-  #turnGeneration(now: number): void {
-    const remainingMs = this.#currentEndsAt - now;
-    // A generation that ends further away than it is long was begun before the clock was set back.
-    if (remainingMs > 0 && remainingMs <= this.#generationMs) return;
-    this.#previous = remainingMs <= -this.#generationMs ? new Map() : this.#current;
-    this.#current = new Map();
-    this.#currentEndsAt = now + this.#generationMs;
+  #count(units: number): void {
+    const { words, at } = this.#table;
+    const now = this.#now;
+    const counts = this.#counts;
+    for (let i = 0; i < counts.length; i += 2) {
+      const used = (words[at + i + 1] ?? 0) + units;
+      words[at + i + 1] = used;
+      counts[i] = used;
+      counts[i + 1] = endsInMs(words[at + i] ?? 0, now);
+    }
   }
 }
 
 /** A window that ends further away than it is long was begun before the clock was set back. */
-const isOpen = ({ endsAt }: Window, windowS: number, now: number): boolean =>
-  now < endsAt && endsAt <= now + windowS * 1000;
+function isOpen(end: number, now: number, lengthMs: number): boolean {
+  const leftMs = endsInMs(end, now);
+  return leftMs > 0 && leftMs <= lengthMs;
+}
+
+const endsInMs = (end: number, now: number): number => (end - now) >>> 0;

@@ -26,7 +26,7 @@ export async function openLimiters({ redisUrl, clock, log }: LimitersOptions): P
   if (redisUrl === undefined) return { users, failedTokens, shared: undefined, close: () => undefined };
   // Loading the driver takes longer than all the rest of a start, so whoever does not share does not load it.
   const { SharedLimits } = await import('./redis/shared-limits.ts');
-  const shared = await SharedLimits.open({ url: redisUrl, clock, log });
+  const shared = await SharedLimits.open({ url: redisUrl, log });
   return {
     users: shared.limiter(USER_POLICIES, users),
     failedTokens: shared.limiter(FAILED_TOKEN_POLICIES, failedTokens),

@@ -43,8 +43,8 @@ export const provenThen =
   (socket: Socket): void =>
     void socket.on('data', (commands) => {
       for (const command of String(commands).split(/^(?=\*)/m)) {
-        if (command.includes(':minute:')) count(socket);
-        else socket.write(command.includes(':proof') ? '*1\r\n*3\r\n:1\r\n:1000\r\n:0\r\n' : '+OK\r\n');
+        if (command.includes(':minute+hour:')) count(socket);
+        else socket.write(command.includes(':proof') ? '*3\r\n:0\r\n:1\r\n:1000\r\n' : '+OK\r\n');
       }
     });
 

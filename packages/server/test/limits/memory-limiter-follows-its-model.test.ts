@@ -59,9 +59,7 @@ describe('the memory limiter', () => {
         const model = new Model();
         for (const { waitMs, key } of steps) {
           clock.advance(waitMs);
-          const isExhausted = limiter.isExhausted(key);
           const verdict = model.ask(key, clock());
-          expect(isExhausted).toBe(verdict.violated.length > 0);
           expect(await limiter.consume(key)).toEqual(verdict);
         }
       }),
@@ -105,6 +103,71 @@ describe('the memory limiter', () => {
           }
       }),
     );
+  });
+
+  it('refuses nobody for longer than a window, wherever the clock jumps', () => {
+    const jump = fc.oneof(
+      fc.constantFrom(-60_000, -10_000, -9_999, -1, 0, 0, 0, 10_000),
+      fc.integer({ min: -90_000, max: 90_000 }),
+    );
+    fc.assert(
+      fc.property(fc.array(jump, { maxLength: 60 }), (jumps) => {
+        const clock = manualClock();
+        const limiter = new MemoryLimiter(POLICIES, clock);
+        for (const jumpMs of jumps) {
+          clock.advance(jumpMs);
+          const { windows, violated, retryAfterS } = limiter.consume('ada');
+          for (const { policy, remaining, resetS } of windows) {
+            expect(resetS).toBeGreaterThan(0);
+            expect(resetS).toBeLessThanOrEqual(policy.windowS);
+            expect(remaining).toBeGreaterThanOrEqual(0);
+            expect(violated.includes(policy.name)).toBe(retryAfterS > 0 && remaining === 0);
+          }
+          if (retryAfterS === 0) continue;
+          clock.advance(retryAfterS * 1000);
+          expect(limiter.consume('ada').violated).toEqual([]);
+        }
+      }),
+    );
+  });
+
+  it('gives the verdicts of its model to very many, who come and go', () => {
+    const clock = manualClock();
+    const limiter = new MemoryLimiter(POLICIES, clock);
+    const model = new Model();
+    const random = fc.sample(fc.nat(0xffffff), { numRuns: 20_000, seed: 1 });
+    const wrong = random.filter((number, i) => {
+      clock.advance(number % 7);
+      // Ever new ones, each of them for some seconds.
+      const key = `user ${Math.floor(i / 40) + (number % 300)}`;
+      const verdict = model.ask(key, clock());
+      return JSON.stringify(limiter.consume(key)) !== JSON.stringify(verdict);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('says the same at any time, also when the lower 32 bits of the clock begin anew', () => {
+    const wraps = Math.ceil(Date.UTC(2026, 0) / 2 ** 32) * 2 ** 32;
+    const clock = manualClock(new Date(wraps - 30_000).toISOString());
+    const limiter = new MemoryLimiter(POLICIES, clock);
+    const model = new Model();
+    for (let i = 0; i < 200; i += 1) {
+      clock.advance(997);
+      expect(limiter.consume('ada')).toEqual(model.ask('ada', clock()));
+      const late = `late ${i}`;
+      expect(limiter.consume(late)).toEqual(model.ask(late, clock()));
+    }
+  });
+
+  it('takes windows of 24 days, and none that it could not tell from the next', () => {
+    const windowS = 24 * 86_400;
+    const clock = manualClock();
+    const limiter = new MemoryLimiter([{ name: 'long', quota: 1, windowS }], clock);
+    expect(limiter.consume('ada')).toMatchObject({ violated: [], windows: [{ resetS: windowS }] });
+    clock.advance((windowS - 1) * 1000);
+    expect(limiter.consume('ada')).toMatchObject({ violated: ['long'], retryAfterS: 1 });
+    const longer = [{ name: 'long', quota: 1, windowS: windowS + 1 }];
+    expect(() => new MemoryLimiter(longer, clock)).toThrow(/24 days/);
   });
 
   it('begins anew when the clock is set back, instead of refusing until it has caught up', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RedisServer } from '../../../../test/servers/redis.ts';
-import { USER_POLICIES } from '../../src/limits/limiter.ts';
+import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
 import { ownRedis } from '../harness/own-servers.ts';
 import { provenThen, startImpostor } from './impostor.ts';
 import { atOnce, type Instance, openInstance, openInstances, redisCommands } from './sharing.ts';
@@ -61,8 +61,11 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-const resolvesAtOnce = (work: Promise<unknown>): Promise<boolean> =>
-  Promise.race([work.then(() => true), new Promise<false>((resolve) => setImmediate(resolve, false))]);
+const resolvesAtOnce = (work: unknown): Promise<boolean> =>
+  Promise.race([
+    Promise.resolve(work).then(() => true),
+    new Promise<false>((resolve) => setImmediate(resolve, false)),
+  ]);
 
 /** Lets the time of the test go on, and what comes from outside come in. */
 async function pass(ms: number): Promise<void> {
@@ -71,7 +74,7 @@ async function pass(ms: number): Promise<void> {
 }
 
 /** What the script answers to the first request of a user. */
-const COUNTED = '*2\r\n*3\r\n:1\r\n:60000\r\n:0\r\n*3\r\n:1\r\n:3600000\r\n:0\r\n';
+const COUNTED = '*5\r\n:0\r\n:1\r\n:60000\r\n:1\r\n:3600000\r\n';
 
 /** One that asks until the instance has noticed; none of its requests may fail. */
 async function askUntilAway({ limiter, limits }: Instance): Promise<void> {
@@ -98,7 +101,6 @@ describe.each(FAULTS)('while Redis $name', ({ strike, forgets = false }) => {
       const verdicts = await atOnce(120, [{ limiter }], 'ada');
       // One request was before.
       expect(verdicts.filter(({ violated }) => violated.length === 0)).toHaveLength(99);
-      expect(limiter.isExhausted?.('ada')).toBe(true);
       expect(limits.fallbacks).toBe(before + 121);
       await log.attempts(1);
       expect(log.levels).toEqual(['warn']);
@@ -144,7 +146,12 @@ describe('a request', () => {
     const { limiter, limits } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const waiting = ['ada', 'ben', 'cleo'].map((key) => limiter.consume(key));
+    const waiting: (Verdict | Promise<Verdict>)[] = [];
+    for (const key of ['ada', 'ben', 'cleo']) {
+      waiting.push(limiter.consume(key));
+      // Those who come in one turn of the event loop would be one question.
+      await new Promise(setImmediate);
+    }
     await vi.waitUntil(() => held.length === 3);
     for (const [i, answer] of held.entries()) {
       for (let passedMs = 0; passedMs < 100; passedMs += 10) await pass(10);

@@ -25,16 +25,23 @@ const steps = fc.array(
 type Commands = Awaited<ReturnType<typeof redisCommands>>;
 
 /**
- * Moves the time of Redis, which has no clock to move, by shortening what its keys have left to live. As all waits are
- * whole seconds, rounding up takes out the moments that really passed since.
+ * Moves the time of Redis, which has no clock to move, by letting all windows end earlier. As all waits are whole seconds,
+ * rounding up takes out the moments that really passed since.
  */
-async function advance(redis: Commands, waitS: number): Promise<void> {
-  for (const key of await redis.keys('*')) {
-    const leftS = Math.ceil((await redis.pTTL(key)) / 1000) - waitS;
-    if (leftS > 0) await redis.pExpire(key, leftS * 1000);
-    else await redis.del(key);
-  }
-}
+const ADVANCE = `
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+for _, key in ipairs(redis.call('keys', '*:short+long:*')) do
+  local used, ends, longUsed, longEnds = struct.unpack('<I4I6I4I6', redis.call('get', key))
+  local function earlier(moment) return now + math.ceil((moment - now) / 1000) * 1000 - ARGV[1] * 1000 end
+  ends, longEnds = earlier(ends), earlier(longEnds)
+  local left = math.max(ends, longEnds) - now
+  if left > 0 then redis.call('set', key, struct.pack('<I4I6I4I6', used, ends, longUsed, longEnds), 'PX', left)
+  else redis.call('del', key) end
+end`;
+
+const advance = (redis: Commands, waitS: number): Promise<unknown> =>
+  redis.eval(ADVANCE, { arguments: [String(waitS)] });
 
 /** Of requests at the same time nobody can say which came first, so only what they got together counts. */
 const together = (verdicts: readonly Verdict[]) => verdicts.map((verdict) => JSON.stringify(verdict)).sort();

@@ -66,7 +66,7 @@ export interface Instance {
 /** What one instance of Leadtap has of the limits. */
 export async function openInstance(url: string, policies: readonly Policy[]): Promise<Instance> {
   const log = new RecordedLog();
-  const limits = await SharedLimits.open({ url, clock: systemClock, log });
+  const limits = await SharedLimits.open({ url, log });
   onTestFinished(() => limits.close());
   return { limits, log, limiter: limits.limiter(policies, new MemoryLimiter(policies, systemClock)) };
 }

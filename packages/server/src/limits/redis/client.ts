@@ -1,7 +1,6 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { messageOf } from '../../system-error.ts';
-import type { CountedWindow } from '../verdict.ts';
-import { CONSUME_ALL, readAnswer, type SharedWindow, toQuestion } from './consume-all.ts';
+import { CONSUME_ALL, type Question, readAnswer, toArguments } from './consume-all.ts';
 import { within } from './within.ts';
 
 /** One connection to Redis or Valkey; what it was given to do is rejected when the connection ends. */
@@ -64,11 +63,11 @@ export async function connectRedis(url: string, signal: AbortSignal): Promise<Re
  * The script itself, on a window that is never full and so is always written: a replica, a full memory or a missing
  * right must keep Redis away, instead of letting it back for the next request to find out.
  */
-const prove = (client: RedisClient): Promise<unknown> => consumeAll(client, [PROOF]);
+const prove = (client: RedisClient): Promise<unknown> => consumeAll(client, PROOF);
 
-const PROOF: SharedWindow = {
-  policy: { name: 'proof', windowS: 1, quota: Number.MAX_SAFE_INTEGER },
-  key: 'leadtap:limits:proof',
+const PROOF: Question = {
+  policies: [{ name: 'proof', windowS: 1, quota: Number.MAX_SAFE_INTEGER }],
+  keys: ['leadtap:{limits}:proof'],
 };
 
 /**
@@ -83,21 +82,18 @@ function withoutPassword(error: unknown, url: string): unknown {
 }
 
 /** Rejects when Redis fails, and also when it answers something else than the script does. */
-export async function consumeAll(
-  client: RedisClient,
-  windows: readonly SharedWindow[],
-): Promise<CountedWindow[]> {
-  return readAnswer(windows, await runScript(client, toQuestion(windows)));
+export async function consumeAll(client: RedisClient, question: Question): Promise<readonly number[]> {
+  return readAnswer(question, await runScript(client, question));
 }
 
 /** By its hash where Redis knows the script, which spares sending and hashing its text. */
-async function runScript(client: RedisClient, question: ReturnType<typeof toQuestion>): Promise<unknown> {
+async function runScript(client: RedisClient, question: Question): Promise<unknown> {
   const { text, sha1 } = CONSUME_ALL;
   try {
-    return await client.evalSha(sha1, question);
+    return await client.evalSha(sha1, toArguments(question));
   } catch (error) {
     if (error instanceof ErrorReply && error.message.startsWith('NOSCRIPT'))
-      return client.eval(text, question);
+      return client.eval(text, toArguments(question));
     throw error;
   }
 }

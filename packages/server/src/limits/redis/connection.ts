@@ -1,7 +1,6 @@
 import { messageOf, systemCode } from '../../system-error.ts';
-import type { CountedWindow } from '../verdict.ts';
 import { connectRedis, consumeAll, type RedisClient } from './client.ts';
-import type { SharedWindow } from './consume-all.ts';
+import type { Question } from './consume-all.ts';
 import { PatientTimer } from './patient-timer.ts';
 import { NoAnswerError } from './within.ts';
 
@@ -52,13 +51,13 @@ export class RedisConnection {
   }
 
   /** Rejects at once while Redis is away, and soon when it falls silent. */
-  async consumeAll(windows: readonly SharedWindow[]): Promise<CountedWindow[]> {
+  async consumeAll(question: Question): Promise<readonly number[]> {
     const client = this.#client;
     if (!client) throw new Error('Redis is away');
     this.#waiting += 1;
     if (this.#waiting === 1) this.#silence.restart();
     try {
-      return await consumeAll(client, windows);
+      return await consumeAll(client, question);
     } catch (error) {
       this.#lose(client, error);
       throw error;

@@ -1,4 +1,3 @@
-import type { Clock } from '../../clock.ts';
 import { FallbackLimiter } from '../fallback-limiter.ts';
 import type { Limiter, Policy } from '../limiter.ts';
 import { type ConnectionLog, RedisConnection } from './connection.ts';
@@ -6,24 +5,20 @@ import { RedisLimiter } from './limiter.ts';
 
 interface SharedLimitsOptions {
   readonly url: string;
-  /** For what this process remembers. The windows themselves go by the clock of Redis. */
-  readonly clock: Clock;
   readonly log: ConnectionLog;
 }
 
 /** The limiters that go through one connection to Redis, with memory behind them. */
 export class SharedLimits {
   readonly #connection: RedisConnection;
-  readonly #clock: Clock;
   #fallbacks = 0;
 
-  private constructor(connection: RedisConnection, clock: Clock) {
+  private constructor(connection: RedisConnection) {
     this.#connection = connection;
-    this.#clock = clock;
   }
 
-  static async open({ clock, url, log }: SharedLimitsOptions): Promise<SharedLimits> {
-    return new SharedLimits(await RedisConnection.open({ url, log }), clock);
+  static async open(options: SharedLimitsOptions): Promise<SharedLimits> {
+    return new SharedLimits(await RedisConnection.open(options));
   }
 
   get isUp(): boolean {
@@ -40,7 +35,6 @@ export class SharedLimits {
     return new FallbackLimiter({
       shared: new RedisLimiter(policies, connection),
       inMemory,
-      clock: this.#clock,
       isUp: () => connection.isUp,
       onFallback: () => {
         this.#fallbacks += 1;
