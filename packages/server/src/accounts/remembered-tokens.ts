@@ -56,7 +56,7 @@ export class RememberedTokens {
     const nowS = Math.floor(nowMs / 1000);
     if (token.notBefore > nowS + token.toleranceS) return { kind: 'invalid' };
     if (token.expiresAt <= nowS - token.toleranceS) return { kind: 'expired' };
-
+    place.usedAt = nowMs;
     return token.verification;
   }
 

@@ -2,8 +2,8 @@ import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/verification.ts';
 import type { PollAnswers } from '../leads/poll-answers.ts';
 import { addressKey } from './address-key.ts';
-import type { PollParts } from './answer-poll.ts';
 import type { PollRequest } from './poll-request.ts';
+import type { PollParts } from './poll-state.ts';
 import { ProblemError } from './problems.ts';
 import { refuseByLimit } from './rate-limit.ts';
 

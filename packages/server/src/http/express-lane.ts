@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { CallerGoneError } from '../store/store.ts';
-import { type AnswerPoll, JSON_MEDIA_TYPE, type PollAnswer, type PollState } from './answer-poll.ts';
+import type { AnswerPoll } from './answer-poll.ts';
 import { asProblem, problemAnswer } from './answer-problem.ts';
 import { CLIENT_CLOSED_REQUEST, whenGone } from './caller-gone.ts';
 import { type PollRequest, searchOf } from './poll-request.ts';
+import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from './poll-state.ts';
 import type { ProblemError } from './problems.ts';
 import { requestId } from './request-id.ts';
 

@@ -6,18 +6,13 @@ import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/li
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { answersFrom } from '../memory/answers-from.ts';
 import type { PollStore } from '../store/store.ts';
-import {
-  type AnswerPoll,
-  type HeaderList,
-  JSON_MEDIA_TYPE,
-  makeAnswerPoll,
-  type PollAnswer,
-} from './answer-poll.ts';
+import { type AnswerPoll, makeAnswerPoll } from './answer-poll.ts';
 import { answerProblem } from './answer-problem.ts';
 import { whenGone } from './caller-gone.ts';
 import { onlyAnswers } from './methods.ts';
 import { observePolls, type PollObserver } from './observe-polls.ts';
 import { type PollRequest, searchOf } from './poll-request.ts';
+import { type HeaderList, JSON_MEDIA_TYPE, type PollAnswer } from './poll-state.ts';
 import { makePublicUrl, type PublicUrl } from './public-url.ts';
 import { stateOf } from './request-state.ts';
 

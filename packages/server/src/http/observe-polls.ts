@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { PollAnswer, PollState } from './answer-poll.ts';
 import { onCallerGone } from './caller-gone.ts';
+import type { PollAnswer, PollState } from './poll-state.ts';
 import { stateOf } from './request-state.ts';
 
 /** What became of one request to the endpoint. */

@@ -1,7 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { HeaderList } from './answer-poll.ts';
+import type { HeaderList } from './poll-state.ts';
 
 /** The address of the next poll, which a client can follow for ever. */
 function nextLink(baseUrl: string, { nextSince }: Poll, { limit }: PollQuery): string {

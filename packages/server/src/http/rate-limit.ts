@@ -1,5 +1,5 @@
 import type { Verdict, WindowState } from '../limits/limiter.ts';
-import type { HeaderList } from './answer-poll.ts';
+import type { HeaderList } from './poll-state.ts';
 import { ProblemError } from './problems.ts';
 
 /** In the syntax of the IETF draft: lists of quoted policy names with parameters. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { PollState } from './answer-poll.ts';
+import type { PollState } from './poll-state.ts';
 
 /** Kept beside the requests: they belong to the application that the endpoint is a guest of. */
 const states = new WeakMap<FastifyRequest, PollState>();

@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { toIso } from '../clock.ts';
 import type { ServedPoll } from '../http/express-lane.ts';
-import { traceIdOf } from './request-log.ts';
+import { traceIdOf } from './trace-id.ts';
 
 const LEVEL = pino.levels.values['info'];
 

@@ -4,6 +4,7 @@ import type { ServedPoll } from '../http/express-lane.ts';
 import { isProbe } from '../http/health.ts';
 import { stateOf } from '../http/request-state.ts';
 import { logPoll } from './poll-log.ts';
+import { traceIdOf } from './trace-id.ts';
 
 /**
  * One line for each request. Nothing that names a person or opens a door is in it: no token, no address, no
@@ -70,12 +71,4 @@ function describe(request: FastifyRequest, reply: FastifyReply) {
     tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
-}
-
-/** W3C trace context; what is not well-formed is ignored, as the standard asks. */
-export function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
-  if (typeof traceparent !== 'string') return undefined;
-  return /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/.exec(
-    traceparent,
-  )?.[1];
 }

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import type { Client } from 'pg';
+import { Client } from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { VerifyToken } from '../../src/accounts/verification.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
-import { CallerGoneError, type ExpectedPoll, type Store } from '../../src/store/store.ts';
+import { CallerGoneError, type Store } from '../../src/store/store.ts';
 import { deferred } from '../harness/deferred.ts';
-import { emptyStore, makeEndpoint } from '../harness/endpoint.ts';
+import { emptyStore, makeEndpoint, noLimit } from '../harness/endpoint.ts';
 import { openSocket, requestText } from '../harness/raw-http.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
@@ -35,7 +35,7 @@ describe('when clients hang up while a writer holds the lock of their company', 
   it('their queries end, their connections are free, and the log tells so without an error', async () => {
     const service = await serve(server().url, { ...PATIENT, connections: 4 });
     const observer = await connect(server().url);
-    const begun = vi.spyOn(service.store, 'beginPoll');
+    const begun = vi.spyOn(service.store, 'readPage');
     await holdLock(server().url, 'acme');
     const sockets = await Promise.all(Array.from({ length: CALLERS }, () => pollRaw(service)));
     await eventually(() => expect(begun).toHaveBeenCalledTimes(CALLERS));
@@ -51,20 +51,18 @@ describe('when clients hang up while a writer holds the lock of their company', 
   });
 });
 
-it('who hangs up while its token is looked at is known to have gone', async () => {
+it('who hangs up while its token is looked at is counted, and nothing is read for it', async () => {
   const reached = deferred();
   const verified = deferred();
-  const signals: AbortSignal[] = [];
-  const beginPoll = ({ signal }: ExpectedPoll) => {
-    signals.push(signal);
-    return emptyStore;
-  };
+  const asked = { findUser: vi.fn(emptyStore.findUser), readPage: vi.fn(emptyStore.readPage) };
+  const consume = vi.fn(noLimit.consume);
+  const observe = vi.fn();
   const verifyToken: VerifyToken = async () => {
     reached.resolve();
     await verified.promise;
     return { kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } };
   };
-  const app = makeEndpoint({ beginPoll }, { verifyToken });
+  const app = makeEndpoint(asked, { verifyToken, limiter: { consume }, observer: { observe } });
   const accepted = once(app.server, 'connection');
   const socket = await openSocket(await app.listen({ host: '127.0.0.1', port: 0 }));
   socket.write(requestText('GET /automation/new-leads HTTP/1.1', 'Host: x', 'Authorization: Bearer any'));
@@ -73,8 +71,9 @@ it('who hangs up while its token is looked at is known to have gone', async () =
   socket.destroy();
   await eventually(() => expect(serverSide?.destroyed).toBe(true));
   verified.resolve();
-  await eventually(() => expect(signals).toHaveLength(1));
-  expect(signals[0]?.aborted).toBe(true);
+  await eventually(() => expect(observe).toHaveBeenCalledWith(expect.objectContaining({ status: 499 })));
+  expect(consume.mock.calls).toEqual([['boss']]);
+  for (const question of Object.values(asked)) expect(question).not.toHaveBeenCalled();
 });
 
 async function openStore(options: Partial<PostgresOptions>): Promise<Store> {
@@ -83,23 +82,22 @@ async function openStore(options: Partial<PostgresOptions>): Promise<Store> {
   return store;
 }
 
-/** The questions of callers, and what lets them hang up. */
+const QUERY = { scope: { level: 'COMPANY', companyId: 'acme' }, since: 0, limit: 100 } as const;
+
+/** The pages that callers wait for, and what lets them hang up. */
 function callers(store: Store) {
-  const hangUps: AbortController[] = [];
-  const begin = () => {
-    const gone = new AbortController();
-    hangUps.push(gone);
-    const page = { since: 0, limit: 100 };
-    return store.beginPoll?.({ userId: 'acme-1', page, signal: gone.signal }) ?? store;
-  };
-  const questions = Array.from({ length: CALLERS }, begin);
+  const hangUps = Array.from({ length: CALLERS }, () => new AbortController());
+  const pages = hangUps.map(({ signal }) => store.readPage(QUERY, signal));
   const hangUp = (who: (index: number) => boolean = () => true) => {
     for (const gone of hangUps.filter((_, index) => who(index))) gone.abort();
   };
-  return { questions, hangUp };
+  return { pages, hangUp };
 }
 
-const QUERY = { scope: { level: 'COMPANY', companyId: 'acme' }, since: 0, limit: 100 } as const;
+const expectGone = async (pages: readonly Promise<unknown>[]) => {
+  for (const page of await Promise.allSettled(pages))
+    expect(page).toMatchObject({ reason: expect.any(CallerGoneError) });
+};
 
 describe('a caller who hangs up', () => {
   it('leaves the queue for a lock', async () => {
@@ -107,14 +105,17 @@ describe('a caller who hangs up', () => {
     await serve(server().url);
     const observer = await connect(server().url);
     const writer = await holdLock(server().url, 'acme');
-    const { questions, hangUp } = callers(store);
-    // All have made their round trip, and know that they must wait.
-    await Promise.all(questions.map((question) => question.findUser('acme-1')));
-    const [first, ...others] = questions.map((question) => question.readPage(QUERY));
+    const query = vi.spyOn(Client.prototype, 'query');
+    onTestFinished(() => query.mockRestore());
+    const { pages, hangUp } = callers(store);
+    const [first, ...others] = pages;
+    // All have made a round trip and know that they must wait; one of them does so in the database.
+    await eventually(() =>
+      expect(query.mock.settledResults.filter(({ type }) => type === 'fulfilled')).toHaveLength(CALLERS),
+    );
     await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
     hangUp((index) => index > 0);
-    for (const page of await Promise.allSettled(others))
-      expect(page).toMatchObject({ reason: expect.any(CallerGoneError) });
+    await expectGone(others);
     await writer.end();
     expect(await first).toMatchObject({ locked: true });
   });
@@ -126,16 +127,15 @@ describe('a caller who hangs up', () => {
     const writer = await holdLock(server().url, 'acme');
     const written = store.writeLeads([{ companyId: 'acme', id: 'patient', fields: {} }]);
     await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
-    const { questions, hangUp } = callers(store);
-    const users = Promise.allSettled(questions.map((question) => question.findUser('acme-1')));
+    const { pages, hangUp } = callers(store);
     hangUp();
-    for (const user of await users) expect(user).toMatchObject({ reason: expect.any(CallerGoneError) });
+    await expectGone(pages);
     await writer.end();
     expect(await written).toMatchObject({ results: [{ id: 'patient' }] });
     expect(await store.readPage(QUERY)).toMatchObject({ leads: [{ id: 'patient' }] });
   });
 
-  it('before its first question costs no connection', async () => {
+  it('before its page is asked for costs no connection', async () => {
     const store = await openStore({ connections: 1 });
     await serve(server().url);
     const observer = await connect(server().url);
@@ -147,10 +147,7 @@ describe('a caller who hangs up', () => {
         )
       ).rows;
     const before = await pids();
-    const { questions, hangUp } = callers(store);
-    hangUp();
-    for (const question of questions)
-      await expect(question.findUser('acme-1')).rejects.toBeInstanceOf(CallerGoneError);
+    await expectGone(Array.from({ length: CALLERS }, () => store.readPage(QUERY, AbortSignal.abort())));
     await store.ping();
     expect(await pids()).toEqual(before);
   });

@@ -24,7 +24,10 @@ async function reference(token: string, nowMs: number): Promise<Verification> {
       });
       const { sub, jti } = payload;
       if (typeof sub !== 'string' || sub === '') return { kind: 'invalid' };
-      return { kind: 'valid', token: { userId: sub, tokenId: jti || undefined } };
+      return {
+        kind: 'valid',
+        token: { userId: sub, tokenId: typeof jti === 'string' && jti !== '' ? jti : undefined },
+      };
     } catch (error) {
       if (error instanceof errors.JWTExpired) return { kind: 'expired' };
     }
@@ -196,6 +199,28 @@ describe('a verifier that remembers', () => {
     // The first one brought the keys. This one is bound to them.
     expect(await verify(theirs)).toEqual(valid);
     expect(verify(theirs)).toEqual(valid);
+  });
+
+  it('takes no other signature, however little it differs, and no token in the second it expires, also at first sight', async () => {
+    let now = START_S * 1000;
+    const verify = () => makeVerifyToken({ keys: known, clock: () => now });
+    const token = await issueToken(known, {
+      userId: 'boss',
+      tokenId: 'a',
+      issuedAt: now,
+      expiresAt: now + 60_000,
+    });
+    const from = token.lastIndexOf('.') + 1;
+    for (let at = from; at < token.length; at += 1)
+      for (const letter of 'A_') {
+        const other = `${token.slice(0, at)}${letter}${token.slice(at + 1)}`;
+        if (other !== token)
+          expect(await verify()(other), `letter ${at - from}`).toEqual({ kind: 'invalid' });
+      }
+    now += 59_999;
+    expect(await verify()(token)).toMatchObject({ kind: 'valid' });
+    now += 1;
+    expect(await verify()(token)).toEqual({ kind: 'expired' });
   });
 
   it('remembers nothing of what it refused', async () => {

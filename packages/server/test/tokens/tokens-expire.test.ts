@@ -5,7 +5,7 @@ import { outcome, pollWith } from './polling.ts';
 
 const START = Date.UTC(2026, 2, 2, 9, 30);
 
-/** Also when it was used before: nothing remembers that it was good. */
+/** Also when it was used before, and is remembered. */
 it('our own token works up to its last second and not in the next', async () => {
   let now = START;
   const { url, token } = await startService({ clock: () => now });

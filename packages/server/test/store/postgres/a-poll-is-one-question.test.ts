@@ -1,7 +1,8 @@
 import { Client } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../harness/manual-clock.ts';
-import { startService } from '../../harness/service.ts';
+import { startService, type TestService } from '../../harness/service.ts';
+import { untilTold } from '../../memory/until-told.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -11,58 +12,70 @@ async function questionsOf(work: () => Promise<unknown>): Promise<string[]> {
   await work();
   const texts = query.mock.calls.map(([text]) => String(text));
   query.mockRestore();
-  return texts;
+  return texts.filter((text) => !ASIDE.test(text));
 }
 
-const READ_POLL = expect.stringContaining('leadtap.read_poll');
+/** What no poll waits for, and the clock of the test. */
+const ASIDE = /leadtap\.tend_changes|leadtap_test\./;
+
+const LOOK = expect.stringContaining('leadtap.look');
+const READ_PAGE = expect.stringContaining('leadtap.read_page');
+const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
+
+/** Polls with one token, as clients do. The service has looked at what changes before. */
+async function pollerOf({ store, token, poll }: TestService, user: string) {
+  await untilTold(store);
+  await poll('rival');
+  const init = { headers: { authorization: `Bearer ${await token(user)}` } };
+  return async (query = '') => {
+    const response = await poll(user, query, init);
+    await response.text();
+    return response;
+  };
+}
 
 describe('a poll', () => {
-  it.each(['boss', 'north-lead', 'seller'])('of %s is one round trip, empty or full', async (user) => {
-    const { add, poll } = await startService();
-    await add({ departmentId: 'sales' }, { departmentId: 'sales' });
-    const since = 'since=2999-01-01T00:00:00Z';
-    expect(await questionsOf(() => poll(user, since))).toEqual([READ_POLL]);
-    expect(await questionsOf(() => poll(user))).toEqual([READ_POLL]);
+  it.each(['boss', 'north-lead', 'seller'])('of %s is one question, empty or full', async (user) => {
+    const service = await startService();
+    await service.add({ departmentId: 'sales' }, { departmentId: 'sales' });
+    const poll = await pollerOf(service, user);
+    expect(await questionsOf(() => poll())).toEqual([LOOK, READ_PAGE]);
+    expect(await questionsOf(() => poll())).toEqual([LOOK]);
+    expect(await questionsOf(() => poll(IN_THE_FUTURE))).toEqual([LOOK]);
+  });
+
+  it('of a user who was not there before is one, if the leads are known', async () => {
+    const service = await startService();
+    const poll = await pollerOf(service, 'boss');
+    await poll();
+    expect(await questionsOf(() => service.poll('boss'))).toEqual([LOOK]);
+  });
+
+  it('after new leads reads those alone', async () => {
+    const service = await startService();
+    await service.add({}, {});
+    const poll = await pollerOf(service, 'boss');
+    await poll();
+    await service.add({});
+    const { watched } = service.store;
+    const read = watched && vi.spyOn(watched, 'readLeads');
+    await poll();
+    expect(read?.mock.settledResults).toMatchObject([{ value: [{}] }]);
   });
 
   it.each([
     ['nobody', 404],
     ['starter', 403],
   ])('of %s is answered %i after one', async (user, status) => {
-    const { poll } = await startService();
-    const questions = await questionsOf(async () => expect((await poll(user)).status).toBe(status));
-    expect(questions).toEqual([READ_POLL]);
+    const poll = await pollerOf(await startService(), user);
+    const questions = await questionsOf(async () => expect((await poll()).status).toBe(status));
+    expect(questions).toEqual([LOOK]);
   });
 
   it('of a user over the limit reads no page', async () => {
-    const { service, poll } = await startService({ clock: manualClock() });
-    for (let n = 0; n < 100; n += 1) await poll('starter');
-    const begun = vi.spyOn(service.store, 'beginPoll');
-    expect((await poll('starter')).status).toBe(429);
-    expect(begun.mock.calls.map(([{ page }]) => page)).toEqual([undefined]);
-  });
-});
-
-describe('the page that was read ahead', () => {
-  const leadsAt = async (
-    scope: Parameters<Awaited<ReturnType<typeof startService>>['store']['readPage']>[0]['scope'],
-  ) => {
-    const { add, store } = await startService();
-    await add({ branchId: 'north' }, { branchId: 'south' }, { branchId: 'south' });
-    const { signal } = new AbortController();
-    const session = store.beginPoll?.({ userId: 'boss', page: { limit: 10 }, signal });
-    return (await session?.readPage({ scope, limit: 10 }))?.leads.map(({ branchName }) => branchName);
-  };
-
-  it('is given for the place that it was read for', async () => {
-    expect(await leadsAt({ level: 'COMPANY', companyId: 'acme' })).toEqual(['South', 'South', 'North']);
-  });
-
-  it('is not given for another place, whatever the database thinks that the user may see', async () => {
-    expect(await leadsAt({ level: 'BRANCH', companyId: 'acme', branchId: 'south' })).toEqual([
-      'South',
-      'South',
-    ]);
-    expect(await leadsAt({ level: 'COMPANY', companyId: 'globex' })).toEqual([]);
+    const poll = await pollerOf(await startService({ clock: manualClock() }), 'starter');
+    for (let n = 0; n < 100; n += 1) await poll();
+    const questions = await questionsOf(async () => expect((await poll()).status).toBe(429));
+    expect(questions).toEqual([LOOK]);
   });
 });

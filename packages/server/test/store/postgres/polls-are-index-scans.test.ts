@@ -32,26 +32,31 @@ beforeAll(async () => {
   };
 });
 
-/** The plans of all statements that a poll consists of, as PostgreSQL ran them. */
-async function plansOf(user: string, since: number | null): Promise<string[]> {
+const LOOK = 'SELECT * FROM leadtap.look($1, $2, $3, $4)';
+
+/** The plans of all statements that a question consists of, as PostgreSQL ran them. */
+async function plansOf(question: string, values: unknown[]): Promise<string[]> {
   const plans: string[] = [];
   const collect = (notice: { message?: string | undefined }) => plans.push(notice.message ?? '');
   client.on('notice', collect);
-  await client.query('SELECT * FROM leadtap.read_poll($1, $2, $3, 100)', [user, 'token', since]);
+  await client.query(question, values);
   client.off('notice', collect);
   return plans;
 }
 
 describe.each([
-  ['boss', 'leads_pkey'],
-  ['north-lead', 'leads_by_branch'],
-  ['seller', 'leads_by_department'],
-])('a poll of %s', (user, index) => {
+  ['company', [null, null], 'leads_pkey'],
+  ['branch', ['north', null], 'leads_by_branch'],
+  ['department', [null, 'sales'], 'leads_by_department'],
+])('a page of a %s', (_place, place, index) => {
+  const plansOfPage = (since: number | null, waitMs: number | null) =>
+    plansOf('SELECT * FROM leadtap.read_page($1, $2, $3, $4, 100, $5)', ['acme', ...place, since, waitMs]);
+
   it.each([
     ['with since', 0, `Index Scan using ${index} on leads`],
     ['without since', null, `Index Scan Backward using ${index} on leads`],
   ])('%s reads as many leads as it gives, from one range of one index', async (_what, since, scan) => {
-    const plans = await plansOf(user, since);
+    const plans = await plansOfPage(since, 0);
     const ofLeads = plans.filter((plan) => / on leads\b/.test(plan));
     expect(ofLeads).toHaveLength(1);
     expect(ofLeads[0]).toContain(scan);
@@ -60,9 +65,32 @@ describe.each([
     expect(ofLeads[0]).not.toMatch(/Sort|Filter|Rows Removed/);
   });
 
-  it('reads no table from end to end', async () => {
-    const plans = await plansOf(user, 0);
-    expect(plans.length).toBeGreaterThan(4);
+  it.each([
+    ['with the lock', 0],
+    ['without it', null],
+  ])('%s reads no table from end to end', async (_how, waitMs) => {
+    const plans = await plansOfPage(0, waitMs);
+    expect(plans.length).toBeGreaterThan(2);
     expect(plans.filter((plan) => plan.includes('Seq Scan'))).toEqual([]);
   });
+});
+
+it('a look reads what has changed since, and no table of many rows from end to end', async () => {
+  await client.query('SELECT leadtap.tend_changes()');
+  for (let n = 0; n < 50; n += 1) await client.query(`UPDATE leadtap.users SET name = 'n' || ${n}`);
+  const { rows } = await client.query(LOOK, [[], [], [], null]);
+  await client.query(`UPDATE leadtap.users SET name = 'last' WHERE id = 'boss'`);
+
+  const bearers = [
+    ['boss', 'nobody'],
+    ['token', null],
+  ];
+  const plans = await plansOf(LOOK, [['acme', 'globex'], ...bearers, rows[0].seen]);
+  const ofChanges = plans.filter((plan) => / on changes\b/.test(plan));
+  expect(ofChanges).toHaveLength(1);
+  expect(ofChanges[0]).toMatch(/Index Scan using changes_by_xid on changes .*\(actual rows=1 loops=1\)/);
+  expect(ofChanges[0]).not.toContain('Rows Removed');
+  const scans = plans.flatMap((plan) => plan.match(/Seq Scan on \w+/g) ?? []);
+  // Each of these has one row.
+  expect([...new Set(scans)].sort()).toEqual(['Seq Scan on forgotten_changes', 'Seq Scan on server_run']);
 });

@@ -6,6 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { ORGANISATION } from '../../harness/organisation.ts';
+import { untilTold } from '../../memory/until-told.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -57,6 +58,13 @@ const CHANGES_OF_THE_SCHEMA = [
   'DELETE FROM leadtap.companies',
   'DELETE FROM leadtap.branches',
   'DELETE FROM leadtap.departments',
+  // A process that is not told of a change would answer from the past.
+  'DELETE FROM leadtap.changes',
+  `UPDATE leadtap.changes SET kind = 'grown'`,
+  `INSERT INTO leadtap.changes (kind, id) VALUES ('all', '')`,
+  `SELECT leadtap.note_change('all', '')`,
+  `UPDATE leadtap.forgotten_changes SET below = '3'`,
+  'UPDATE leadtap.server_run SET id = gen_random_uuid()',
   'SET ROLE leadtap_owner',
   `CREATE TEMP TABLE mine (LIKE leadtap.leads);
    CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.take_in_lead()`,
@@ -92,12 +100,9 @@ describe('leadtap_service', () => {
       results: [{ createdAt: 1000 }],
     });
 
-    const { signal } = new AbortController();
-    const poll = store.beginPoll?.({ userId: 'seller', tokenId: 't', page: { limit: 10 }, signal }) ?? store;
-    expect(await poll.isTokenRevoked('t')).toBe(false);
-    expect(await poll.findUser('seller')).toMatchObject({ departmentId: 'sales' });
     const department = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' } as const;
-    expect(await poll.readPage({ scope: department, limit: 10 })).toMatchObject({ leads: [{ id: 'x' }] });
+    expect(await store.findUser('seller')).toMatchObject({ departmentId: 'sales' });
+    expect(await store.readPage({ scope: department, limit: 10 })).toMatchObject({ leads: [{ id: 'x' }] });
     const company = { level: 'COMPANY', companyId: 'acme' } as const;
     expect(await store.readPage({ scope: company, limit: 10 })).toMatchObject({
       leads: [{ id: 'x' }, { id: 'old' }],
@@ -114,6 +119,20 @@ describe('leadtap_service', () => {
     expect(await store.listUsers(undefined, 10)).toHaveLength(6);
     await store.ping();
     expect((await store.status()).latestStamp).toBeGreaterThan(1000);
+  });
+
+  test('can look, and is told what has changed', async () => {
+    const store = await openAsService();
+    await store.applyOrganisation(ORGANISATION);
+    await untilTold(store);
+    const question = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
+    const before = await store.watched?.look(question, undefined);
+    expect(before?.accounts).toMatchObject([{ isRevoked: false, user: { departmentId: 'sales' } }]);
+    await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
+    const after = await store.watched?.look(question, before?.seen);
+    expect(after?.changes).toEqual([{ kind: 'grown', id: 'acme' }]);
+    const scope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' } as const;
+    expect(await store.watched?.readLeads({ scope, limit: 10 })).toMatchObject([{ id: 'x' }]);
   });
 
   test('can do no more', async () => {
@@ -164,7 +183,8 @@ describe('leadtap_writer', () => {
       ...['users', 'issued_tokens', 'revoked_tokens', 'migrations'].map(
         (table) => `SELECT FROM leadtap.${table}`,
       ),
-      `SELECT leadtap.read_poll('boss', 't', NULL, 1)`,
+      `SELECT leadtap.look('{}', '{boss}', '{t}', NULL)`,
+      'SELECT leadtap.tend_changes()',
       `INSERT INTO leadtap.companies (id, name) VALUES ('mine', 'Mine')`,
       `UPDATE leadtap.companies SET name = 'Mine'`,
       'UPDATE leadtap.companies SET stamp_floor = NULL, last_writer = NULL',
@@ -190,6 +210,7 @@ describe('leadtap_writer', () => {
     'hashtext(text) RETURNS integer',
     'char_length(text) RETURNS integer',
     'jsonb_typeof(jsonb) RETURNS text',
+    'to_jsonb(anyelement) RETURNS jsonb',
     'equal(text, text) RETURNS boolean',
     'later(timestamptz, timestamptz) RETURNS boolean',
   ];
