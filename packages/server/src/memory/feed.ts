@@ -56,8 +56,9 @@ export class Feed {
   /** Adds what follows, oldest first. */
   append(leads: readonly LeadRecord[]): void {
     const added = leads.filter(({ createdAt }) => createdAt > this.newest);
-    if (added.length === 0) return;
+    // Also when nothing is added: a page may have been read before the newest lead here came.
     this.#forgetPages();
+    if (added.length === 0) return;
     const rendered = added.map((lead) => Buffer.from(`${renderLead(lead)},`));
     let end = this.#bytes.length;
     for (const [index, { length }] of rendered.entries()) {

@@ -26,11 +26,17 @@ export function makeMetrics(
   // Also the lag of the event loop: nodejs_eventloop_lag_seconds and its quantiles.
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const polls = new Counter({
+  // Kept here, because finding them by their labels costs more than counting.
+  const byStatus = new Map<number, { polls: number; readonly observe: (seconds: number) => void }>();
+  new Counter({
     name: 'leadtap_polls_total',
     help: 'Requests to the endpoint, by the status of their answer.',
     labelNames: ['status'],
     registers,
+    collect() {
+      this.reset();
+      for (const [status, { polls }] of byStatus) this.inc({ status }, polls);
+    },
   });
   const duration = new Histogram({
     name: 'leadtap_poll_duration_seconds',
@@ -71,24 +77,21 @@ export function makeMetrics(
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
-  // Finding them by their labels costs more than counting.
-  const byStatus = new Map<number, ReturnType<typeof makeCounters>>();
-  const makeCounters = (status: number) => ({
-    count: polls.labels(String(status)),
-    time: duration.labels(String(status)),
-  });
   const countersOf = (status: number) => {
-    const known = byStatus.get(status) ?? makeCounters(status);
-    byStatus.set(status, known);
-    return known;
+    const known = byStatus.get(status);
+    if (known) return known;
+    const { observe } = duration.labels(String(status));
+    const counters = { polls: 0, observe };
+    byStatus.set(status, counters);
+    return counters;
   };
 
   return {
     registry,
     observe(observation: PollObservation) {
-      const { count, time } = countersOf(observation.status);
-      count.inc();
-      time.observe(observation.durationMs / 1000);
+      const counters = countersOf(observation.status);
+      counters.polls += 1;
+      counters.observe(observation.durationMs / 1000);
       if (observation.leads > 0) leads.inc(observation.leads);
       if (observation.feedLagMs !== undefined) feedLag.observe(observation.feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();

@@ -21,7 +21,7 @@ function tableAfter(header: string): string[][] {
 
 function read(query: Record<string, string>) {
   try {
-    return parseQuery(query);
+    return parseQuery(String(new URLSearchParams(query)));
   } catch (error) {
     if (error instanceof ProblemError) return 'refused';
     throw error;

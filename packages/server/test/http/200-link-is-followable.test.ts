@@ -136,7 +136,7 @@ describe('a hostile request cannot break out of Link', () => {
 
   it.each(HOSTILE)('by the Host %j', async (host) => {
     expect(await linkFor(`Host: ${host}`)).toMatch(
-      new RegExp(`^<${shared().url}${NEW_LEADS_PATH}\\?since=[\\w%.-]+&limit=100>; rel="next"$`),
+      new RegExp(`^<${shared().url}${NEW_LEADS_PATH}\\?since=[\\w:.-]+&limit=100>; rel="next"$`),
     );
   });
 

@@ -1,8 +1,9 @@
 import process from 'node:process';
 import { compose } from '../../compose.ts';
+import type { Config } from '../../config.ts';
 import { type Running, start } from '../../ops/lifecycle.ts';
 import { makeLogger } from '../../ops/logging.ts';
-import { TurnBuffer } from '../../ops/turn-buffer.ts';
+import { type LineSink, TurnBuffer } from '../../ops/turn-buffer.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure } from '../known-errors.ts';
@@ -15,10 +16,20 @@ export interface ServeFlags {
 
 export async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
   const config = await loadConfig(context, flags);
-  const log = new TurnBuffer(context.stdout);
+  const lines = new TurnBuffer(context.stdout);
+  const flush = () => lines.flush();
   // However it ends: what was logged in the last turn tells why.
-  process.once('exit', () => log.flush());
-  const logger = makeLogger(config.logLevel, log);
+  process.once('exit', flush);
+  try {
+    await run(config, lines, context);
+  } finally {
+    process.off('exit', flush);
+    flush();
+  }
+}
+
+async function run(config: Config, lines: LineSink, context: CommandContext): Promise<void> {
+  const logger = makeLogger(config.logLevel, lines);
   let running: Running;
   try {
     running = await start(await compose(config, logger, { clock: context.clock }), config);

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { issueToken, loadSigningKeys } from 'leadtap';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TurnBuffer } from '../../src/ops/turn-buffer.ts';
+import { makeTestDatabase } from '../harness/database.ts';
+import { spawnLeadtap } from '../harness/leadtap-process.ts';
+import { ORGANISATION } from '../harness/organisation.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
+import { connectRaw, requestHead } from './raw-connection.ts';
+
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('lines of one turn of the event loop', () => {
+  it('are written at once, in their order, at its end', async () => {
+    const written: string[] = [];
+    const buffer = new TurnBuffer({ write: (lines) => written.push(lines) });
+    buffer.write('one\n');
+    await Promise.resolve();
+    buffer.write('two\n');
+    expect(written).toEqual([]);
+    await nextTurn();
+    expect(written).toEqual(['one\ntwo\n']);
+    buffer.write('three\n');
+    await nextTurn();
+    await nextTurn();
+    expect(written).toEqual(['one\ntwo\n', 'three\n']);
+  });
+
+  it('do not wait when there will be no next turn', async () => {
+    const written: string[] = [];
+    const buffer = new TurnBuffer({ write: (lines) => written.push(lines) });
+    buffer.write('last\n');
+    buffer.flush();
+    expect(written).toEqual(['last\n']);
+    await nextTurn();
+    expect(written).toEqual(['last\n']);
+  });
+});
+
+/** The program as a process of its own, and a token for it. */
+async function serve() {
+  const folder = tempFolder();
+  const data = join(folder, 'data');
+  const database = await makeTestDatabase(onTestFinished, { folder: data });
+  const env = { ...database.env, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+  const { child, lines, ended } = spawnLeadtap(['serve'], env, folder);
+  let url: string | undefined;
+  while (url === undefined) ({ url } = JSON.parse((await lines.next()).value ?? '{"url":"it ended"}'));
+  const store = await database.openStore();
+  await store.applyOrganisation(ORGANISATION);
+  await store.close();
+  const keys = await loadSigningKeys({ file: join(data, 'signing.key') });
+  const now = Date.now();
+  const token = await issueToken(keys, {
+    userId: 'boss',
+    tokenId: 'a',
+    issuedAt: now,
+    expiresAt: now + 60_000,
+  });
+  return { child, ended, url, token };
+}
+
+describe('a service that is told twice to stop', () => {
+  it('has written a line for every poll that it answered', async () => {
+    const { child, ended, url, token } = await serve();
+    const { socket } = await connectRaw(url);
+    const polls = 20;
+    for (let n = 0; n < polls; n += 1) {
+      const answered = once(socket, 'data');
+      socket.write(requestHead(url, token));
+      await answered;
+    }
+    // So that it does not stop by itself after the first signal.
+    socket.write('GET / HTTP/1.1\r\n');
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    const { stdout } = await ended;
+    const requests = stdout.split('\n').filter((line) => line.includes('"msg":"request"'));
+    expect(requests.map((line) => JSON.parse(line).status)).toEqual(Array.from({ length: polls }, () => 200));
+  });
+});
