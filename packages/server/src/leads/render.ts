@@ -1,6 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import { entityTag } from '../entity-tag.ts';
+import { joined } from '../joined-bytes.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The lead as the wire shows it: the 24 fields of the contract, in its order. */
@@ -50,7 +51,7 @@ export interface RenderedLeads {
 export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
   leads.length === 0
     ? NO_LEADS
-    : asRendered(Buffer.from(`[${leads.map(renderLead).join(',')}]`), {
+    : asRendered(joined([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
         count: leads.length,
         first: leads[0]?.createdAt,
         last: leads.at(-1)?.createdAt,

@@ -1,3 +1,4 @@
+import { joined } from '../joined-bytes.ts';
 import type { PollQuery } from '../leads/poll.ts';
 import { asRendered, NO_LEADS, type RenderedLeads, renderLead } from '../leads/render.ts';
 import type { LeadRecord } from '../store/records.ts';
@@ -21,7 +22,7 @@ export class Feed {
   /** Every lead created after this is here: -Infinity where all are, Infinity where only pages are. */
   #floor: number;
   /** Each lead with a comma behind it. */
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
   #ends: number[] = [];
   #stamps: number[] = [];
   /** Whole pages, as they were asked for. */
@@ -66,14 +67,14 @@ export class Feed {
       this.#ends.push(end);
       this.#stamps.push(added[index]?.createdAt ?? 0);
     }
-    this.#bytes = Buffer.concat([this.#bytes, ...rendered]);
+    this.#bytes = joined([this.#bytes, ...rendered]);
     if (this.#stamps.length > MOST_LEADS) this.#dropOldest(this.#stamps.length - LEADS_KEPT);
   }
 
   #dropOldest(count: number): void {
     const dropped = this.#startOf(count);
     this.#floor = this.#stamps[count - 1] ?? this.#floor;
-    this.#bytes = Buffer.from(this.#bytes.subarray(dropped));
+    this.#bytes = joined([this.#bytes.subarray(dropped)]);
     this.#stamps = this.#stamps.slice(count);
     this.#ends = this.#ends.slice(count).map((end) => end - dropped);
   }
@@ -105,7 +106,7 @@ export class Feed {
     const to = Math.min(from + limit, this.#stamps.length);
     // Without the comma behind the last one.
     const run = this.#bytes.subarray(this.#startOf(from), this.#startOf(to) - 1);
-    return asRendered(Buffer.concat([OPEN, run, CLOSE]), this.#about(from, to - 1));
+    return asRendered(joined([OPEN, run, CLOSE]), this.#about(from, to - 1));
   }
 
   #newest(limit: number): RenderedLeads | undefined {
@@ -116,7 +117,7 @@ export class Feed {
     const parts = Array.from({ length: count }, (_, n) =>
       this.#bytes.subarray(this.#startOf(to - n - 1), this.#startOf(to - n)),
     );
-    const body = Buffer.concat([OPEN, ...parts]);
+    const body = joined([OPEN, ...parts]);
     // Where the comma behind the last one stands.
     body.set(CLOSE, body.length - 1);
     return asRendered(body, this.#about(to - 1, to - count));

@@ -30,6 +30,7 @@ const MAY_IMPORT = {
 const FOUNDATION = [
   'clock',
   'entity-tag',
+  'joined-bytes',
   'uuid',
   'version',
   'system-error',

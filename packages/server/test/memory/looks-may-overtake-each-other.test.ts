@@ -112,7 +112,8 @@ const scripts = fc
     });
     return fc.array(event, { maxLength: 40, size: 'max' });
   });
-const waits = fc.infiniteStream(fc.nat({ max: 4 }));
+/** Most steps follow at once, some take longer than whole questions of others. */
+const waits = fc.infiniteStream(fc.oneof(fc.constant(0), fc.constant(0), fc.nat({ max: 10 })));
 
 /** Takes steps of questions, by their place among those that are not answered. */
 async function advance({ store, polls: { settle } }: World, ...indexes: readonly number[]): Promise<void> {

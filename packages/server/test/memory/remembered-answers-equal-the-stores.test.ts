@@ -40,7 +40,7 @@ let runs = 0;
 test('whatever changes, the next poll of every instance is answered as the store would answer it', async () => {
   const readings = remembering.map(({ watched }) => watched && vi.spyOn(watched, 'readLeads'));
   const looks = remembering.map(({ watched }) => watched && vi.spyOn(watched, 'look'));
-  const sequences = fc.commands([commands], { maxCommands: 14, size: 'max' });
+  const sequences = fc.commands([commands], { maxCommands: 12, size: 'max' });
   await fc.assert(
     fc.asyncProperty(sequences, async (sequence) => {
       runs += 1;
@@ -48,7 +48,7 @@ test('whatever changes, the next poll of every instance is answered as the store
       await begin(model, real);
       await fc.asyncModelRun(() => ({ model, real }), sequence);
     }),
-    { numRuns: 25 },
+    { numRuns: 20 },
   );
   const times = (spies: typeof readings | typeof looks) =>
     spies.reduce((sum, spy) => sum + (spy?.mock.calls.length ?? 0), 0);
