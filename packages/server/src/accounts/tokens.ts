@@ -10,12 +10,12 @@ export interface TokenSources {
   readonly keys: SigningKeys;
   readonly external?: ExternalTokens | undefined;
   readonly clock: Clock;
-  /** So many good tokens are remembered and not verified again. Default 32,768, which take about 14 MB. */
+  /** So many good tokens are remembered and not verified again. Default 16,384, which take about 7 MB. */
   readonly mostRemembered?: number;
 }
 
 const LONGEST_TOKEN = 8 * 1024;
-const MOST_REMEMBERED = 32_768;
+const MOST_REMEMBERED = 16_384;
 /** Clocks of identity providers differ from ours by a little. Our own do not. */
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { LeadRecord } from 'leadtap';
 import { describe, expect, it } from 'vitest';
@@ -26,6 +27,9 @@ function mustKnow({ floor }: Feed, list: List, { since, limit }: PollQuery): boo
 const isInTheMidst = ({ since, limit }: PollQuery, { count }: RenderedLeads) =>
   since !== undefined && count === limit;
 
+/** Buffers are slow to compare. */
+const readable = (page: RenderedLeads | undefined) => page && { ...page, body: page.body.toString() };
+
 interface World {
   readonly list: List;
   readonly feed: Feed;
@@ -45,10 +49,13 @@ function append({ list, feed }: World, names: readonly string[], again: number):
 function query({ list, feed }: World, asked: PollQuery): void {
   const expected = pageOf(list, asked);
   const page = feed.page(asked);
-  if (page || mustKnow(feed, list, asked)) expect(page).toEqual(expected);
+  if (page || mustKnow(feed, list, asked)) assert.deepEqual(readable(page), readable(expected));
   else if (feed.floor !== Number.POSITIVE_INFINITY || isInTheMidst(asked, expected))
     feed.keep(asked, expected);
 }
+
+const newestOf = ({ list, feed }: World): number =>
+  Math.max(list.at(-1)?.createdAt ?? feed.floor, feed.floor);
 
 type Step = (world: World) => void;
 
@@ -85,8 +92,6 @@ const queries = fc
   );
 const steps = fc.array(fc.oneof(appends, queries, queries), { maxLength: 60, size: 'max' });
 
-const MOST_BYTES = 2000 + 200 * renderLeads([madeUpLead(1)]).body.length * 2;
-
 describe.each([
   ['that has all leads', Number.NEGATIVE_INFINITY],
   ['of what followed a time', 10],
@@ -100,18 +105,13 @@ describe.each([
         append(world, Number.isFinite(floor) ? ['a', 'b', 'c', 'd', 'e'] : [], 0);
         for (const step of sequence) {
           step(world);
-          expect(world.feed.newest).toBe(newestOf(world));
+          assert.equal(world.feed.newest, newestOf(world));
         }
       }),
       { numRuns: 60 },
     );
   });
 });
-
-const newestOf = ({ list, feed }: World): number => {
-  const newest = list.at(-1)?.createdAt ?? feed.floor;
-  return Math.max(newest, feed.floor);
-};
 
 it('a feed forgets its oldest leads when it has more than two pages', () => {
   const world: World = { list: [], feed: new Feed(Number.NEGATIVE_INFINITY) };
@@ -121,5 +121,4 @@ it('a feed forgets its oldest leads when it has more than two pages', () => {
   append(world, ['one more'], 0);
   expect(world.feed.floor).toBe(world.list.at(-101)?.createdAt);
   expect(world.feed.weight).toBeLessThan(weight * 0.6);
-  expect(MOST_BYTES).toBeGreaterThan(0);
 });
