@@ -3,29 +3,31 @@ import type { PollQuery } from '../leads/poll.ts';
 import { asRendered, NO_LEADS, type RenderedLeads, renderLead } from '../leads/render.ts';
 import type { LeadRecord } from '../store/records.ts';
 
-/** More than two pages are cut back to one. */
-const MOST_LEADS = 200;
-const LEADS_KEPT = 100;
+/** A whole page of the newest. */
+const MOST_LEADS = 100;
 /** Callers who follow a feed ask for the same page; those who read its history do not come back to one. */
 const MOST_PAGES = 4;
 /** About what the objects take beside the bytes. */
 const OWN_WEIGHT = 1000;
 
 const OPEN = Buffer.from('[');
+const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
 /**
- * The newest leads of a company, a branch or a department, oldest first, rendered side by side: whatever page of them is
- * asked for is one run of bytes.
+ * The newest leads of a company, a branch or a department, newest first, rendered side by side as one JSON array: the page
+ * that is asked for most often is these bytes as they are.
  */
 export class Feed {
   /** Every lead created after this is here: -Infinity where all are, Infinity where only pages are. */
   #floor: number;
-  /** Each lead with a comma behind it. */
-  #bytes: Buffer = Buffer.alloc(0);
-  #ends: number[] = [];
-  #stamps: number[] = [];
-  /** Whole pages, as they were asked for. */
+  #body = joined([OPEN, CLOSE]);
+  /** Where each lead ends in the body. */
+  #ends: readonly number[] = [];
+  #stamps: readonly number[] = [];
+  /** All of it. */
+  #whole: RenderedLeads = NO_LEADS;
+  /** Other pages, as they were asked for. */
   readonly #pages = new Map<string, RenderedLeads>();
   #pagesWeight = 0;
   /** There may be leads after the newest one here. */
@@ -42,11 +44,11 @@ export class Feed {
 
   /** Up to here it is complete. */
   get newest(): number {
-    return this.#stamps.at(-1) ?? this.#floor;
+    return this.#stamps[0] ?? this.#floor;
   }
 
   get weight(): number {
-    return OWN_WEIGHT + this.#bytes.length + this.#pagesWeight;
+    return OWN_WEIGHT + this.#body.length + this.#pagesWeight;
   }
 
   /** Leads were added after the newest one. Pages in the midst of the feed stay what they are. */
@@ -56,92 +58,82 @@ export class Feed {
 
   /** Adds what follows, oldest first. */
   append(leads: readonly LeadRecord[]): void {
-    const added = leads.filter(({ createdAt }) => createdAt > this.newest);
     // Also when nothing is added: a page may have been read before the newest lead here came.
     this.#forgetPages();
-    if (added.length === 0) return;
-    const rendered = added.map((lead) => Buffer.from(`${renderLead(lead)},`));
-    let end = this.#bytes.length;
-    for (const [index, { length }] of rendered.entries()) {
-      end += length;
-      this.#ends.push(end);
-      this.#stamps.push(added[index]?.createdAt ?? 0);
-    }
-    this.#bytes = joined([this.#bytes, ...rendered]);
-    if (this.#stamps.length > MOST_LEADS) this.#dropOldest(this.#stamps.length - LEADS_KEPT);
+    const added = leads.filter(({ createdAt }) => createdAt > this.newest).reverse();
+    if (added.length > 0) this.#putInFront(added);
   }
 
-  #dropOldest(count: number): void {
-    const dropped = this.#startOf(count);
-    this.#floor = this.#stamps[count - 1] ?? this.#floor;
-    this.#bytes = joined([this.#bytes.subarray(dropped)]);
-    this.#stamps = this.#stamps.slice(count);
-    this.#ends = this.#ends.slice(count).map((end) => end - dropped);
+  /** Those that are too many are forgotten, the oldest first. */
+  #putInFront(added: readonly LeadRecord[]): void {
+    const stamps = [...added.map(({ createdAt }) => createdAt), ...this.#stamps];
+    const fresh = added.slice(0, MOST_LEADS).map((lead) => Buffer.from(renderLead(lead)));
+    const kept = Math.min(this.#stamps.length, MOST_LEADS - fresh.length);
+    const old = Array.from({ length: kept }, (_, n) => this.#lead(n));
+    const rendered = [...fresh, ...old];
+    this.#floor = stamps[rendered.length] ?? this.#floor;
+    this.#stamps = stamps.slice(0, rendered.length);
+    this.#body = toArray(rendered);
+    let end = 0;
+    this.#ends = rendered.map(({ length }) => {
+      end += 1 + length;
+      return end;
+    });
+    this.#whole = asRendered(this.#body, this.#about(0, rendered.length - 1));
   }
 
   /** Undefined when it lies further back than what is here. */
   page(query: PollQuery): RenderedLeads | undefined {
-    const { since } = query;
-    if (since !== undefined && since >= this.newest) return NO_LEADS;
-    const name = nameOf(query);
-    const known = this.#pages.get(name);
-    if (known) return known;
-    const page = since === undefined ? this.#newest(query.limit) : this.#following(since, query.limit);
-    if (page && page.count > 0) this.keep(query, page);
-    return page;
+    const { since, limit } = query;
+    if (since === undefined) return this.#newest(limit);
+    if (since >= this.newest) return NO_LEADS;
+    const known = this.#pages.get(nameOf(query));
+    if (known || since < this.#floor) return known;
+    return this.keep(query, this.#following(since, limit));
   }
 
-  /** Remembers a page that was read for itself. */
-  keep(query: PollQuery, page: RenderedLeads): void {
+  /** Remembers a page. */
+  keep(query: PollQuery, page: RenderedLeads): RenderedLeads {
     this.#forgetPage(nameOf(query));
     const [oldest] = this.#pages.keys();
     if (this.#pages.size >= MOST_PAGES && oldest !== undefined) this.#forgetPage(oldest);
     this.#pages.set(nameOf(query), page);
     this.#pagesWeight += page.body.length;
-  }
-
-  #following(since: number, limit: number): RenderedLeads | undefined {
-    if (since < this.#floor) return undefined;
-    const from = this.#firstAfter(since);
-    const to = Math.min(from + limit, this.#stamps.length);
-    // Without the comma behind the last one.
-    const run = this.#bytes.subarray(this.#startOf(from), this.#startOf(to) - 1);
-    return asRendered(joined([OPEN, run, CLOSE]), this.#about(from, to - 1));
+    return page;
   }
 
   #newest(limit: number): RenderedLeads | undefined {
-    const count = Math.min(limit, this.#stamps.length);
-    if (count < limit && this.#floor !== Number.NEGATIVE_INFINITY) return undefined;
-    if (count === 0) return NO_LEADS;
-    const to = this.#stamps.length;
-    const parts = Array.from({ length: count }, (_, n) =>
-      this.#bytes.subarray(this.#startOf(to - n - 1), this.#startOf(to - n)),
-    );
-    const body = joined([OPEN, ...parts]);
-    // Where the comma behind the last one stands.
-    body.set(CLOSE, body.length - 1);
-    return asRendered(body, this.#about(to - 1, to - count));
+    const { length } = this.#stamps;
+    if (limit === length || (limit > length && this.#floor === Number.NEGATIVE_INFINITY)) return this.#whole;
+    const known = this.#pages.get(nameOf({ limit }));
+    if (known || limit > length) return known;
+    const body = joined([this.#body.subarray(0, this.#ends[limit - 1]), CLOSE]);
+    return this.keep({ limit }, asRendered(body, this.#about(0, limit - 1)));
+  }
+
+  #following(since: number, limit: number): RenderedLeads {
+    const first = this.#countAfter(since) - 1;
+    const last = Math.max(0, first - limit + 1);
+    const leads = Array.from({ length: first - last + 1 }, (_, n) => this.#lead(first - n));
+    return asRendered(toArray(leads), this.#about(first, last));
   }
 
   #about(first: number, last: number): Omit<RenderedLeads, 'body' | 'etag'> {
-    return {
-      count: Math.abs(last - first) + 1,
-      first: this.#stamps[first],
-      last: this.#stamps[last],
-    };
+    return { count: Math.abs(last - first) + 1, first: this.#stamps[first], last: this.#stamps[last] };
   }
 
-  #startOf(index: number): number {
-    return index === 0 ? 0 : (this.#ends[index - 1] ?? 0);
+  /** The bytes of one, behind the bracket or comma before it. */
+  #lead(index: number): Buffer {
+    return this.#body.subarray((this.#ends[index - 1] ?? 0) + 1, this.#ends[index]);
   }
 
-  #firstAfter(since: number): number {
+  #countAfter(since: number): number {
     let low = 0;
     let high = this.#stamps.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.#stamps[middle] ?? 0) > since) high = middle;
-      else low = middle + 1;
+      if ((this.#stamps[middle] ?? 0) > since) low = middle + 1;
+      else high = middle;
     }
     return low;
   }
@@ -156,5 +148,8 @@ export class Feed {
     this.#pagesWeight = 0;
   }
 }
+
+const toArray = (leads: readonly Buffer[]): Buffer =>
+  joined([OPEN, ...leads.flatMap((lead, n) => (n === 0 ? [lead] : [COMMA, lead])), CLOSE]);
 
 const nameOf = ({ since, limit }: PollQuery): string => `${since} ${limit}`;

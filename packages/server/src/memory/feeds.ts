@@ -2,7 +2,7 @@ import { type RenderedLeads, renderLeads } from '../leads/render.ts';
 import type { LeadRecord, Scope } from '../store/records.ts';
 import type { PageQuery, WatchedStore } from '../store/store.ts';
 import { Feed } from './feed.ts';
-import { type Reading, Readings } from './readings.ts';
+import { Readings } from './readings.ts';
 import { Recent } from './recent.ts';
 
 /** The feeds of one company, by place. */
@@ -81,22 +81,21 @@ export class Feeds {
     const { scope, since, limit } = query;
     return this.#readings.share(scope.companyId, `${placeOf(scope)} ${since} ${limit}`, async (reading) => {
       const leads = await this.#store.readLeads(query);
-      const page = renderLeads(leads);
-      this.#learn(query, leads, page, reading);
+      const end = endOfFeed(query, leads);
+      const page = end.page(query) ?? end.keep(query, renderLeads(leads));
+      if (!reading.isOutdated) this.#learn(query, end, page);
       return page;
     });
   }
 
-  #learn(query: PageQuery, leads: readonly LeadRecord[], page: RenderedLeads, reading: Reading): void {
+  #learn(query: PageQuery, end: Feed, page: RenderedLeads): void {
     const { companyId } = query.scope;
-    if (reading.isOutdated) return;
     const feeds = this.#companies.get(companyId) ?? new Map<string, Feed>();
     const place = placeOf(query.scope);
     const known = feeds.get(place);
-    const learned = endOfFeed(query, leads);
-    const feed = known && known.floor <= learned.floor ? known : learned;
-    if (page.count > 0) feed.keep(query, page);
-    this.#keep(companyId, feeds.set(place, feed));
+    const reachesFurther = known !== undefined && known.floor <= end.floor;
+    if (reachesFurther && page.count > 0) known.keep(query, page);
+    this.#keep(companyId, feeds.set(place, reachesFurther ? known : end));
   }
 
   /** A company that takes too much starts anew with the next poll, and takes nothing away from the others. */

@@ -1,68 +1,65 @@
 interface Entry<Value> {
   readonly value: Value;
   readonly weight: number;
+  /** How many entries had been put to the end before it was. */
+  movedAt: number;
 }
 
 /**
- * The entries that were used lately, as many as fit. They are kept in two generations: what is used moves to the younger
- * one, and when that has half of the capacity, the older one goes as a whole. So a use costs one look into a map, and
- * nothing is kept in order.
+ * The entries that were used lately, as many as fit; the others go. Who is used is moved to the end, away from where entries
+ * go, but only if half of the others have been since: as long as nobody new comes, a use costs one look into a map.
  */
 export class Recent<Value> {
-  readonly #mostInOne: number;
+  readonly #capacity: number;
   readonly #weigh: (value: Value) => number;
-  #young = new Map<string, Entry<Value>>();
-  #old = new Map<string, Entry<Value>>();
-  /** Of the young ones. */
+  readonly #entries = new Map<string, Entry<Value>>();
   #weight = 0;
+  #moves = 0;
 
   /** Without a way to weigh them, entries are counted. */
   constructor(capacity: number, weigh: (value: Value) => number = () => 1) {
-    this.#mostInOne = capacity / 2;
+    this.#capacity = capacity;
     this.#weigh = weigh;
   }
 
   get(key: string): Value | undefined {
-    const young = this.#young.get(key);
-    if (young) return young.value;
-    const old = this.#old.get(key);
-    if (!old) return undefined;
-    this.#old.delete(key);
-    this.#add(key, old);
-    return old.value;
+    const entry = this.#entries.get(key);
+    if (entry && this.#moves - entry.movedAt > this.#entries.size / 2) this.#moveToEnd(key, entry);
+    return entry?.value;
   }
 
   /** Without counting as a use. */
   peek(key: string): Value | undefined {
-    return (this.#young.get(key) ?? this.#old.get(key))?.value;
+    return this.#entries.get(key)?.value;
   }
 
-  /** What is too heavy for all others is not kept. */
+  /** What is heavier than all that fits is not kept. */
   set(key: string, value: Value): void {
     this.delete(key);
     const weight = this.#weigh(value);
-    if (weight <= this.#mostInOne) this.#add(key, { value, weight });
+    if (weight > this.#capacity) return;
+    this.#moveToEnd(key, { value, weight, movedAt: 0 });
+    this.#weight += weight;
+    for (const [oldest] of this.#entries) {
+      if (this.#weight <= this.#capacity) return;
+      this.delete(oldest);
+    }
   }
 
   delete(key: string): void {
-    this.#weight -= this.#young.get(key)?.weight ?? 0;
-    this.#young.delete(key);
-    this.#old.delete(key);
+    this.#weight -= this.#entries.get(key)?.weight ?? 0;
+    this.#entries.delete(key);
   }
 
   clear(): void {
-    this.#young = new Map();
-    this.#old = new Map();
+    this.#entries.clear();
     this.#weight = 0;
   }
 
-  #add(key: string, entry: Entry<Value>): void {
-    if (this.#weight + entry.weight > this.#mostInOne) {
-      this.#old = this.#young;
-      this.#young = new Map();
-      this.#weight = 0;
-    }
-    this.#young.set(key, entry);
-    this.#weight += entry.weight;
+  #moveToEnd(key: string, entry: Entry<Value>): void {
+    this.#moves += 1;
+    entry.movedAt = this.#moves;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
   }
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Scope } from 'leadtap';
+import type { Bearer, Scope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { renderLeads } from '../../src/leads/render.ts';
 import { type MemoryLimits, PollMemory } from '../../src/memory/poll-memory.ts';
 import { Recent } from '../../src/memory/recent.ts';
 import { madeUpLead } from './made-up-lead.ts';
-import { pollAs, StillStore } from './still-store.ts';
+import { pollOnce, StillStore } from './still-store.ts';
 
 const CAPACITY = 20;
 
@@ -52,76 +52,98 @@ describe('the entries that were used lately', () => {
   });
 });
 
-/** Some 1,100 bytes each. The company `huge` has more than all may. */
+/** Some 1,700 bytes each. The company `huge` has more than all may. */
 function leadsOf(scope: Scope) {
   const branchName = scope.level === 'BRANCH' ? scope.branchId : null;
-  const rest = { companyName: scope.companyId, branchName, address: 'x'.repeat(500) };
-  return Array.from({ length: scope.companyId === 'huge' ? 100 : 1 }, (_, n) => madeUpLead(n + 1, rest));
+  const rest = { companyName: scope.companyId, branchName, address: 'x'.repeat(1000) };
+  return Array.from({ length: scope.companyId === 'huge' ? 100 : 3 }, (_, n) => madeUpLead(n + 1, rest));
 }
 
-const LIMITS: MemoryLimits = { mostAccounts: 20, mostBytes: 50_000 };
+const LIMITS: MemoryLimits = { mostAccounts: 20, mostBytes: 200_000 };
 
 /** Its first look is over. */
 async function begin(limits = LIMITS) {
   const store = new StillStore(leadsOf);
   const memory = new PollMemory(store, store, limits);
-  await pollAs(memory, 'first');
+  await pollOnce(memory, { userId: 'first' });
   /** Gives the bytes of the page, which is right. */
-  const poll = async (userId: string): Promise<number> => {
-    const { scope, page } = await pollAs(memory, userId);
-    assert.equal(String(page.leads.body), String(renderLeads(leadsOf(scope)).body));
+  const poll = async (bearer: Bearer, limit = 100): Promise<number> => {
+    const { scope, page } = await pollOnce(memory, bearer, limit);
+    assert.equal(String(page.leads.body), String(renderLeads(leadsOf(scope).slice(0, limit)).body));
     return page.leads.body.length;
   };
   return { store, poll };
 }
 
-const names = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+const users = (prefix: string, count: number): Bearer[] =>
+  Array.from({ length: count }, (_, n) => ({ userId: `${prefix}${n}` }));
+const tokens = (count: number): Bearer[] =>
+  Array.from({ length: count }, (_, n) => ({ userId: 'acme', tokenId: `token-${n}` }));
+
+/** Of the pages that are still known when all have polled, as far as none is missing. */
+async function bytesKept(callers: readonly Bearer[], limits: readonly number[]): Promise<number> {
+  const { store, poll } = await begin();
+  const pollAll = async (bearer: Bearer) => {
+    let bytes = 0;
+    for (const limit of limits) bytes += await poll(bearer, limit);
+    return bytes;
+  };
+  for (const caller of callers) await pollAll(caller);
+  let kept = 0;
+  for (const caller of callers.toReversed()) {
+    const before = store.readings.length;
+    const bytes = await pollAll(caller);
+    if (store.readings.length > before) break;
+    kept += bytes;
+  }
+  return kept;
+}
 
 describe('a memory that may hold little', () => {
-  it('answers right, and asks again about users that it has forgotten', async () => {
+  it.each([
+    ['users', users('acme/branch-', 100)],
+    ['tokens', tokens(100)],
+  ])('answers right, and asks again about %s that it has forgotten', async (_what, callers) => {
     const { store, poll } = await begin();
-    const users = names('acme/branch-', 100);
-    for (const user of [...users, ...users]) await poll(user);
+    for (const caller of [...callers, ...callers]) await poll(caller);
     const asked = store.looks.flatMap(({ bearers }) => bearers);
     expect(asked.length).toBeGreaterThanOrEqual(200 - LIMITS.mostAccounts);
   });
 
   it('keeps a user who comes often, however many come once', async () => {
     const { store, poll } = await begin();
-    await poll('often');
-    for (const user of names('once-', 100)) {
+    const often = { userId: 'often' };
+    for (const user of users('once-', 100)) {
+      await poll(often);
       await poll(user);
-      await poll('often');
     }
     const asked = store.looks.flatMap(({ bearers }) => bearers).filter(({ userId }) => userId === 'often');
     expect(asked).toHaveLength(1);
   });
 
-  it('keeps pages of no more bytes than it may', async () => {
-    const { store, poll } = await begin();
-    const companies = names('company-', 100);
-    let bytes = 0;
-    for (const company of companies) await poll(company);
-    // The latest are known, up to the first that is not.
-    for (const company of companies.toReversed()) {
-      const before = store.readings.length;
-      const length = await poll(company);
-      if (store.readings.length > before) break;
-      bytes += length;
+  it.each([
+    ['a page', [100]],
+    ['several pages', [100, 3, 2, 1]],
+  ])('keeps %s of each company, and of no more than it may', async (_what, limits) => {
+    // How much is kept goes up and down with their number.
+    for (let count = 40; count < 60; count += 1) {
+      const kept = await bytesKept(users('company-', count), limits);
+      expect(kept).toBeGreaterThan(0);
+      expect(kept).toBeLessThanOrEqual(LIMITS.mostBytes);
     }
-    expect(bytes).toBeGreaterThan(0);
-    expect(bytes).toBeLessThanOrEqual(LIMITS.mostBytes);
   });
 
   it.each([
-    ['with too many leads', ['huge']],
-    ['with too many branches', names('acme/branch-', 40)],
-  ])('lets a company %s push nobody out', async (_what, users) => {
+    ['with too many leads', [{ userId: 'huge' }]],
+    ['with too many branches', users('acme/branch-', 40)],
+  ])('lets a company %s push nobody out', async (_what, callers) => {
     const { store, poll } = await begin({ ...LIMITS, mostAccounts: 1000 });
-    await poll('small');
-    for (const user of [...users, ...users, ...users]) await poll(user);
-    const before = store.readings.length;
-    await poll('small');
-    expect(store.readings.slice(before)).toEqual([]);
+    const small = ['one', 'another', 'third'];
+    for (const caller of [...callers, ...callers, ...callers]) {
+      await poll(caller);
+      for (const userId of small) await poll({ userId });
+    }
+    const read = store.readings.map(({ companyId }) => companyId);
+    expect(read.filter((companyId) => small.includes(companyId))).toEqual(small);
   });
 });

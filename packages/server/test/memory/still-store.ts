@@ -1,4 +1,14 @@
-import type { LeadRecord, Look, PageQuery, PollStore, Question, Scope, User, WatchedStore } from 'leadtap';
+import type {
+  Bearer,
+  LeadRecord,
+  Look,
+  PageQuery,
+  PollStore,
+  Question,
+  Scope,
+  User,
+  WatchedStore,
+} from 'leadtap';
 import { scopeOf } from '../../src/leads/access.ts';
 import type { RenderedPage } from '../../src/leads/poll.ts';
 import type { PollMemory } from '../../src/memory/poll-memory.ts';
@@ -61,10 +71,10 @@ interface Polled {
 }
 
 /** Polls once, from the beginning. */
-export async function pollAs(memory: PollMemory, userId: string): Promise<Polled> {
-  const answers = await memory.answers({ userId, tokenId: `token of ${userId}` });
+export async function pollOnce(memory: PollMemory, bearer: Bearer, limit = 100): Promise<Polled> {
+  const answers = await memory.answers(bearer);
   const user = await answers.findUser();
   const scope = user && scopeOf(user);
-  if (!scope) throw new Error(`${userId} is nobody`);
-  return { scope, page: await answers.readPage({ scope, since: 0, limit: 100 }, () => signal) };
+  if (!scope) throw new Error(`${bearer.userId} is nobody`);
+  return { scope, page: await answers.readPage({ scope, since: 0, limit }, () => signal) };
 }
