@@ -31,8 +31,8 @@ const FIRST: State = {
   ),
 };
 
-function begin(nextWait?: () => number) {
-  const store = new SnapshotStore(FIRST, nextWait);
+function begin(...timing: [nextWait?: () => number, nextFails?: () => boolean]) {
+  const store = new SnapshotStore(FIRST, ...timing);
   const polls = new Polls(new PollMemory(store, store), store);
   return { store, polls };
 }
@@ -115,6 +115,8 @@ const scripts = fc
 /** Most steps follow at once, some take longer than whole questions of others. */
 const waits = fc.infiniteStream(fc.oneof(fc.constant(0), fc.constant(0), fc.nat({ max: 10 })));
 
+const failures = fc.infiniteStream(fc.integer({ min: 1, max: 12 }).map((number) => number === 1));
+
 /** Takes steps of questions, by their place among those that are not answered. */
 async function advance({ store, polls: { settle } }: World, ...indexes: readonly number[]): Promise<void> {
   for (const index of indexes) {
@@ -128,8 +130,11 @@ const LOOK_STEPS = [0, 0, 0];
 describe('in whichever order questions are asked, read and answered', () => {
   it('no poll is told of a time before it began, and nothing of the past is remembered', async () => {
     await fc.assert(
-      fc.asyncProperty(scripts, waits, async (script, times) => {
-        const { store, polls } = begin(() => times.next().value);
+      fc.asyncProperty(scripts, waits, failures, async (script, times, fails) => {
+        const { store, polls } = begin(
+          () => times.next().value,
+          () => fails.next().value,
+        );
         for (const event of script) {
           const [[, change] = [], at = 0] = event.change ?? [];
           change?.(store, at);
@@ -138,6 +143,7 @@ describe('in whichever order questions are asked, read and answered', () => {
           await polls.settle();
         }
         await polls.drain();
+        store.nextFails = () => false;
         for (const bearer of BEARERS) for (const query of QUERIES) polls.begin(bearer, query);
         await polls.drain();
       }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Lead } from '@leadtap/contract';
-import type { Bearer, LeadRecord, PageQuery, User } from 'leadtap';
+import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError, type User } from 'leadtap';
 import { scopeOf } from '../../src/leads/access.ts';
 import type { PollQuery, RenderedPage } from '../../src/leads/poll.ts';
 import { renderLead } from '../../src/leads/render.ts';
@@ -33,7 +33,7 @@ async function ask(memory: PollMemory, bearer: Bearer, query: PollQuery): Promis
 export class Polls {
   readonly #memory: PollMemory;
   readonly #store: SnapshotStore;
-  /** Settled when the answer was found to be right. */
+  /** Settled when the answer was found to be right, or the store was away. */
   readonly checked: Promise<void>[] = [];
 
   constructor(memory: PollMemory, store: SnapshotStore) {
@@ -42,8 +42,11 @@ export class Polls {
   }
 
   begin(bearer: Bearer, query: PollQuery): void {
-    const since = this.#store.now;
-    const checked = ask(this.#memory, bearer, query).then((told) => this.#check(told, bearer, since));
+    const began = this.#store.now;
+    const checked = ask(this.#memory, bearer, query).then(
+      (told) => this.#check(told, bearer, began),
+      (error: unknown) => assert(error instanceof StoreUnavailableError, String(error)),
+    );
     checked.catch(() => undefined);
     this.checked.push(checked);
   }

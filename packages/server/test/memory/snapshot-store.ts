@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import type {
-  Account,
-  Bearer,
-  Change,
-  LeadRecord,
-  Look,
-  PageQuery,
-  PollStore,
-  Question,
-  User,
-  WatchedStore,
+import {
+  type Account,
+  type Bearer,
+  type Change,
+  type LeadRecord,
+  type Look,
+  type PageQuery,
+  type PollStore,
+  type Question,
+  StoreUnavailableError,
+  type User,
+  type WatchedStore,
 } from 'leadtap';
 
 /** What is committed at a moment. The name of a lead's company and of its branch are their ids here. */
@@ -51,11 +52,14 @@ export class SnapshotStore implements PollStore, WatchedStore {
   readonly versions: Version[];
   readonly #pending: Asked[] = [];
   readonly #nextWait: () => number;
+  /** Says of each question whether it fails. */
+  nextFails: () => boolean;
 
   /** Says for each step of a question how many ticks it takes. */
-  constructor(state: State, nextWait: () => number = () => 0) {
+  constructor(state: State, nextWait: () => number = () => 0, nextFails: () => boolean = () => false) {
     this.versions = [{ state, changes: [] }];
     this.#nextWait = nextWait;
+    this.nextFails = nextFails;
   }
 
   /** The number of the newest version. */
@@ -137,9 +141,11 @@ export class SnapshotStore implements PollStore, WatchedStore {
   }
 
   #ask<T>(...steps: [...(() => void)[], () => T]): Promise<T> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const answer = steps.pop() as () => T;
-      this.#pending.push({ steps: [...steps, () => resolve(answer())], wait: this.#nextWait() });
+      const end = () =>
+        this.nextFails() ? reject(new StoreUnavailableError('away for a moment')) : resolve(answer());
+      this.#pending.push({ steps: [...steps, end], wait: this.#nextWait() });
     });
   }
 

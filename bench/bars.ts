@@ -1,0 +1,43 @@
+/** What the figures are held to. A ratio is of one run: the median of its rounds. */
+export const BARS = {
+  sqlite: {
+    emptyOfBare: 0.8,
+    fullOfBare: 0.7,
+    /** At half the rate that the bare server reaches. */
+    p99OfBare: 2,
+  },
+  /** One instance, limits in memory. */
+  postgres: { emptyOfBare: 0.7, emptyOfHandWritten: 2, fullOfBare: 0.6, fullOfHandWritten: 8 },
+  /** One instance, limits in Redis. */
+  redis: { emptyOfBare: 0.5, fullOfBare: 0.45 },
+  /** The cost of a poll with the most leads, to that with the fewest. */
+  growth: 1.15,
+  memoryMb: 200,
+  startMs: 1000,
+  import: { sqlitePerSecond: 30_000, postgresPerSecond: 15_000 },
+} as const;
+
+export interface Verdict {
+  /** In words: which figure of what. */
+  readonly figure: string;
+  readonly value: number;
+  readonly bar: number;
+  readonly rule: 'at least' | 'at most';
+  readonly met: boolean;
+}
+
+export const atLeast = (bar: number, value: number, figure: string): Verdict => ({
+  figure,
+  value,
+  bar,
+  rule: 'at least',
+  met: value >= bar,
+});
+
+export const atMost = (bar: number, value: number, figure: string): Verdict => ({
+  figure,
+  value,
+  bar,
+  rule: 'at most',
+  met: value <= bar,
+});

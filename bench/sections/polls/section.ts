@@ -1,0 +1,63 @@
+import { WHOLE_COMPANY } from '../../made-up/organisation.ts';
+import type { Bench, Section, SectionResult } from '../../section.ts';
+import { captureAnswers, LEAST, startContestants } from './contestants.ts';
+import { type Data, startDeployments } from './deployments.ts';
+import { checkGenerator, generatorTable } from './generator-check.ts';
+import { isKind, KINDS, type Kind } from './kinds.ts';
+import { compareLatencies, type LatencyFigures } from './latency.ts';
+import { pollsPlot } from './plot.ts';
+import { compareRates, loadOf, type RateFigures } from './rounds.ts';
+import { latencyTable, rateTable } from './tables.ts';
+import { verdictsOf } from './verdicts.ts';
+
+/**
+ * So many users that nobody comes near a limit: 100 polls a minute each, 1,000 an hour. They see the leads of a whole
+ * company; the growth section has all three access levels.
+ */
+const FULL: Data = { companies: 100, usersPerCompany: 60, places: WHOLE_COMPANY, leadsPerCompany: 1200 };
+const QUICK: Data = { ...FULL, companies: 10, usersPerCompany: 500 };
+
+async function measure(bench: Bench): Promise<SectionResult> {
+  const { quick } = bench.options;
+  const kinds = kindsOf(bench);
+  const deployments = await startDeployments(bench, quick ? QUICK : FULL);
+  const answers = await captureAnswers(deployments.sqlite);
+  const contestants = await startContestants(bench, deployments, answers);
+  bench.progress('every user polls once');
+  for (const contestant of contestants) {
+    await contestant.prepare('empty');
+    await bench.generator.once(loadOf(contestant, 'empty'));
+  }
+  const rates: Partial<Record<Kind, RateFigures[]>> = {};
+  const latencies: Partial<Record<Kind, LatencyFigures[]>> = {};
+  const alone = contestants.filter(({ name, ports }) => name !== LEAST && ports.length === 1);
+  for (const kind of kinds) {
+    rates[kind] = await compareRates(bench, kind, contestants, quick ? 0.25 : 1.2);
+    if (kind === 'empty' || kind === 'since')
+      latencies[kind] = await compareLatencies(bench, kind, alone, rates[kind], quick ? 0.5 : 3);
+  }
+  const generator = await checkGenerator(bench, answers, rates);
+  return {
+    tables: [
+      ...Object.entries(rates).map(([kind, figures]) => rateTable(kind as Kind, figures)),
+      ...Object.entries(latencies).map(([kind, figures]) => latencyTable(kind as Kind, figures)),
+      ...(generator.length > 0 ? [generatorTable(generator)] : []),
+    ],
+    verdicts: verdictsOf(rates, latencies),
+    figures: { kinds: KINDS, rates, latencies, generator },
+    plot: pollsPlot(rates),
+  };
+}
+
+function kindsOf({ options: { kinds } }: Bench): readonly Kind[] {
+  const unknown = kinds.find((name) => !isKind(name));
+  if (unknown !== undefined)
+    throw new Error(`there is no kind ${unknown}; there are ${Object.keys(KINDS).join(', ')}`);
+  return kinds.length > 0 ? kinds.filter(isKind) : (Object.keys(KINDS) as Kind[]);
+}
+
+export const polls: Section = {
+  name: 'polls',
+  about: 'polls a second and what they cost, next to a bare server and a hand-written one',
+  measure,
+};
