@@ -38,7 +38,7 @@ export function run(
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     ...settings,
   };
-  return spawn(process.execPath, ['--max-semi-space-size=4', BIN, ...args], {
+  return spawn(process.execPath, ['--max-semi-space-size=8', BIN, ...args], {
     cwd: folder,
     env,
     stdio: ['pipe', stdout, 'inherit'],

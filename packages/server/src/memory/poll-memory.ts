@@ -21,7 +21,7 @@ export interface MemoryLimits {
   readonly mostBytes: number;
 }
 
-export const MEMORY_LIMITS: MemoryLimits = { mostAccounts: 16_384, mostBytes: 24 * 1024 * 1024 };
+export const MEMORY_LIMITS: MemoryLimits = { mostAccounts: 16_384, mostBytes: 16 * 1024 * 1024 };
 
 const NOBODY: Account = { isRevoked: false, user: undefined };
 

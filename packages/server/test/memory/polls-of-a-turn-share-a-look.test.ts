@@ -87,20 +87,23 @@ describe('polls that arrive while the store is asked', () => {
 describe('a look that fails', () => {
   it('fails the polls that wait for it, and no others', async () => {
     const { store, poll } = await begin('acme');
-    const held = deferred();
+    const [failing, held] = [deferred(), deferred()];
     const error = new StoreUnavailableError('gone for a moment');
     store.before = async () => {
-      await held.promise;
+      await failing.promise;
       throw error;
     };
     const unlucky = [poll('acme'), poll('acme'), poll('newcomer')];
     await turn();
-    store.before = async () => undefined;
-    const lucky = [poll('acme'), poll('newcomer')];
-    await Promise.all(lucky);
+    store.before = () => held.promise;
+    // One is under way as well; the other waits until there is room for it.
+    const lucky = [poll('acme'), turn().then(() => poll('newcomer'))];
+    await turn();
+    await turn();
+    failing.resolve();
+    for (const told of await settled(unlucky)) expect(told).toEqual({ status: 'rejected', reason: error });
     held.resolve();
-    for (const poll of await settled(unlucky)) expect(poll).toEqual({ status: 'rejected', reason: error });
-    await poll('acme');
+    await Promise.all(lucky);
   });
 });
 
