@@ -43,6 +43,7 @@ for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 }))
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
 const { main } = await import(built.href);
+const { systemClock } = await import(new URL('../dist/clock.js', import.meta.url).href);
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,
@@ -50,6 +51,6 @@ process.exitCode = await main(process.argv.slice(2), {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
-  clock: () => Date.now(),
+  clock: systemClock,
   signal: stop.signal,
 });

@@ -81,3 +81,24 @@ export async function* inBatches(
   }
   if (batch.lines.length > 0) yield batch.lines;
 }
+
+/**
+ * The same batches, each of them gathered while whoever asked for the one before still works on that. What goes wrong
+ * while one is gathered is told when it is asked for.
+ */
+export async function* oneAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+  const input = batches[Symbol.asyncIterator]();
+  try {
+    let next = input.next();
+    for (;;) {
+      const { done, value } = await next;
+      if (done) return;
+      next = input.next();
+      next.catch(() => undefined);
+      yield value;
+    }
+  } finally {
+    // Not awaited: an input that is being waited for would answer only with its next line.
+    input.return?.()?.catch(() => undefined);
+  }
+}

@@ -1,7 +1,7 @@
 /** The use case: lines in, leads in the store, and an account of every line that was not taken. */
 import type { LeadInput } from '../../store/records.ts';
 import { type LeadResult, type Store, StoreUnavailableError } from '../../store/store.ts';
-import { inBatches } from './batches.ts';
+import { inBatches, oneAhead } from './batches.ts';
 import type { InputLine, LeadReading, LineProblem, ParsedLine } from './line.ts';
 import { misplaced } from './placement.ts';
 import type { Sleep } from './sleep.ts';
@@ -112,7 +112,7 @@ const NOTHING_TO_WRITE: Written = { kind: 'written', results: [] };
 export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
-  for await (const batch of inBatches(run.lines, run.sleep, run.signal)) {
+  for await (const batch of oneAhead(inBatches(run.lines, run.sleep, run.signal))) {
     const leads = leadsOf(batch, run.newId);
     const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await write(leads, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };

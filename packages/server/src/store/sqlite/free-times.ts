@@ -9,7 +9,7 @@ export class FreeTimes {
   readonly #taken;
   /**
    * Where the last search for a time ended. A file full of equal times (dates without a clock time) would search the
-   * same run again for each line.
+   * same run again for each batch.
    */
   readonly #continueAt = new Map<string, number>();
 
@@ -20,7 +20,7 @@ export class FreeTimes {
     this.#taken = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?');
   }
 
-  /** The caller holds the write lock, and takes the time that it is given. */
+  /** The caller holds the write lock. */
   from(companyId: string, wanted: number): number {
     const key = `${companyId}\0${wanted}`;
     const free = this.#search(companyId, this.#resume(companyId, wanted, this.#continueAt.get(key)));

@@ -1,5 +1,8 @@
-import type { Places } from '../placement.ts';
+import { placeKey } from '../place-key.ts';
+import { type Placed, type Places, resolvePlace } from '../placement.ts';
+import type { LeadInput } from '../records.ts';
 import type { Connection } from './connection.ts';
+import type { PackedLead } from './packed-lead.ts';
 
 const prepareStatements = (connection: Connection) => ({
   branch: connection.prepare<{ id: string }>('SELECT id FROM branches WHERE company_id = ? AND id = ?'),
@@ -14,20 +17,28 @@ const prepareStatements = (connection: Connection) => ({
 type Statements = ReturnType<typeof prepareStatements>;
 
 /** Gives what begins a transaction. */
-export function preparePlaces(connection: Connection): () => Places {
+export function preparePlaces(connection: Connection): () => KnownPlaces {
   const sql = prepareStatements(connection);
   return () => new KnownPlaces(sql);
 }
 
-/** Each part of the organisation is read once in a transaction. */
-class KnownPlaces implements Places {
+/** Each part of the organisation is read once in a transaction, and each place that new leads name is resolved once. */
+export class KnownPlaces implements Places {
   readonly #sql: Statements;
   readonly #statusesOf = new Map<string, readonly string[]>();
   readonly #branches = new Map<string, boolean>();
   readonly #branchOf = new Map<string, string | undefined>();
+  readonly #ofNewLeads = new Map<string, Placed>();
 
   constructor(sql: Statements) {
     this.#sql = sql;
+  }
+
+  /** Where the lead stands if it is new. */
+  ofNewLead(lead: PackedLead): Placed {
+    const [companyId, , , branchId, departmentId, statusValue] = lead;
+    const key = placeKey(companyId, branchId, departmentId, statusValue);
+    return remember(this.#ofNewLeads, key, () => resolvePlace(placeGiven(lead), undefined, this));
   }
 
   statusValues(companyId: string): readonly string[] {
@@ -52,6 +63,15 @@ class KnownPlaces implements Places {
     );
   }
 }
+
+/** What the lead says about its place. */
+export const placeGiven = ([companyId, , , branchId, departmentId, statusValue]: PackedLead): LeadInput => ({
+  companyId,
+  ...(branchId !== undefined && { branchId }),
+  ...(departmentId !== undefined && { departmentId }),
+  ...(statusValue !== undefined && { statusValue }),
+  fields: {},
+});
 
 function remember<T>(memory: Map<string, T>, key: string, find: () => T): T {
   const known = memory.get(key);

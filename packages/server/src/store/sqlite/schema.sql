@@ -1,7 +1,7 @@
 -- Made by `npm run generate` from the migrations. This is what they come to: read it here, change it there.
 
 PRAGMA application_id = 1280590160;
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 
 CREATE TABLE companies (
   id         TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
@@ -105,4 +105,72 @@ CREATE INDEX leads_by_department ON leads (company_id, department_id, created_at
 CREATE TRIGGER leads_frozen BEFORE UPDATE OF company_id, id, created_at, automation_trigger_id, automation_created_at ON leads
 BEGIN
   SELECT RAISE(ABORT, 'company_id, id, created_at, automation_trigger_id and automation_created_at of a lead never change');
+END;
+
+CREATE TABLE changes (
+  seq  INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('grown', 'company', 'user', 'token')),
+  id   TEXT NOT NULL,
+  -- Tells the entry from one of the same number in a backup that was put in the place of this file.
+  mark TEXT NOT NULL DEFAULT (hex(randomblob(8)))
+) STRICT;
+
+CREATE TRIGGER changes_are_few AFTER INSERT ON changes
+BEGIN
+  DELETE FROM changes WHERE seq <= NEW.seq - 10000;
+END;
+
+CREATE TRIGGER company_grown AFTER UPDATE OF last_stamp ON companies
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('grown', NEW.id);
+END;
+
+CREATE TRIGGER lead_changed AFTER UPDATE ON leads
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', NEW.company_id);
+END;
+
+CREATE TRIGGER lead_gone AFTER DELETE ON leads
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
+END;
+
+CREATE TRIGGER company_renamed AFTER UPDATE OF id, name ON companies
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.id), ('company', NEW.id);
+END;
+
+CREATE TRIGGER status_changed AFTER UPDATE ON statuses
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+
+CREATE TRIGGER status_gone AFTER DELETE ON statuses
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
+END;
+
+CREATE TRIGGER branch_changed AFTER UPDATE ON branches
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+
+CREATE TRIGGER department_changed AFTER UPDATE ON departments
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+
+CREATE TRIGGER user_changed AFTER UPDATE ON users
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
+END;
+
+CREATE TRIGGER user_gone AFTER DELETE ON users
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
+END;
+
+CREATE TRIGGER token_revoked AFTER INSERT ON revoked_tokens
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id);
 END;

@@ -4,9 +4,12 @@ import { FreeTimes } from './free-times.ts';
 const prepareStatements = (connection: Connection) => ({
   read: connection.prepare<{ last_stamp: number }>('SELECT last_stamp FROM companies WHERE id = ?'),
   write: connection.prepare('UPDATE companies SET last_stamp = ? WHERE id = ?'),
+  notePast: connection.prepare(`INSERT INTO changes (kind, id) VALUES ('company', ?)`),
 });
 
 type Statements = ReturnType<typeof prepareStatements>;
+
+const timeKey = (companyId: string, wanted: number): string => `${companyId}\0${wanted}`;
 
 /** Gives what begins a transaction. `now` must have been read after the lock was taken. */
 export function prepareStamps(connection: Connection): (now: number) => Stamps {
@@ -28,6 +31,10 @@ export class Stamps {
   readonly #stored = new Map<string, number>();
   /** What it will be when this transaction commits, for the companies where it rises. */
   readonly #given = new Map<string, number>();
+  /** Companies that got leads in their past. */
+  readonly #past = new Set<string>();
+  /** Where the next lead may stand that wants a time from which others had to move. */
+  readonly #moved = new Map<string, number>();
 
   constructor(sql: Statements, freeTimes: FreeTimes, now: number) {
     this.#sql = sql;
@@ -39,17 +46,28 @@ export class Stamps {
     return this.#lastOf(companyId) !== undefined;
   }
 
+  /** The stamp of the next new lead. It counts as given when it is taken. */
   next(companyId: string): number {
-    const stamp = Math.max(this.#lastOf(companyId) ?? 0, this.#now) + 1;
-    this.#given.set(companyId, stamp);
-    return stamp;
+    return Math.max(this.#lastOf(companyId) ?? 0, this.#now) + 1;
   }
 
-  /** History keeps its own time, moved to the next free millisecond where another lead has it already. */
+  /** History keeps its own time, if it is free; a time from which others had to move is not tried again. */
   historical(companyId: string, wanted: number): number {
-    const stamp = this.#freeTimes.from(companyId, wanted);
+    return this.#moved.size === 0 ? wanted : (this.#moved.get(timeKey(companyId, wanted)) ?? wanted);
+  }
+
+  /** Where history moves to when another lead has its time. */
+  nextFree(companyId: string, wanted: number): number {
+    const free = this.#freeTimes.from(companyId, wanted);
+    this.#moved.set(timeKey(companyId, wanted), free);
+    return free;
+  }
+
+  /** A lead has the stamp now; history also says which one it wanted. */
+  take(companyId: string, stamp: number, wanted = stamp): void {
     if (stamp > (this.#lastOf(companyId) ?? 0)) this.#given.set(companyId, stamp);
-    return stamp;
+    else this.#past.add(companyId);
+    if (stamp !== wanted) this.#moved.set(timeKey(companyId, wanted), stamp + 1);
   }
 
   /** How far the stamps of this transaction run ahead of the clock. */
@@ -57,8 +75,10 @@ export class Stamps {
     return Math.max(0, ...[...this.#given.values()].map((stamp) => stamp - this.#now));
   }
 
+  /** Whoever remembers the leads of a company reads on at their end: that some came before it must be said. */
   save(): void {
     for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);
+    for (const companyId of this.#past) this.#sql.notePast.run(companyId);
   }
 
   #lastOf(companyId: string): number | undefined {

@@ -26,8 +26,8 @@ import { prepareChanges } from './changes.ts';
 import { checkFiles } from './check-files.ts';
 import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
+import { LeadWrites } from './lead-writes.ts';
 import { preparePages } from './leads-read.ts';
-import { LeadWriter } from './leads-write.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
 import { prepareApply } from './organisation.ts';
 import { Tokens } from './tokens.ts';
@@ -63,7 +63,7 @@ function openConnection(file: string): Connection {
 
 /** The first work on a file is tried again and again while another process is in the way. */
 const firstWork = async <T>(connection: Connection, work: (connection: Connection) => T): Promise<T> =>
-  granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection)));
+  granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection))).result;
 
 /** Opens the file for this work alone. */
 async function withConnection<T>(file: string, work: (connection: Connection) => T): Promise<T> {
@@ -127,7 +127,7 @@ class SqliteStore implements Store, WatchedStore {
   readonly #users: Users;
   readonly #tokens: Tokens;
   readonly #apply: ReturnType<typeof prepareApply>;
-  readonly #leads: LeadWriter;
+  readonly #leads: LeadWrites;
   readonly #readLeads: ReturnType<typeof preparePages>;
   readonly #readChanges: ReturnType<typeof prepareChanges>;
   readonly #lastStamp;
@@ -142,7 +142,11 @@ class SqliteStore implements Store, WatchedStore {
     this.#users = new Users(connection);
     this.#tokens = new Tokens(connection);
     this.#apply = prepareApply(connection, this.#users);
-    this.#leads = new LeadWriter(connection, this.#clock);
+    this.#leads = new LeadWrites(connection, {
+      file: options.file,
+      clock: this.#clock,
+      lockWaitMs: this.#writeLockWaitMs,
+    });
     this.#readLeads = preparePages(connection);
     this.#readChanges = prepareChanges(connection);
     this.#lastStamp = connection.prepare<{ last_stamp: number }>(
@@ -239,7 +243,7 @@ class SqliteStore implements Store, WatchedStore {
   }
 
   async writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
-    return this.#write((undo: Undo<WriteOutcome>) => this.#leads.write(leads, options, undo));
+    return granted(await this.#leads.write(leads, options));
   }
 
   async ping(): Promise<void> {
@@ -252,19 +256,20 @@ class SqliteStore implements Store, WatchedStore {
   }
 
   async close(): Promise<void> {
+    await this.#leads.close();
     this.#connection.close();
   }
 
   async #read<T>(work: () => T): Promise<T> {
-    return granted(await this.#connection.whenFree(this.#pollLockWaitMs, work));
+    return granted(await this.#connection.whenFree(this.#pollLockWaitMs, work)).result;
   }
 
   async #write<T>(work: (undo: Undo<T>) => T): Promise<T> {
-    return granted(await this.#connection.locked(this.#writeLockWaitMs, work));
+    return granted(await this.#connection.locked(this.#writeLockWaitMs, work)).result;
   }
 }
 
-function granted<T>(outcome: { readonly result: T } | undefined): T {
-  if (outcome) return outcome.result;
+function granted<T extends object>(outcome: T | undefined): T {
+  if (outcome) return outcome;
   throw new StoreUnavailableError('another program holds the lock of the database');
 }

@@ -141,8 +141,8 @@ BEGIN
                  WHERE NOT pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company)));
   read_at := leadtap.clock_ms();
 
-  -- A restored copy of the row must not stand for this server, nor a new table for an old one.
-  SELECT r.id || '/' || extract(epoch FROM pg_postmaster_start_time()) || '/' || 'leadtap.changes'::regclass::oid || '/'
+  -- A restored copy of the row must not stand for this server, nor a copied database or a new table for an old one.
+  SELECT r.id || '/' || extract(epoch FROM pg_postmaster_start_time()) || '/' || pg_relation_filepath('leadtap.changes') || '/'
     INTO server FROM leadtap.server_run AS r;
   IF starts_with(known, server) THEN
     before := substr(known, length(server) + 1)::pg_snapshot;

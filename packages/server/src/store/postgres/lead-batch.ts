@@ -1,0 +1,185 @@
+import { NO_FIELDS } from '../lead-defaults.ts';
+import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from '../lead-row.ts';
+import { type Place, resolvePlace } from '../placement.ts';
+import type { LeadFields } from '../records.ts';
+import type { LeadResult } from '../store.ts';
+import type { Session } from './connection.ts';
+import { KnownPlaces, namedBy } from './known-places.ts';
+import { idInCompany } from './loaded-table.ts';
+import type { IdentifiedLead } from './new-leads.ts';
+
+/** The columns of a batch, as `json_to_recordset` reads them. */
+const FIELD_TYPES = {
+  first_name: 'text',
+  last_name: 'text',
+  full_name: 'text',
+  phone1: 'text',
+  phone2: 'text',
+  email: 'text',
+  address: 'text',
+  postal_code: 'text',
+  address_notes: 'text',
+  appointment_date_time: 'bigint',
+  timeslot: 'text',
+  custom_fields: 'jsonb',
+  images: 'text[]',
+  same_day: 'boolean',
+} satisfies Record<keyof LeadFieldsRow, string>;
+
+const CONTENT_COLUMNS = ['branch_id', 'department_id', 'status_value', ...Object.keys(FIELD_TYPES)];
+const contentOf = (alias: string) =>
+  CONTENT_COLUMNS.map((column) =>
+    column === 'appointment_date_time' ? `leadtap.from_ms(${alias}.${column})` : `${alias}.${column}`,
+  );
+const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
+  branch_id text, department_id text, status_value text,
+  ${Object.entries(FIELD_TYPES)
+    .map(([column, type]) => `${column} ${type}`)
+    .join(', ')})`;
+
+const FIND = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
+       ${CONTENT_COLUMNS.map((column) =>
+         column === 'appointment_date_time' ? `leadtap.to_ms(${column}) AS ${column}` : column,
+       ).join(', ')}
+  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+
+const UPDATE = `UPDATE leadtap.leads AS l
+  SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
+  FROM ${BATCH} WHERE l.company_id = b.company_id AND l.id = b.id`;
+
+/** The rows are stamped in the order in which they stand in the batch. */
+const INSERT = `INSERT INTO leadtap.leads (company_id, id, created_at, ${CONTENT_COLUMNS.join(', ')})
+  SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), ${contentOf('b').join(', ')} FROM ${BATCH}
+  RETURNING company_id, id, leadtap.to_ms(created_at) AS created_at`;
+
+interface ExistingRow extends LeadFieldsRow {
+  company_id: string;
+  id: string;
+  created_at: number;
+  branch_id: string | null;
+  department_id: string | null;
+  status_value: string;
+}
+
+/** A lead as the batch leaves it. */
+interface Draft {
+  readonly companyId: string;
+  readonly id: string;
+  place: Place;
+  fields: LeadFields;
+  /** Undefined while the database has not stamped it. For history, the time that it wants. */
+  createdAt: number | undefined;
+}
+
+export interface BatchResult {
+  readonly results: readonly LeadResult[];
+  /** How far the newest of its stamps is ahead of the clock. */
+  readonly aheadMs: number;
+}
+
+/**
+ * Writes leads of which anything may be true, with what is there already in hand. The transaction holds the locks of their
+ * companies, and has said whether the leads are history.
+ */
+export async function writeBatch(
+  session: Session,
+  leads: readonly IdentifiedLead[],
+  historical: boolean,
+): Promise<BatchResult> {
+  const batch = await Batch.begin(session, leads);
+  const now = await readClock(session);
+  const outcomes = leads.map((lead) => batch.take(lead, historical));
+  await batch.save(session);
+  return { results: outcomes.map(toResult), aheadMs: batch.newestStamp - now };
+}
+
+async function readClock(session: Session): Promise<number> {
+  const [row] = await session.query<{ now: number }>('SELECT leadtap.clock_ms() AS now');
+  return row?.now ?? 0;
+}
+
+type Outcome = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
+
+const toResult = (outcome: Outcome): LeadResult =>
+  outcome.kind === 'rejected'
+    ? outcome
+    : { kind: outcome.kind, id: outcome.draft.id, createdAt: outcome.draft.createdAt ?? 0 };
+
+/** What a batch finds and what it leaves. A lead that comes twice in it is added once, and changed before it is written. */
+class Batch {
+  readonly #places: KnownPlaces;
+  readonly #drafts: Map<string, Draft>;
+  readonly #added = new Set<Draft>();
+  readonly #changed = new Set<Draft>();
+  /** 0 when nothing was stamped. */
+  newestStamp = 0;
+
+  private constructor(places: KnownPlaces, existing: readonly ExistingRow[]) {
+    this.#places = places;
+    this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
+  }
+
+  static async begin(session: Session, leads: readonly IdentifiedLead[]): Promise<Batch> {
+    const places = await KnownPlaces.read(session, leads);
+    const existing = await session.query<ExistingRow>(
+      FIND,
+      namedBy(leads, ({ id }) => id),
+    );
+    return new Batch(places, existing);
+  }
+
+  take(lead: IdentifiedLead, historical: boolean): Outcome {
+    const { companyId, id } = lead;
+    if (!this.#places.hasCompany(companyId))
+      return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
+    const known = this.#drafts.get(idInCompany(companyId, id));
+    const placed = resolvePlace(lead, known?.place, this.#places);
+    if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+    if (known) return this.#change(known, placed.place, lead.fields);
+    const createdAt = historical ? lead.createdAt : undefined;
+    const fields = { ...NO_FIELDS, ...lead.fields };
+    const draft: Draft = { companyId, id, place: placed.place, fields, createdAt };
+    this.#drafts.set(idInCompany(companyId, id), draft);
+    this.#added.add(draft);
+    return { kind: 'added', draft };
+  }
+
+  #change(draft: Draft, place: Place, fields: Partial<LeadFields>): Outcome {
+    draft.place = place;
+    draft.fields = { ...draft.fields, ...fields };
+    if (!this.#added.has(draft)) this.#changed.add(draft);
+    return { kind: 'updated', draft };
+  }
+
+  async save(session: Session): Promise<void> {
+    if (this.#changed.size > 0) await session.query(UPDATE, [toJson([...this.#changed])]);
+    if (this.#added.size === 0) return;
+    const stamped = await session.query<ExistingRow>(INSERT, [toJson([...this.#added])]);
+    for (const { company_id, id, created_at } of stamped) {
+      const draft = this.#drafts.get(idInCompany(company_id, id));
+      if (draft) draft.createdAt = created_at;
+      this.newestStamp = Math.max(this.newestStamp, created_at);
+    }
+  }
+}
+
+const toDraft = (row: ExistingRow): Draft => ({
+  companyId: row.company_id,
+  id: row.id,
+  place: { branchId: row.branch_id, departmentId: row.department_id, statusValue: row.status_value },
+  fields: toLeadFields(row),
+  createdAt: row.created_at,
+});
+
+const toJson = (drafts: readonly Draft[]): string =>
+  JSON.stringify(
+    drafts.map(({ companyId, id, place, fields, createdAt }) => ({
+      company_id: companyId,
+      id,
+      created_at: createdAt ?? null,
+      branch_id: place.branchId,
+      department_id: place.departmentId,
+      status_value: place.statusValue,
+      ...toLeadFieldsRow(fields),
+    })),
+  );

@@ -1,0 +1,76 @@
+import process from 'node:process';
+import { Client } from 'pg';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { migratePostgres } from '../../../src/store/postgres/store.ts';
+import { ownPostgres } from '../../harness/own-servers.ts';
+import { startWatching } from './watcher.ts';
+
+async function connect(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  onTestFinished(() => client.end().catch(() => undefined));
+  return client;
+}
+
+const revoke = (client: Client, token: string) =>
+  client.query(`INSERT INTO leadtap.revoked_tokens VALUES ($1, now())`, [token]);
+
+/** A server that does not sync, because no power is cut. */
+async function begin() {
+  const server = await ownPostgres({ settings: { fsync: 'off' } });
+  await migratePostgres(server.url);
+  const client = await connect(server.url);
+  const watcher = await startWatching(client);
+  await revoke(client, 'before');
+  expect(await watcher.look()).toEqual(['token before']);
+  return { server, client, watcher };
+}
+
+it.each(['fast', 'immediate'] as const)('a server that was stopped (%s) and started', async (mode) => {
+  const { server, watcher } = await begin();
+  await server.restart(mode);
+  const client = await connect(server.url);
+  const back = watcher.copy(client);
+  expect(await back.look()).toBeUndefined();
+  await client.query('SELECT leadtap.tend_changes()');
+  await back.look();
+  await revoke(client, 'after');
+  expect(await back.look()).toEqual(['token after']);
+});
+
+it('a server of which a process has crashed, although it goes on by itself', async () => {
+  const { server, client, watcher } = await begin();
+  const { rows } = await client.query(
+    'SELECT pg_backend_pid() AS pid, pg_postmaster_start_time() AS started',
+  );
+  process.kill(rows[0].pid, 'SIGKILL');
+  const survivor = await vi.waitFor(() => connect(server.url), { timeout: 30_000, interval: 50 });
+  const { rows: same } = await survivor.query('SELECT pg_postmaster_start_time() AS started');
+  expect(same[0].started).toEqual(rows[0].started);
+
+  const [back, sleeper] = [watcher.copy(survivor), watcher.copy(survivor)];
+  expect(await back.look()).toBeUndefined();
+  await revoke(survivor, 'unnoticed');
+  expect(await back.look()).toBeUndefined();
+  await survivor.query('SELECT leadtap.tend_changes()');
+  await back.look();
+  await revoke(survivor, 'after');
+  expect(await back.look()).toEqual(['token after']);
+  expect(await sleeper.look()).toBeUndefined();
+});
+
+/** Under its old name it is what a process finds when it connects again. */
+it('a copy of the database that has taken its place', async () => {
+  const { server, client, watcher } = await begin();
+  const administrator = await connect(new URL('/template1', server.url).href);
+  await client.end();
+  await administrator.query('CREATE DATABASE older TEMPLATE postgres');
+
+  const again = await connect(server.url);
+  const going = watcher.copy(again);
+  await revoke(again, 'after the copy');
+  expect(await going.look()).toEqual(['token after the copy']);
+  const older = await connect(new URL('/older', server.url).href);
+  expect(await going.copy(older).look()).toBeUndefined();
+});
