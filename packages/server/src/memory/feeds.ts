@@ -8,6 +8,8 @@ import { Recent } from './recent.ts';
 /** The feeds of one company, by place. */
 type CompanyFeeds = Map<string, Feed>;
 
+/** No lead is as old; infinity is no time for a store. */
+const BEFORE_ALL = Date.parse('0000-01-01T00:00:00.000Z') - 1;
 /** A company that has had more new leads than this since it was last asked about is read anew. */
 const MOST_TO_CATCH_UP = 100;
 
@@ -63,8 +65,7 @@ export class Feeds {
   /** Reads what was added to the feed; false when that is too much. */
   #catchUp(scope: Scope, feed: Feed): Promise<boolean> {
     return this.#catchingUp.share(scope.companyId, placeOf(scope), async (reading) => {
-      // A stamp is never negative, but the newest of imported leads may be.
-      const since = Math.max(feed.newest, 0);
+      const since = Math.max(feed.newest, BEFORE_ALL);
       const leads = await this.#store.readLeads({ scope, since, limit: MOST_TO_CATCH_UP });
       const isWhole = leads.length < MOST_TO_CATCH_UP;
       if (!isWhole) this.forget(scope.companyId);

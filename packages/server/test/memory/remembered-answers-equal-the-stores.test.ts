@@ -3,9 +3,10 @@ import type { Store } from 'leadtap';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../harness/database.ts';
 import { DelegatingStore } from '../store/delegating-store.ts';
-import { begin, commands, Model, type Real } from './commands.ts';
+import { begin, commands } from './commands.ts';
 import { type Instance, serve } from './instances.ts';
 import { connectLeadSql } from './lead-sql.ts';
+import { Model, type Real } from './model.ts';
 import { untilTold } from './until-told.ts';
 
 const cleanUps: (() => unknown)[] = [];

@@ -3,6 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { startService } from '../../harness/service.ts';
+import { untilTold } from '../../memory/until-told.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 import { startWatching } from './watcher.ts';
 
@@ -186,4 +188,20 @@ it('whoever has missed more than a thousand changes has to forget everything', a
   await client.query(`INSERT INTO leadtap.revoked_tokens VALUES ('one-more', now())`);
   expect(await other.look()).toBeUndefined();
   expect(await watcher.look()).toEqual(['token one-more']);
+});
+
+it('a lead before 1970 is the first of its company, and in the next poll', async () => {
+  const { database, store, token, poll } = await startService();
+  const writer = await connectSql(database.url);
+  await untilTold(store);
+  const init = { headers: { authorization: `Bearer ${await token('rival')}` } };
+  const ids = async (query = '') => {
+    const leads = (await (await poll('rival', query, init)).json()) as { id: string }[];
+    return leads.map(({ id }) => id);
+  };
+  const since = 'since=1900-01-01T00:00:00Z';
+  for (let n = 0; n < 2; n += 1) expect([await ids(), await ids(since)]).toEqual([[], []]);
+  await writer.query(`BEGIN; SET LOCAL leadtap.historical = 'on';
+    INSERT INTO leadtap.leads (company_id, id, created_at) VALUES ('globex', 'old', '1955-01-01'); COMMIT`);
+  expect([await ids(), await ids(since)]).toEqual([['old'], ['old']]);
 });

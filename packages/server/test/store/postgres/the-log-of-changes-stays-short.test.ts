@@ -109,9 +109,9 @@ it('in any order of looking, writing and tending, whoever looks between two tend
           open = undefined;
         }
         if (what === 'tend') {
+          await tendAfterMinutes(client);
           // As often as it is tended, it looks.
           await watchers.often.look();
-          await tendAfterMinutes(client);
         }
       }
       assert(watchers.often.wasTold, 'it looked often enough to be told each time');
