@@ -107,8 +107,9 @@ it.each(DEFECTS)('the conformance suite fails a store that %s', async (_what, de
   expect(checks).toHaveLength(1);
   const verdict = (how: (store: Store) => Store) => {
     const file = join(tempFolder(), 'leadtap.db');
+    // One that waits for nobody, so that a look meets whoever is writing.
     const openStore = async (options: { clock: () => number }) =>
-      how(await openSqliteStore({ file, ...options }));
+      how(await openSqliteStore({ file, pollLockWaitMs: 0, ...options }));
     return checks[0]?.run(async () => ({ openStore, remove: async () => undefined }));
   };
   await expect(verdict((store) => store)).resolves.toBeUndefined();

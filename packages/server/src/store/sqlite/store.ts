@@ -35,6 +35,8 @@ import { Users } from './users.ts';
 
 /** A stuck writer must not stop the polling: after this a poll answers from what is committed. */
 const POLL_LOCK_WAIT_MS = 1000;
+/** Looks of other processes are over at once, and so are most writes; who writes for longer is waited for poll by poll. */
+const LOOK_LOCK_WAIT_MS = 20;
 /** A write that cannot begin for this long fails with "unavailable"; nothing was written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
@@ -167,23 +169,22 @@ class SqliteStore implements Store, WatchedStore {
     return this.#read(() => this.#tokens.isRevoked(tokenId));
   }
 
-  /** While another process writes, all companies are busy; what has changed is told all the same. */
+  /** While another process writes for long, all companies are busy; what has changed is told all the same. */
   async look({ companies, bearers }: Question, known: string | undefined): Promise<Look> {
-    return this.#read(() => {
-      const tell = () => ({
-        readAt: this.#clock(),
-        accounts: bearers.map(({ userId, tokenId }) => ({
-          isRevoked: tokenId !== undefined && this.#tokens.isRevoked(tokenId),
-          user: this.#users.find(userId),
-        })),
-        ...this.#readChanges(known),
-      });
-      const free = this.#connection.unlessBusy(() => this.#connection.transaction(tell));
-      if (free) return { ...free, busy: NO_COMPANIES };
-      const told = tell();
-      const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
-      return { ...told, busy: new Set([...companies, ...theirs]) };
+    const tell = () => ({
+      readAt: this.#clock(),
+      accounts: bearers.map(({ userId, tokenId }) => ({
+        isRevoked: tokenId !== undefined && this.#tokens.isRevoked(tokenId),
+        user: this.#users.find(userId),
+      })),
+      ...this.#readChanges(known),
     });
+    const waitMs = Math.min(LOOK_LOCK_WAIT_MS, this.#pollLockWaitMs);
+    const held = await this.#connection.locked(waitMs, tell);
+    if (held) return { ...held.result, busy: NO_COMPANIES };
+    const told = await this.#read(tell);
+    const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
+    return { ...told, busy: new Set([...companies, ...theirs]) };
   }
 
   async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
