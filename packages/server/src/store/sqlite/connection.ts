@@ -96,6 +96,16 @@ export class Connection {
     }
   }
 
+  /** Undefined when another process is in the way at this moment. */
+  unlessBusy<T>(work: () => T): T | undefined {
+    try {
+      return work();
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
+  }
+
   /**
    * Runs the work under the write lock, trying again from a timer while another process holds it.
    * Undefined when that process did not let go within `waitMs`.

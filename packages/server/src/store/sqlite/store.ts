@@ -179,12 +179,17 @@ class SqliteStore implements Store, WatchedStore {
       })),
       ...this.#readChanges(known),
     });
+    const atOnce = await this.#read((): Look => {
+      const held = this.#connection.unlessBusy(() => this.#connection.transaction(tell));
+      if (held) return { ...held, busy: NO_COMPANIES };
+      const told = tell();
+      const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
+      return { ...told, busy: new Set([...companies, ...theirs]) };
+    });
     const waitMs = Math.min(LOOK_LOCK_WAIT_MS, this.#pollLockWaitMs);
+    if (atOnce.busy.size === 0 || waitMs === 0) return atOnce;
     const held = await this.#connection.locked(waitMs, tell);
-    if (held) return { ...held.result, busy: NO_COMPANIES };
-    const told = await this.#read(tell);
-    const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
-    return { ...told, busy: new Set([...companies, ...theirs]) };
+    return held ? { ...held.result, busy: NO_COMPANIES } : atOnce;
   }
 
   async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
