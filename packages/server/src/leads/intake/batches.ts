@@ -1,8 +1,14 @@
 import type { ParsedLine } from './line.ts';
 import type { Sleep } from './sleep.ts';
 
-/** Large enough that many leads share the cost of a commit, small enough that no poll waits long for its lock. */
-const MAX_BATCH_LINES = 1000;
+/**
+ * Large enough that many leads share the cost of a commit, small enough that no poll waits long for its lock: a tenth of a
+ * second or two, for the largest. Those come only in an import that has come far, so that whoever stops it loses little.
+ */
+const MIN_BATCH_LINES = 1000;
+const MAX_BATCH_LINES = 4000;
+/** A batch is no larger than this part of what came before it. */
+const GROWTH = 0.1;
 /** Bounds the memory of a batch whose lines are all long. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
 /** Lines from a pipe that has been silent for so long are not kept waiting until their batch is full. */
@@ -10,12 +16,15 @@ const MAX_SILENCE_MS = 100;
 
 type Lines = readonly ParsedLine[];
 
+/** A reason of its own spares the stack that an abort would else have. */
+const ARRIVED = 'arrived';
+
 async function unlessSilent<T>(next: Promise<T>, sleep: Sleep): Promise<T | undefined> {
   const arrived = new AbortController();
   try {
     return await Promise.race([next, sleep(MAX_SILENCE_MS, arrived.signal).then(() => undefined)]);
   } finally {
-    arrived.abort();
+    arrived.abort(ARRIVED);
   }
 }
 
@@ -41,7 +50,13 @@ async function* withSilences(lines: AsyncIterable<Lines>, sleep: Sleep): AsyncGe
 
 class Batch {
   readonly lines: ParsedLine[] = [];
+  readonly #maxLines: number;
   #bytes = 0;
+
+  constructor(linesBefore: number) {
+    const thousands = Math.floor((linesBefore * GROWTH) / MIN_BATCH_LINES);
+    this.#maxLines = Math.min(Math.max(thousands, 1) * MIN_BATCH_LINES, MAX_BATCH_LINES);
+  }
 
   add(line: ParsedLine): void {
     this.lines.push(line);
@@ -49,7 +64,7 @@ class Batch {
   }
 
   get isFull(): boolean {
-    return this.lines.length >= MAX_BATCH_LINES || this.#bytes >= MAX_BATCH_BYTES;
+    return this.lines.length >= this.#maxLines || this.#bytes >= MAX_BATCH_BYTES;
   }
 }
 
@@ -62,19 +77,24 @@ export async function* inBatches(
   sleep: Sleep,
   signal: AbortSignal,
 ): AsyncGenerator<Lines> {
-  let batch = new Batch();
+  let batch = new Batch(0);
+  let linesBefore = 0;
+  const next = () => {
+    linesBefore += batch.lines.length;
+    batch = new Batch(linesBefore);
+  };
   try {
     for await (const arrived of withSilences(lines, sleep)) {
       for (const line of arrived ?? []) {
         batch.add(line);
         if (!batch.isFull) continue;
         yield batch.lines;
-        batch = new Batch();
+        next();
       }
       if (signal.aborted) break;
       if (arrived !== undefined || batch.lines.length === 0) continue;
       yield batch.lines;
-      batch = new Batch();
+      next();
     }
   } catch (error) {
     if (!signal.aborted) throw error;

@@ -2,6 +2,7 @@
 import type { Clock } from '../../clock.ts';
 import { nearestName } from '../../nearest-name.ts';
 import type { LeadFields, LeadInput } from '../../store/records.ts';
+import { customFields } from './custom-fields.ts';
 import { Mend, shown } from './mend.ts';
 import * as values from './values.ts';
 
@@ -35,7 +36,7 @@ const FIELD_READERS: { readonly [K in keyof LeadFields]: values.Reader<LeadField
   addressNotes: values.nullOr(values.text(10_000), null),
   appointmentDateTime: values.nullOr(values.instant, null),
   timeslot: values.nullOr(values.timeslot, null),
-  customFields: values.nullOr(values.customFields, {}),
+  customFields: values.nullOr(customFields, {}),
   images: values.nullOr(values.images, []),
   sameDay: values.nullOr(values.boolean, false),
 };

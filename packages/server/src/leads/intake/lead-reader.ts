@@ -1,20 +1,20 @@
+import type { LeadInput } from '../../store/records.ts';
 import type { FieldRule, IntakeRules, LeadDraft } from './fields.ts';
 import { fieldRules, requiredFields, unknownField } from './fields.ts';
 import type { LeadReading, LineProblem } from './line.ts';
 
-export type LeadReader = (record: Readonly<Record<string, unknown>>) => LeadReading;
+type LeadRecord = Readonly<Record<string, unknown>>;
 
-function missingFields(
-  record: Readonly<Record<string, unknown>>,
-  required: readonly string[],
-): LineProblem[] {
-  return required
+export type LeadReader = (record: LeadRecord) => LeadReading;
+
+const missingFields = (record: LeadRecord, required: readonly string[]): LineProblem[] =>
+  required
     .filter((field) => record[field] === undefined || record[field] === null)
     .map((field) => ({ field, mend: 'is required; add it' }));
-}
 
-function readField(rules: ReadonlyMap<string, FieldRule>, draft: LeadDraft, field: string, value: unknown) {
-  const rule = rules.get(field);
+const hasCompany = (draft: LeadDraft): draft is LeadDraft & LeadInput => draft.companyId !== undefined;
+
+function mendOf(rule: FieldRule | undefined, draft: LeadDraft, field: string, value: unknown) {
   return rule === undefined ? unknownField(field) : rule(draft, value)?.text;
 }
 
@@ -25,13 +25,13 @@ export function leadReader(intake: IntakeRules): LeadReader {
   return (record) => {
     const draft: LeadDraft = { fields: {} };
     const problems = missingFields(record, required);
-    for (const [field, value] of Object.entries(record)) {
+    for (const field of Object.keys(record)) {
+      const value = record[field];
       if (value === null && required.includes(field)) continue;
-      const mend = readField(rules, draft, field, value);
+      const mend = mendOf(rules.get(field), draft, field, value);
       if (mend !== undefined) problems.push({ field, mend });
     }
-    const { companyId } = draft;
-    if (companyId === undefined || problems.length > 0) return { kind: 'rejected', problems };
-    return { kind: 'lead', lead: { ...draft, companyId } };
+    if (!hasCompany(draft) || problems.length > 0) return { kind: 'rejected', problems };
+    return { kind: 'lead', lead: draft };
   };
 }

@@ -1,7 +1,6 @@
 /** Readers of single values. Each gives the value as the store takes it, or a mend. */
 import { toUSVString } from 'node:util';
 import type { Clock } from '../../clock.ts';
-import { isJsonObject } from '../../json-object.ts';
 import { parseInstant } from '../since.ts';
 import { Mend, shown } from './mend.ts';
 
@@ -9,13 +8,13 @@ export type Reader<T> = (value: unknown) => T | Mend;
 
 const MAX_IMAGES = 50;
 const MAX_URL_CHARACTERS = 2048;
-const MAX_CUSTOM_FIELDS_BYTES = 64 * 1024;
-/** JSON.stringify runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
-const MAX_CUSTOM_FIELDS_LEVELS = 100;
 
-const number = (value: number): string => value.toLocaleString('en');
+/** A NUL, or half of a character, or what may be half of one. */
+export const SUSPICIOUS = /[\0\ud800-\udfff]/;
 
-function kindOf(value: unknown): string {
+export const number = (value: number): string => value.toLocaleString('en');
+
+export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
@@ -29,6 +28,7 @@ export const text =
       return new Mend(
         `has ${number(value.length)} characters; shorten it to at most ${number(maxCharacters)}`,
       );
+    if (!SUSPICIOUS.test(value)) return value;
     if (value.includes('\0')) return new Mend('contains a NUL character; remove it');
     return toUSVString(value);
   };
@@ -65,8 +65,10 @@ export const statusValue = matching(
   'is not a status; write an upper-case word, such as NEW',
 );
 
+const instantText = text(100);
+
 export const instant: Reader<number> = (value) => {
-  const string = text(100)(value);
+  const string = instantText(value);
   if (string instanceof Mend) return string;
   return (
     parseInstant(string) ??
@@ -87,10 +89,13 @@ export const past =
 export const boolean: Reader<boolean> = (value) =>
   typeof value === 'boolean' ? value : new Mend('must be true or false (in CSV also yes, no, 1 or 0)');
 
+const urlText = text(MAX_URL_CHARACTERS);
+const WEB_ADDRESS = /^https?:\/\/\S+$/i;
+
 const imageUrl: Reader<string> = (value) => {
-  const url = text(MAX_URL_CHARACTERS)(value);
+  const url = urlText(value);
   if (url instanceof Mend) return url;
-  if (/^https?:\/\/\S+$/i.test(url) && URL.canParse(url)) return url;
+  if (WEB_ADDRESS.test(url) && URL.canParse(url)) return url;
   return new Mend(`${shown(url)} is not a web address; it must begin with https:// or http://`);
 };
 
@@ -105,54 +110,6 @@ export const images: Reader<readonly string[]> = (value) => {
     urls.push(url);
   }
   return urls;
-};
-
-const nestsDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1)));
-
-/** Beyond 2^53, JavaScript has changed a whole number by the time it has read it, and 1e999 is infinite to it. */
-const isChanged = (value: number): boolean =>
-  !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
-
-/** The name of the first such number, as `order.number`; undefined when there is none. */
-function changedNumber(object: object): string | undefined {
-  for (const [key, value] of Object.entries(object)) {
-    if (typeof value === 'number' && isChanged(value)) return key;
-    const inner = typeof value === 'object' && value !== null ? changedNumber(value) : undefined;
-    if (inner !== undefined) return `${key}.${inner}`;
-  }
-  return undefined;
-}
-
-/** PostgreSQL keeps no NUL in a text, and halves of a character are no text. Keys are read like values. */
-const isUnkeepable = (text: string): boolean => text.includes('\0') || toUSVString(text) !== text;
-
-/** The first such text; undefined when there is none. */
-function unkeepableText(value: unknown): string | undefined {
-  if (typeof value === 'string') return isUnkeepable(value) ? value : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [key, inner] of Object.entries(value)) {
-    const found = isUnkeepable(key) ? key : unkeepableText(inner);
-    if (found !== undefined) return found;
-  }
-  return undefined;
-}
-
-export const customFields: Reader<Readonly<Record<string, unknown>>> = (value) => {
-  if (!isJsonObject(value)) return new Mend(`must be an object, not ${kindOf(value)}`);
-  if (nestsDeeper(value, MAX_CUSTOM_FIELDS_LEVELS))
-    return new Mend(`is nested deeper than ${MAX_CUSTOM_FIELDS_LEVELS} levels; flatten it`);
-  const changed = changedNumber(value);
-  if (changed !== undefined)
-    return new Mend(`${shown(changed)} is too large to be kept exactly; write it as a string`);
-  const unkeepable = unkeepableText(value);
-  if (unkeepable !== undefined)
-    return new Mend(`${shown(unkeepable)} holds a NUL or half a character; remove it`);
-  const bytes = Buffer.byteLength(JSON.stringify(value));
-  if (bytes <= MAX_CUSTOM_FIELDS_BYTES) return value;
-  return new Mend(`takes ${number(bytes)} bytes as JSON; keep it within ${number(MAX_CUSTOM_FIELDS_BYTES)}`);
 };
 
 /** Null clears: to null where a field may be unknown, else to its default. */

@@ -33,8 +33,10 @@ export async function writeLeads(
 /** Whatever clock: an identifier only has to sort well. */
 function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
   const madeAt = Date.now();
-  return leads.map((lead) => ({ ...lead, id: lead.id ?? uuidV7(madeAt) }));
+  return leads.map((lead) => (hasId(lead) ? lead : { ...lead, id: uuidV7(madeAt) }));
 }
+
+const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;
 
 const mostAheadMs = (added: readonly (AddedRow | undefined)[]): number =>
   added.reduce((most, row) => Math.max(most, row?.ahead_ms ?? 0), 0);

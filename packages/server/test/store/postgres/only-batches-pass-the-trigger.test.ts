@@ -1,0 +1,134 @@
+import { openPostgresStore } from 'leadtap';
+import type { Client } from 'pg';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { migratePostgres } from '../../../src/store/postgres/store.ts';
+import { ORGANISATION } from '../../harness/organisation.ts';
+import { ownCluster } from './own-cluster.ts';
+import { connectSql, refusalOf } from './sql-client.ts';
+
+/** `leadtap.add_leads` is the one way past `leadtap.take_in_lead`: it has stamped its rows itself, under the same locks. */
+const { address, sql, emptyDatabase } = ownCluster();
+let name: string;
+
+beforeAll(async () => {
+  await migratePostgres(address('postgres', 'postgres'));
+  await sql(`CREATE ROLE app LOGIN IN ROLE leadtap_service; CREATE ROLE crm LOGIN IN ROLE leadtap_writer;
+    CREATE ROLE keeper LOGIN IN ROLE leadtap_owner; CREATE ROLE plain LOGIN; ALTER ROLE leadtap_owner LOGIN`);
+});
+
+async function prepare(login: string): Promise<void> {
+  const store = await openPostgresStore({ url: address(login, name), connections: 2 });
+  await store.applyOrganisation(ORGANISATION);
+  await store.close();
+}
+
+beforeEach(async () => {
+  name = await emptyDatabase();
+});
+
+/** A row with everything that the trigger would supply, and a time that no new lead can have. */
+const FORGED = `INSERT INTO leadtap.leads (company_id, id, created_at, status_value, custom_fields, images, same_day, updated_at,
+    automation_trigger_id, automation_created_at)
+  VALUES ('acme', 'forged', '2001-01-01', 'NEW', '{}', '{}', false, '2001-01-01', 'mine', '2001-01-01')`;
+
+async function isStamped(client: Client): Promise<boolean> {
+  const { rows } = await client.query(
+    `SELECT created_at > now() - interval '1 minute' AND automation_trigger_id <> 'mine' AS stamped FROM leadtap.leads`,
+  );
+  expect(rows).toHaveLength(1);
+  return rows[0].stamped;
+}
+
+describe('a forged row is stamped, whoever inserts it', () => {
+  test.each([
+    ['the superuser', 'postgres', ''],
+    ['the superuser in the name of the owner', 'postgres', 'SET ROLE leadtap_owner'],
+    ['the superuser for the owner', 'postgres', 'SET SESSION AUTHORIZATION leadtap_owner'],
+    ['the owner itself', 'leadtap_owner', ''],
+    ['a member of the owner', 'keeper', ''],
+    ['a member in the name of the owner', 'keeper', 'SET ROLE leadtap_owner'],
+    ['the service', 'app', ''],
+    ['a writer', 'crm', ''],
+    [
+      'a writer with settings',
+      'crm',
+      `SET leadtap.role = 'leadtap_owner'; SET leadtap.who = 'leadtap_owner'`,
+    ],
+  ])('%s', async (_who, login, before) => {
+    await prepare('postgres');
+    const client = await connectSql(address(login, name));
+    await client.query(`${before}; ${FORGED}`);
+    expect(await isStamped(client)).toBe(true);
+  });
+
+  test('the owner of a schema that leadtap_owner does not own', async () => {
+    await sql(`GRANT CREATE ON DATABASE ${name} TO plain`);
+    await prepare('plain');
+    const client = await connectSql(address('plain', name));
+    await client.query(FORGED);
+    expect(await isStamped(client)).toBe(true);
+  });
+});
+
+test('a writer can become nobody whom the trigger lets pass', async () => {
+  await prepare('postgres');
+  const client = await connectSql(address('crm', name));
+  const statements = [
+    'SET ROLE leadtap_owner',
+    'SET SESSION AUTHORIZATION leadtap_owner',
+    `SELECT set_config('role', 'leadtap_owner', false)`,
+    `SELECT * FROM leadtap.add_leads('{}', '{}')`,
+    'ALTER FUNCTION leadtap.add_leads(leadtap.place[], leadtap.new_lead[]) OWNER TO crm',
+  ];
+  for (const statement of statements)
+    expect([statement, (await refusalOf(client, statement))?.code]).toEqual([statement, '42501']);
+});
+
+const PLACES = `ARRAY[('acme', NULL, NULL, NULL)]::leadtap.place[]`;
+const leadAt = (id: string, createdAt: string) =>
+  `ARRAY[(1, '${id}', ${createdAt}, 1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 't', NULL)]::leadtap.new_lead[]`;
+
+describe('leadtap.add_leads gives no stamp that its caller chooses', () => {
+  test.each(['0', '-1', 'NULL', '99999999999999'])('news with the time %s', async (time) => {
+    await prepare('postgres');
+    const client = await connectSql(address('app', name));
+    await client.query(`SELECT * FROM leadtap.add_leads(${PLACES}, ${leadAt('x', time)})`);
+    expect(await isStamped(client)).toBe(true);
+  });
+
+  test('history of the future is left out', async () => {
+    await prepare('postgres');
+    const client = await connectSql(address('app', name));
+    const { rows } = await client
+      .query(`SET leadtap.historical = 'on';
+      SELECT * FROM leadtap.add_leads(${PLACES}, ${leadAt('x', 'leadtap.clock_ms() + 120000')})`)
+      .then((results) => (Array.isArray(results) ? results.at(-1) : results));
+    expect(rows).toEqual([]);
+  });
+
+  test('a snapshot that is older than the last lead', async () => {
+    await prepare('postgres');
+    const [old, young] = [await connectSql(address('app', name)), await connectSql(address('crm', name))];
+    await old.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM leadtap.leads');
+    await young.query(`INSERT INTO leadtap.leads (company_id) VALUES ('acme')`);
+    const refusal = await refusalOf(
+      old,
+      `SELECT * FROM leadtap.add_leads(${PLACES}, ${leadAt('x', 'NULL')})`,
+    );
+    expect(refusal?.code).toBe('40001');
+  });
+});
+
+test('where leadtap_owner is not the owner, batches end as they do elsewhere', async () => {
+  await sql(`GRANT CREATE ON DATABASE ${name} TO plain`);
+  await prepare('plain');
+  const store = await openPostgresStore({ url: address('plain', name), connections: 2 });
+  onTestFinished(() => store.close());
+  const leads = ['a', 'b', 'a'].map((id) => ({ companyId: 'acme', id, fields: { firstName: id } }));
+  const news = await store.writeLeads(leads);
+  expect(news).toMatchObject({ results: [{ kind: 'added' }, { kind: 'added' }, { kind: 'updated' }] });
+  const past = ['c', 'd'].map((id) => ({ companyId: 'acme', id, createdAt: 1000, fields: {} }));
+  expect(await store.writeLeads(past, { historical: true })).toMatchObject({
+    results: [{ createdAt: 1000 }, { createdAt: 1001 }],
+  });
+});
