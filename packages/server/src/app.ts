@@ -6,15 +6,15 @@ import type { Clock } from './clock.ts';
 import { answerProblem, answerUnroutable, logFault } from './http/answer-problem.ts';
 import { onCallerGone } from './http/caller-gone.ts';
 import { docsRoutes } from './http/docs.ts';
-import { expressLane } from './http/express-lane.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
+import { ExpressLane } from './http/lane/express-lane.ts';
 import { answerWith, pollAnswerer } from './http/new-leads.ts';
 import { observationOf, type PollObserver } from './http/observe-polls.ts';
 import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
 import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
-import { makeServer } from './http/server.ts';
+import { KEEP_ALIVE_MS, makeServer } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { TrustProxy } from './ops/addresses.ts';
 import { RequestLog } from './ops/request-log.ts';
@@ -51,16 +51,17 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   // Behind proxies, Fastify finds out where a request really came from.
   const lane = trustProxy
     ? undefined
-    : expressLane({
+    : new ExpressLane({
         basePath: prefix,
         answerPoll,
-        publicUrl: ({ headers, socket }) => publicUrl({ protocol: 'http', host: headers.host ?? '', socket }),
-        isClosing: () => closing,
+        publicUrl,
         onProblem: (problem, id) => logFault(problem, services.logger.child({ requestId: id })),
         onServed: (served) => {
           services.observer.observe(observationOf(served.state, 'GET', served.status, served.durationMs));
           requestLog.polled(served, services.logger);
         },
+        silenceMs: requestTimeoutMs,
+        keepAliveMs: KEEP_ALIVE_MS,
       });
   // As Fastify itself knows loggers.
   const loggerInstance: FastifyBaseLogger = services.logger;
@@ -82,6 +83,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
 
   app.addHook('preClose', async () => {
     closing = true;
+    lane?.close();
   });
   // Else a client would keep the connection of its last answer, and the stop would wait for that.
   app.addHook('onSend', (_request, reply, payload, done) => {
