@@ -140,7 +140,7 @@ export class LaneConnection {
   #goOn(answer: LaneAnswer): void {
     this.#unsent = undefined;
     answer.onSent(false);
-    if (answer.isLast || this.#hasEnded) this.#hangUp();
+    if (answer.isLast || this.#hasEnded || this.#options.isClosing()) this.#hangUp();
     else {
       this.#state = 'reading';
       if (this.#early) this.#readEarly(this.#early);
