@@ -21,8 +21,16 @@ export function logPoll(log: Logger, { id, path, traceparent, state, status, dur
   const trace = traceId === undefined ? '' : `,"traceId":"${traceId}"`;
   const duration = Math.round(durationMs * 1000) / 1000;
   sinkOf(log).write(
-    `{"level":${LEVEL},"time":"${toIso(Date.now())}","requestId":"${id}","method":"GET","path":${quoted(path)},"status":${status},"durationMs":${duration},"leads":${leads}${token}${trace},"msg":"request"}\n`,
+    `{"level":${LEVEL},"time":"${toIso(Date.now())}","requestId":"${id}","method":"GET","path":${quotedPath(path)},"status":${status},"durationMs":${duration},"leads":${leads}${token}${trace},"msg":"request"}\n`,
   );
+}
+
+/** The path is that of the endpoint, always the same one. */
+let lastPath = { path: '', quoted: '""' };
+
+function quotedPath(path: string): string {
+  if (path !== lastPath.path) lastPath = { path, quoted: quoted(path) };
+  return lastPath.quoted;
 }
 
 /** Where the lines of this logger go. */

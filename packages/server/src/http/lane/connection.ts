@@ -14,8 +14,8 @@ export interface LaneAnswer {
 export interface ConnectionOptions {
   /** Of the endpoint. */
   readonly path: string;
-  /** Undefined when nobody is there any more. */
-  readonly answer: (poll: PlainPoll, connection: LaneConnection) => Promise<LaneAnswer | undefined>;
+  /** Has the poll answered, and sends the answer. */
+  readonly answer: (poll: PlainPoll, connection: LaneConnection) => void;
   readonly isClosing: () => boolean;
   /** A new connection on which nothing comes is closed after this. */
   readonly silenceMs: number;
@@ -105,19 +105,20 @@ export class LaneConnection {
     socket.resume();
   }
 
-  async #answer(poll: PlainPoll): Promise<void> {
+  #answer(poll: PlainPoll): void {
     this.#state = 'answering';
     if (!this.#hasPolled) this.socket.setTimeout(this.#options.keepAliveMs);
     this.#hasPolled = true;
-    const answer = await this.#options.answer(poll, this);
-    if (!answer) this.socket.destroy();
-    else if (this.socket.destroyed) answer.onSent(true);
-    else this.#send(answer);
+    this.#options.answer(poll, this);
   }
 
-  #send(answer: LaneAnswer): void {
+  send(answer: LaneAnswer): void {
     const { socket } = this;
     const { head, body } = answer;
+    if (socket.destroyed) {
+      answer.onSent(true);
+      return;
+    }
     if (body === undefined || body.length <= SHORT_BODY)
       socket.write(body ? head + body.toString('latin1') : head, 'latin1');
     else {

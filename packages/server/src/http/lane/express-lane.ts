@@ -11,7 +11,7 @@ import type { ProblemError } from '../problems.ts';
 import type { Addressed } from '../public-url.ts';
 import { requestIdFrom } from '../request-id.ts';
 import { answerHead } from './answer-head.ts';
-import { type ConnectionEnds, type LaneAnswer, LaneConnection } from './connection.ts';
+import { type ConnectionEnds, LaneConnection } from './connection.ts';
 import type { PlainPoll } from './plain-poll.ts';
 
 /** One poll that the lane has answered, or could not. */
@@ -89,7 +89,7 @@ export class ExpressLane {
     closed: (connection) => void this.#connections.delete(connection),
   };
 
-  async #answer(poll: PlainPoll, connection: LaneConnection): Promise<LaneAnswer | undefined> {
+  async #answer(poll: PlainPoll, connection: LaneConnection): Promise<void> {
     const startedAt = performance.now();
     const id = requestIdFrom(poll.requestId);
     const state: PollState = { headers: ['x-request-id', id] };
@@ -111,7 +111,7 @@ export class ExpressLane {
     } catch (error) {
       if (error instanceof CallerGoneError) {
         tell(CLIENT_CLOSED_REQUEST, false);
-        return undefined;
+        return;
       }
       state.problem = asProblem(error);
       this.#options.onProblem(state.problem, id);
@@ -119,7 +119,7 @@ export class ExpressLane {
     }
     const isLast = poll.isLast || this.#isClosing;
     const head = answerHead(status, state.headers, isLast ? 'connection: close\r\n' : this.#keepAlive);
-    return { head, body, isLast, onSent: (brokeOff) => tell(status, brokeOff) };
+    connection.send({ head, body, isLast, onSent: (brokeOff) => tell(status, brokeOff) });
   }
 }
 
