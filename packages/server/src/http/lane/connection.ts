@@ -31,7 +31,6 @@ export interface ConnectionEnds {
 
 /** Joining so few bytes with the head costs less than giving the system two pieces. */
 const SHORT_BODY = 1024;
-const NOTHING = Buffer.alloc(0);
 
 /**
  * A connection of which plain polls are read and answered here, one after the other. With the first bytes that are
@@ -47,8 +46,7 @@ export class LaneConnection {
   #early: Buffer | undefined;
   /** The caller sends nothing more, but may wait for its answer. */
   #hasEnded = false;
-  /** Of which the system has not taken all. */
-  #unsent: LaneAnswer | undefined;
+  #sending: LaneAnswer | undefined;
   #gone: AbortController | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions, ends: ConnectionEnds) {
@@ -115,33 +113,27 @@ export class LaneConnection {
   send(answer: LaneAnswer): void {
     const { socket } = this;
     const { head, body } = answer;
-    if (socket.destroyed) {
-      answer.onSent(true);
-      return;
-    }
-    if (body === undefined || body.length <= SHORT_BODY)
-      socket.write(body ? head + body.toString('latin1') : head, 'latin1');
-    else {
+    this.#sending = answer;
+    if (body === undefined || body.length <= SHORT_BODY) {
+      socket.write(body ? head + body.toString('latin1') : head, 'latin1', this.#onTaken);
+    } else {
       socket.cork();
       socket.write(head, 'latin1');
-      socket.write(body);
+      socket.write(body, this.#onTaken);
       socket.uncork();
-    }
-    // Nearly always the system has taken it all by now, and nobody needs to wait for that.
-    if (socket.writableLength === 0) this.#goOn(answer);
-    else {
-      this.#unsent = answer;
-      socket.write(NOTHING, (error) => {
-        if (!error) this.#goOn(answer);
-      });
     }
   }
 
-  /** An answer was sent. */
-  #goOn(answer: LaneAnswer): void {
-    this.#unsent = undefined;
-    answer.onSent(false);
-    if (answer.isLast || this.#hasEnded || this.#options.isClosing()) this.#hangUp();
+  /** By the system, all of it; or the connection has broken. */
+  readonly #onTaken = (error: Error | null | undefined): void => {
+    const answer = this.#sending;
+    this.#sending = undefined;
+    answer?.onSent(Boolean(error));
+    if (!error) this.#goOn(answer?.isLast);
+  };
+
+  #goOn(isOver = false): void {
+    if (isOver || this.#hasEnded || this.#options.isClosing()) this.#hangUp();
     else {
       this.#state = 'reading';
       if (this.#early) this.#readEarly(this.#early);
@@ -171,8 +163,6 @@ export class LaneConnection {
   #close(): void {
     this.#state = 'over';
     this.#gone?.abort();
-    this.#unsent?.onSent(true);
-    this.#unsent = undefined;
     this.#ends.closed(this);
   }
 }
