@@ -9,7 +9,7 @@ export const authorize: BeforeRequestMiddleware = (request, _z, bundle) => ({
   headers: {
     ...request.headers,
     accept: 'application/json',
-    authorization: `Bearer ${bundle.authData['token']?.trim()}`,
+    authorization: `Bearer ${bundle.authData['token']}`,
     'user-agent': USER_AGENT,
   },
 });
