@@ -1,4 +1,5 @@
 import type { Lead } from './contract.ts';
+import type { Page } from './page.ts';
 
 /** How far a consumer has come. Plain JSON. */
 export interface Checkpoint {
@@ -48,6 +49,12 @@ export class Place {
   constructor(checkpoint: Checkpoint | undefined, since: string | undefined) {
     this.since = checkpoint?.since ?? since;
     this.#triggerIds = new Set(checkpoint?.triggerIds);
+  }
+
+  /** Without a lead and without a word of the service about its time, all that ever comes is new. */
+  beginBehind({ leads, nextSince = new Date(0).toISOString() }: Page): void {
+    this.since = nextSince;
+    for (const lead of leads) this.#triggerIds.add(lead.automation_trigger_id);
   }
 
   has(lead: Lead): boolean {

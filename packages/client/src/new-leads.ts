@@ -90,8 +90,7 @@ async function* follow(following: Following): AsyncGenerator<Lead, void, undefin
     if (!page) continue;
     last = { since, etag: page.etag };
     if (since === undefined) {
-      // The feed begins behind this page. Without a lead and without a word of the service, everything is to come.
-      place.since = page.nextSince ?? new Date(0).toISOString();
+      place.beginBehind(page);
       await save();
       continue;
     }
@@ -126,10 +125,11 @@ async function nextPage(
   place: Place,
   last: Answered | undefined,
 ): Promise<Page | undefined> {
+  const hasBegun = place.since !== undefined;
   pace.sent();
   try {
     const page = await sendPoll(connection, { ...requestFor(place.since, last), signal });
-    pace.answered(page, page.isFull && page.leads.some((lead) => !place.has(lead)));
+    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => !place.has(lead)));
     return page;
   } catch (error) {
     if (signal.aborted) return undefined;
