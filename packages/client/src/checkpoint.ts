@@ -40,6 +40,9 @@ export function isCheckpoint(value: unknown): value is Checkpoint {
 /** As many as a page holds: enough for a page that comes twice. */
 const REMEMBERED = 100;
 
+/** Times in this form compare as texts. A caller may give others that the service reads and we do not. */
+const WRITTEN_BY_SERVICE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
 /** The place in the feed up to which the consumer has taken the leads. */
 export class Place {
   /** Undefined: before the first answer of a feed that begins now. */
@@ -57,15 +60,14 @@ export class Place {
     for (const lead of leads) this.#triggerIds.add(lead.automation_trigger_id);
   }
 
-  has(lead: Lead): boolean {
-    return this.#triggerIds.has(lead.automation_trigger_id);
+  /** Whether the consumer has yet to take it. Pages that come twice, out of some cache, bring nothing new. */
+  isNews({ createdAt, automation_trigger_id }: Lead): boolean {
+    const isBefore = WRITTEN_BY_SERVICE.test(this.since ?? '') && createdAt < (this.since ?? '');
+    return !isBefore && !this.#triggerIds.has(automation_trigger_id);
   }
 
   take(lead: Lead): void {
-    // A page that comes late, out of some cache, must not lead back. Before the first lead `since` may be written in
-    // any way that the service reads, which is not for us to compare.
-    const isFirst = this.#triggerIds.size === 0;
-    if (isFirst || !(Date.parse(lead.createdAt) <= Date.parse(this.since ?? ''))) this.since = lead.createdAt;
+    this.since = lead.createdAt;
     this.#triggerIds.add(lead.automation_trigger_id);
     for (const oldest of this.#triggerIds) {
       if (this.#triggerIds.size <= REMEMBERED) break;

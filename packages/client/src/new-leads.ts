@@ -95,7 +95,7 @@ async function* follow(following: Following): AsyncGenerator<Lead, void, undefin
       continue;
     }
     for (const lead of page.leads) {
-      if (place.has(lead)) continue;
+      if (!place.isNews(lead)) continue;
       yield lead;
       place.take(lead);
       await save();
@@ -129,7 +129,7 @@ async function nextPage(
   pace.sent();
   try {
     const page = await sendPoll(connection, { ...requestFor(place.since, last), signal });
-    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => !place.has(lead)));
+    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => place.isNews(lead)));
     return page;
   } catch (error) {
     if (signal.aborted) return undefined;

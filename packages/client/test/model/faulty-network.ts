@@ -40,7 +40,8 @@ export class FaultyNetwork {
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true });
   #script: Script | undefined;
-  #lastPage: Answer | undefined;
+  /** What a cache that does not look at the query could give for any request. */
+  #stalePage: Answer | undefined;
 
   private constructor() {
     this.#server = createServer((incoming, response) => {
@@ -66,7 +67,7 @@ export class FaultyNetwork {
 
   follow(script: Script): void {
     this.#script = script;
-    this.#lastPage = undefined;
+    this.#stalePage = undefined;
   }
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -76,10 +77,10 @@ export class FaultyNetwork {
     if (step.isConsumerKilled) return void response.destroy();
     if (step.fault === 'request-cut') return hangUp(script, response);
     if (step.fault === 'silence') return script.silent();
-    const madeUp = standIn(step) ?? (step.fault === 'stale-answer' ? this.#lastPage : undefined);
+    const madeUp = standIn(step) ?? (step.fault === 'stale-answer' ? this.#stalePage : undefined);
     const answer = madeUp ?? (await this.#forward(incoming, script.targetUrl));
     if (!madeUp) await script.read(step, answer);
-    if (answer.status === 200 && answer.body.length > 2 && !madeUp) this.#lastPage = answer;
+    if (!madeUp && answer.status === 200 && answer.body.length > 2) this.#stalePage ??= answer;
     send(script, step, answer, response);
   }
 

@@ -28,8 +28,7 @@ export class MemoryOfConsumer {
     const saved = this.#saved === undefined ? undefined : (JSON.parse(this.#saved) as Checkpoint);
     const last = this.taken.at(-1);
     if (!this.#isTransactional || !last) return saved;
-    const triggerIds = this.taken.map((lead) => lead.automation_trigger_id);
-    return { ...saved, since: last.createdAt, triggerIds: [...(saved?.triggerIds ?? []), ...triggerIds] };
+    return { ...saved, since: last.createdAt, triggerIds: [last.automation_trigger_id] };
   }
 
   /** @param death how the process dies while it saves, if it does */

@@ -62,7 +62,7 @@ const mostly = <T>(usual: T, other: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T>
   fc.oneof({ weight: times, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
 const leadCount = fc.oneof(
-  { weight: 8, arbitrary: fc.nat(3) },
+  { weight: 12, arbitrary: fc.nat(3) },
   { weight: 1, arbitrary: fc.constantFrom(99, 100, 101, 230) },
 );
 
@@ -71,9 +71,9 @@ const networkStep: fc.Arbitrary<NetworkStep> = fc.record({
   leadsBefore: leadCount,
   leadsMeanwhile: mostly(0, fc.nat(2)),
   retryAfterS: fc.integer({ min: 1, max: 90 }),
-  isServiceRestarted: mostly(false, fc.constant(true), 50),
+  isServiceRestarted: mostly(false, fc.constant(true), 70),
   isConsumerKilled: mostly(false, fc.constant(true), 15),
-  requestsLeft: mostly<number | undefined>(undefined, fc.nat(2), 40),
+  requestsLeft: mostly<number | undefined>(undefined, fc.nat(2), 120),
 });
 
 const consumerStep = (isTransactional: boolean): fc.Arbitrary<ConsumerStep> => {
