@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract';
+import { clientContract } from './client-contract.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
 
@@ -19,6 +20,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const openapi = openApiDocument(await contractVersion(root));
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
+    { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
   ];
