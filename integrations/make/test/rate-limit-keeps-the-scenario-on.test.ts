@@ -1,0 +1,41 @@
+import { RATE_LIMITS } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../packages/server/test/harness/service.ts';
+import { Scenario } from './interpreter/scenario.ts';
+import { addLeads, connectionOf, idsOf } from './new-leads.ts';
+
+/** Leaves the user this many requests of the minute. */
+async function leave(service: TestService, requests: number): Promise<void> {
+  for (let used = requests; used < RATE_LIMITS.minute.quota; used += 1) await service.poll('boss', 'limit=1');
+}
+
+it.each([0, 2])('a 429 after %i pages delays the run, and no lead is lost', async (pages) => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const ids = await addLeads(service, 350, 'lead');
+  const scenario = new Scenario({
+    connection: await connectionOf(service),
+    startAt: '1970-01-01',
+    limit: 1000,
+  });
+  await leave(service, pages);
+  for (let run = 0; run < 5; run += 1) {
+    const answer = await scenario.run();
+    expect(answer).toMatchObject({ kind: 'delayed', error: { type: 'RateLimitError' } });
+    expect(answer).toHaveProperty('error.message', expect.stringMatching(/^\[429\] .* passes in \d+ s\.$/));
+  }
+  expect(scenario.active).toBe(true);
+  clock.advance(RATE_LIMITS.minute.windowS * 1000);
+  expect(idsOf(await scenario.run())).toEqual(ids);
+});
+
+it.each([
+  ['starter', 'InvalidConfigurationError'],
+  ['nobody', 'InvalidConfigurationError'],
+])('what needs a person switches it off at once: %s', async (userId, type) => {
+  const service = await startService();
+  const scenario = new Scenario({ connection: await connectionOf(service, userId), startAt: '1970-01-01' });
+  expect(await scenario.run()).toMatchObject({ kind: 'failed', error: { type } });
+  expect(scenario.active).toBe(false);
+});
