@@ -31,11 +31,12 @@ it.each([0, 2])('a 429 after %i pages delays the run, and no lead is lost', asyn
 });
 
 it.each([
-  ['starter', 'InvalidConfigurationError'],
-  ['nobody', 'InvalidConfigurationError'],
-])('what needs a person switches it off at once: %s', async (userId, type) => {
+  ['starter', 'InvalidConfigurationError', /^\[403\] .*Professional plan.*\(request \S+\)$/],
+  ['nobody', 'InvalidConfigurationError', /^\[404\] .*the user of the token.*\(request \S+\)$/],
+])('what needs a person switches it off at once, and says why: %s', async (userId, type, message) => {
   const service = await startService();
   const scenario = new Scenario({ connection: await connectionOf(service, userId), startAt: '1970-01-01' });
-  expect(await scenario.run()).toMatchObject({ kind: 'failed', error: { type } });
+  const run = await scenario.run();
+  expect(run).toMatchObject({ kind: 'failed', error: { type, message: expect.stringMatching(message) } });
   expect(scenario.active).toBe(false);
 });

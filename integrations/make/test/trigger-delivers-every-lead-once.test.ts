@@ -49,14 +49,22 @@ describe.each(BOTH)('a trigger that reads pages until the %s', (readsUntil) => {
 it('delivers every lead once, in order, whatever fails and restarts in between', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), fc.constantFrom(...BOTH), deliversAll),
-    { numRuns: 8 },
+    { numRuns: 8, examples: [[UPDATED_BEFORE_IT_IS_READ, 'limit']] },
   );
 });
 
-type Step = readonly ['add' | 'run' | 'fail' | 'restart', number];
+/** The update is later than a lead that is not read yet. */
+const UPDATED_BEFORE_IT_IS_READ: Step[] = [
+  ['add', 2],
+  ['update', 0],
+  ['run', 1],
+];
+
+type Step = readonly ['add' | 'update' | 'run' | 'fail' | 'restart', number];
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant('add' as const), fc.integer({ min: 1, max: 230 })),
+  fc.tuple(fc.constant('update' as const), fc.nat({ max: 500 })),
   fc.tuple(fc.constant('run' as const), fc.integer({ min: 1, max: 300 })),
   fc.tuple(fc.constant('fail' as const), fc.nat({ max: 120 })),
   fc.tuple(fc.constant('restart' as const), fc.constant(0)),
@@ -72,6 +80,10 @@ async function deliversAll(steps: readonly Step[], readsUntil: ReadsUntil): Prom
     const delivered: string[] = [];
     const actions: Record<Step[0], (size: number) => Promise<void>> = {
       add: async (count) => void added.push(...(await addLeads(service, count, `lead-${added.length}`))),
+      update: async (index) => {
+        const id = added[index % added.length];
+        if (id) await service.add({ id, fields: { firstName: 'Ada' } });
+      },
       run: async (limit) => {
         scenario.limit = limit;
         delivered.push(...idsOf(await scenario.run()));
