@@ -2,19 +2,9 @@ import { type Lead, RATE_LIMITS } from '@leadtap/contract';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
-import { startService, type TestService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/server/test/harness/service.ts';
+import { addLeads, connectionOf, leaveRequests, withCleanUps } from '../../../test/integrations/new-leads.ts';
 import { Flow } from './activepieces.ts';
-
-const connectionOf = async ({ url, token }: TestService) => ({
-  baseUrl: `${url}/`,
-  token: await token('boss'),
-});
-
-async function addLeads(service: TestService, count: number, prefix: string): Promise<string[]> {
-  const ids = Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
-  await service.add(...ids.map((id) => ({ id })));
-  return ids;
-}
 
 const poll = async (flow: Flow): Promise<string[]> =>
   ((await flow.poll()) as unknown[]).map((lead) => (lead as Lead).id);
@@ -71,8 +61,7 @@ it.each([0, 1, 2])('a 429 after %i pages loses nothing and repeats nothing', asy
   const flow = new Flow(await connectionOf(service));
   await flow.enable();
   const ids = await addLeads(service, 330, 'lead');
-  for (let used = pages + 1; used < RATE_LIMITS.minute.quota; used += 1)
-    await service.poll('boss', 'limit=1');
+  await leaveRequests(service, pages, 1);
   const delivered: string[] = [];
   if (pages === 0) await expect(flow.poll()).rejects.toThrow(/429: .* passes in \d+ s; nothing is lost/);
   else delivered.push(...(await poll(flow)));
@@ -97,16 +86,14 @@ it('delivers every lead once, in order, whatever is restarted in between', async
   });
 });
 
-async function deliversAll(steps: readonly Step[]): Promise<void> {
-  const cleanUps: (() => void | Promise<void>)[] = [];
-  const whenDone = (cleanUp: () => void | Promise<void>) => void cleanUps.unshift(cleanUp);
-  try {
+const deliversAll = (steps: readonly Step[]): Promise<void> =>
+  withCleanUps(async (whenDone) => {
     let service = await startService({ whenDone });
     let flow = new Flow(await connectionOf(service));
     await flow.enable();
     const added: string[] = [];
     const delivered: string[] = [];
-    const actions: Record<string, (count: number) => Promise<void>> = {
+    const actions: Record<Step[0], (count: number) => Promise<void>> = {
       add: async (count) => void added.push(...(await addLeads(service, count, `lead-${added.length}`))),
       poll: async () => void delivered.push(...(await poll(flow))),
       'restart Activepieces': async () => {
@@ -119,10 +106,7 @@ async function deliversAll(steps: readonly Step[]): Promise<void> {
         flow.connection = await connectionOf(service);
       },
     };
-    for (const [action, count] of steps) await actions[action]?.(count);
+    for (const [action, count] of steps) await actions[action](count);
     delivered.push(...(await poll(flow)));
     expect(delivered).toEqual(added);
-  } finally {
-    for (const cleanUp of cleanUps) await cleanUp();
-  }
-}
+  });

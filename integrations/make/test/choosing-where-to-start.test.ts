@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../../packages/server/test/harness/service.ts';
+import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+import { idsOf } from './delivered.ts';
 import { listChoices, Scenario } from './interpreter/scenario.ts';
-import { addLeads, connectionOf, idsOf } from './new-leads.ts';
 
 it('the panel lists the newest leads in one request, and a scenario starts after the one that was chosen', async () => {
   const service = await startService();

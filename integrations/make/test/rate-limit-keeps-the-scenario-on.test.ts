@@ -1,14 +1,10 @@
 import { RATE_LIMITS } from '@leadtap/contract';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
-import { startService, type TestService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/server/test/harness/service.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
+import { idsOf } from './delivered.ts';
 import { Scenario } from './interpreter/scenario.ts';
-import { addLeads, connectionOf, idsOf } from './new-leads.ts';
-
-/** Leaves the user this many requests of the minute. */
-async function leave(service: TestService, requests: number): Promise<void> {
-  for (let used = requests; used < RATE_LIMITS.minute.quota; used += 1) await service.poll('boss', 'limit=1');
-}
 
 it.each([0, 2])('a 429 after %i pages delays the run, and no lead is lost', async (pages) => {
   const clock = manualClock();
@@ -19,7 +15,7 @@ it.each([0, 2])('a 429 after %i pages delays the run, and no lead is lost', asyn
     startAt: '1970-01-01',
     limit: 1000,
   });
-  await leave(service, pages);
+  await leaveRequests(service, pages);
   for (let run = 0; run < 5; run += 1) {
     const answer = await scenario.run();
     expect(answer).toMatchObject({ kind: 'delayed', error: { type: 'RateLimitError' } });

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
 import { startService } from '../../../packages/server/test/harness/service.ts';
+import { addLeads, connectionOf, withCleanUps } from '../../../test/integrations/new-leads.ts';
+import { idsOf } from './delivered.ts';
 import { Scenario } from './interpreter/scenario.ts';
 import type { ReadsUntil } from './interpreter/trigger.ts';
-import { addLeads, connectionOf, idsOf } from './new-leads.ts';
 
 const ALL = '1970-01-01';
 const BOTH: readonly ReadsUntil[] = ['limit', 'end'];
@@ -70,10 +71,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.tuple(fc.constant('restart' as const), fc.constant(0)),
 );
 
-async function deliversAll(steps: readonly Step[], readsUntil: ReadsUntil): Promise<void> {
-  const cleanUps: (() => void | Promise<void>)[] = [];
-  const whenDone = (cleanUp: () => void | Promise<void>) => void cleanUps.unshift(cleanUp);
-  try {
+const deliversAll = (steps: readonly Step[], readsUntil: ReadsUntil): Promise<void> =>
+  withCleanUps(async (whenDone) => {
     let service = await startService({ whenDone });
     const scenario = new Scenario({ connection: await connectionOf(service), startAt: ALL, readsUntil });
     const added: string[] = [];
@@ -101,10 +100,7 @@ async function deliversAll(steps: readonly Step[], readsUntil: ReadsUntil): Prom
     await actions.run(3200);
     expect(delivered).toEqual(added);
     expect(scenario.active).toBe(true);
-  } finally {
-    for (const cleanUp of cleanUps) await cleanUp();
-  }
-}
+  });
 
 class LaterModuleFailed extends Error {}
 
