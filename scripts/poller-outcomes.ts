@@ -1,0 +1,2 @@
+export type PollerKey = string;
+export type ScenarioKey = string;
