@@ -42,7 +42,6 @@ export class Pace {
 
   /** @param isMoreThere whether leads wait that the page had no room for */
   answered({ rateLimits }: Page, isMoreThere: boolean): void {
-    this.#failures = 0;
     this.#allowance.told(rateLimits, this.#surroundings.now());
     this.#dueAt = isMoreThere ? 0 : this.#sentAt + this.#intervalMs;
   }
