@@ -37,11 +37,12 @@ export class Pace {
 
   sent(): void {
     this.#sentAt = this.#surroundings.now();
-    this.#allowance.sent(this.#sentAt);
+    this.#allowance.sent();
   }
 
   /** @param isMoreThere whether leads wait that the page had no room for */
   answered({ rateLimits }: Page, isMoreThere: boolean): void {
+    this.#failures = 0;
     this.#allowance.told(rateLimits, this.#surroundings.now());
     this.#dueAt = isMoreThere ? 0 : this.#sentAt + this.#intervalMs;
   }
