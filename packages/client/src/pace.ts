@@ -37,7 +37,7 @@ export class Pace {
 
   sent(): void {
     this.#sentAt = this.#surroundings.now();
-    this.#allowance.sent(this.#sentAt);
+    this.#allowance.sent();
   }
 
   /** @param isMoreThere whether leads wait that the page had no room for */

@@ -1,50 +1,31 @@
-/** What one of the limits of the service leaves, as the headers `RateLimit` and `RateLimit-Policy` told. */
+/** What one of the limits of the service leaves, as the header `RateLimit` told. */
 export interface RateLimit {
   readonly name: string;
   /** So many requests are left… */
   readonly remaining: number;
   /** …for so long. */
   readonly resetMs: number;
-  /** Then there are so many again… */
-  readonly quota: number;
-  /** …for so long. */
-  readonly windowMs: number;
 }
 
-type Parameters = Readonly<Record<string, number>>;
-
-/** Reads a list such as `"minute";r=99;t=60, "hour";r=999;t=3600`. */
-function readList(header: string | null): Map<string, Parameters> {
-  const items = (header ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g);
-  return new Map(
-    [...items].map(([, name = '', parameters = '']) => [
-      name,
-      Object.fromEntries(
-        [...parameters.matchAll(/(\w+)=(\d+)/g)].map(([, key = '', value]) => [key, Number(value)]),
-      ),
-    ]),
-  );
-}
-
-/** Limits that do not say all that is needed to keep them are left out. */
+/** Reads a list such as `"minute";r=99;t=60, "hour";r=999;t=3600`. What does not tell both is left out. */
 export function readRateLimits(headers: Headers): RateLimit[] {
-  const policies = readList(headers.get('ratelimit-policy'));
-  return [...readList(headers.get('ratelimit'))].flatMap(([name, { r, t }]) => {
-    const { q, w } = policies.get(name) ?? {};
-    if (r === undefined || q === undefined || w === undefined) return [];
-    return { name, remaining: r, resetMs: (t ?? w) * 1000, quota: q, windowMs: w * 1000 };
+  const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g);
+  return [...items].flatMap(([, name = '', parameters = '']) => {
+    const r = /\br=(\d+)/.exec(parameters)?.[1];
+    const t = /\bt=(\d+)/.exec(parameters)?.[1];
+    return r && t ? { name, remaining: Number(r), resetMs: Number(t) * 1000 } : [];
   });
 }
 
 interface Window {
-  readonly limit: RateLimit;
   remaining: number;
-  endsAt: number;
+  readonly endsAt: number;
 }
 
 /**
  * Counts along with the service. Every request that is sent counts, because one whose answer is lost has been counted
- * there all the same.
+ * there all the same. What begins when a window has ended need not be counted: the next answer tells, and while answers
+ * are lost, requests are few.
  */
 export class Allowance {
   #windows: readonly Window[] = [];
@@ -52,21 +33,11 @@ export class Allowance {
   /** What the service says replaces what was counted here. */
   told(limits: readonly RateLimit[], now: number): void {
     if (limits.length === 0) return;
-    this.#windows = limits.map((limit) => ({
-      limit,
-      remaining: limit.remaining,
-      endsAt: now + limit.resetMs,
-    }));
+    this.#windows = limits.map(({ remaining, resetMs }) => ({ remaining, endsAt: now + resetMs }));
   }
 
-  sent(now: number): void {
-    for (const window of this.#windows) {
-      if (now >= window.endsAt) {
-        window.remaining = window.limit.quota;
-        window.endsAt = now + window.limit.windowMs;
-      }
-      window.remaining -= 1;
-    }
+  sent(): void {
+    for (const window of this.#windows) window.remaining -= 1;
   }
 
   /** When the next request may be sent, as far as is known. */

@@ -1,26 +1,16 @@
 import fc from 'fast-check';
-import { beforeAll, expect, inject, it } from 'vitest';
-import { FaultyNetwork } from './model/faulty-network.ts';
-import { LiveService } from './model/live-service.ts';
+import { expect, inject, it } from 'vitest';
 import { schedules } from './model/schedule.ts';
+import { shareLiveService } from './model/shared-live-service.ts';
 import { Trial } from './model/trial.ts';
 
+/** What the store is matters little to a client: a few on the other one show that. */
 const SCHEDULES = { sqlite: 1_000, postgres: 20 };
 
-let service: LiveService;
-let network: FaultyNetwork;
-
-beforeAll(async () => {
-  const cleanUps: (() => void | Promise<void>)[] = [];
-  const whenDone = (cleanUp: () => void | Promise<void>) => void cleanUps.unshift(cleanUp);
-  service = await LiveService.start(whenDone);
-  network = await FaultyNetwork.start(whenDone);
-  return async () => {
-    for (const cleanUp of cleanUps) await cleanUp();
-  };
-});
+const parts = shareLiveService();
 
 it('each lead is taken once, oldest first, whatever breaks, by the rules of SPEC.md', async () => {
+  const { service, network } = parts();
   await fc.assert(
     fc.asyncProperty(schedules, async (schedule) => {
       const { taken, expected, broken } = await new Trial(service, network, schedule).finish();

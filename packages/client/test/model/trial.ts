@@ -33,7 +33,8 @@ export class Trial implements Script {
   #run = new Run();
   #rules: Rules;
   #requests = 0;
-  #step: NetworkStep | undefined;
+  /** The last request was the first or a later one behind all that was planned. */
+  #isScheduleOver = false;
   #leadsRead = 0;
   #timeLimit = new AbortController();
   #deathAtSave: Handling | undefined;
@@ -134,7 +135,7 @@ export class Trial implements Script {
       },
       sleep: async (ms) => {
         // Nothing is left to happen, and nothing is left to ask for.
-        if (this.#step === ALL_WELL && this.#rules.isAtRest) this.#end();
+        if (this.#isScheduleOver && this.#rules.isAtRest) this.#end();
         else clock.advance(ms);
       },
       timeLimit: () => {
@@ -154,8 +155,8 @@ export class Trial implements Script {
   }
 
   async arrived(): Promise<NetworkStep> {
+    this.#isScheduleOver = this.#network.length === 0;
     const step = this.#network.shift() ?? ALL_WELL;
-    this.#step = step;
     this.#requests += 1;
     if (this.#requests > MOST_REQUESTS) throw new Error('the client has run wild');
     if (step.isServiceRestarted) await this.#service.restart();
