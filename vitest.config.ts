@@ -23,6 +23,8 @@ export default defineConfig({
       '@leadtap/client': source('./packages/client/src/index.ts'),
       'leadtap/conformance': source('./packages/server/src/store/conformance.ts'),
       leadtap: source('./packages/server/src/index.ts'),
+      // Its other build, for import, is made for bundlers: Node finds none of the files that it names.
+      'n8n-workflow': source('./node_modules/n8n-workflow/dist/cjs/index.js'),
     },
   },
   test: {

@@ -1,0 +1,46 @@
+import type { IDataObject, IPollFunctions } from 'n8n-workflow';
+import type { ReceivedLead } from './lead.ts';
+import { NO_LEADS, PAGE_SIZE, readPage } from './page.ts';
+import { chosenStart, firstSince } from './start.ts';
+
+/**
+ * So that a poll ends in good time and hands on no more than n8n digests at once. Polled every minute, these are 600 of
+ * the 1,000 requests that a user has in an hour. What is left comes with the next poll.
+ */
+const MAX_LEADS_PER_POLL = 1000;
+
+/** What n8n keeps for an active workflow between polls. */
+interface Memory extends IDataObject {
+  /** The `createdAt` of the last lead that was handed on. */
+  since?: string;
+  /** The choice of the user that it began with. */
+  start?: string;
+}
+
+/** The leads since the last poll, oldest first. What is remembered moves on only with leads that were read. */
+export async function newLeads(context: IPollFunctions): Promise<ReceivedLead[]> {
+  const memory: Memory = context.getWorkflowStaticData('node');
+  const start = chosenStart(context);
+  if (memory.since === undefined || memory.start !== start) {
+    memory.since = await firstSince(context);
+    memory.start = start;
+  }
+  const leads = await readWhileFull(context, memory.since);
+  memory.since = leads.at(-1)?.createdAt ?? memory.since;
+  return leads;
+}
+
+/**
+ * A failure behind the first page is left to the next poll, which meets it again if it lasts: the leads that came are
+ * not held back for it, nor read a second time.
+ */
+async function readWhileFull(context: IPollFunctions, since: string): Promise<ReceivedLead[]> {
+  let page = await readPage(context, { limit: PAGE_SIZE, since });
+  const leads = [...page.leads];
+  while (page.leads.length === PAGE_SIZE && leads.length < MAX_LEADS_PER_POLL) {
+    const last = leads.at(-1)?.createdAt ?? since;
+    page = await readPage(context, { limit: PAGE_SIZE, since: last }).catch(() => NO_LEADS);
+    leads.push(...page.leads);
+  }
+  return leads;
+}

@@ -1,0 +1,42 @@
+import { type IPollFunctions, NodeOperationError, tryToParseDateTime } from 'n8n-workflow';
+import { readPage } from './page.ts';
+
+/** Before every lead. */
+const THE_BEGINNING = '1970-01-01T00:00:00.000Z';
+
+/**
+ * Tells one choice from another, so that another one starts over. An expression counts as it is written: one that gives
+ * another date every day, such as a week ago, must not start over every day.
+ */
+export function chosenStart(context: IPollFunctions): string {
+  const { startFrom, startDate } = context.getNode().parameters;
+  return startFrom === 'date' ? `date ${String(startDate)}` : String(startFrom ?? 'now');
+}
+
+/** The `since` of the first poll. */
+export async function firstSince(context: IPollFunctions): Promise<string> {
+  const startFrom = context.getNodeParameter('startFrom');
+  if (startFrom === 'everything') return THE_BEGINNING;
+  return startFrom === 'date' ? startDate(context) : now(context);
+}
+
+/**
+ * Now is what the service says it is: the newest lead, or without any the moment of its answer. By the clock of n8n,
+ * which may be ahead, leads could arrive that are never seen.
+ */
+async function now(context: IPollFunctions): Promise<string> {
+  const { leads, nextSince } = await readPage(context, { limit: 1 });
+  return leads[0]?.createdAt ?? nextSince ?? THE_BEGINNING;
+}
+
+/** A date without an offset is meant in the time zone of the workflow; the service would read it as UTC. */
+function startDate(context: IPollFunctions): string {
+  const given = context.getNodeParameter('startDate');
+  try {
+    return tryToParseDateTime(given, context.getTimezone()).toJSDate().toISOString();
+  } catch {
+    throw new NodeOperationError(context.getNode(), 'The start date is not a date', {
+      description: `“${String(given)}” is not a date. Choose one, such as 2026-03-02T09:30:00.`,
+    });
+  }
+}
