@@ -8,8 +8,8 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** What becomes of an answer: it arrives; it breaks off on its way; or whoever asked is gone and hears nothing any more. */
-export type Fate = 'arrives' | 'breaks off' | 'nobody is there';
+/** What becomes of an answer: it arrives; the connection ends before it; or whoever asked is gone and hears nothing any more. */
+export type Fate = 'arrives' | 'is lost' | 'nobody is there';
 
 /** The way from a poller to the service: an address that stays, whatever is restarted, and a place to interfere. */
 export interface Road {
@@ -54,8 +54,7 @@ async function travel(
   const answer = await forward(road.target, agent, asked);
   const fate = road.fateOf(answer);
   if (fate === 'arrives') answered.writeHead(answer.status, answer.headers).end(answer.body);
-  else if (fate === 'breaks off')
-    answered.writeHead(answer.status, answer.headers).write(answer.body.subarray(0, 1), () => answered.destroy());
+  else if (fate === 'is lost') answered.destroy();
 }
 
 /** The headers go along as they are, `Host` among them: the service gives the address of the road as the next one. */

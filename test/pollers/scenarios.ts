@@ -15,13 +15,14 @@ async function ordinaryMinutes(world: World): Promise<void> {
   }
 }
 
-/** Four writers before and four after each of five polls, all at the millisecond of the poll. */
+/** Four writers before and after each of three polls, all at the millisecond of the poll. */
 async function equalMilliseconds(world: World): Promise<void> {
-  for (let poll = 0; poll < 5; poll += 1) {
+  const write = await world.startWriters(4);
+  for (let poll = 0; poll < 3; poll += 1) {
     world.goToNextPoll();
-    await world.addAtOnce(4, 5);
+    await write(5);
     await world.pollNow();
-    await world.addAtOnce(4, 5);
+    await write(5);
   }
 }
 
@@ -67,7 +68,7 @@ async function serviceRestarts(world: World): Promise<void> {
   await world.poll();
   await world.add(40);
   world.goToNextPoll();
-  world.road.fateOf = () => 'breaks off';
+  world.road.fateOf = () => 'is lost';
   await world.pollInVain();
   world.road.fateOf = () => 'arrives';
   await world.stopService();

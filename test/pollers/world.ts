@@ -1,7 +1,9 @@
 import type { Lead } from '@leadtap/contract';
+import type { Store } from 'leadtap';
 import { type ManualClock, manualClock } from '../../packages/server/test/harness/manual-clock.ts';
 import { startService, type TestService } from '../../packages/server/test/harness/service.ts';
 import type { WhenDone } from '../../packages/server/test/harness/temp-folder.ts';
+import type { Outcome } from '../../scripts/poller-outcomes.ts';
 import { Automation } from './automation.ts';
 import type { MakePoller, Poller } from './poller.ts';
 import { type Answer, layRoad, type Road } from './road.ts';
@@ -9,17 +11,10 @@ import { type Answer, layRoad, type Road } from './road.ts';
 export const MINUTE_MS = 60_000;
 /** What the service recommends. */
 const INTERVAL_MS = 2 * MINUTE_MS;
-const POLLS_OF_A_DAY = (24 * 60 * MINUTE_MS) / INTERVAL_MS;
+/** Ten hours of them. */
+const MOST_POLLS = 300;
 const USER = 'boss';
 const MONTH_MS = 30 * 24 * 60 * MINUTE_MS;
-
-export interface Outcome {
-  readonly lost: number;
-  /** Had not come after a day, but more still came. */
-  readonly late: number;
-  /** How many times the automation was started for a lead that it had been started for before. */
-  readonly twice: number;
-}
 
 interface Parts {
   readonly clock: ManualClock;
@@ -42,7 +37,11 @@ export class World {
   #service: TestService;
   #nextPollAt: number;
 
-  private constructor({ clock, road, service, token, whenDone }: Parts, makePoller: MakePoller, skewMs: number) {
+  private constructor(
+    { clock, road, service, token, whenDone }: Parts,
+    makePoller: MakePoller,
+    skewMs: number,
+  ) {
     this.clock = clock;
     this.road = road;
     this.#service = service;
@@ -81,16 +80,18 @@ export class World {
     await this.#service.add(...ids.map((id) => ({ id })));
   }
 
-  /** Writers with connections of their own, each of which offers one lead after the other, all at the same millisecond. */
-  async addAtOnce(writers: number, leadsEach: number): Promise<void> {
-    await Promise.all(
-      Array.from({ length: writers }, async () => {
-        const ids = this.#newIds(leadsEach);
-        const store = await this.#service.database.openStore({ clock: this.clock });
-        for (const id of ids) await store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
-        await store.close();
-      }),
+  /** Writers with a connection each. They offer their leads one by one, all at the millisecond that it is now. */
+  async startWriters(count: number): Promise<(leadsEach: number) => Promise<void>> {
+    const { database } = this.#service;
+    const stores = await Promise.all(
+      Array.from({ length: count }, () => database.openStore({ clock: this.clock })),
     );
+    for (const store of stores) this.#whenDone(() => store.close());
+    const write = async (store: Store, ids: readonly string[]) => {
+      for (const id of ids) await store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
+    };
+    return async (leadsEach) =>
+      void (await Promise.all(stores.map((store) => write(store, this.#newIds(leadsEach)))));
   }
 
   #newIds(count: number): string[] {
@@ -161,7 +162,11 @@ export class World {
   }
 
   async startService(): Promise<void> {
-    this.#service = await startService({ clock: this.clock, beside: this.#service, whenDone: this.#whenDone });
+    this.#service = await startService({
+      clock: this.clock,
+      beside: this.#service,
+      whenDone: this.#whenDone,
+    });
     this.road.target = this.#service.url;
   }
 
@@ -177,20 +182,26 @@ export class World {
     }
   }
 
-  /** Polls until two polls bring nothing, for a day at most. */
+  /** Polls until two polls bring nothing, or have failed; for ten hours at most. */
   async outcome(): Promise<Outcome> {
     let idle = 0;
-    for (let polls = 0; polls < POLLS_OF_A_DAY && idle < 2; polls += 1) {
+    let failed = 0;
+    for (let polls = 0; polls < MOST_POLLS && idle < 2; polls += 1) {
       const before = this.automation.received.length;
-      await this.poll();
+      await this.poll().catch(() => {
+        failed += 1;
+      });
       idle = this.automation.received.length > before ? 0 : idle + 1;
     }
+    return { ...this.#count(idle === 2), failed };
+  }
+
+  #count(isOver: boolean): Omit<Outcome, 'failed'> {
     const expected = new Set(this.#added);
     const received = new Set(this.automation.received);
-    const notNew = [...received].filter((id) => !expected.has(id));
-    if (notNew.length > 0) throw new Error(`leads from before it was turned on: ${notNew}`);
+    const old = [...received].filter((id) => !expected.has(id));
+    if (old.length > 0) throw new Error(`leads from before it was turned on: ${old}`);
     const missing = expected.size - received.size;
-    const isOver = idle === 2;
     return {
       lost: isOver ? missing : 0,
       late: isOver ? 0 : missing,

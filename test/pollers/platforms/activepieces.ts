@@ -41,8 +41,11 @@ function helperAlone(surroundings: Surroundings, polling: Polling<Auth, object>)
   return {
     turnOn: async () => {
       const machineClock = vi.spyOn(Date, 'now').mockImplementation(now);
-      await pollingHelper.onEnable(polling, { auth, store, propsValue: {} });
-      machineClock.mockRestore();
+      try {
+        await pollingHelper.onEnable(polling, { auth, store, propsValue: {} });
+      } finally {
+        machineClock.mockRestore();
+      }
     },
     poll: async () => {
       const leads = await pollingHelper.poll(polling, { auth, store, files, propsValue: {} });

@@ -1,4 +1,4 @@
-import { type Checkpoint, newLeads, type Surroundings as ClientSurroundings } from '@leadtap/client';
+import { type Checkpoint, type Surroundings as ClientSurroundings, newLeads } from '@leadtap/client';
 import type { MakePoller, Surroundings } from '../poller.ts';
 
 /** One process with a loop over `newLeads`. It has a schedule of its own, and sleeps until the world wakes it. */
@@ -10,10 +10,18 @@ class Loop {
   #fellAsleep = (): void => undefined;
   #asleep: Promise<void>;
 
-  constructor({ connection, now, handOn, store }: Surroundings, load: () => Checkpoint | undefined, save: (checkpoint: Checkpoint) => void) {
+  constructor(
+    { connection, now, handOn, store }: Surroundings,
+    load: () => Checkpoint | undefined,
+    save: (checkpoint: Checkpoint) => void,
+  ) {
     this.#now = now;
     this.#asleep = this.#willSleep();
-    const surroundings: Partial<ClientSurroundings> = { now, random: () => 0, sleep: (ms) => this.#sleep(ms) };
+    const surroundings: Partial<ClientSurroundings> = {
+      now,
+      random: () => 0.5,
+      sleep: (ms) => this.#sleep(ms),
+    };
     const checkpoint = { load, save: (saved: Checkpoint) => store(() => save(saved)) };
     const run = async () => {
       for await (const lead of newLeads({ ...connection, checkpoint, surroundings })) handOn(lead);

@@ -1,8 +1,26 @@
+import { makeWorkflow } from '../../n8n/workflow.ts';
 import { readPage } from '../page.ts';
 import type { MakePoller } from '../poller.ts';
 
 const INTERVAL_MS = 2 * 60_000;
 const isoTime = (ms: number): string => new Date(ms).toISOString();
+
+/**
+ * Our node. n8n begins to save what a trigger remembers, then starts the workflow, and waits for neither; what is tried here
+ * is that it had saved when it was killed.
+ */
+export const n8nNode: MakePoller = ({ connection: { baseUrl, token }, handOn, store }) => {
+  const workflow = makeWorkflow({ credential: { baseUrl, accessToken: token } });
+  return {
+    turnOn: async () => void (await workflow.activate()),
+    poll: async () => {
+      const leads = await workflow.poll();
+      store(() => undefined);
+      for (const { id } of leads) handOn({ id: String(id) });
+    },
+    restart: () => workflow.restart(),
+  };
+};
 
 /**
  * A workflow of a schedule, an HTTP Request node and a node that remembers in the workflow's static data when it asked, by

@@ -3,7 +3,7 @@ import { NodeRed } from '../../../integrations/node-red/test/node-red.ts';
 import type { MakePoller, Poller, Surroundings } from '../poller.ts';
 
 /** Our flow. Node-RED works on its context in memory and writes it to files, if it is told to, half a minute later. */
-function nodeRedFlow({ connection, handOn, store }: Surroundings, keepsContextInFiles: boolean): Poller {
+function runFlow({ connection, handOn, store }: Surroundings, keepsContextInFiles: boolean): Poller {
   const env = { LEADTAP_URL: connection.baseUrl, LEADTAP_TOKEN: connection.token };
   let files: [string, unknown][] = [];
   let nodeRed = new NodeRed(env);
@@ -26,7 +26,7 @@ function nodeRedFlow({ connection, handOn, store }: Surroundings, keepsContextIn
   };
 }
 
-export const nodeRedContextInFiles: MakePoller = (surroundings) => nodeRedFlow(surroundings, true);
+export const nodeRedFlow: MakePoller = (surroundings) => runFlow(surroundings, true);
 
 /** As it is installed. */
-export const nodeRedContextInMemory: MakePoller = (surroundings) => nodeRedFlow(surroundings, false);
+export const nodeRedContextInMemory: MakePoller = (surroundings) => runFlow(surroundings, false);

@@ -25,7 +25,11 @@ function workatoTrigger(
     jobs.add(lead.automation_trigger_id);
   };
   return {
-    turnOn: async () => keep((await readPage(connection)).leads[0]),
+    turnOn: async () => {
+      const { leads } = await readPage(connection);
+      for (const { automation_trigger_id } of leads) jobs.add(automation_trigger_id);
+      keep(leads[0]);
+    },
     poll: async () => {
       for (let canPollMore = true; canPollMore; ) {
         const { leads } = await readPage(connection, { since: cursor });
