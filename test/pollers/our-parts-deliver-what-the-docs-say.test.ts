@@ -1,7 +1,8 @@
-import { describe } from 'vitest';
-import { OUR_WAYS, type OurWayKey } from '../../scripts/poller-outcomes.ts';
+import { expect, it } from 'vitest';
+import { OUR_WAYS } from '../../scripts/poller-outcomes.ts';
 import { OUR_POLLERS } from './every-poller.ts';
-import { tryAll } from './trials.ts';
+import { trialsOf } from './trials.ts';
 
-for (const key of Object.keys(OUR_WAYS) as OurWayKey[])
-  describe(OUR_WAYS[key].name, () => tryAll(OUR_WAYS[key], OUR_POLLERS[key]));
+it.each(trialsOf(OUR_WAYS, OUR_POLLERS))('$way: $what', async ({ run, expected }) => {
+  expect(await run()).toEqual(expected);
+});

@@ -1,19 +1,40 @@
-import { expect, it, onTestFinished } from 'vitest';
-import { SCENARIO_KEYS, TRIALS, type Way } from '../../scripts/poller-outcomes.ts';
+import { onTestFinished } from 'vitest';
+import {
+  type Outcome,
+  SCENARIO_KEYS,
+  type ScenarioKey,
+  TRIALS,
+  type Way,
+} from '../../scripts/poller-outcomes.ts';
 import type { MakePoller } from './poller.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { World } from './world.ts';
 
-/** A test for every figure of the documentation. */
-export function tryAll(way: Way, makePoller: MakePoller): void {
-  for (const key of SCENARIO_KEYS) {
-    const expected = way.outcomes[key];
-    if (!expected) continue;
-    const { skewMs = 0, happens } = SCENARIOS[key];
-    it(TRIALS[key], async () => {
-      const world = await World.begin(makePoller, skewMs, onTestFinished);
-      await happens(world);
-      expect(await world.outcome()).toEqual(expected);
-    });
-  }
+export interface Trial {
+  readonly way: string;
+  readonly what: string;
+  /** What the documentation says. */
+  readonly expected: Outcome;
+  readonly run: () => Promise<Outcome>;
+}
+
+/** One for every figure of the documentation. */
+export const trialsOf = <Key extends string>(
+  ways: Readonly<Record<Key, Way>>,
+  pollers: Readonly<Record<Key, MakePoller>>,
+): Trial[] =>
+  (Object.keys(ways) as Key[]).flatMap((key) =>
+    SCENARIO_KEYS.flatMap((scenario) => {
+      const { name, outcomes } = ways[key];
+      const expected = outcomes[scenario];
+      const run = () => outcomeOf(pollers[key], scenario);
+      return expected ? [{ way: name, what: TRIALS[scenario], expected, run }] : [];
+    }),
+  );
+
+async function outcomeOf(makePoller: MakePoller, key: ScenarioKey): Promise<Outcome> {
+  const { skewMs = 0, happens } = SCENARIOS[key];
+  const world = await World.begin(makePoller, skewMs, onTestFinished);
+  await happens(world);
+  return world.outcome();
 }

@@ -4,10 +4,12 @@ import type { MakePoller } from '../poller.ts';
 /** Our source. Pipedream keeps its database, and the ids that it compares when it de-duplicates. */
 export const pipedreamSource: MakePoller = ({ connection, handOn, store }) => {
   const source = new PipedreamSource(connection);
-  const handOnEmitted = () => source.emitted.splice(0).forEach(handOn);
+  source.emitted.push = (...leads) => {
+    leads.forEach(handOn);
+    return leads.length;
+  };
   const set = source.db.set.bind(source.db);
   source.db.set = (key, value) => {
-    handOnEmitted();
     store(() => set(key, value));
     return source.db;
   };
