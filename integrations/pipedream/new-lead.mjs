@@ -1,4 +1,4 @@
-// A source for Pipedream: `pd publish new-lead.mjs`, or paste it into a new source. docs/integrations/pipedream.md says how.
+// A source for Pipedream: `pd deploy new-lead.mjs`. docs/integrations/pipedream.md says how.
 
 /** A page never holds more; one that holds as many may not be the last. */
 const FULL_PAGE = 100;

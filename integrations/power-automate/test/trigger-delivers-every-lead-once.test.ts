@@ -18,12 +18,15 @@ it('describes the lead of the contract, and the policy is of the operation', () 
   expect(policy?.parameters['x-ms-apimTemplate-operationName']).toEqual([path?.get.operationId]);
 });
 
-it('delivers a burst of one millisecond, a lead a poll, in order', async () => {
-  const service = await startService({ clock: manualClock() });
+it('delivers a burst of one millisecond, a lead a poll, in order, whatever was changed since', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
   await addLeads(service, 3, 'before');
   const trigger = new PollingTrigger(await connectionOf(service));
   expect(await poll(trigger)).toEqual([]);
   const ids = await addLeads(service, 12, 'burst');
+  clock.advance(1_000);
+  await service.add({ id: 'burst-0', fields: { firstName: 'Ada' } });
   const delivered: string[] = [];
   for (let polls = 0; polls < 15; polls += 1) delivered.push(...(await poll(trigger)));
   expect(delivered).toEqual(ids);
