@@ -35,7 +35,7 @@ const history = fc.array(
   ),
   { maxLength: 14 },
 );
-const HISTORIES = { sqlite: 60, postgres: 15 };
+const HISTORIES = { sqlite: 40, postgres: 10 };
 
 /** One poll. One that fails hands on nothing, and n8n comes again. */
 async function poll(workflow: ActiveWorkflow): Promise<number[]> {

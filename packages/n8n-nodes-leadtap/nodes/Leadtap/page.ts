@@ -1,6 +1,6 @@
 import { type IPollFunctions, NodeOperationError } from 'n8n-workflow';
 import type { ReceivedLead } from './lead.ts';
-import { apiErrorOf } from './problem.ts';
+import { type Answer, apiErrorOf } from './problem.ts';
 
 /** The service hands out no more at once. A page with as many may have another one behind it. */
 export const PAGE_SIZE = 100;
@@ -22,19 +22,17 @@ export async function readPage(
   query: { readonly limit: number; readonly since?: string },
 ): Promise<Page> {
   const { baseUrl } = await context.getCredentials<{ baseUrl: string }>('leadtapApi');
-  let answer: { readonly body: unknown; readonly headers: Readonly<Record<string, unknown>> };
-  try {
-    answer = await context.helpers.httpRequestWithAuthentication.call(context, 'leadtapApi', {
-      baseURL: baseUrl.replace(/\/+$/, ''),
-      url: '/automation/new-leads',
-      qs: { ...query },
-      json: true,
-      returnFullResponse: true,
-      timeout: TIMEOUT_MS,
-    });
-  } catch (error) {
-    throw apiErrorOf(context.getNode(), error);
-  }
+  // When no answer comes, n8n throws. A refusal it would throw as well, but without what the service says.
+  const answer: Answer = await context.helpers.httpRequestWithAuthentication.call(context, 'leadtapApi', {
+    baseURL: baseUrl.replace(/\/+$/, ''),
+    url: '/automation/new-leads',
+    qs: { ...query },
+    json: true,
+    returnFullResponse: true,
+    ignoreHttpStatusErrors: true,
+    timeout: TIMEOUT_MS,
+  });
+  if (answer.statusCode !== 200) throw apiErrorOf(context.getNode(), answer);
   if (!isPage(answer.body))
     throw new NodeOperationError(context.getNode(), 'There is no Leadtap at the base URL', {
       description: `${baseUrl} answered, but not with leads. Check the base URL in the credential.`,
