@@ -7,10 +7,12 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
+COPY packages/client/package.json packages/client/
 RUN npm ci --no-audit --no-fund
 
 COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
-COPY packages packages
+COPY packages/contract packages/contract
+COPY packages/server packages/server
 RUN npx tsc --build packages/server && npm prune --omit=dev --no-audit --no-fund
 # Modes come from the machine that builds: under a strict umask the service could not read its own code.
 RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
