@@ -9,6 +9,7 @@ import * as sources from '@leadtap/client';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { expect, it } from 'vitest';
+import { sourceFiles } from '../../server/test/architecture/source-files.ts';
 import { tempFolder } from '../../server/test/harness/temp-folder.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
@@ -36,6 +37,17 @@ it('passes the checks of those who have seen packages go wrong', async () => {
 it('depends on nothing', () => {
   const manifest = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8'));
   expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+});
+
+it('needs nothing of Node.js but for its file', () => {
+  const imports = sourceFiles('packages/client/src').flatMap((file) =>
+    file.imports
+      .filter((target) => !target.startsWith('packages/client/src/'))
+      .map((target) => [file.path, target]),
+  );
+  expect(imports.length).toBeGreaterThan(0);
+  for (const [path, target] of imports)
+    expect(`${path} ${target}`).toMatch(/^packages\/client\/src\/file\.ts node:/);
 });
 
 it.each(['@leadtap/client', '@leadtap/client/file'])(

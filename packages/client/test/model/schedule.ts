@@ -62,7 +62,7 @@ const mostly = <T>(usual: T, other: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T>
   fc.oneof({ weight: times, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
 const leadCount = fc.oneof(
-  { weight: 20, arbitrary: fc.nat(3) },
+  { weight: 30, arbitrary: fc.nat(3) },
   { weight: 1, arbitrary: fc.constantFrom(99, 100, 101, 230) },
 );
 

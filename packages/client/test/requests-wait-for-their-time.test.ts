@@ -1,4 +1,6 @@
+import { memoryCheckpoint, newLeads } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
+import { serving } from './answering.ts';
 import { ALL_WELL, type NetworkStep, type Schedule } from './model/schedule.ts';
 import { shareLiveService } from './model/shared-live-service.ts';
 import { Trial } from './model/trial.ts';
@@ -41,5 +43,36 @@ describe('a client that has more pages to fetch than it has requests left', () =
     const tookMs = await live({ network });
     // Two minutes to the second poll, a minute's refusal, half of the first back-off.
     expect(tookMs).toBe(120_000 + 60_000 + 500);
+  });
+});
+
+describe('a client whose requests fail again and again', () => {
+  it('backs off twice as long each time, and for a minute at most', async () => {
+    const network = Array.from({ length: 10 }, () => ({ ...ALL_WELL, fault: '500' as const }));
+    const secondsAtMost = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60];
+    const expectedMs = secondsAtMost.reduce((sum, s) => sum + 0.5 * s * 1000, 0);
+    expect(await live({ network })).toBe(expectedMs);
+  });
+
+  it('waits as long as the service says, and a little longer', async () => {
+    const network = [{ ...ALL_WELL, fault: '503' as const, retryAfterS: 42 }];
+    expect(await live({ network })).toBe(42_500);
+  });
+
+  it('does not believe a wait that an earlier run wrote down by a wrong clock', async () => {
+    const stop = new AbortController();
+    const { url: baseUrl } = await serving(() => {
+      stop.abort();
+      return 'never';
+    });
+    const tomorrow = new Date(86_400_000).toISOString();
+    const loop = newLeads({
+      baseUrl,
+      token: 'any',
+      checkpoint: memoryCheckpoint({ since: '2026-03-02', triggerIds: [], notBefore: tomorrow }),
+      signal: stop.signal,
+      surroundings: { now: () => 0, sleep: () => expect.fail('it waits') },
+    });
+    expect(await loop.next()).toEqual({ done: true, value: undefined });
   });
 });
