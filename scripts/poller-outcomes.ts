@@ -74,7 +74,7 @@ export const OUR_WAYS = {
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Make counts leads as processed when the whole run has succeeded. If a later module fails, the run is rolled back and its leads come again: let the module that must not act twice look for the *Trigger ID* first.',
+      'Make counts leads as processed when the whole run has succeeded. If a later module fails, the run is rolled back and its leads come again: let the module that must not act twice look for the *Trigger ID* first. Tried with a start that was chosen by hand; *From now on* is for Make to know.',
   },
   n8nNode: {
     platform: 'n8n',
@@ -109,7 +109,14 @@ export const OUR_WAYS = {
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 4700 } }, ['pollerKilledInBetween']),
     toKnow:
-      'One lead a poll, because its trigger remembers the first lead of an answer: 30 leads an hour when it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 had come after ten hours; the others come later. For more than that, use another platform, or a program with our client that calls the flow.',
+      'One lead a poll, because its trigger remembers the first lead of an answer: 30 leads an hour when it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 had come after ten hours; the others come later. For more than that, build the flow.',
+  },
+  powerAutomateFlow: {
+    platform: 'Power Automate',
+    name: 'Power Automate flow',
+    outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
+    toKnow:
+      'A page a run: 5,000 leads take 50 runs. The file is updated when all leads of the run are dealt with; if a step fails before, they come again. Drop them by `automation_trigger_id` where that matters.',
   },
   nodeRedFlow: {
     platform: 'Node-RED',

@@ -5,7 +5,11 @@ import { makeApp } from './platforms/make.ts';
 import { n8nLastTwoMinutes, n8nNode, n8nOwnClock } from './platforms/n8n.ts';
 import { nodeRedContextInMemory, nodeRedFlow } from './platforms/node-red.ts';
 import { pipedreamSource } from './platforms/pipedream.ts';
-import { powerAutomateConnector, powerAutomateFirstElement } from './platforms/power-automate.ts';
+import {
+  powerAutomateConnector,
+  powerAutomateFirstElement,
+  powerAutomateFlow,
+} from './platforms/power-automate.ts';
 import { workatoConnector, workatoWholeSeconds } from './platforms/workato.ts';
 import { zapierApp, zapierNewestPage } from './platforms/zapier.ts';
 import type { MakePoller } from './poller.ts';
@@ -18,6 +22,7 @@ export const OUR_POLLERS: Readonly<Record<OurWayKey, MakePoller>> = {
   activepiecesPiece,
   pipedreamSource,
   powerAutomateConnector,
+  powerAutomateFlow,
   nodeRedFlow,
   client,
 };
