@@ -16,7 +16,7 @@ export interface Outcome {
 
 export const ALL_WELL: Outcome = { lost: 0, late: 0, twice: 0, failed: 0 };
 
-/** What is tried, and in how many words it is told. */
+/** What is tried, as the documentation tells it. */
 export const TRIALS = {
   burst: '5,000 leads at once between two polls',
   equalMilliseconds: '120 leads of four writers, offered at equal milliseconds around three polls',
@@ -38,7 +38,6 @@ export type ScenarioKey = keyof typeof TRIALS;
 export const SCENARIO_KEYS = Object.keys(TRIALS) as readonly ScenarioKey[];
 
 export interface Way {
-  readonly platform: string;
   /** In the head of a column. */
   readonly name: string;
   readonly outcomes: Readonly<Partial<Record<ScenarioKey, Outcome>>>;
@@ -63,71 +62,61 @@ const only = (differences: Partial<Record<ScenarioKey, Partial<Outcome>>>): Way[
 /** With what this repository has for the platform. */
 export const OUR_WAYS = {
   zapierApp: {
-    platform: 'Zapier',
     name: 'Zapier app',
     outcomes: wellBut({ refusedForTheHour: { lost: 100 } }, ['pollerKilledInBetween']),
     toKnow:
       'The app looks back half an hour, because Zapier keeps nothing that a poll could ask by. When no poll gets through for longer than that, leads before the last half hour are lost to the Zap, but for the newest 100. Give each busy program a user of its own, so that none uses up the limits of another.',
   },
   makeApp: {
-    platform: 'Make',
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
       'Make counts leads as processed when the whole run has succeeded. If a later module fails, the run is rolled back and its leads come again: let the module that must not act twice look for the *Trigger ID* first. Tried with a start that was chosen by hand; *From now on* is for Make to know.',
   },
   n8nNode: {
-    platform: 'n8n',
     name: 'n8n node',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
       'n8n saves what the trigger remembers and starts the workflow at the same moment, and waits for neither. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. Shut n8n down in the ordinary way; after a crash, choose *Start From: A Date* before it once, and drop by *Trigger ID* what you have.',
   },
   workatoConnector: {
-    platform: 'Workato',
     name: 'Workato connector',
     outcomes: wellBut({}),
     toKnow:
       'Nothing. Workato keeps the cursor, and drops by the trigger id what comes again. The connector is in Ruby; what was tried here is its rule, and `check.rb` beside it runs the file itself.',
   },
   activepiecesPiece: {
-    platform: 'Activepieces',
     name: 'Activepieces piece',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
       'Its own helper remembers where it is before the flow gets the leads. If Activepieces is killed within that moment, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with *Start from* before it, and drop by `automation_trigger_id` what you have.',
   },
   pipedreamSource: {
-    platform: 'Pipedream',
     name: 'Pipedream source',
     outcomes: wellBut({}),
     toKnow:
       'Nothing. The source stores where it is after it has emitted a page; Pipedream drops what is emitted again by the last 100 ids, which is a page.',
   },
   powerAutomateConnector: {
-    platform: 'Power Automate',
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 4700 } }, ['pollerKilledInBetween']),
     toKnow:
       'One lead a poll, because its trigger remembers the first lead of an answer: 30 leads an hour when it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 had come after ten hours; the others come later. For more than that, build the flow.',
   },
   powerAutomateFlow: {
-    platform: 'Power Automate',
     name: 'Power Automate flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
       'A page a run: 5,000 leads take 50 runs. The file is updated when all leads of the run are dealt with; if a step fails before, they come again. Drop them by `automation_trigger_id` where that matters.',
   },
   nodeRedFlow: {
-    platform: 'Node-RED',
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
       'Set `contextStorage` to `localfilesystem`. Node-RED then writes where the flow is to a file every 30 seconds: if it is killed before, the leads of that time come again. `msg.topic` is the trigger id to drop them by.',
   },
   client: {
-    platform: 'A program',
-    name: 'our client',
+    name: 'Our client',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
     toKnow:
       'A lead counts as taken when the checkpoint is saved after it. If the program is killed before, that one lead comes again. Keep the checkpoint where you keep what you made of the lead, in one transaction, and none does.',
@@ -137,7 +126,6 @@ export const OUR_WAYS = {
 /** As the platform or its users do it where nobody has thought of it. */
 export const OTHER_WAYS = {
   zapierNewestPage: {
-    platform: 'Zapier',
     name: 'Zapier, newest page only',
     outcomes: wellBut(
       {
@@ -152,7 +140,6 @@ export const OTHER_WAYS = {
       'A Zap over the bare endpoint sees one page, the newest 100 leads: what exceeds 100 between two polls that get through is lost to it. Use our app.',
   },
   n8nOwnClock: {
-    platform: 'n8n',
     name: "n8n, HTTP Request, n8n's clock",
     outcomes: wellBut({
       burst: { lost: 4900 },
@@ -168,7 +155,6 @@ export const OTHER_WAYS = {
       'It remembers when it asked, by its own clock. A clock that is ahead loses every lead; one that is behind repeats them; and whatever a page has no room for is lost. Use our node, or remember the `createdAt` of the last lead and ask again while a page is full.',
   },
   n8nLastTwoMinutes: {
-    platform: 'n8n',
     name: 'n8n, HTTP Request, "the last 2 minutes"',
     outcomes: only({
       burst: { lost: 4900 },
@@ -181,21 +167,18 @@ export const OTHER_WAYS = {
     toKnow: 'It remembers nothing, so every poll that does not get through loses its leads. Use our node.',
   },
   workatoWholeSeconds: {
-    platform: 'Workato',
     name: 'Workato, cursor of whole seconds',
     outcomes: only({ burst: { lost: 4900, failed: 3 }, equalMilliseconds: {}, refusedOnce: {} }),
     toKnow:
       'A cursor written with `iso8601` has no milliseconds. When more than a page of leads falls into one second, the next page is the same one, for ever. Our connector keeps `createdAt` as it came.',
   },
   activepiecesTimeBased: {
-    platform: 'Activepieces',
     name: 'Activepieces, TIMEBASED alone',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 }, clockAhead: { lost: 20 } }),
     toKnow:
       'Its helper begins at the time of its own clock: one that is 5 minutes ahead loses the leads of the first 5 minutes. Our piece begins at the time of the service.',
   },
   activepiecesLastItem: {
-    platform: 'Activepieces',
     name: 'Activepieces, LAST_ITEM',
     outcomes: wellBut({
       burst: { lost: 4900 },
@@ -208,14 +191,12 @@ export const OTHER_WAYS = {
       'It reads the newest page, as Zapier does, and loses what exceeds 100 between two polls. Use our piece.',
   },
   powerAutomateFirstElement: {
-    platform: 'Power Automate',
     name: 'Power Automate, whole pages',
     outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
     toKnow:
       'A connector as the wizard makes it remembers the first lead of a page, which is the oldest: every poll repeats all but one of the last one. Our connector asks for one lead at a time.',
   },
   nodeRedContextInMemory: {
-    platform: 'Node-RED',
     name: 'Node-RED, context in memory',
     outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
     toKnow:

@@ -19,7 +19,8 @@ const OTHERS = `## Without it
 The same with what a platform, or a user in a hurry, does by itself. The way around stands below each.`;
 
 const READING = `**lost**: never came. **late**: had not come after ten hours, but leads still came. **twice**: how often the automation was started
-again for a lead. **refused**: every later poll ended in 429. –: not tried; Zapier and Power Automate do not tell in which order they store and start.`;
+again for a lead. **refused**: the polls after it ended in 429. –: not tried, in the first table because Zapier and the trigger of Power
+Automate do not tell in which order they store and start.`;
 
 const inWords = (count: number, word: string): string[] =>
   count > 0 ? [`**${count.toLocaleString('en-US')} ${word}**`] : [];

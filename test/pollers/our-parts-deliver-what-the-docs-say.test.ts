@@ -3,6 +3,6 @@ import { OUR_WAYS } from '../../scripts/poller-outcomes.ts';
 import { OUR_POLLERS } from './every-poller.ts';
 import { trialsOf } from './trials.ts';
 
-it.each(trialsOf(OUR_WAYS, OUR_POLLERS))('$way: $what', async ({ run, expected }) => {
+it.each(trialsOf(OUR_WAYS, OUR_POLLERS))('%s', async (_title, { run, expected }) => {
   expect(await run()).toEqual(expected);
 });

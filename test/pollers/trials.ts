@@ -11,8 +11,6 @@ import { SCENARIOS } from './scenarios.ts';
 import { World } from './world.ts';
 
 export interface Trial {
-  readonly way: string;
-  readonly what: string;
   /** What the documentation says. */
   readonly expected: Outcome;
   readonly run: () => Promise<Outcome>;
@@ -22,13 +20,13 @@ export interface Trial {
 export const trialsOf = <Key extends string>(
   ways: Readonly<Record<Key, Way>>,
   pollers: Readonly<Record<Key, MakePoller>>,
-): Trial[] =>
+): [title: string, trial: Trial][] =>
   (Object.keys(ways) as Key[]).flatMap((key) =>
     SCENARIO_KEYS.flatMap((scenario) => {
       const { name, outcomes } = ways[key];
       const expected = outcomes[scenario];
       const run = () => outcomeOf(pollers[key], scenario);
-      return expected ? [{ way: name, what: TRIALS[scenario], expected, run }] : [];
+      return expected ? [[`${name}: ${TRIALS[scenario]}`, { expected, run }]] : [];
     }),
   );
 
