@@ -58,7 +58,7 @@ describe('a connection', () => {
     const found = deferred();
     const { client, accepted } = await startLane(
       { silenceMs: HOUR_MS, keepAliveMs: 20 },
-      () => found.promise,
+      { before: () => found.promise },
     );
     const [socket] = await accepted;
     client.write(POLL);
