@@ -24,6 +24,7 @@ async function startLane(
     basePath: '',
     answerPoll,
     publicUrl: () => '',
+    trust: undefined,
     onProblem: () => undefined,
     onServed: () => undefined,
     ...times,
