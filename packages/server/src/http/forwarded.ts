@@ -17,9 +17,8 @@ export function makeTrust(trust: TrustProxy): Trust | undefined {
   return typeof trust === 'number' ? (_address, hop) => hop < trust : proxyAddr.compile([...trust]);
 }
 
-/** What a request says of where it came from, and who brought it. */
+/** What a request says of where it came from. */
 export interface Forwarded {
-  readonly remoteAddress: string;
   readonly host: string;
   readonly forwardedFor: string | undefined;
   readonly forwardedHost: string | undefined;
@@ -27,7 +26,11 @@ export interface Forwarded {
 }
 
 /** The caller's address: the first one, from us outwards, whose word does not count. As Fastify finds it. */
-export function callerOf({ remoteAddress, forwardedFor = '' }: Forwarded, trust: Trust | undefined): string {
+export function callerOf(
+  { forwardedFor = '' }: Forwarded,
+  remoteAddress: string,
+  trust: Trust | undefined,
+): string {
   if (!trust) return remoteAddress;
   const claimed = forwardedFor.split(',').map((address) => address.trim());
   let address = remoteAddress;
@@ -40,10 +43,10 @@ export function callerOf({ remoteAddress, forwardedFor = '' }: Forwarded, trust:
 
 /** How the caller addressed the service. As Fastify finds it. */
 export function addressedAs(
-  forwarded: Forwarded,
+  { host, forwardedHost, forwardedProto }: Forwarded,
+  remoteAddress: string,
   trust: Trust | undefined,
 ): { host: string; protocol: string } {
-  const { remoteAddress, host, forwardedHost, forwardedProto } = forwarded;
   if (!trust?.(remoteAddress, 0)) return { host, protocol: 'http' };
   return {
     host: forwardedHost ? lastOf(forwardedHost) : host,

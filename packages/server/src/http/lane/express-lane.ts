@@ -4,7 +4,7 @@ import { CallerGoneError } from '../../store/store.ts';
 import type { AnswerPoll } from '../answer-poll.ts';
 import { asProblem, problemAnswer } from '../answer-problem.ts';
 import { CLIENT_CLOSED_REQUEST } from '../caller-gone.ts';
-import { addressedAs, callerOf, type Forwarded, type Trust } from '../forwarded.ts';
+import { addressedAs, callerOf, type Trust } from '../forwarded.ts';
 import { httpDate } from '../http-date.ts';
 import type { PollRequest } from '../poll-request.ts';
 import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from '../poll-state.ts';
@@ -170,16 +170,17 @@ class LaneRequest implements PollRequest {
   }
 
   address(): string {
-    return callerOf(this.#forwarded(), this.#options.trust);
+    return callerOf(this.#poll, this.#remoteAddress, this.#options.trust);
   }
 
   baseUrl(): string {
     const { publicUrl, trust } = this.#options;
-    return publicUrl({ ...addressedAs(this.#forwarded(), trust), socket: this.#connection.socket });
+    const { host, protocol } = addressedAs(this.#poll, this.#remoteAddress, trust);
+    return publicUrl({ host, protocol, socket: this.#connection.socket });
   }
 
-  #forwarded(): Forwarded {
-    return { ...this.#poll, remoteAddress: this.#connection.socket.remoteAddress ?? '' };
+  get #remoteAddress(): string {
+    return this.#connection.socket.remoteAddress ?? '';
   }
 
   isGone(): boolean {

@@ -45,7 +45,10 @@ it('whoever is trusted, the caller and the address that it used are those that F
       };
       const answer = await app.inject({ url: '/', headers, remoteAddress: sent.remoteAddress });
       const ours = makeTrust(whom);
-      expect({ ip: callerOf(sent, ours), ...addressedAs(sent, ours) }).toEqual(answer.json());
+      expect({
+        ip: callerOf(sent, sent.remoteAddress, ours),
+        ...addressedAs(sent, sent.remoteAddress, ours),
+      }).toEqual(answer.json());
     }),
     { numRuns: 300 },
   );
