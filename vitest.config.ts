@@ -13,8 +13,6 @@ export const TESTS = [
 /** Tests that prove something about one store have folders of their own. */
 const ABOUT_SQLITE = ['packages/server/test/store/sqlite/**/*.test.ts'];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];
-/** Integrations speak HTTP, to which both stores are held elsewhere: once is enough. */
-const ABOUT_HTTP = ['integrations/*/test/**/*.test.ts'];
 
 export default defineConfig({
   resolve: {
@@ -46,7 +44,7 @@ export default defineConfig({
           name: 'postgres',
           provide: { store: 'postgres' },
           include: [...testsOnBothStores(), ...ABOUT_POSTGRES],
-          exclude: [...ABOUT_SQLITE, ...ABOUT_HTTP],
+          exclude: ABOUT_SQLITE,
           // After the other one: a process that runs tests of both by turns would load everything anew each time.
           sequence: { groupOrder: 1 },
         },

@@ -37,9 +37,7 @@ describe('a connection', () => {
     const requests = recordRequests(test);
     await run(testConnection, await connect(test));
     expect(requests.map(({ url }) => url)).toEqual(['/automation/new-leads?limit=1']);
-    expect(requests[0]?.headers['user-agent']).toMatch(
-      /^zapier-leadtap\/\d+\.\d+\.\d+ zapier-platform-core\/\d/,
-    );
+    expect(requests[0]?.userAgent).toMatch(/^zapier-leadtap\/\d+\.\d+\.\d+ zapier-platform-core\/\d/);
   });
 });
 

@@ -6,11 +6,7 @@ import type { ExpressLane } from './lane/express-lane.ts';
 export const KEEP_ALIVE_MS = 72_000;
 
 /** Node's server: the lane takes what it can, Fastify has the rest. */
-export function makeServer(
-  lane: ExpressLane | undefined,
-  toFastify: RequestListener,
-  requestTimeoutMs: number,
-): Server {
+export function makeServer(lane: ExpressLane, toFastify: RequestListener, requestTimeoutMs: number): Server {
   const options = {
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -22,7 +18,7 @@ export function makeServer(
     requireHostHeader: false,
   };
   const server = createServer(options, toFastify);
-  if (lane) putInFront(lane, server);
+  putInFront(lane, server);
   return server;
 }
 

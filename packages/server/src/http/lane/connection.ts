@@ -156,8 +156,9 @@ export class LaneConnection {
     if (this.#state === 'reading') this.#hangUp();
   }
 
+  /** Nothing has moved for a while. That an answer takes long to find is not the caller's fault; that nobody takes it is. */
   #timeOut(): void {
-    if (this.#state === 'reading') this.socket.destroy();
+    if (this.#state === 'reading' || this.#sending) this.socket.destroy();
   }
 
   #close(): void {

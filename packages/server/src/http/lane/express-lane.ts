@@ -4,6 +4,7 @@ import { CallerGoneError } from '../../store/store.ts';
 import type { AnswerPoll } from '../answer-poll.ts';
 import { asProblem, problemAnswer } from '../answer-problem.ts';
 import { CLIENT_CLOSED_REQUEST } from '../caller-gone.ts';
+import { addressedAs, callerOf, type Trust } from '../forwarded.ts';
 import { httpDate } from '../http-date.ts';
 import type { PollRequest } from '../poll-request.ts';
 import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from '../poll-state.ts';
@@ -31,6 +32,8 @@ export interface LaneOptions {
   readonly answerPoll: AnswerPoll;
   /** The `{base_url}` as the caller sees it. */
   readonly publicUrl: (addressed: Addressed) => string;
+  /** Which proxies' word counts about where a request came from. */
+  readonly trust: Trust | undefined;
   readonly onProblem: (problem: ProblemError, requestId: string) => void;
   /** Told of each poll when its answer has been sent. */
   readonly onServed: (served: ServedPoll) => void;
@@ -167,15 +170,17 @@ class LaneRequest implements PollRequest {
   }
 
   address(): string {
-    return this.#connection.socket.remoteAddress ?? '';
+    return callerOf(this.#poll, this.#remoteAddress, this.#options.trust);
   }
 
   baseUrl(): string {
-    return this.#options.publicUrl({
-      protocol: 'http',
-      host: this.#poll.host,
-      socket: this.#connection.socket,
-    });
+    const { publicUrl, trust } = this.#options;
+    const { host, protocol } = addressedAs(this.#poll, this.#remoteAddress, trust);
+    return publicUrl({ host, protocol, socket: this.#connection.socket });
+  }
+
+  get #remoteAddress(): string {
+    return this.#connection.socket.remoteAddress ?? '';
   }
 
   isGone(): boolean {

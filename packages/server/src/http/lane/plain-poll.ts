@@ -7,6 +7,10 @@ export interface PlainPoll {
   readonly ifNoneMatch: string | undefined;
   readonly requestId: string | undefined;
   readonly traceparent: string | undefined;
+  /** Of proxies in front, or whoever claims to be one. */
+  readonly forwardedFor: string | undefined;
+  readonly forwardedHost: string | undefined;
+  readonly forwardedProto: string | undefined;
   /** The client wants no further answer on this connection. */
   readonly isLast: boolean;
 }
@@ -27,6 +31,9 @@ interface Headers {
   'if-none-match': string | undefined;
   'x-request-id': string | undefined;
   traceparent: string | undefined;
+  'x-forwarded-for': string | undefined;
+  'x-forwarded-host': string | undefined;
+  'x-forwarded-proto': string | undefined;
   connection: string | undefined;
 }
 
@@ -64,6 +71,9 @@ export function readPlainPoll(text: string, path: string): PlainPoll | undefined
     ifNoneMatch: headers['if-none-match'],
     requestId: headers['x-request-id'],
     traceparent: headers.traceparent,
+    forwardedFor: headers['x-forwarded-for'],
+    forwardedHost: headers['x-forwarded-host'],
+    forwardedProto: headers['x-forwarded-proto'],
     isLast: connection === 'close',
   };
 }
@@ -83,6 +93,9 @@ function readHeaders(lines: string): Headers | undefined {
     'if-none-match': undefined,
     'x-request-id': undefined,
     traceparent: undefined,
+    'x-forwarded-for': undefined,
+    'x-forwarded-host': undefined,
+    'x-forwarded-proto': undefined,
     connection: undefined,
   };
   for (let at = 0; at < lines.length - 2; ) {
@@ -104,6 +117,9 @@ const READ: ReadonlySet<string> = new Set<keyof Headers>([
   'if-none-match',
   'x-request-id',
   'traceparent',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
   'connection',
 ]);
 const isRead = (name: string): name is keyof Headers => READ.has(name);

@@ -8,19 +8,23 @@ import { NO_LEADS } from '../../../src/leads/render.ts';
 import { deferred } from '../../harness/deferred.ts';
 import { answersOn, openSocket, readToEnd, requestText } from '../../harness/raw-http.ts';
 
-const PAGE = { leads: NO_LEADS, readAt: 0, locked: true };
 const POLL = requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: leads.example');
 
 /** The lane alone, on a plain server that has nothing else. */
-async function startLane(times: { silenceMs: number; keepAliveMs: number }, before = async () => {}) {
+async function startLane(
+  times: { silenceMs: number; keepAliveMs: number },
+  { before = async () => {}, leads = NO_LEADS } = {},
+) {
+  const page = { leads, readAt: 0, locked: true };
   const answerPoll: AnswerPoll = async () => {
     await before();
-    return { status: 200, poll: { page: PAGE, nextSince: 0 }, query: { limit: 100 } };
+    return { status: 200, poll: { page, nextSince: 0 }, query: { limit: 100 } };
   };
   const lane = new ExpressLane({
     basePath: '',
     answerPoll,
     publicUrl: () => '',
+    trust: undefined,
     onProblem: () => undefined,
     onServed: () => undefined,
     ...times,
@@ -55,12 +59,21 @@ describe('a connection', () => {
     const found = deferred();
     const { client, accepted } = await startLane(
       { silenceMs: HOUR_MS, keepAliveMs: 20 },
-      () => found.promise,
+      { before: () => found.promise },
     );
     const [socket] = await accepted;
     client.write(POLL);
     await once(socket, 'timeout');
     found.resolve();
     expect(await answersOn(client)(1)).toMatchObject([{ status: 200, body: '[]' }]);
+  });
+
+  it('is closed after a while when nobody takes its answer', async () => {
+    const leads = { ...NO_LEADS, body: Buffer.alloc(50_000_000, ' ') };
+    const { client, accepted } = await startLane({ silenceMs: HOUR_MS, keepAliveMs: 20 }, { leads });
+    const [socket] = await accepted;
+    client.on('error', () => undefined).write(POLL);
+    await once(socket, 'close');
+    expect(client.bytesRead).toBeLessThan(leads.body.length);
   });
 });
