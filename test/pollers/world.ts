@@ -132,12 +132,12 @@ export class World {
     const killed = new Promise<void>((resolve) => {
       this.road.fateOf = (answer) => {
         if (leadsIn(answer) === 0) return 'arrives';
-        this.road.fateOf = () => 'arrives';
         resolve();
         return 'nobody is there';
       };
     });
     await Promise.race([killed, this.pollNow()]);
+    this.road.fateOf = () => 'arrives';
     this.restartPoller();
   }
 
