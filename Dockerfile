@@ -7,11 +7,13 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
-RUN npm ci --no-audit --no-fund
+COPY packages/zapier-leadtap/package.json packages/zapier-leadtap/
+# What only the other packages need stays out.
+RUN npm ci --workspace leadtap --include-workspace-root --no-audit --no-fund
 
 COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
 COPY packages packages
-RUN npx tsc --build packages/server && npm prune --omit=dev --no-audit --no-fund
+RUN npx tsc --build packages/server && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
 # Modes come from the machine that builds: under a strict umask the service could not read its own code.
 RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
 
@@ -41,7 +43,7 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
 
 # No shell and no npm in between: node itself gets SIGTERM.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "/app/packages/server/bin/leadtap.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=512", "/app/packages/server/bin/leadtap.js"]
 CMD ["serve"]
 
 ARG VERSION

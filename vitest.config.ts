@@ -5,7 +5,11 @@ import { testsOnBothStores } from './test/on-both-stores.ts';
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 /** What is named as a test. */
-export const TESTS = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts'];
+export const TESTS = [
+  'packages/*/test/**/*.test.ts',
+  'integrations/*/test/**/*.test.ts',
+  'test/**/*.test.ts',
+];
 /** Tests that prove something about one store have folders of their own. */
 const ABOUT_SQLITE = ['packages/server/test/store/sqlite/**/*.test.ts'];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];

@@ -3,6 +3,9 @@ import { type SourceFile, sourceFiles } from '../packages/server/test/architectu
 /** Where a test gets its database from: the file that chooses between the stores. */
 const CHOICE = 'packages/server/test/harness/database.ts';
 
+/** Packages that speak HTTP cannot tell the stores apart: their tests need one. */
+const ABOUT_THE_SERVICE = /^(packages\/server|test)\//;
+
 /** The test files that reach it by their imports: they run on every store, without being listed anywhere. */
 export function testsOnBothStores(): string[] {
   const files = new Map(sourceFiles().map((file) => [file.path, file]));
@@ -13,6 +16,8 @@ export function testsOnBothStores(): string[] {
       if (!imported || seen.has(path)) return false;
       return reaches(imported, seen.add(path));
     });
-  const tests = [...files.values()].filter(({ path }) => path.endsWith('.test.ts'));
+  const tests = [...files.values()].filter(
+    ({ path }) => ABOUT_THE_SERVICE.test(path) && path.endsWith('.test.ts'),
+  );
   return tests.filter((file) => reaches(file, new Set())).map(({ path }) => path);
 }

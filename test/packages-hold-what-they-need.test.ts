@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PACKAGES = ['contract', 'server'];
+const PACKAGES = ['contract', 'server', 'zapier-leadtap'];
 const NOT_COPIED = /[/\\](dist|node_modules|test)$|\.tsbuildinfo$/;
 
 /** A copy of the sources, so that no other test loses the build that it runs. */
@@ -40,7 +40,7 @@ test('a package has all that it needs and nothing of an earlier build', async ()
     writeFileSync(join(dist, 'gone-long-ago.js'), 'export {};\n');
   }
   const packed = await pack(folder);
-  expect([...packed.keys()]).toEqual(['@leadtap/contract', 'leadtap']);
+  expect([...packed.keys()]).toEqual(['@leadtap/contract', 'leadtap', 'zapier-leadtap']);
   for (const files of packed.values()) {
     expect(files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']),

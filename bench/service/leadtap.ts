@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 
 const BIN = fileURLToPath(new URL('../../../../packages/server/bin/leadtap.js', import.meta.url));
 
+/** As `npm start`, the image and the systemd unit start the service. Other commands are run as they are. */
+const SERVE_SETTINGS = ['--max-semi-space-size=8', '--max-old-space-size=512'];
+
 /** Where the program is at home: its folder, and what it is told beside. */
 export interface Home {
   readonly folder: string;
@@ -38,7 +41,7 @@ export function run(
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     ...settings,
   };
-  return spawn(process.execPath, ['--max-semi-space-size=8', BIN, ...args], {
+  return spawn(process.execPath, [...(args[0] === 'serve' ? SERVE_SETTINGS : []), BIN, ...args], {
     cwd: folder,
     env,
     stdio: ['pipe', stdout, 'inherit'],

@@ -6,15 +6,16 @@ import type { Clock } from './clock.ts';
 import { answerProblem, answerUnroutable, logFault } from './http/answer-problem.ts';
 import { onCallerGone } from './http/caller-gone.ts';
 import { docsRoutes } from './http/docs.ts';
-import { expressLane } from './http/express-lane.ts';
+import { makeTrust } from './http/forwarded.ts';
 import { healthRoutes, isLivenessProbe } from './http/health.ts';
+import { ExpressLane } from './http/lane/express-lane.ts';
 import { answerWith, pollAnswerer } from './http/new-leads.ts';
 import { observationOf, type PollObserver } from './http/observe-polls.ts';
 import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
 import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
-import { makeServer } from './http/server.ts';
+import { KEEP_ALIVE_MS, makeServer } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { TrustProxy } from './ops/addresses.ts';
 import { RequestLog } from './ops/request-log.ts';
@@ -43,32 +44,32 @@ const REQUEST_TIMEOUT_MS = 15_000;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
-  const { trustProxy, basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
+  const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
   const publicUrl = makePublicUrl(options.publicUrl, prefix);
   const requestLog = new RequestLog();
   const answerPoll = pollAnswerer(services);
   let closing = false;
-  // Behind proxies, Fastify finds out where a request really came from.
-  const lane = trustProxy
-    ? undefined
-    : expressLane({
-        basePath: prefix,
-        answerPoll,
-        publicUrl: ({ headers, socket }) => publicUrl({ protocol: 'http', host: headers.host ?? '', socket }),
-        isClosing: () => closing,
-        onProblem: (problem, id) => logFault(problem, services.logger.child({ requestId: id })),
-        onServed: (served) => {
-          services.observer.observe(observationOf(served.state, 'GET', served.status, served.durationMs));
-          requestLog.polled(served, services.logger);
-        },
-      });
+  const trust = makeTrust(options.trustProxy);
+  const lane = new ExpressLane({
+    basePath: prefix,
+    answerPoll,
+    publicUrl,
+    trust,
+    onProblem: (problem, id) => logFault(problem, services.logger.child({ requestId: id })),
+    onServed: (served) => {
+      services.observer.observe(observationOf(served.state, 'GET', served.status, served.durationMs));
+      requestLog.polled(served, services.logger);
+    },
+    silenceMs: requestTimeoutMs,
+    keepAliveMs: KEEP_ALIVE_MS,
+  });
   // As Fastify itself knows loggers.
   const loggerInstance: FastifyBaseLogger = services.logger;
   const app = Fastify({
     loggerInstance,
     genReqId: requestId,
     logController: requestLog,
-    trustProxy: toTrust(trustProxy),
+    trustProxy: trust ?? false,
     serverFactory: (toFastify) => makeServer(lane, toFastify, requestTimeoutMs),
     bodyLimit: 1024,
     return503OnClosing: false,
@@ -82,6 +83,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
 
   app.addHook('preClose', async () => {
     closing = true;
+    lane.close();
   });
   // Else a client would keep the connection of its last answer, and the stop would wait for that.
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -107,15 +109,6 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   });
   return app;
 }
-
-/**
- * So many proxies in front: the nearest addresses are theirs, the one before them is the caller's.
- * Fastify itself trusts nobody for a number, because a caller who can reach the port past the proxies would then choose
- * its own address. In front of a platform whose proxies change their addresses a number is all that an operator knows,
- * so here it counts; the default trusts nobody, and docs/configuration.md tells when a number is safe.
- */
-const toTrust = (trust: TrustProxy) =>
-  typeof trust === 'number' ? (_address: string, hop: number) => hop < trust : trust && [...trust];
 
 /** HTTP/1.0 knew no Host; since then it is asked for. */
 const lacksHost = ({ raw, headers }: FastifyRequest): boolean =>

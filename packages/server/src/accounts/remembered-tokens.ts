@@ -85,4 +85,4 @@ export class RememberedTokens {
 }
 
 /** By what a token is known here. */
-export const nameOf = (token: string): string => hash('sha256', token, 'base64url');
+export const nameOf = (token: string): string => hash('sha256', token, 'binary');

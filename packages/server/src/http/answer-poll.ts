@@ -14,7 +14,7 @@ export type AnswerPoll = (request: PollRequest, state: PollState) => Promise<Pol
 /**
  * `GET {base_url}/automation/new-leads`, whoever received the request. The order of the checks is the order of this
  * function: token (401), rate limit (429), user (404), plan (403), query (400). What they find wrong is thrown as a
- * problem.
+ * problem. What is known at once is not waited for: with limits in memory, a poll waits once, for the look at the store.
  */
 export function makeAnswerPoll({ limiter, ...parts }: PollParts): AnswerPoll {
   const authenticate = makeAuthenticate(parts);
@@ -22,19 +22,23 @@ export function makeAnswerPoll({ limiter, ...parts }: PollParts): AnswerPoll {
     const { token, answers } = await authenticate(request);
     state.tokenId = token.tokenId;
 
-    const verdict = await limiter.consume(token.userId);
+    let verdict = limiter.consume(token.userId);
+    if (verdict instanceof Promise) verdict = await verdict;
     rateLimitHeaders(verdict, state.headers);
     if (verdict.violated.length > 0) throw refuseByLimit(verdict);
     // Counted all the same: else whoever hangs up at once could ask the store without a limit.
     if (request.isGone()) throw new CallerGoneError('the caller has gone');
 
-    const user = requirePlan(requireUser(await answers.findUser(), token));
+    let found = answers.findUser();
+    if (found instanceof Promise) found = await found;
+    const user = requirePlan(requireUser(found, token));
     const query = parseQuery(request.search);
-    const found = await poll((page) => answers.readPage(page, () => request.whenGone()), user, query);
+    let polled = poll((page) => answers.readPage(page, () => request.whenGone()), user, query);
+    if (polled instanceof Promise) polled = await polled;
 
-    pageHeaders(request.baseUrl(), found, query, state.headers);
-    const status = matches(request.ifNoneMatch, found.page.leads.etag) ? 304 : 200;
-    state.answer = { status, poll: found, query };
+    pageHeaders(request.baseUrl(), polled, query, state.headers);
+    const status = matches(request.ifNoneMatch, polled.page.leads.etag) ? 304 : 200;
+    state.answer = { status, poll: polled, query };
     return state.answer;
   };
 }

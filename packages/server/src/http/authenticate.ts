@@ -25,11 +25,14 @@ export function makeAuthenticate({
   return async (request) => {
     const credentials = bearerCredentials(request.authorization);
     if (credentials === undefined) throw challenge('token-missing');
-    const verification = await verifyToken(credentials);
+    let verification = verifyToken(credentials);
+    if (verification instanceof Promise) verification = await verification;
     if (verification.kind !== 'valid') return refuse(`token-${verification.kind}`, request);
     const { token } = verification;
     const answers = await answersFor(token);
-    if (await answers.isTokenRevoked()) return refuse('token-revoked', request);
+    let isRevoked = answers.isTokenRevoked();
+    if (isRevoked instanceof Promise) isRevoked = await isRevoked;
+    if (isRevoked) return refuse('token-revoked', request);
     return { token, answers };
   };
 

@@ -1,6 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
+import { httpDate } from './http-date.ts';
 import type { HeaderList } from './poll-state.ts';
 
 /** The address of the next poll, which a client can follow for ever. */
@@ -17,13 +18,4 @@ export function pageHeaders(baseUrl: string, poll: Poll, query: PollQuery, heade
   headers.push('vary', 'Authorization');
   // Not the moment the answer is sent, which is later: a client may use it as its next `since` (D3).
   headers.push('date', httpDate(readAt));
-}
-
-/** Polls of one second have the same, and there are many of them. */
-let lastDate = { second: Number.NaN, text: '' };
-
-function httpDate(at: number): string {
-  const second = Math.floor(at / 1000);
-  if (second !== lastDate.second) lastDate = { second, text: new Date(at).toUTCString() };
-  return lastDate.text;
 }

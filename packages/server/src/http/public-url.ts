@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 export type PublicUrl = (request: FastifyRequest) => string;
 
 /** What a request says of the address it came to. */
-interface Addressed {
+export interface Addressed {
   readonly protocol: string;
   readonly host: string;
   readonly socket: Socket;

@@ -31,8 +31,8 @@ function readSince(given: unknown): Reading<number | undefined> {
   return reading.kind === 'instant' ? { value: reading.at } : { detail: reading.detail };
 }
 
-/** As the Link of an answer has it, without anything that would have to be decoded. */
-const OWN_QUERY = /^since=(?<since>[\w:.-]+)&limit=(?<limit>\w+)$/;
+/** As the Link of an answer has it, or a part of that, without anything that would have to be decoded. */
+const OWN_QUERY = /^(?:since=(?<since>[\w:.-]+)(?:&|$))?(?:limit=(?<limit>\w+))?$/;
 
 /** The fifth check. Every bad parameter is named at once; parameters that are not ours are ignored. */
 export function parseQuery(search: string): PollQuery {

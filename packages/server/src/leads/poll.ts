@@ -24,11 +24,15 @@ export interface Poll {
 type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage>;
 
 /** The one use case: the next page of the leads that this user may see. */
-export async function poll(readPage: ReadPage, user: User, query: PollQuery): Promise<Poll> {
+export function poll(readPage: ReadPage, user: User, query: PollQuery): Poll | Promise<Poll> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const page = await readPage({ scope, ...query });
-  const newest = query.since === undefined ? page.leads.first : page.leads.last;
+  const page = readPage({ scope, ...query });
+  return page instanceof Promise ? page.then((read) => toPoll(read, query)) : toPoll(page, query);
+}
+
+function toPoll(page: RenderedPage, { since }: PollQuery): Poll {
+  const newest = since === undefined ? page.leads.first : page.leads.last;
   // Without leads and without `since`, the moment of the answer is where news begins (D3).
-  return { page, nextSince: newest ?? query.since ?? page.readAt };
+  return { page, nextSince: newest ?? since ?? page.readAt };
 }

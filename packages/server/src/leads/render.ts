@@ -39,8 +39,8 @@ export const renderLead = (lead: LeadRecord): string => JSON.stringify(toWire(le
 
 /** Some leads as they leave: the bytes of the body, and what the headers, the metrics and the log say of them. */
 export interface RenderedLeads {
-  /** JSON. What is short is a text, which Node sends with the headers in one piece. */
-  readonly body: Buffer | string;
+  /** JSON. */
+  readonly body: Buffer;
   readonly etag: string;
   readonly count: number;
   /** The `createdAt` of the first lead in the body, and of the last; undefined when there is none. */
@@ -58,16 +58,13 @@ export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
       });
 
 /** The bytes of a JSON array, with the tag that they alone have. */
-export const asRendered = (
-  body: Buffer | string,
-  about: Omit<RenderedLeads, 'body' | 'etag'>,
-): RenderedLeads => ({
+export const asRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
   body,
   etag: entityTag(body),
   ...about,
 });
 
-export const NO_LEADS: RenderedLeads = asRendered('[]', {
+export const NO_LEADS: RenderedLeads = asRendered(Buffer.from('[]'), {
   count: 0,
   first: undefined,
   last: undefined,

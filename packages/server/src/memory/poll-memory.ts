@@ -63,10 +63,16 @@ export class PollMemory {
     };
   }
 
-  async #readPage(query: PageQuery, look: Look, whenGone: () => AbortSignal): Promise<RenderedPage> {
+  #readPage(
+    query: PageQuery,
+    { busy, readAt }: Look,
+    whenGone: () => AbortSignal,
+  ): RenderedPage | Promise<RenderedPage> {
     // Somebody is writing, and the store knows how to wait for that.
-    if (look.busy.has(query.scope.companyId)) return readRendered(this.#store, query, whenGone());
-    return { leads: await this.#feeds.page(query), readAt: look.readAt, locked: true };
+    if (busy.has(query.scope.companyId)) return readRendered(this.#store, query, whenGone());
+    const leads = this.#feeds.page(query);
+    if (leads instanceof Promise) return leads.then((read) => ({ leads: read, readAt, locked: true }));
+    return { leads, readAt, locked: true };
   }
 
   #learn({ bearers }: Question, { accounts, changes }: Look, overtakenBy: readonly Look[]): void {

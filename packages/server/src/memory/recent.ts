@@ -1,20 +1,20 @@
 interface Entry<Value> {
   readonly value: Value;
   readonly weight: number;
-  /** How many entries had been put to the end before it was. */
+  /** How many entries had been added when it was put to the end. */
   movedAt: number;
 }
 
 /**
  * The entries that were used lately, as many as fit; the others go. Who is used is moved to the end, away from where entries
- * go, but only if half of the others have been since: as long as nobody new comes, a use costs one look into a map.
+ * go, but only if as many have come since as half of those that are there: as long as nobody new comes, a use costs one look into a map.
  */
 export class Recent<Value> {
   readonly #capacity: number;
   readonly #weigh: (value: Value) => number;
   readonly #entries = new Map<string, Entry<Value>>();
   #weight = 0;
-  #moves = 0;
+  #added = 0;
 
   /** Without a way to weigh them, entries are counted. */
   constructor(capacity: number, weigh: (value: Value) => number = () => 1) {
@@ -24,7 +24,7 @@ export class Recent<Value> {
 
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
-    if (entry && this.#moves - entry.movedAt > this.#entries.size / 2) this.#moveToEnd(key, entry);
+    if (entry && this.#added - entry.movedAt > this.#entries.size / 2) this.#moveToEnd(key, entry);
     return entry?.value;
   }
 
@@ -38,6 +38,7 @@ export class Recent<Value> {
     this.delete(key);
     const weight = this.#weigh(value);
     if (weight > this.#capacity) return;
+    this.#added += 1;
     this.#moveToEnd(key, { value, weight, movedAt: 0 });
     this.#weight += weight;
     for (const [oldest] of this.#entries) {
@@ -57,8 +58,7 @@ export class Recent<Value> {
   }
 
   #moveToEnd(key: string, entry: Entry<Value>): void {
-    this.#moves += 1;
-    entry.movedAt = this.#moves;
+    entry.movedAt = this.#added;
     this.#entries.delete(key);
     this.#entries.set(key, entry);
   }

@@ -4,5 +4,4 @@ export interface Address {
   readonly port: number;
 }
 
-/** Whose word about the caller's address counts: nobody's, so many proxies in front, or the proxies with these addresses. */
-export type TrustProxy = false | number | readonly string[];
+export type { TrustProxy } from '../http/forwarded.ts';

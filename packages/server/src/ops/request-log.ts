@@ -1,7 +1,7 @@
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { ServedPoll } from '../http/express-lane.ts';
 import { isProbe } from '../http/health.ts';
+import type { ServedPoll } from '../http/lane/express-lane.ts';
 import { stateOf } from '../http/request-state.ts';
 import { logPoll } from './poll-log.ts';
 import { traceIdOf } from './trace-id.ts';
@@ -25,7 +25,7 @@ export class RequestLog extends Fastify.LogController {
 
   /** The same line for a poll that Fastify has not seen. */
   polled(served: ServedPoll, log: Logger): void {
-    const { id, path, request, state, status, brokeOff } = served;
+    const { id, path, state, status, brokeOff } = served;
     if (state.problem === undefined && !brokeOff) {
       logPoll(log, served);
       return;
@@ -39,7 +39,7 @@ export class RequestLog extends Fastify.LogController {
       code: state.problem?.code,
       leads: state.answer?.poll.page.leads.count,
       tokenId: state.tokenId,
-      traceId: traceIdOf(request.headers['traceparent']),
+      traceId: traceIdOf(served.traceparent),
     };
     if (brokeOff) log.error(line, 'request broke off');
     else log.info(line, 'request');

@@ -44,6 +44,7 @@ const FOUNDATION = [
 const MAY_USE = {
   typebox: ['contract'],
   fastify: ['compose', 'app', 'ops', 'http'],
+  '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   commander: ['cli'],
   'csv-parse': ['leads'],

@@ -77,3 +77,37 @@ function parseHead(head: string): Pick<RawAnswer, 'status' | 'headers'> {
   }
   return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]), headers };
 }
+
+/** The answers on a connection that stays open, as they come. */
+export function answersOn(socket: Socket): (count: number) => Promise<RawAnswer[]> {
+  let received = Buffer.alloc(0);
+  let look: () => void = () => undefined;
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk]);
+    look();
+  });
+  return (count) =>
+    new Promise((resolve) => {
+      look = () => {
+        const end = endOfAnswers(received, count);
+        if (end === undefined) return;
+        const answers = parseAnswers(received.subarray(0, end).toString());
+        received = received.subarray(end);
+        look = () => undefined;
+        resolve(answers);
+      };
+      look();
+    });
+}
+
+/** Where so many whole answers end, once they are there. */
+function endOfAnswers(bytes: Buffer, count: number): number | undefined {
+  let end = 0;
+  for (let n = 0; n < count; n += 1) {
+    const headEnd = bytes.indexOf('\r\n\r\n', end);
+    if (headEnd < 0) return undefined;
+    const { headers } = parseHead(bytes.subarray(end, headEnd).toString('latin1'));
+    end = headEnd + 4 + Number(headers['content-length'] ?? 0);
+  }
+  return end <= bytes.length ? end : undefined;
+}

@@ -65,7 +65,10 @@ describe('a client that goes away', () => {
       await new Promise<void>((resolve) => socket.once('data', () => resolve()));
       socket.resetAndDestroy();
     }
-    expect((await poll('boss')).status).toBe(200);
+    const staying = await poll('boss');
+    expect(staying.status).toBe(200);
+    // A stop waits for whoever has not got all of its answer.
+    await staying.arrayBuffer();
     await stop();
   });
 });

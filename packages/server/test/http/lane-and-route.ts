@@ -42,22 +42,24 @@ async function startWatched(options: ServiceOptions): Promise<Watched> {
 export interface Pair {
   /** Takes plain polls before Fastify sees them. */
   readonly lane: Watched;
-  /** Behind a proxy, Fastify has them all. */
+  /** Is sent what is not plain, and Fastify has it all. */
   readonly route: Watched;
 }
 
 export async function startPair(options: ServiceOptions = {}): Promise<Pair> {
   const lane = await startWatched(options);
-  const env = { ...options.env, LEADTAP_TRUST_PROXY: '1' };
-  return { lane, route: await startWatched({ ...options, beside: lane, env }) };
+  return { lane, route: await startWatched({ ...options, beside: lane }) };
 }
 
 /** Sends the same text to both, and compares what they answered, logged and counted. */
 export async function sendBoth({ lane, route }: Pair, text: string): Promise<readonly PlainAnswer[]> {
-  const [fast, slow] = [await outcomeOf(lane, text), await outcomeOf(route, text)];
+  const [fast, slow] = [await outcomeOf(lane, text), await outcomeOf(route, notPlain(text))];
   expect(fast).toEqual(slow);
   return fast.answers;
 }
+
+/** A header without consequence, in each request of the text, that is enough to be left to Node. */
+const notPlain = (text: string): string => text.replaceAll(/^[A-Z]+ .*\r\n/gm, '$&TE: trailers\r\n');
 
 async function outcomeOf(service: Watched, text: string) {
   const { lines, observations } = service;

@@ -1,8 +1,6 @@
-import { IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, expect, it, vi } from 'vitest';
-import type { ServedPoll } from '../../src/http/express-lane.ts';
+import type { ServedPoll } from '../../src/http/lane/express-lane.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { logPoll } from '../../src/ops/poll-log.ts';
 
@@ -23,12 +21,10 @@ const poll: fc.Arbitrary<Poll> = fc.record({
 });
 
 function served({ tokenId, isTraced, durationMs }: Poll, path: string): ServedPoll {
-  const request = new IncomingMessage(new Socket());
-  if (isTraced) request.headers['traceparent'] = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
   return {
     id: 'mine-1',
     path,
-    request,
+    traceparent: isTraced ? `00-${TRACE_ID}-00f067aa0ba902b7-01` : undefined,
     state: { headers: [], tokenId },
     status: 200,
     durationMs,

@@ -44,9 +44,6 @@ export class Connection {
     this.#database.exec('PRAGMA synchronous = FULL');
     this.#database.exec('PRAGMA fullfsync = ON');
     this.#database.exec('PRAGMA foreign_keys = ON');
-    // 16 MB instead of 2: an import over many companies appends to many places at once. Measured over 100
-    // companies, that takes a third of the system time for each lead.
-    this.#database.exec('PRAGMA cache_size = -16000');
     // From here on nothing waits in place, because that stops the event loop; `whenFree` waits from a timer.
     this.#database.exec('PRAGMA busy_timeout = 0');
   }

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { exampleLead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+import { FULL_PAGE, leadtap } from './piece.ts';
+
+const manifestAt = (path: string): Record<string, Record<string, string>> =>
+  JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
+
+it('has one trigger, whose sample is the lead of the documentation', () => {
+  const { new_lead: trigger, ...others } = leadtap.triggers();
+  expect(others).toEqual({});
+  expect(trigger?.sampleData).toEqual(exampleLead);
+  expect(leadtap.metadata().auth).toBeDefined();
+});
+
+it('knows when a page is full', () => expect(FULL_PAGE).toBe(MAX_LEADS_PER_PAGE));
+
+it('is tested with the versions that it asks for', () => {
+  const asked = manifestAt('../piece/package.json')['dependencies'];
+  expect(manifestAt('../../../package.json')['devDependencies']).toMatchObject(asked ?? {});
+});

@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { exampleLead, Lead, MAX_LEADS_PER_PAGE, PROBLEMS } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+import { fileOf, readApp } from './interpreter/app.ts';
+import { inherit } from './interpreter/merge.ts';
+
+const app = readApp();
+
+it('every file that the manifest names is there', () => {
+  const { generalCodeFiles, components } = app.manifest;
+  const files = [
+    ...Object.values(generalCodeFiles),
+    ...Object.values(components).flatMap((kind) =>
+      Object.values(kind).flatMap(({ codeFiles }) => Object.values(codeFiles)),
+    ),
+  ].filter((path) => path !== null);
+  expect(files.length).toBeGreaterThan(8);
+  expect(files.filter((path) => !existsSync(fileOf(path)))).toEqual([]);
+});
+
+it('the interface names every field of a lead, in its order, with a label', () => {
+  expect(app.trigger.interface.map(({ name }) => name)).toEqual(Object.keys(Lead.properties));
+  expect(app.trigger.interface.filter(({ label }) => !label)).toEqual([]);
+});
+
+it('the sample is the lead of the documentation', () => {
+  expect(app.trigger.samples).toEqual(exampleLead);
+});
+
+it('the token is never logged, and typed as a secret', () => {
+  for (const { log } of [app.base, app.connection.communication])
+    expect(log?.sanitize).toContain('request.headers.authorization');
+  expect(app.connection.params.find(({ name }) => name === 'token')?.type).toBe('password');
+});
+
+it('a page is full when the contract says so', () => {
+  expect(app.trigger.communication.pagination?.condition).toBe(`{{length(body) == ${MAX_LEADS_PER_PAGE}}}`);
+});
+
+/** What Make must do about each status that Leadtap answers with. */
+const TYPES: Readonly<Record<number, string>> = {
+  400: 'RuntimeError',
+  401: 'InvalidAccessTokenError',
+  403: 'InvalidConfigurationError',
+  404: 'InvalidConfigurationError',
+  405: 'RuntimeError',
+  408: 'ConnectionError',
+  429: 'RateLimitError',
+  431: 'RuntimeError',
+  500: 'ConnectionError',
+  503: 'ConnectionError',
+};
+
+it.each([...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(
+  'status %i has the error type that it needs',
+  (status) => {
+    const { error } = inherit(app.base, app.trigger.communication).response ?? {};
+    expect(error?.[`${status}`]?.type ?? error?.type).toBe(TYPES[status]);
+  },
+);
+
+it('the parts of the app are listed in its README', () => {
+  const readme = readFileSync(fileOf('README.md'), 'utf8');
+  const { connection, module } = app.manifest.components;
+  for (const { codeFiles } of [...Object.values(connection ?? {}), ...Object.values(module ?? {})])
+    for (const path of Object.values(codeFiles)) expect(readme).toContain(path);
+});

@@ -1,0 +1,52 @@
+import { Lead, RATE_LIMITS } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
+import { startService } from '../../../packages/server/test/harness/service.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
+import { definition, PollingTrigger, properties } from './power-automate.ts';
+
+const poll = async (trigger: PollingTrigger): Promise<string[]> =>
+  (await trigger.poll()).map((lead) => (lead as Lead).id);
+
+it('describes the lead of the contract, and the policy is of the operation', () => {
+  expect(definition.swagger).toBe('2.0');
+  expect(Object.keys(definition.definitions.Lead.properties)).toEqual(Object.keys(Lead.properties));
+  const [path, ...others] = Object.values(definition.paths);
+  expect(others).toEqual([]);
+  expect(path?.get['x-ms-trigger']).toBe('batch');
+  const [policy] = properties.properties.policyTemplateInstances;
+  expect(policy?.parameters['x-ms-apimTemplate-operationName']).toEqual([path?.get.operationId]);
+});
+
+it('delivers a burst of one millisecond, a lead a poll, in order, whatever was changed since', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  await addLeads(service, 3, 'before');
+  const trigger = new PollingTrigger(await connectionOf(service));
+  expect(await poll(trigger)).toEqual([]);
+  const ids = await addLeads(service, 12, 'burst');
+  clock.advance(1_000);
+  await service.add({ id: 'burst-0', fields: { firstName: 'Ada' } });
+  const delivered: string[] = [];
+  for (let polls = 0; polls < 15; polls += 1) delivered.push(...(await poll(trigger)));
+  expect(delivered).toEqual(ids);
+});
+
+it('loses nothing to a 429 or a restart', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  await addLeads(service, 1, 'before');
+  const trigger = new PollingTrigger(await connectionOf(service));
+  await trigger.poll();
+  const ids = await addLeads(service, 3, 'lead');
+  const delivered = await poll(trigger);
+  await leaveRequests(service, 0, 2);
+  await expect(trigger.poll()).rejects.toThrow('429');
+  clock.advance(RATE_LIMITS.minute.windowS * 1000);
+  delivered.push(...(await poll(trigger)));
+  await service.stop();
+  await expect(trigger.poll()).rejects.toThrow();
+  trigger.connection = await connectionOf(await startService({ clock, beside: service }));
+  delivered.push(...(await poll(trigger)), ...(await poll(trigger)));
+  expect(delivered).toEqual(ids);
+});

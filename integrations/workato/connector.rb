@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+# A custom connector for Workato: paste it into a new connector of the SDK. docs/integrations/workato.md says how.
+{
+  title: 'Leadtap',
+
+  connection: {
+    fields: [
+      {
+        name: 'base_url',
+        label: 'Base address',
+        optional: false,
+        hint: 'Such as https://leads.example.com or https://example.com/api'
+      },
+      {
+        name: 'token',
+        label: 'Access token',
+        control_type: 'password',
+        optional: false,
+        hint: 'Whoever runs Leadtap issues it. Your user needs the Professional plan.'
+      }
+    ],
+
+    authorization: {
+      type: 'custom_auth',
+      apply: lambda do |connection|
+        headers('Authorization' => "Bearer #{connection['token']}")
+      end
+    },
+
+    base_uri: lambda do |connection|
+      "#{connection['base_url'].sub(%r{/+\z}, '')}/"
+    end
+  },
+
+  test: lambda do |_connection|
+    call('read_page', { limit: 1 })
+  end,
+
+  methods: {
+    # One request. A refusal is shown with the sentence of the service that says what to do.
+    read_page: lambda do |query|
+      get('automation/new-leads').params(query).after_error_response(/\d+/) do |code, body, _headers, message|
+        error("Leadtap answered #{code}: #{body.presence || message}")
+      end
+    end
+  },
+
+  object_definitions: {
+    lead: {
+      fields: lambda do |_connection, _config_fields|
+        [
+          { name: 'id', label: 'Lead ID' },
+          { name: 'firstName' },
+          { name: 'lastName' },
+          { name: 'fullName' },
+          { name: 'phone1', label: 'Phone' },
+          { name: 'phone2', label: 'Second phone' },
+          { name: 'email', label: 'E-mail' },
+          { name: 'address' },
+          { name: 'postalCode' },
+          { name: 'addressNotes', label: 'Notes on the address' },
+          { name: 'appointmentDateTime', label: 'Appointment', type: 'date_time' },
+          { name: 'timeslot', label: 'Time of day' },
+          { name: 'statusValue', label: 'Status code' },
+          {
+            name: 'status',
+            type: 'object',
+            properties: [
+              { name: 'value' },
+              { name: 'label' },
+              { name: 'color' },
+              { name: 'final', type: 'boolean' }
+            ]
+          },
+          { name: 'customFields', type: 'object', properties: [] },
+          { name: 'images', type: 'array', of: 'string' },
+          { name: 'sameDay', type: 'boolean' },
+          { name: 'createdAt', type: 'date_time' },
+          { name: 'updatedAt', type: 'date_time' },
+          { name: 'companyName', label: 'Company' },
+          { name: 'branchName', label: 'Branch' },
+          { name: 'departmentName', label: 'Department' },
+          { name: 'automation_trigger_id', label: 'Trigger ID' },
+          { name: 'automation_created_at', label: 'Taken in at', type: 'date_time' }
+        ]
+      end
+    }
+  },
+
+  triggers: {
+    new_lead: {
+      title: 'New lead',
+      subtitle: 'Triggers when a new lead arrives in Leadtap',
+      description: "New <span class='provider'>lead</span> in <span class='provider'>Leadtap</span>",
+      help: 'Each lead creates a job, oldest first.',
+
+      input_fields: lambda do
+        [
+          {
+            name: 'since',
+            label: 'When first started, this recipe should pick up leads from',
+            type: 'timestamp',
+            optional: true,
+            sticky: true,
+            hint: 'Leads created after this time come too. Empty: only those that come from now on.'
+          }
+        ]
+      end,
+
+      # The cursor is the createdAt of the last lead: unique within the company and rising, so no page edge splits a tie.
+      poll: lambda do |_connection, input, closure|
+        since = closure.present? ? closure['since'] : input['since'].presence&.to_time&.utc&.iso8601(3)
+        if since.blank?
+          newest = call('read_page', { limit: 1 }).first
+          # A company without leads: all that come are new.
+          next { events: [], next_poll: { 'since' => newest ? newest['createdAt'] : '1970-01-01' }, can_poll_more: false }
+        end
+
+        leads = call('read_page', { since: since })
+        {
+          events: leads,
+          next_poll: { 'since' => leads.present? ? leads.last['createdAt'] : since },
+          can_poll_more: leads.length == 100
+        }
+      end,
+
+      dedup: lambda do |lead|
+        lead['automation_trigger_id']
+      end,
+
+      output_fields: lambda do |object_definitions|
+        object_definitions['lead']
+      end,
+
+      sample_output: lambda do |_connection, _input|
+        call('read_page', { limit: 1 }).first || {}
+      end
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs';
+import { Lead, LeadStatus, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+
+// Ruby is not at hand wherever these tests run; check.rb runs the connector where it is.
+const connector = readFileSync(new URL('../connector.rb', import.meta.url), 'utf8');
+
+it('names every field of a lead, in its order', () => {
+  const [, lead = ''] = /object_definitions: \{([\s\S]*?)\n {2}\},/.exec(connector) ?? [];
+  const names = [...lead.matchAll(/name: '(\w+)'/g)].map(([, name]) => name);
+  const expected = Object.keys(Lead.properties).flatMap((name) =>
+    name === 'status' ? [name, ...Object.keys(LeadStatus.properties)] : [name],
+  );
+  expect(names).toEqual(expected);
+});
+
+it('polls again at once while a page is full', () => {
+  expect(connector).toContain(`can_poll_more: leads.length == ${MAX_LEADS_PER_PAGE}`);
+});
+
+it('remembers the last lead and tells leads apart by the trigger id', () => {
+  expect(connector).toContain("leads.last['createdAt']");
+  expect(connector).toContain("lead['automation_trigger_id']");
+});

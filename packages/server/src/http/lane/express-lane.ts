@@ -1,0 +1,193 @@
+import type { Socket } from 'node:net';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { CallerGoneError } from '../../store/store.ts';
+import type { AnswerPoll } from '../answer-poll.ts';
+import { asProblem, problemAnswer } from '../answer-problem.ts';
+import { CLIENT_CLOSED_REQUEST } from '../caller-gone.ts';
+import { addressedAs, callerOf, type Trust } from '../forwarded.ts';
+import { httpDate } from '../http-date.ts';
+import type { PollRequest } from '../poll-request.ts';
+import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from '../poll-state.ts';
+import type { ProblemError } from '../problems.ts';
+import type { Addressed } from '../public-url.ts';
+import { requestIdFrom } from '../request-id.ts';
+import { answerHead } from './answer-head.ts';
+import { type ConnectionEnds, LaneConnection } from './connection.ts';
+import type { PlainPoll } from './plain-poll.ts';
+
+/** One poll that the lane has answered, or could not. */
+export interface ServedPoll {
+  readonly id: string;
+  readonly path: string;
+  readonly traceparent: string | undefined;
+  readonly state: PollState;
+  readonly status: number;
+  readonly durationMs: number;
+  /** The connection broke before the whole answer was sent. */
+  readonly brokeOff: boolean;
+}
+
+export interface LaneOptions {
+  readonly basePath: string;
+  readonly answerPoll: AnswerPoll;
+  /** The `{base_url}` as the caller sees it. */
+  readonly publicUrl: (addressed: Addressed) => string;
+  /** Which proxies' word counts about where a request came from. */
+  readonly trust: Trust | undefined;
+  readonly onProblem: (problem: ProblemError, requestId: string) => void;
+  /** Told of each poll when its answer has been sent. */
+  readonly onServed: (served: ServedPoll) => void;
+  /** How long a connection may be silent before its first request, and after an answer. */
+  readonly silenceMs: number;
+  readonly keepAliveMs: number;
+}
+
+/**
+ * Plain polls are read and answered on their connections, before Node's HTTP server or Fastify see them: those take
+ * twice as long for a request as all that an empty poll has to find out (docs/performance.md). What the answer is, is
+ * decided in `answer-poll.ts` either way. Whatever is not a plain poll is left to Node, and goes on to Fastify.
+ */
+export class ExpressLane {
+  readonly #options: LaneOptions;
+  readonly #path: string;
+  readonly #keepAlive: string;
+  readonly #connections = new Map<LaneConnection, () => void>();
+  #isClosing = false;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#path = `${options.basePath}${NEW_LEADS_PATH}`;
+    this.#keepAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n`;
+  }
+
+  /** A new connection. */
+  take(socket: Socket, leaveToNode: () => void): void {
+    const { silenceMs, keepAliveMs } = this.#options;
+    const connection = new LaneConnection(
+      socket,
+      {
+        path: this.#path,
+        answer: (poll, asker) => this.#answer(poll, asker),
+        isClosing: () => this.#isClosing,
+        silenceMs,
+        keepAliveMs,
+      },
+      this.#ends,
+    );
+    this.#connections.set(connection, leaveToNode);
+  }
+
+  /** From now on, answers are the last of their connections. */
+  close(): void {
+    this.#isClosing = true;
+    for (const connection of this.#connections.keys()) if (connection.isIdle) connection.socket.destroy();
+  }
+
+  readonly #ends: ConnectionEnds = {
+    leftToNode: (connection) => {
+      const leave = this.#connections.get(connection);
+      this.#connections.delete(connection);
+      leave?.();
+    },
+    closed: (connection) => void this.#connections.delete(connection),
+  };
+
+  async #answer(poll: PlainPoll, connection: LaneConnection): Promise<void> {
+    const startedAt = performance.now();
+    const id = requestIdFrom(poll.requestId);
+    const state: PollState = { headers: ['x-request-id', id] };
+    const tell = (status: number, brokeOff: boolean) =>
+      this.#options.onServed({
+        id,
+        path: this.#path,
+        traceparent: poll.traceparent,
+        state,
+        status,
+        durationMs: performance.now() - startedAt,
+        brokeOff,
+      });
+    let status: number;
+    let body: Buffer | undefined;
+    try {
+      const answer = await this.#options.answerPoll(new LaneRequest(this.#options, poll, connection), state);
+      ({ status, body } = pageOf(answer, state));
+    } catch (error) {
+      if (error instanceof CallerGoneError) {
+        tell(CLIENT_CLOSED_REQUEST, false);
+        return;
+      }
+      state.problem = asProblem(error);
+      this.#options.onProblem(state.problem, id);
+      ({ status, body } = problemOf(state.problem, state, id));
+    }
+    const isLast = poll.isLast || this.#isClosing;
+    const head = answerHead(status, state.headers, isLast ? 'connection: close\r\n' : this.#keepAlive);
+    connection.send({ head, body, isLast, onSent: (brokeOff) => tell(status, brokeOff) });
+  }
+}
+
+interface Sent {
+  readonly status: number;
+  readonly body: Buffer | undefined;
+}
+
+function pageOf({ status, poll }: PollAnswer, { headers }: PollState): Sent {
+  const { body } = poll.page.leads;
+  if (status === 304) return { status, body: undefined };
+  headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
+  return { status, body };
+}
+
+function problemOf(problem: ProblemError, state: PollState, id: string): Sent {
+  const { status, headers, body } = problemAnswer(problem, id);
+  for (const [name, value] of Object.entries(headers))
+    if (name !== 'x-request-id') state.headers.push(name, value);
+  state.headers.push('content-length', String(body.length), 'date', httpDate(Date.now()));
+  return { status, body };
+}
+
+class LaneRequest implements PollRequest {
+  readonly #options: LaneOptions;
+  readonly #poll: PlainPoll;
+  readonly #connection: LaneConnection;
+
+  constructor(options: LaneOptions, poll: PlainPoll, connection: LaneConnection) {
+    this.#options = options;
+    this.#poll = poll;
+    this.#connection = connection;
+  }
+
+  get authorization(): string | undefined {
+    return this.#poll.authorization;
+  }
+
+  get ifNoneMatch(): string | undefined {
+    return this.#poll.ifNoneMatch;
+  }
+
+  get search(): string {
+    return this.#poll.search;
+  }
+
+  address(): string {
+    return callerOf(this.#poll, this.#remoteAddress, this.#options.trust);
+  }
+
+  baseUrl(): string {
+    const { publicUrl, trust } = this.#options;
+    const { host, protocol } = addressedAs(this.#poll, this.#remoteAddress, trust);
+    return publicUrl({ host, protocol, socket: this.#connection.socket });
+  }
+
+  get #remoteAddress(): string {
+    return this.#connection.socket.remoteAddress ?? '';
+  }
+
+  isGone(): boolean {
+    return this.#connection.socket.destroyed;
+  }
+
+  whenGone(): AbortSignal {
+    return this.#connection.whenGone();
+  }
+}

@@ -1,0 +1,68 @@
+import type { Problem } from '@leadtap/contract';
+import { type AfterResponseMiddleware, errors, type HttpResponse } from 'zapier-platform-core';
+
+/** Long enough for what stands before the service to recover when it does not say for how long. */
+const DEFAULT_DELAY_S = 60;
+
+/** What came is perhaps no problem of Leadtap's, but a page of whatever answers at this address. */
+function problemOf({ data }: HttpResponse<Partial<Problem> | null | undefined>): Partial<Problem> {
+  return typeof data?.code === 'string' ? data : {};
+}
+
+/** Zapier takes whole seconds only. */
+function delayS(response: HttpResponse): number {
+  const retryAfter = response.headers.get('retry-after') ?? '';
+  return /^\d+$/.test(retryAfter) ? Number(retryAfter) : DEFAULT_DELAY_S;
+}
+
+/** Zapier marks the connection as expired, tells its owner, and goes on polling once there is a new token. */
+const tokenRefused = ({ detail = 'The access token was not accepted.' }: Partial<Problem>) =>
+  new errors.ExpiredAuthError(`${detail} Then reconnect Leadtap in Zapier with the new token.`);
+
+/** Zapier asks again after the delay, and counts it as no error of the Zap. */
+const waitAWhile = (response: HttpResponse, what: string) =>
+  new errors.ThrottledError(`${what} Zapier tries again by itself; no lead is lost.`, delayS(response));
+
+function notFound(response: HttpResponse): Error {
+  const { code, detail } = problemOf(response);
+  if (code === 'user-not-found')
+    return new errors.Error(`${detail} Ask the operator of Leadtap for another token.`, code, 404);
+  return noLeadtap(response.status);
+}
+
+/** Something else answers at this address. */
+export const noLeadtap = (status: number): Error =>
+  new errors.Error(
+    'There is no Leadtap at this address. Check the base address of the connection: it is everything before /automation/new-leads.',
+    'no-leadtap',
+    status,
+  );
+
+function failed(response: HttpResponse): Error {
+  const { status } = response;
+  const { code = 'unexpected-answer', detail, requestId } = problemOf(response);
+  const reason = detail ?? `Leadtap, or what stands before it, answered with status ${status}.`;
+  const id = status >= 500 && requestId ? ` The request id is ${requestId}.` : '';
+  return new errors.Error(reason + id, code, status);
+}
+
+function refusal(response: HttpResponse): Error {
+  switch (response.status) {
+    case 401:
+      return tokenRefused(problemOf(response));
+    case 404:
+      return notFound(response);
+    case 429:
+      return waitAWhile(response, 'The limit of 100 requests a minute and 1000 an hour was reached.');
+    case 503:
+      return waitAWhile(response, 'Leadtap cannot answer right now.');
+    default:
+      return failed(response);
+  }
+}
+
+/** Says in words what is wrong and what to do, instead of the bytes of the answer. */
+export const explainRefusals: AfterResponseMiddleware = (response) => {
+  if (response.status >= 400) throw refusal(response);
+  return response;
+};
