@@ -19,6 +19,8 @@ export default defineConfig({
     // The sources, not the build, so that coverage speaks of what people read.
     alias: {
       '@leadtap/contract': source('./packages/contract/src/index.ts'),
+      '@leadtap/client/file': source('./packages/client/src/file.ts'),
+      '@leadtap/client': source('./packages/client/src/index.ts'),
       'leadtap/conformance': source('./packages/server/src/store/conformance.ts'),
       leadtap: source('./packages/server/src/index.ts'),
       // Its other build, for import, is made for bundlers: Node finds none of the files that it names.

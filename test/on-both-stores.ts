@@ -3,8 +3,8 @@ import { type SourceFile, sourceFiles } from '../packages/server/test/architectu
 /** Where a test gets its database from: the file that chooses between the stores. */
 const CHOICE = 'packages/server/test/harness/database.ts';
 
-/** Packages that speak HTTP cannot tell the stores apart: their tests need one. */
-const ABOUT_THE_SERVICE = /^(packages\/server|test)\//;
+/** What speaks HTTP cannot tell the stores apart: its tests need one. */
+const ABOUT_THE_SERVICE = /^(packages\/server|test(?!\/pollers))\//;
 
 /** The test files that reach it by their imports: they run on every store, without being listed anywhere. */
 export function testsOnBothStores(): string[] {

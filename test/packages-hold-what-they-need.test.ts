@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PACKAGES = ['contract', 'server', 'zapier-leadtap'];
+const PACKAGES = ['contract', 'server', 'zapier-leadtap', 'client'];
 const NOT_COPIED = /[/\\](dist|node_modules|test)$|\.tsbuildinfo$/;
 
 /** A copy of the sources, so that no other test loses the build that it runs. */
@@ -40,7 +40,7 @@ test('a package has all that it needs and nothing of an earlier build', async ()
     writeFileSync(join(dist, 'gone-long-ago.js'), 'export {};\n');
   }
   const packed = await pack(folder);
-  expect([...packed.keys()]).toEqual(['@leadtap/contract', 'leadtap', 'zapier-leadtap']);
+  expect([...packed.keys()]).toEqual(['@leadtap/contract', 'leadtap', 'zapier-leadtap', '@leadtap/client']);
   for (const files of packed.values()) {
     expect(files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']),
@@ -49,6 +49,9 @@ test('a package has all that it needs and nothing of an earlier build', async ()
     expect(files.filter((path) => /(^|\/)test\/|tsbuildinfo|tsconfig/.test(path))).toEqual([]);
   }
   expect(packed.get('@leadtap/contract')).toContain('openapi.json');
+  expect(packed.get('@leadtap/client')).toEqual(
+    expect.arrayContaining(['SPEC.md', 'cjs/package.json', 'cjs/dist/index.js', 'cjs/dist/file.d.ts']),
+  );
   const migrations = await readdir(join(ROOT, 'packages/server/src/store/sqlite/migrations'));
   expect(packed.get('leadtap')).toEqual(
     expect.arrayContaining([

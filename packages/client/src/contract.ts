@@ -1,0 +1,114 @@
+// Made from packages/contract by `npm run generate`.
+
+export const NEW_LEADS_PATH = '/automation/new-leads';
+
+export const MAX_LEADS_PER_PAGE = 100;
+
+/** The names of the problems that the service answers with. */
+export type ProblemCode =
+  | 'invalid-query'
+  | 'malformed-request'
+  | 'token-missing'
+  | 'token-invalid'
+  | 'token-expired'
+  | 'token-revoked'
+  | 'professional-plan-required'
+  | 'user-not-found'
+  | 'no-such-resource'
+  | 'method-not-allowed'
+  | 'request-timeout'
+  | 'rate-limit-exceeded'
+  | 'headers-too-large'
+  | 'internal-error'
+  | 'unavailable';
+
+/** A new lead. */
+export interface Lead {
+  /** Lead identifier, unique within the company. */
+  readonly id: string;
+  /** First name of the contact. */
+  readonly firstName: string | null;
+  /** Last name of the contact. */
+  readonly lastName: string | null;
+  /** Full name of the contact. */
+  readonly fullName: string;
+  /** Phone number, free-form text. */
+  readonly phone1: string | null;
+  /** Second phone number, free-form text. */
+  readonly phone2: string | null;
+  /** E-mail address. */
+  readonly email: string | null;
+  /** Single-line address. */
+  readonly address: string | null;
+  /** Postal code. */
+  readonly postalCode: string | null;
+  /** Free-text notes on the address. */
+  readonly addressNotes: string | null;
+  /** When the appointment is, UTC with milliseconds. */
+  readonly appointmentDateTime: string | null;
+  /** Time of day as `HH:MM`. */
+  readonly timeslot: string | null;
+  /** Status code, an upper-case word. */
+  readonly statusValue: string;
+  readonly status: LeadStatus;
+  /** The operator's own fields, by name. */
+  readonly customFields: Readonly<Record<string, unknown>>;
+  /** Image addresses. */
+  readonly images: readonly string[];
+  /** Whether the contact asked for the same day. */
+  readonly sameDay: boolean;
+  /** When the lead entered the feed. Unique within the company, rises in commit order, never changes: the value to remember and send as `since`. */
+  readonly createdAt: string;
+  /** When the lead last changed. */
+  readonly updatedAt: string;
+  /** Name of the company. */
+  readonly companyName: string;
+  /** Name of the branch. */
+  readonly branchName: string | null;
+  /** Name of the department. */
+  readonly departmentName: string | null;
+  /** Unique identifier of this trigger. Never changes: drop what you have seen before. */
+  readonly automation_trigger_id: string;
+  /** When Leadtap took the lead in. Equals `createdAt`, except for leads imported as history. */
+  readonly automation_created_at: string;
+}
+
+/** The status, from the company's own catalogue of statuses. */
+export interface LeadStatus {
+  /** The status code, as in `statusValue`. */
+  readonly value: string;
+  /** What people call it. */
+  readonly label: string;
+  /** A CSS hex colour. */
+  readonly color: string;
+  /** Whether a lead in this status is done with. */
+  readonly final: boolean;
+}
+
+/** A problem, as RFC 9457 writes it. */
+export interface Problem {
+  /** Names the kind of problem. */
+  readonly type: string;
+  /** What the kind of problem is, the same every time. */
+  readonly title: string;
+  /** The HTTP status of the answer. */
+  readonly status: number;
+  /** What happened this time and what to do. */
+  readonly detail: string;
+  /** The name to program against. */
+  readonly code: ProblemCode;
+  /** The same as in `X-Request-Id`. */
+  readonly requestId: string;
+  /** With `invalid-query`: every bad parameter at once. */
+  readonly errors?: readonly ParameterError[];
+  /** With `rate-limit-exceeded`: the limits that were reached. */
+  readonly violatedPolicies?: readonly string[];
+}
+
+/** What is wrong with one query parameter. */
+export interface ParameterError {
+  /** The query parameter. */
+  readonly parameter: string;
+  /** What is wrong with it and what a right one looks like. */
+  readonly detail: string;
+}

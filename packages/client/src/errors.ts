@@ -1,0 +1,79 @@
+import type { Problem, ProblemCode } from './contract.ts';
+import type { RateLimit } from './rate-limits.ts';
+
+/**
+ * The code of the problem, as the service names it; else what the client saw: no whole answer
+ * (`connection-failed`), none in time (`timed-out`), an answer that is not a list of leads (`not-leads`), or an
+ * error of something that is not Leadtap, such as a proxy (`http-502`).
+ */
+export type ErrorCode = ProblemCode | `http-${number}` | 'connection-failed' | 'timed-out' | 'not-leads';
+
+export interface ErrorFacts {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly status?: number | undefined;
+  readonly problem?: Problem | undefined;
+  readonly retryAfterMs?: number | undefined;
+  readonly rateLimits?: readonly RateLimit[];
+  readonly cause?: unknown;
+}
+
+/** A poll that brought no leads. */
+export class LeadtapError extends Error {
+  override readonly name: string = 'LeadtapError';
+  readonly code: ErrorCode;
+  /** The HTTP status; undefined when no answer came. */
+  readonly status: number | undefined;
+  /** All that the service said about it (RFC 9457). */
+  readonly problem: Problem | undefined;
+  /** How long the service asks you to wait. */
+  readonly retryAfterMs: number | undefined;
+  readonly rateLimits: readonly RateLimit[];
+
+  constructor({ code, message, status, problem, retryAfterMs, rateLimits = [], cause }: ErrorFacts) {
+    super(message, { cause });
+    this.code = code;
+    this.status = status;
+    this.problem = problem;
+    this.retryAfterMs = retryAfterMs;
+    this.rateLimits = rateLimits;
+  }
+
+  /** Whether the same request may succeed later, with nothing mended by anybody who reads this. */
+  get isTransient(): boolean {
+    const { status } = this;
+    return status === undefined || status < 400 || status >= 500 || TRANSIENT.includes(status);
+  }
+}
+
+const TRANSIENT = [408, 425, 429];
+
+/** 401: the token is missing, not valid, expired or revoked. */
+export class UnauthorizedError extends LeadtapError {
+  override readonly name = 'UnauthorizedError';
+}
+
+/** 403: the user is not on the Professional plan. */
+export class ForbiddenError extends LeadtapError {
+  override readonly name = 'ForbiddenError';
+}
+
+/** 404: the user of the token does not exist, or nothing is at that address. */
+export class NotFoundError extends LeadtapError {
+  override readonly name = 'NotFoundError';
+}
+
+/** 429: too many requests. `retryAfterMs` says how long to wait. */
+export class RateLimitError extends LeadtapError {
+  override readonly name = 'RateLimitError';
+}
+
+const OF_STATUS: Readonly<Record<number, typeof LeadtapError>> = {
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  429: RateLimitError,
+};
+
+export const errorOf = (facts: ErrorFacts): LeadtapError =>
+  new (OF_STATUS[facts.status ?? 0] ?? LeadtapError)(facts);

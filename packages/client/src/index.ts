@@ -1,0 +1,16 @@
+export { type Checkpoint, type CheckpointStore, memoryCheckpoint } from './checkpoint.ts';
+export type { Lead, LeadStatus, ParameterError, Problem, ProblemCode } from './contract.ts';
+export {
+  type ErrorCode,
+  ForbiddenError,
+  LeadtapError,
+  NotFoundError,
+  RateLimitError,
+  UnauthorizedError,
+} from './errors.ts';
+export { type NewLeadsOptions, newLeads } from './new-leads.ts';
+export type { ConnectionOptions } from './options.ts';
+export type { Page } from './page.ts';
+export { type PollOptions, poll } from './poll.ts';
+export type { RateLimit } from './rate-limits.ts';
+export type { FetchOptions, Surroundings } from './surroundings.ts';

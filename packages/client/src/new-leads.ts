@@ -1,0 +1,148 @@
+import {
+  type Checkpoint,
+  type CheckpointStore,
+  isCheckpoint,
+  memoryCheckpoint,
+  Place,
+} from './checkpoint.ts';
+import { type Lead, MAX_LEADS_PER_PAGE } from './contract.ts';
+import { LeadtapError } from './errors.ts';
+import {
+  type Connection,
+  type ConnectionOptions,
+  readConnection,
+  readDuration,
+  readSince,
+} from './options.ts';
+import { Pace } from './pace.ts';
+import type { Page } from './page.ts';
+import { type PollRequest, sendPoll } from './send-poll.ts';
+
+export interface NewLeadsOptions extends ConnectionOptions {
+  /**
+   * Where to begin when there is no checkpoint yet: leads created after it. Default: now, which is the moment of the
+   * first answer by the clock of the service.
+   */
+  readonly since?: string | Date | undefined;
+  /** Where to remember which leads were taken. Default: in memory. */
+  readonly checkpoint?: CheckpointStore | undefined;
+  /** Ends the loop, after the lead in hand was taken. */
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait when no more leads are there. Default: 2 minutes, as the service recommends. */
+  readonly intervalMs?: number | undefined;
+  /** Told of every request that failed and will be sent again, and after how long. */
+  readonly onRetry?: ((error: LeadtapError, waitMs: number) => void) | undefined;
+}
+
+interface Following {
+  readonly connection: Connection;
+  readonly store: CheckpointStore;
+  readonly since: string | undefined;
+  readonly signal: AbortSignal;
+  readonly intervalMs: number;
+  readonly onRetry: (error: LeadtapError, waitMs: number) => void;
+}
+
+/** What the last page was the answer to. */
+interface Answered {
+  readonly since: string | undefined;
+  readonly etag: string | undefined;
+}
+
+/**
+ * Every new lead, once, oldest first, for ever.
+ *
+ * ```js
+ * for await (const lead of newLeads({ baseUrl, token, checkpoint: fileCheckpoint('leads.json') })) {
+ *   await handle(lead);
+ * }
+ * ```
+ *
+ * A lead is taken when the loop asks for the next one; then the checkpoint is saved. Whoever leaves the loop by
+ * `break`, `return` or an error has not taken the lead in hand: it comes again. End the loop with `signal`.
+ */
+export function newLeads(options: NewLeadsOptions): AsyncGenerator<Lead, void, undefined> {
+  return follow({
+    connection: readConnection(options),
+    store: options.checkpoint ?? memoryCheckpoint(),
+    since: readSince(options.since),
+    signal: options.signal ?? new AbortController().signal,
+    intervalMs: readDuration('intervalMs', options.intervalMs, 120_000),
+    onRetry: options.onRetry ?? (() => undefined),
+  });
+}
+
+async function* follow(following: Following): AsyncGenerator<Lead, void, undefined> {
+  const { connection, store, signal, intervalMs } = following;
+  const loaded = await loadCheckpoint(store);
+  const place = new Place(loaded, following.since);
+  const pace = new Pace(intervalMs, connection.surroundings, Date.parse(loaded?.notBefore ?? '') || 0);
+  const save = async () => {
+    const checkpoint = place.checkpoint(pace.notBefore());
+    if (checkpoint) await store.save(checkpoint);
+  };
+  let last: Answered | undefined;
+  while (await isDue(pace, following)) {
+    const { since } = place;
+    const page = await nextPage(following, pace, place, last);
+    // What the service asked for holds for the next run too.
+    if (pace.notBefore() !== undefined) await save();
+    if (!page) continue;
+    last = { since, etag: page.etag };
+    if (since === undefined) {
+      place.beginBehind(page);
+      await save();
+      continue;
+    }
+    for (const lead of page.leads) {
+      if (!place.isNews(lead)) continue;
+      yield lead;
+      place.take(lead);
+      await save();
+      if (signal.aborted) return;
+    }
+  }
+}
+
+async function loadCheckpoint(store: CheckpointStore): Promise<Checkpoint | undefined> {
+  const loaded = (await store.load()) ?? undefined;
+  if (loaded === undefined || isCheckpoint(loaded)) return loaded;
+  throw new TypeError('the checkpoint store gave something that is not a checkpoint');
+}
+
+/** Waits; false when it is time to end instead. */
+async function isDue(pace: Pace, { connection, signal }: Following): Promise<boolean> {
+  // Once more where a timer was early.
+  for (let waitMs = pace.waitMs(); waitMs > 0 && !signal.aborted; waitMs = pace.waitMs())
+    await connection.surroundings.sleep(Math.ceil(waitMs), signal);
+  return !signal.aborted;
+}
+
+/** Undefined when none came and the request is to be sent again. */
+async function nextPage(
+  { connection, signal, onRetry }: Following,
+  pace: Pace,
+  place: Place,
+  last: Answered | undefined,
+): Promise<Page | undefined> {
+  const hasBegun = place.since !== undefined;
+  pace.sent();
+  try {
+    const page = await sendPoll(connection, { ...requestFor(place.since, last), signal });
+    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => place.isNews(lead)));
+    return page;
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    if (!(error instanceof LeadtapError) || !error.isTransient) throw error;
+    // Before anything has worked, a wrong address is more likely than a page that some proxy shows for a while.
+    if (error.code === 'not-leads' && !last) throw error;
+    onRetry(error, pace.failed(error));
+    return undefined;
+  }
+}
+
+function requestFor(since: string | undefined, last: Answered | undefined): Omit<PollRequest, 'signal'> {
+  // To know where the feed is now, one lead will do.
+  if (since === undefined) return { since, limit: 1, etag: undefined };
+  return { since, limit: MAX_LEADS_PER_PAGE, etag: last?.since === since ? last.etag : undefined };
+}

@@ -1,0 +1,16 @@
+import type { Lead } from './contract.ts';
+import type { RateLimit } from './rate-limits.ts';
+
+/** One answer of the service. */
+export interface Page {
+  /** Oldest first when `since` was given, else newest first. None when nothing has changed. */
+  readonly leads: readonly Lead[];
+  /** The `since` of the next poll. Undefined only where neither a lead nor the service names one. */
+  readonly nextSince: string | undefined;
+  /** Whether more leads may wait: ask again at once, with `nextSince`. */
+  readonly isFull: boolean;
+  /** Whether the page is the one whose `etag` was sent. Its leads did not come again. */
+  readonly isUnchanged: boolean;
+  readonly etag: string | undefined;
+  readonly rateLimits: readonly RateLimit[];
+}

@@ -1,0 +1,27 @@
+import { MAX_LEADS_PER_PAGE } from './contract.ts';
+import { type ConnectionOptions, readConnection, readSince } from './options.ts';
+import type { Page } from './page.ts';
+import { sendPoll } from './send-poll.ts';
+
+export interface PollOptions extends ConnectionOptions {
+  /** Only leads created after it, oldest first. Without it: the newest leads, newest first. */
+  readonly since?: string | Date | undefined;
+  /** How many leads at most: 1 to 100. Default: 100. */
+  readonly limit?: number | undefined;
+  /** The `etag` of a page that the same request brought before. */
+  readonly etag?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * One request, one page. Tries nothing again: whatever goes wrong is thrown as a `LeadtapError`.
+ *
+ * ```js
+ * const { leads, nextSince } = await poll({ baseUrl, token, since: '2026-03-02T09:30:00Z' });
+ * ```
+ */
+export async function poll(options: PollOptions): Promise<Page> {
+  const { limit = MAX_LEADS_PER_PAGE, etag, signal = new AbortController().signal } = options;
+  const since = readSince(options.since);
+  return sendPoll(readConnection(options), { since, limit, etag, signal });
+}

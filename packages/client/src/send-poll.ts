@@ -1,0 +1,135 @@
+import type { Lead, Problem } from './contract.ts';
+import { errorOf, LeadtapError } from './errors.ts';
+import type { Connection } from './options.ts';
+import type { Page } from './page.ts';
+import { readRateLimits } from './rate-limits.ts';
+import { readRetryAfter } from './retry-after.ts';
+
+export interface PollRequest {
+  readonly since: string | undefined;
+  readonly limit: number;
+  readonly etag: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Sends a poll and reads the answer to its end, within the time that it has. */
+export async function sendPoll(connection: Connection, request: PollRequest): Promise<Page> {
+  const token = await connection.token();
+  const limit = connection.surroundings.timeLimit(connection.timeoutMs);
+  const aborted = whenEither(limit, request.signal);
+  try {
+    const response = await connection.surroundings.fetch(addressOf(connection, request), {
+      headers: headersOf(token, request),
+      // Leads are personal data, and nothing for the cache of a browser.
+      cache: 'no-store',
+      signal: aborted.signal,
+    });
+    return await readAnswer(response, request);
+  } catch (error) {
+    if (error instanceof LeadtapError) throw error;
+    request.signal.throwIfAborted();
+    throw noAnswer(connection, limit.aborted, error);
+  } finally {
+    aborted.forget();
+  }
+}
+
+/** `AbortSignal.any` would do, but leaks in several versions of Node.js when one signal lives for years. */
+function whenEither(...signals: readonly AbortSignal[]) {
+  const either = new AbortController();
+  const abort = () => either.abort();
+  for (const signal of signals) {
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort);
+  }
+  return {
+    signal: either.signal,
+    forget: () => {
+      for (const signal of signals) signal.removeEventListener('abort', abort);
+    },
+  };
+}
+
+function addressOf({ endpoint }: Connection, { since, limit }: PollRequest): string {
+  const query = new URLSearchParams({ limit: String(limit) });
+  if (since !== undefined) query.set('since', since);
+  return `${endpoint}?${query}`;
+}
+
+const headersOf = (token: string, { etag }: PollRequest): Record<string, string> => ({
+  accept: 'application/json',
+  authorization: `Bearer ${token}`,
+  ...(etag !== undefined && { 'if-none-match': etag }),
+});
+
+async function readAnswer(response: Response, request: PollRequest): Promise<Page> {
+  const { status, headers } = response;
+  const isUnchanged = status === 304;
+  if (!response.ok && !isUnchanged) throw await readProblem(response);
+  const leads = isUnchanged ? [] : await readLeads(response);
+  return {
+    leads,
+    nextSince: nextSince(leads, headers) ?? request.since,
+    isFull: leads.length >= request.limit,
+    isUnchanged,
+    etag: headers.get('etag') ?? undefined,
+    rateLimits: readRateLimits(headers),
+  };
+}
+
+async function readLeads(response: Response): Promise<Lead[]> {
+  const text = await response.text();
+  // A list that was cut off where nobody noticed does not parse: that is a fault of the connection.
+  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
+  const leads: unknown = isJson && JSON.parse(text);
+  if (Array.isArray(leads)) return leads;
+  throw errorOf({
+    code: 'not-leads',
+    message: `${response.url} answered with something that is not a list of leads. Check the base address.`,
+    status: response.status,
+    rateLimits: readRateLimits(response.headers),
+  });
+}
+
+/**
+ * The service gives times in one form, so they compare as texts. The address in `Link` is not followed: behind a proxy
+ * its host may be wrong, and a token goes nowhere but to the base address.
+ */
+function nextSince(leads: readonly Lead[], headers: Headers): string | undefined {
+  const times = leads.map(({ createdAt }) => createdAt).sort();
+  const linked = /<[^>]*[?&]since=([^&>]+)[^>]*>;\s*rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  return times.at(-1) ?? (linked && decodeURIComponent(linked));
+}
+
+async function readProblem(response: Response): Promise<LeadtapError> {
+  const { status, headers } = response;
+  const problem = await response.json().then(
+    (body: unknown) => (isProblem(body) ? body : undefined),
+    () => undefined,
+  );
+  const code = problem?.code ?? (`http-${status}` as const);
+  const what = problem?.detail ?? `${response.url} answered with ${status}.`;
+  return errorOf({
+    code,
+    message: `${what} (${status} ${code}${problem ? `, request ${problem.requestId}` : ''})`,
+    status,
+    problem,
+    retryAfterMs: readRetryAfter(headers),
+    rateLimits: readRateLimits(headers),
+  });
+}
+
+const isProblem = (body: unknown): body is Problem =>
+  typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+
+function noAnswer({ endpoint, timeoutMs }: Connection, isTooLate: boolean, cause: unknown): LeadtapError {
+  if (isTooLate)
+    return errorOf({
+      code: 'timed-out',
+      message: `${endpoint} did not answer within ${timeoutMs} ms.`,
+      cause,
+    });
+  const { message, cause: deeper } = cause instanceof Error ? cause : new Error(String(cause));
+  const why = deeper instanceof Error ? `${message}: ${deeper.message}` : message;
+  return errorOf({ code: 'connection-failed', message: `No whole answer from ${endpoint}: ${why}.`, cause });
+}

@@ -1,0 +1,42 @@
+import { newLeads, poll } from '@leadtap/client';
+import { describe, expect, it } from 'vitest';
+
+const GOOD = { baseUrl: 'https://leads.example.com', token: 'token' };
+
+const BAD: readonly [string, object, RegExp][] = [
+  ['no base address', { baseUrl: undefined }, /baseUrl must be an address such as/],
+  ['a base address without a scheme', { baseUrl: 'leads.example.com' }, /baseUrl must be an address/],
+  ['a base address of another scheme', { baseUrl: 'file:///etc' }, /baseUrl must be an address/],
+  ['a password in the base address', { baseUrl: 'https://me:secret@leads.example.com' }, /no password/],
+  ['no token', { token: undefined }, /token must be the access token/],
+  ['an empty token', { token: '' }, /token must be the access token/],
+  ['a token of two words', { token: 'Bearer abc' }, /without the "Bearer" in front/],
+  ['a token of two lines', { token: 'abc\r\nX-Evil: 1' }, /one word/],
+  ['an empty since', { since: '' }, /since must be a Date or an ISO 8601 time/],
+  ['a since of another type', { since: 1_772_443_800 }, /since must be/],
+  ['a since that is no time', { since: new Date('never') }, /Invalid time value/],
+  ['no time for a request', { timeoutMs: -1 }, /timeoutMs must be a number of milliseconds/],
+  ['a time that is no number', { timeoutMs: Number.NaN }, /timeoutMs must be/],
+];
+
+describe('refused before anything is sent', () => {
+  it.each(BAD)('%s', async (_, options, message) => {
+    const given = { ...GOOD, ...options, surroundings: { fetch: () => expect.fail('it was sent') } };
+    expect(() => newLeads(given)).toThrow(message);
+    await expect(poll(given)).rejects.toThrow(message);
+  });
+
+  it.each([-1, 2 ** 31, Number.POSITIVE_INFINITY])('an interval of %d', (intervalMs) => {
+    expect(() => newLeads({ ...GOOD, intervalMs })).toThrow(/intervalMs must be a number of milliseconds/);
+  });
+
+  it('a token that its source does not give', async () => {
+    const loop = newLeads({ ...GOOD, token: () => '' });
+    await expect(loop.next()).rejects.toThrow(/token must be the access token/);
+  });
+
+  it('without showing a secret', () => {
+    expect(() => newLeads({ ...GOOD, token: 'my secret' })).not.toThrow(/secret/);
+    expect(() => newLeads({ ...GOOD, baseUrl: 'https://me:secret@leads.example.com' })).not.toThrow(/secret/);
+  });
+});

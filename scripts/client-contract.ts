@@ -1,0 +1,51 @@
+import {
+  MAX_LEADS_PER_PAGE,
+  NEW_LEADS_PATH,
+  type OpenApiDocument,
+  PROBLEM_CODES,
+  type Schema,
+} from '@leadtap/contract';
+
+/** What the client knows of the contract, as source: it is published alone, without dependencies. */
+export function clientContract({ components: { schemas } }: OpenApiDocument): string {
+  const types = Object.entries(schemas).map(([name, schema]) => interfaceOf(name, schema));
+  return `// Made from packages/contract by \`npm run generate\`.
+
+export const NEW_LEADS_PATH = '${NEW_LEADS_PATH}';
+
+export const MAX_LEADS_PER_PAGE = ${MAX_LEADS_PER_PAGE};
+
+/** The names of the problems that the service answers with. */
+export type ProblemCode =
+${PROBLEM_CODES.map((code) => `  | '${code}'`).join('\n')};
+
+${types.join('\n')}`;
+}
+
+function interfaceOf(name: string, { description, properties = {}, required = [] }: Schema): string {
+  const lines = Object.entries(properties).map(([property, schema]) => {
+    const mark = required.includes(property) ? '' : '?';
+    return `${comment(schema.description, '  ')}  readonly ${property}${mark}: ${typeOf(schema)};\n`;
+  });
+  return `${comment(description)}export interface ${name} {\n${lines.join('')}}\n`;
+}
+
+const comment = (text: string | undefined, indent = ''): string => (text ? `${indent}/** ${text} */\n` : '');
+
+function typeOf({ $ref, type, items, enum: values }: Schema): string {
+  if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
+  // The only list of words in the contract.
+  if (values) return 'ProblemCode';
+  return [type]
+    .flat()
+    .map((one) => (one === 'array' ? `readonly ${typeOf(items ?? {})}[]` : TYPES[one ?? '']))
+    .join(' | ');
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  boolean: 'boolean',
+  null: 'null',
+  object: 'Readonly<Record<string, unknown>>',
+};
