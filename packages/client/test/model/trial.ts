@@ -35,7 +35,9 @@ export class Trial implements Script {
   #requests = 0;
   /** The last request was the first or a later one behind all that was planned. */
   #isScheduleOver = false;
-  #leadsRead = 0;
+  /** How many leads there were when an answer was read; a stale one was read long before it arrives. */
+  readonly #leadsRead = new WeakMap<Answer, number>();
+  #leadsAtPage = 0;
   #timeLimit = new AbortController();
   #deathAtSave: Handling | undefined;
   #isOver = false;
@@ -107,7 +109,7 @@ export class Trial implements Script {
   }
 
   #saving({ since }: Checkpoint): Handling | undefined {
-    this.#begin ??= { since, leads: this.#leadsRead };
+    this.#begin ??= { since, leads: this.#leadsAtPage };
     if (since !== this.#place())
       this.#broken.push(`saved ${since} when the consumer was at ${this.#place()}`);
     const death = this.#deathAtSave;
@@ -169,13 +171,14 @@ export class Trial implements Script {
     return step;
   }
 
-  async read({ leadsMeanwhile }: NetworkStep, { status }: Answer): Promise<void> {
-    if (status === 429 && this.#told.shouldHaveKnown) this.#broken.push('earned a 429 by itself');
-    this.#leadsRead = this.#service.leadIds.length;
+  async read({ leadsMeanwhile }: NetworkStep, answer: Answer): Promise<void> {
+    if (answer.status === 429 && this.#told.shouldHaveKnown) this.#broken.push('earned a 429 by itself');
+    this.#leadsRead.set(answer, this.#service.leadIds.length);
     await this.#service.add(leadsMeanwhile);
   }
 
   delivered(answer: Answer): void {
+    this.#leadsAtPage = this.#leadsRead.get(answer) ?? this.#leadsAtPage;
     this.#told.answered(answer);
     this.#rules.answered(answer, (lead) => !this.#memory.has(lead), this.#place());
   }

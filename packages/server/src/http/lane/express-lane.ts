@@ -114,6 +114,7 @@ export class ExpressLane {
     } catch (error) {
       if (error instanceof CallerGoneError) {
         tell(CLIENT_CLOSED_REQUEST, false);
+        connection.socket.destroy();
         return;
       }
       state.problem = asProblem(error);
