@@ -61,7 +61,7 @@ export default defineConfig({
     reporters: ['default', './test/summary-reporter.ts'],
     coverage: {
       provider: 'v8',
-      include: ['packages/*/src/**/*.ts'],
+      include: ['packages/*/src/**/*.ts', 'packages/n8n-nodes-leadtap/{credentials,nodes}/**/*.ts'],
       reporter: ['text-summary', 'html'],
       thresholds: { lines: 95 },
     },

@@ -4,7 +4,7 @@ import { type SourceFile, sourceFiles } from '../packages/server/test/architectu
 const CHOICE = 'packages/server/test/harness/database.ts';
 
 /** What speaks HTTP cannot tell the stores apart: its tests need one. */
-const ABOUT_THE_SERVICE = /^(packages\/server|test(?!\/pollers))\//;
+const ABOUT_THE_SERVICE = /^(packages\/server|test(?!\/(pollers|n8n)))\//;
 
 /** The test files that reach it by their imports: they run on every store, without being listed anywhere. */
 export function testsOnBothStores(): string[] {
