@@ -44,7 +44,7 @@ EXPOSE 3000 9464
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
 
 # No shell and no npm in between: node itself gets SIGTERM.
-ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=512", "/app/packages/server/bin/leadtap.js"]
+ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=384", "/app/packages/server/bin/leadtap.js"]
 CMD ["serve"]
 
 ARG VERSION

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 const BIN = fileURLToPath(new URL('../../../../packages/server/bin/leadtap.js', import.meta.url));
 
 /** As `npm start`, the image and the systemd unit start the service. Other commands are run as they are. */
-const SERVE_SETTINGS = ['--max-semi-space-size=8', '--max-old-space-size=512'];
+const SERVE_SETTINGS = ['--max-semi-space-size=8', '--max-old-space-size=384'];
 
 /** Where the program is at home: its folder, and what it is told beside. */
 export interface Home {
