@@ -44,8 +44,6 @@ export class LaneConnection {
   #hasPolled = false;
   /** Came before the last answer was sent. */
   #early: Buffer | undefined;
-  /** The caller sends nothing more, but may wait for its answer. */
-  #hasEnded = false;
   #sending: LaneAnswer | undefined;
   #gone: AbortController | undefined;
 
@@ -70,7 +68,7 @@ export class LaneConnection {
 
   readonly #listeners = [
     ['data', (bytes: Buffer) => this.#receive(bytes)],
-    ['end', () => this.#stopReading()],
+    ['end', () => this.#hearEnd()],
     ['timeout', () => this.#timeOut()],
     // What went wrong does not matter: it closes.
     ['error', () => undefined],
@@ -133,7 +131,8 @@ export class LaneConnection {
   };
 
   #goOn(isOver = false): void {
-    if (isOver || this.#hasEnded || this.#options.isClosing()) this.#hangUp();
+    if (this.#state === 'over') return;
+    if (isOver || this.#options.isClosing()) this.#hangUp();
     else {
       this.#state = 'reading';
       if (this.#early) this.#readEarly(this.#early);
@@ -151,9 +150,10 @@ export class LaneConnection {
     this.socket.destroySoon();
   }
 
-  #stopReading(): void {
-    this.#hasEnded = true;
-    if (this.#state === 'reading') this.#hangUp();
+  /** Whoever closes its side is taken for gone, as by Node's server: that is how clients hang up. What is being sent still is. */
+  #hearEnd(): void {
+    if (this.#sending) this.#hangUp();
+    else this.socket.destroy();
   }
 
   /** Nothing has moved for a while. That an answer takes long to find is not the caller's fault; that nobody takes it is. */

@@ -23,7 +23,9 @@ export const databaseChecks = [
     await stamp(store, [lead('known')]);
     const before = await poll(store);
     // No JSON can hold it, so it fails in any database.
-    const broken = lead('broken', { fields: { customFields: { number: 1n } } });
+    const endless: Record<string, unknown> = {};
+    endless['self'] = endless;
+    const broken = lead('broken', { fields: { customFields: endless } });
     await assert.rejects(store.writeLeads([lead('1'), broken, lead('2')]));
     assert.deepEqual(await poll(store), before);
     assert.equal((await stamp(store, [lead('1')])).length, 1);
