@@ -19,7 +19,7 @@ export interface ConnectionOptions {
   readonly isClosing: () => boolean;
   /** A new connection on which nothing comes is closed after this. */
   readonly silenceMs: number;
-  /** The same after an answer. */
+  /** The same after an answer, a second later than this. */
   readonly keepAliveMs: number;
 }
 
@@ -29,6 +29,8 @@ export interface ConnectionEnds {
   closed(connection: LaneConnection): void;
 }
 
+/** Longer than is announced, as Node does it: else whoever uses the connection at the last moment would find it closed. */
+const GRACE_MS = 1000;
 /** Joining so few bytes with the head costs less than giving the system two pieces. */
 const SHORT_BODY = 1024;
 
@@ -103,7 +105,7 @@ export class LaneConnection {
 
   #answer(poll: PlainPoll): void {
     this.#state = 'answering';
-    if (!this.#hasPolled) this.socket.setTimeout(this.#options.keepAliveMs);
+    if (!this.#hasPolled) this.socket.setTimeout(this.#options.keepAliveMs + GRACE_MS);
     this.#hasPolled = true;
     this.#options.answer(poll, this);
   }

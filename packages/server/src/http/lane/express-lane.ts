@@ -67,7 +67,7 @@ export class ExpressLane {
       socket,
       {
         path: this.#path,
-        answer: (poll, asker) => this.#answer(poll, asker),
+        answer: (poll, asker) => void this.#answer(poll, asker).catch(() => asker.socket.destroy()),
         isClosing: () => this.#isClosing,
         silenceMs,
         keepAliveMs,
@@ -92,12 +92,21 @@ export class ExpressLane {
     closed: (connection) => void this.#connections.delete(connection),
   };
 
+  /** Whoever watches may fail; the others are served all the same. */
+  #tell(served: ServedPoll): void {
+    try {
+      this.#options.onServed(served);
+    } catch (error) {
+      this.#options.onProblem(asProblem(error), served.id);
+    }
+  }
+
   async #answer(poll: PlainPoll, connection: LaneConnection): Promise<void> {
     const startedAt = performance.now();
     const id = requestIdFrom(poll.requestId);
     const state: PollState = { headers: ['x-request-id', id] };
     const tell = (status: number, brokeOff: boolean) =>
-      this.#options.onServed({
+      this.#tell({
         id,
         path: this.#path,
         traceparent: poll.traceparent,

@@ -18,6 +18,9 @@ export interface PlainPoll {
 /** Together, in bytes: an address, a token and what clients say of themselves. */
 export const LONGEST_PLAIN_POLL = 8 * 1024;
 
+/** Node forgets what comes after the thousandth. */
+const MOST_HEADERS = 100;
+
 const METHOD = 'GET ';
 const VERSION = ' HTTP/1.1\r\n';
 const SEARCH = /^[\w.:~%+&=,;@/?!*'()-]*$/;
@@ -98,7 +101,8 @@ function readHeaders(lines: string): Headers | undefined {
     'x-forwarded-proto': undefined,
     connection: undefined,
   };
-  for (let at = 0; at < lines.length - 2; ) {
+  for (let at = 0, count = 0; at < lines.length - 2; count += 1) {
+    if (count === MOST_HEADERS) return undefined;
     const colon = lines.indexOf(':', at);
     const end = lines.indexOf('\r\n', colon);
     const name = lines.slice(at, colon).toLowerCase();

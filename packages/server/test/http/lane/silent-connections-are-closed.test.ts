@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnswerPoll } from '../../../src/http/answer-poll.ts';
 import { ExpressLane } from '../../../src/http/lane/express-lane.ts';
 import { NO_LEADS } from '../../../src/leads/render.ts';
@@ -13,7 +13,12 @@ const POLL = requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: leads.example'
 /** The lane alone, on a plain server that has nothing else. */
 async function startLane(
   times: { silenceMs: number; keepAliveMs: number },
-  { before = async () => {}, leads = NO_LEADS } = {},
+  {
+    before = async () => {},
+    leads = NO_LEADS,
+    onServed = () => {},
+    onProblem = (_problem: Error) => {},
+  } = {},
 ) {
   const page = { leads, readAt: 0, locked: true };
   const answerPoll: AnswerPoll = async () => {
@@ -25,8 +30,8 @@ async function startLane(
     answerPoll,
     publicUrl: () => '',
     trust: undefined,
-    onProblem: () => undefined,
-    onServed: () => undefined,
+    onProblem,
+    onServed,
     ...times,
   });
   const server = createServer({ allowHalfOpen: true }, (socket) =>
@@ -76,4 +81,24 @@ describe('a connection', () => {
     await once(socket, 'close');
     expect(client.bytesRead).toBeLessThan(leads.body.length);
   });
+});
+
+it('a failing observer is told of, and the next poll is answered', async () => {
+  const failures: unknown[] = [];
+  const { client } = await startLane(
+    { silenceMs: HOUR_MS, keepAliveMs: HOUR_MS },
+    {
+      onServed: () => {
+        throw new Error('it fails');
+      },
+      onProblem: ({ cause }) => void failures.push(cause),
+    },
+  );
+  const answers = answersOn(client);
+  for (const failed of [1, 2]) {
+    client.write(POLL);
+    expect(await answers(1)).toMatchObject([{ status: 200 }]);
+    await vi.waitFor(() => expect(failures).toHaveLength(failed));
+  }
+  expect(failures).toEqual([new Error('it fails'), new Error('it fails')]);
 });

@@ -159,6 +159,7 @@ it.each([
   ['an upgrade', 'Connection: upgrade'],
   ['an expectation', 'Expect: 100-continue'],
   ['letters beyond ASCII', 'X-Name: é'],
+  ['more headers than Node keeps', 'a:\r\n'.repeat(999).trimEnd()],
 ])('%s is left to Node', (_what, header) => {
   const lines = ['Host: leads.example', 'Authorization: Bearer abc', header];
   const text = `GET ${NEW_LEADS_PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
