@@ -147,13 +147,10 @@ describe('the lane and the route give the same answer', () => {
     expect(await sendBoth(pair, text)).toMatchObject([{ status: 200 }]);
   });
 
-  it('to a user who has reached the limit, on one connection', async () => {
-    const text = pollText(`${PATH}?limit=1`, await bearer(pair, 'boss'));
-    const answers = await sendBoth(
-      pair,
-      text.repeat(100) + pollText(PATH, await bearer(pair, 'boss'), CLOSE),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([...Array(100).fill(200), 429]);
+  it('to a user who has reached the limit', async () => {
+    const statuses: (number | undefined)[] = [];
+    for (let n = 0; n <= 100; n += 1) statuses.push((await ask(`${PATH}?limit=1`))?.status);
+    expect(statuses).toEqual([...Array(100).fill(200), 429]);
   });
 
   it('to an address that has tried too many tokens', async () => {

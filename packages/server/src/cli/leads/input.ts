@@ -75,6 +75,8 @@ export async function openLeadsInput(
   const { size } = await handle.stat();
   const stream = handle.createReadStream();
   const plain = /\.gz$/i.test(file) ? pipeline(stream, createGunzip(), () => {}) : stream;
+  // Whoever reads hears of it, however long after it has happened; nobody else need be told.
+  plain.on('error', () => undefined);
   return {
     name: file,
     format: format ?? formatOf(file),
