@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import process from 'node:process';
 import { Client } from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -44,7 +45,11 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   const { rows } = await client.query(
     'SELECT pg_backend_pid() AS pid, pg_postmaster_start_time() AS started',
   );
+  // The server ends all its other processes when it has noticed, and not before.
+  const bystander = await connect(server.url);
+  const noticed = once(bystander, 'end');
   process.kill(rows[0].pid, 'SIGKILL');
+  await noticed;
   const survivor = await vi.waitFor(() => connect(server.url), { timeout: 30_000, interval: 50 });
   const { rows: same } = await survivor.query('SELECT pg_postmaster_start_time() AS started');
   expect(same[0].started).toEqual(rows[0].started);
