@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import process from 'node:process';
 import { Client } from 'pg';
 import { expect, it, onTestFinished, vi } from 'vitest';
@@ -47,7 +46,7 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   );
   // The server ends all its other processes when it has noticed, and not before.
   const bystander = await connect(server.url);
-  const noticed = once(bystander, 'end');
+  const noticed = new Promise<void>((resolve) => bystander.once('end', resolve));
   process.kill(rows[0].pid, 'SIGKILL');
   await noticed;
   const survivor = await vi.waitFor(() => connect(server.url), { timeout: 30_000, interval: 50 });
