@@ -210,12 +210,16 @@ describe('a verifier that remembers', () => {
       issuedAt: now,
       expiresAt: now + 60_000,
     });
-    const from = token.lastIndexOf('.') + 1;
-    for (let at = from; at < token.length; at += 1)
-      for (const letter of 'A_') {
-        const other = `${token.slice(0, at)}${letter}${token.slice(at + 1)}`;
-        if (other !== token)
-          expect(await verify()(other), `letter ${at - from}`).toEqual({ kind: 'invalid' });
+    const [head, claims, signature = ''] = token.split('.');
+    const bytesOf = (text: string) => Buffer.from(text, 'base64url');
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (let at = 0; at < signature.length; at += 1)
+      for (const letter of alphabet) {
+        const other = `${signature.slice(0, at)}${letter}${signature.slice(at + 1)}`;
+        // Two bits of the last letter mean nothing: four of its spellings are the same signature.
+        const isTheSame = bytesOf(other).equals(bytesOf(signature));
+        const { kind } = await verify()(`${head}.${claims}.${other}`);
+        expect(kind, `letter ${at} as ${letter}`).toBe(isTheSame ? 'valid' : 'invalid');
       }
     now += 59_999;
     expect(await verify()(token)).toMatchObject({ kind: 'valid' });
