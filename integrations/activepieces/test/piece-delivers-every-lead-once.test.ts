@@ -1,9 +1,8 @@
 import { type Lead, RATE_LIMITS } from '@leadtap/contract';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
 import { startService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, leaveRequests, withCleanUps } from '../../../test/integrations/new-leads.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
 import { Flow } from './activepieces.ts';
 
 const poll = async (flow: Flow): Promise<string[]> =>
@@ -70,43 +69,3 @@ it.each([0, 1, 2])('a 429 after %i pages loses nothing and repeats nothing', asy
   delivered.push(...(await poll(flow)));
   expect(delivered).toEqual(ids);
 });
-
-type Step = readonly ['add' | 'poll' | 'restart Leadtap' | 'restart Activepieces', number];
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(fc.constant('add' as const), fc.integer({ min: 1, max: 230 })),
-  fc.tuple(
-    fc.constantFrom('poll' as const, 'restart Leadtap' as const, 'restart Activepieces' as const),
-    fc.constant(0),
-  ),
-);
-
-it('delivers every lead once, in order, whatever is restarted in between', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), deliversAll), {
-    numRuns: 8,
-  });
-});
-
-const deliversAll = (steps: readonly Step[]): Promise<void> =>
-  withCleanUps(async (whenDone) => {
-    let service = await startService({ whenDone });
-    let flow = new Flow(await connectionOf(service));
-    await flow.enable();
-    const added: string[] = [];
-    const delivered: string[] = [];
-    const actions: Record<Step[0], (count: number) => Promise<void>> = {
-      add: async (count) => void added.push(...(await addLeads(service, count, `lead-${added.length}`))),
-      poll: async () => void delivered.push(...(await poll(flow))),
-      'restart Activepieces': async () => {
-        flow = new Flow(flow.connection, undefined, new Map(flow.memory));
-      },
-      'restart Leadtap': async () => {
-        await service.stop();
-        await expect(flow.poll()).rejects.toThrow('fetch failed');
-        service = await startService({ whenDone, beside: service });
-        flow.connection = await connectionOf(service);
-      },
-    };
-    for (const [action, count] of steps) await actions[action](count);
-    delivered.push(...(await poll(flow)));
-    expect(delivered).toEqual(added);
-  });

@@ -1,9 +1,8 @@
 import { type Lead, RATE_LIMITS } from '@leadtap/contract';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, leaveRequests, withCleanUps } from '../../../test/integrations/new-leads.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
 import { FLOW, NodeRed } from './node-red.ts';
 
 async function settingsOf(service: TestService): Promise<Record<string, string>> {
@@ -72,45 +71,3 @@ it.each([0, 2])('a 429 after %i pages is shown, and no lead is lost or repeated'
   await nodeRed.inject();
   expect(leadsOf(nodeRed)).toEqual(ids);
 });
-
-type Step = readonly ['add' | 'poll' | 'restart Leadtap' | 'restart Node-RED', number];
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(fc.constant('add' as const), fc.integer({ min: 1, max: 230 })),
-  fc.tuple(
-    fc.constantFrom('poll' as const, 'restart Leadtap' as const, 'restart Node-RED' as const),
-    fc.constant(0),
-  ),
-);
-
-it('delivers every lead once, in order, whatever is restarted in between', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), deliversAll), {
-    numRuns: 8,
-  });
-});
-
-const deliversAll = (steps: readonly Step[]): Promise<void> =>
-  withCleanUps(async (whenDone) => {
-    let service = await startService({ whenDone });
-    let nodeRed = new NodeRed(await settingsOf(service));
-    await nodeRed.inject();
-    const added: string[] = [];
-    const delivered: string[] = [];
-    const actions: Record<Step[0], (count: number) => Promise<void>> = {
-      add: async (count) => void added.push(...(await addLeads(service, count, `lead-${added.length}`))),
-      poll: async () => nodeRed.inject(),
-      'restart Node-RED': async () => {
-        delivered.push(...leadsOf(nodeRed));
-        nodeRed = new NodeRed(nodeRed.env, new Map(nodeRed.context));
-      },
-      'restart Leadtap': async () => {
-        await service.stop();
-        await nodeRed.inject();
-        expect(problemsOf(nodeRed).at(-1)).toMatchObject({ statusCode: 'ECONNREFUSED' });
-        service = await startService({ whenDone, beside: service });
-        nodeRed.env = { ...nodeRed.env, ...(await settingsOf(service)) };
-      },
-    };
-    for (const [action, count] of steps) await actions[action](count);
-    await nodeRed.inject();
-    expect([...delivered, ...leadsOf(nodeRed)]).toEqual(added);
-  });

@@ -1,9 +1,8 @@
 import { RATE_LIMITS } from '@leadtap/contract';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
 import { startService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, leaveRequests, withCleanUps } from '../../../test/integrations/new-leads.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
 import { component, PipedreamSource } from './pipedream.ts';
 
 const idsOf = ({ emitted }: PipedreamSource): string[] => emitted.map(({ id }) => id);
@@ -60,36 +59,3 @@ it.each([
   const source = new PipedreamSource({ baseUrl: baseUrl + path, token });
   await expect(source.deploy()).rejects.toThrow(message);
 });
-
-type Step = readonly ['add' | 'run' | 'restart', number];
-const step: fc.Arbitrary<Step> = fc.oneof(
-  fc.tuple(fc.constant('add' as const), fc.integer({ min: 1, max: 230 })),
-  fc.tuple(fc.constantFrom('run' as const, 'restart' as const), fc.constant(0)),
-);
-
-it('delivers every lead once, in order, whatever is restarted in between', async () => {
-  await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 10 }), deliversAll), {
-    numRuns: 8,
-  });
-});
-
-const deliversAll = (steps: readonly Step[]): Promise<void> =>
-  withCleanUps(async (whenDone) => {
-    let service = await startService({ whenDone });
-    const source = new PipedreamSource(await connectionOf(service));
-    await source.deploy();
-    const added: string[] = [];
-    const actions: Record<Step[0], (count: number) => Promise<void>> = {
-      add: async (count) => void added.push(...(await addLeads(service, count, `lead-${added.length}`))),
-      run: () => source.run(),
-      restart: async () => {
-        await service.stop();
-        await expect(source.run()).rejects.toThrow('fetch failed');
-        service = await startService({ whenDone, beside: service });
-        source.connection = await connectionOf(service);
-      },
-    };
-    for (const [action, count] of steps) await actions[action](count);
-    await source.run();
-    expect(idsOf(source)).toEqual(added);
-  });

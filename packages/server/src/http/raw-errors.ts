@@ -1,9 +1,10 @@
-import { type Server, STATUS_CODES } from 'node:http';
+import type { Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import type { ProblemCode } from '@leadtap/contract';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { methodNotAllowed } from './methods.ts';
 import { ProblemError } from './problems.ts';
+import { answerHead, rawProblem } from './raw-answer.ts';
 import { requestId } from './request-id.ts';
 
 /** What Node's HTTP parser says of a request that never became one. */
@@ -35,23 +36,11 @@ export function answerWhatNodeWouldNot(server: Server, log: FastifyBaseLogger): 
 
 function endWith(socket: Duplex, problem: ProblemError, log: FastifyBaseLogger): void {
   const id = requestId({ headers: {} });
-  const body = JSON.stringify(problem.toProblem(id));
-  const { status } = PROBLEMS[problem.code];
+  const headers = ['x-request-id', id, 'connection', 'close'];
+  const { status, body = '' } = rawProblem(problem, id, headers);
   log.info({ requestId: id, status, code: problem.code }, 'request');
-  socket.end(
-    [
-      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-      `Date: ${new Date().toUTCString()}`,
-      'Connection: close',
-      'Cache-Control: no-store',
-      `X-Request-Id: ${id}`,
-      ...Object.entries(problem.parts.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
-      `Content-Type: ${PROBLEM_MEDIA_TYPE}`,
-      `Content-Length: ${Buffer.byteLength(body)}`,
-      '',
-      body,
-    ].join('\r\n'),
-  );
+  socket.write(answerHead(status, headers), 'latin1');
+  socket.end(body);
   const cut = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(cut));
 }

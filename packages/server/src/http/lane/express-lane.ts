@@ -2,17 +2,14 @@ import type { Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { CallerGoneError } from '../../store/store.ts';
 import type { AnswerPoll } from '../answer-poll.ts';
-import { asProblem, problemAnswer } from '../answer-problem.ts';
+import { asProblem } from '../answer-problem.ts';
 import { CLIENT_CLOSED_REQUEST } from '../caller-gone.ts';
-import { addressedAs, callerOf, type Trust } from '../forwarded.ts';
-import { httpDate } from '../http-date.ts';
-import type { PollRequest } from '../poll-request.ts';
 import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from '../poll-state.ts';
 import type { ProblemError } from '../problems.ts';
-import type { Addressed } from '../public-url.ts';
+import { answerHead, type RawAnswer, rawProblem } from '../raw-answer.ts';
 import { requestIdFrom } from '../request-id.ts';
-import { answerHead } from './answer-head.ts';
-import { type ConnectionEnds, LaneConnection } from './connection.ts';
+import { type ConnectionEnds, type ConnectionOptions, LaneConnection } from './connection.ts';
+import { LaneRequest, type Origins } from './lane-request.ts';
 import type { PlainPoll } from './plain-poll.ts';
 
 /** One poll that the lane has answered, or could not. */
@@ -27,13 +24,9 @@ export interface ServedPoll {
   readonly brokeOff: boolean;
 }
 
-export interface LaneOptions {
+export interface LaneOptions extends Origins {
   readonly basePath: string;
   readonly answerPoll: AnswerPoll;
-  /** The `{base_url}` as the caller sees it. */
-  readonly publicUrl: (addressed: Addressed) => string;
-  /** Which proxies' word counts about where a request came from. */
-  readonly trust: Trust | undefined;
   readonly onProblem: (problem: ProblemError, requestId: string) => void;
   /** Told of each poll when its answer has been sent. */
   readonly onServed: (served: ServedPoll) => void;
@@ -51,29 +44,26 @@ export class ExpressLane {
   readonly #options: LaneOptions;
   readonly #path: string;
   readonly #keepAlive: string;
+  readonly #connectionOptions: ConnectionOptions;
   readonly #connections = new Map<LaneConnection, () => void>();
   #isClosing = false;
 
   constructor(options: LaneOptions) {
     this.#options = options;
     this.#path = `${options.basePath}${NEW_LEADS_PATH}`;
-    this.#keepAlive = `connection: keep-alive\r\nkeep-alive: timeout=${Math.floor(options.keepAliveMs / 1000)}\r\n`;
+    this.#keepAlive = `timeout=${Math.floor(options.keepAliveMs / 1000)}`;
+    this.#connectionOptions = {
+      path: this.#path,
+      answer: (poll, asker) => void this.#answer(poll, asker).catch(() => asker.socket.destroy()),
+      isClosing: () => this.#isClosing,
+      silenceMs: options.silenceMs,
+      keepAliveMs: options.keepAliveMs,
+    };
   }
 
   /** A new connection. */
   take(socket: Socket, leaveToNode: () => void): void {
-    const { silenceMs, keepAliveMs } = this.#options;
-    const connection = new LaneConnection(
-      socket,
-      {
-        path: this.#path,
-        answer: (poll, asker) => void this.#answer(poll, asker).catch(() => asker.socket.destroy()),
-        isClosing: () => this.#isClosing,
-        silenceMs,
-        keepAliveMs,
-      },
-      this.#ends,
-    );
+    const connection = new LaneConnection(socket, this.#connectionOptions, this.#ends);
     this.#connections.set(connection, leaveToNode);
   }
 
@@ -128,76 +118,19 @@ export class ExpressLane {
       }
       state.problem = asProblem(error);
       this.#options.onProblem(state.problem, id);
-      ({ status, body } = problemOf(state.problem, state, id));
+      ({ status, body } = rawProblem(state.problem, id, state.headers));
     }
     const isLast = poll.isLast || this.#isClosing;
-    const head = answerHead(status, state.headers, isLast ? 'connection: close\r\n' : this.#keepAlive);
+    if (isLast) state.headers.push('connection', 'close');
+    else state.headers.push('connection', 'keep-alive', 'keep-alive', this.#keepAlive);
+    const head = answerHead(status, state.headers);
     connection.send({ head, body, isLast, onSent: (brokeOff) => tell(status, brokeOff) });
   }
 }
 
-interface Sent {
-  readonly status: number;
-  readonly body: Buffer | undefined;
-}
-
-function pageOf({ status, poll }: PollAnswer, { headers }: PollState): Sent {
+function pageOf({ status, poll }: PollAnswer, { headers }: PollState): RawAnswer {
   const { body } = poll.page.leads;
   if (status === 304) return { status, body: undefined };
   headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
   return { status, body };
-}
-
-function problemOf(problem: ProblemError, state: PollState, id: string): Sent {
-  const { status, headers, body } = problemAnswer(problem, id);
-  for (const [name, value] of Object.entries(headers))
-    if (name !== 'x-request-id') state.headers.push(name, value);
-  state.headers.push('content-length', String(body.length), 'date', httpDate(Date.now()));
-  return { status, body };
-}
-
-class LaneRequest implements PollRequest {
-  readonly #options: LaneOptions;
-  readonly #poll: PlainPoll;
-  readonly #connection: LaneConnection;
-
-  constructor(options: LaneOptions, poll: PlainPoll, connection: LaneConnection) {
-    this.#options = options;
-    this.#poll = poll;
-    this.#connection = connection;
-  }
-
-  get authorization(): string | undefined {
-    return this.#poll.authorization;
-  }
-
-  get ifNoneMatch(): string | undefined {
-    return this.#poll.ifNoneMatch;
-  }
-
-  get search(): string {
-    return this.#poll.search;
-  }
-
-  address(): string {
-    return callerOf(this.#poll, this.#remoteAddress, this.#options.trust);
-  }
-
-  baseUrl(): string {
-    const { publicUrl, trust } = this.#options;
-    const { host, protocol } = addressedAs(this.#poll, this.#remoteAddress, trust);
-    return publicUrl({ host, protocol, socket: this.#connection.socket });
-  }
-
-  get #remoteAddress(): string {
-    return this.#connection.socket.remoteAddress ?? '';
-  }
-
-  isGone(): boolean {
-    return this.#connection.socket.destroyed;
-  }
-
-  whenGone(): AbortSignal {
-    return this.#connection.whenGone();
-  }
 }
