@@ -1,6 +1,6 @@
 import { poll } from '../leads/poll.ts';
 import { CallerGoneError } from '../store/store.ts';
-import { makeAuthenticate } from './authenticate.ts';
+import { makeAuthentication } from './authenticate.ts';
 import { requirePlan, requireUser } from './caller.ts';
 import { matches } from './etag.ts';
 import { pageHeaders } from './page-headers.ts';
@@ -16,10 +16,15 @@ export type AnswerPoll = (request: PollRequest, state: PollState) => Promise<Pol
  * function: token (401), rate limit (429), user (404), plan (403), query (400). What they find wrong is thrown as a
  * problem. What is known at once is not waited for: with limits in memory, a poll waits once, for the look at the store.
  */
-export function makeAnswerPoll({ limiter, ...parts }: PollParts): AnswerPoll {
-  const authenticate = makeAuthenticate(parts);
+export function makeAnswerPoll({ answersFor, limiter, ...parts }: PollParts): AnswerPoll {
+  const { identify, refuse } = makeAuthentication(parts);
   return async (request, state) => {
-    const { token, answers } = await authenticate(request);
+    let token = identify(request);
+    if (token instanceof Promise) token = await token;
+    const answers = await answersFor(token);
+    let isRevoked = answers.isTokenRevoked();
+    if (isRevoked instanceof Promise) isRevoked = await isRevoked;
+    if (isRevoked) await refuse('token-revoked', request);
     state.tokenId = token.tokenId;
 
     let verdict = limiter.consume(token.userId);

@@ -1,6 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/verification.ts';
-import type { PollAnswers } from '../leads/poll-answers.ts';
+import type { Verification, VerifiedToken } from '../accounts/verification.ts';
 import { addressKey } from './address-key.ts';
 import type { PollRequest } from './poll-request.ts';
 import type { PollParts } from './poll-state.ts';
@@ -9,37 +8,36 @@ import { refuseByLimit } from './rate-limit.ts';
 
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
-interface Caller {
-  readonly token: VerifiedToken;
-  readonly answers: PollAnswers;
+interface Authentication {
+  /** Whose token is this? */
+  identify(request: PollRequest): VerifiedToken | Promise<VerifiedToken>;
+  /** Counts the failure, and throws what the caller is told. */
+  refuse(problem: TokenProblem, request: PollRequest): Promise<never>;
 }
 
-type Authenticate = (request: PollRequest) => Promise<Caller>;
-
-/** The first check: whose token is this? Failures are counted by address, so that guessing is slow. */
-export function makeAuthenticate({
+/** The first check. Failures are counted by address, so that guessing is slow. */
+export function makeAuthentication({
   verifyToken,
-  answersFor,
   failedTokens,
-}: Omit<PollParts, 'limiter'>): Authenticate {
-  return async (request) => {
+}: Pick<PollParts, 'verifyToken' | 'failedTokens'>): Authentication {
+  function identify(request: PollRequest): VerifiedToken | Promise<VerifiedToken> {
     const credentials = bearerCredentials(request.authorization);
     if (credentials === undefined) throw challenge('token-missing');
-    let verification = verifyToken(credentials);
-    if (verification instanceof Promise) verification = await verification;
-    if (verification.kind !== 'valid') return refuse(`token-${verification.kind}`, request);
-    const { token } = verification;
-    const answers = await answersFor(token);
-    let isRevoked = answers.isTokenRevoked();
-    if (isRevoked instanceof Promise) isRevoked = await isRevoked;
-    if (isRevoked) return refuse('token-revoked', request);
-    return { token, answers };
-  };
+    const verification = verifyToken(credentials);
+    if (verification instanceof Promise) return verification.then((found) => accept(found, request));
+    return accept(verification, request);
+  }
+
+  function accept(verification: Verification, request: PollRequest): VerifiedToken | Promise<never> {
+    return verification.kind === 'valid' ? verification.token : refuse(`token-${verification.kind}`, request);
+  }
 
   async function refuse(problem: TokenProblem, request: PollRequest): Promise<never> {
     const verdict = await failedTokens.consume(addressKey(request.address()));
     throw verdict.violated.length > 0 ? refuseByLimit(verdict) : challenge(problem);
   }
+
+  return { identify, refuse };
 }
 
 const SCHEME = 'Bearer ';

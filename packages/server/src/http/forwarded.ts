@@ -41,13 +41,12 @@ export function callerOf(
   return address;
 }
 
-/** How the caller addressed the service. As Fastify finds it. */
+/** How the caller addressed the service, if the word of whoever is connected to us counts. As Fastify finds it. */
 export function addressedAs(
   { host, forwardedHost, forwardedProto }: Forwarded,
-  remoteAddress: string,
-  trust: Trust | undefined,
+  isTrusted: boolean,
 ): { host: string; protocol: string } {
-  if (!trust?.(remoteAddress, 0)) return { host, protocol: 'http' };
+  if (!isTrusted) return { host, protocol: 'http' };
   return {
     host: forwardedHost ? lastOf(forwardedHost) : host,
     protocol: forwardedProto ? lastOf(forwardedProto) : 'http',

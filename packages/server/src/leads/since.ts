@@ -10,8 +10,20 @@ const HOUR_MS = 3_600_000;
 const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
+/** Most times that are read one after the other are of the same day. */
+let lastDay: { readonly date: number; readonly beganAt: number | undefined } = {
+  date: -1,
+  beganAt: undefined,
+};
+
 /** The midnight that begins a day, or undefined when the calendar has no such day. */
 function midnight(year: number, month: number, day: number): number | undefined {
+  const date = (year * 100 + month) * 100 + day;
+  if (date !== lastDay.date) lastDay = { date, beganAt: findMidnight(year, month, day) };
+  return lastDay.beganAt;
+}
+
+function findMidnight(year: number, month: number, day: number): number | undefined {
   // Not Date.UTC, which reads the years 0 to 99 as 1900 to 1999.
   const date = new Date(0);
   const at = date.setUTCFullYear(year, month - 1, day);

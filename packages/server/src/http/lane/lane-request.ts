@@ -42,7 +42,9 @@ export class LaneRequest implements PollRequest {
 
   baseUrl(): string {
     const { publicUrl, trust } = this.#origins;
-    const { host, protocol } = addressedAs(this.#poll, this.#remoteAddress, trust);
+    // A connection finds its address anew each time.
+    const isTrusted = trust?.(this.#remoteAddress, 0) ?? false;
+    const { host, protocol } = addressedAs(this.#poll, isTrusted);
     return publicUrl({ host, protocol, socket: this.#connection.socket });
   }
 

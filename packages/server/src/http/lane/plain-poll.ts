@@ -40,8 +40,19 @@ interface Headers {
   connection: string | undefined;
 }
 
-/** Whatever says that the request goes on behind its headers, or that the connection shall become something else. */
-const NOT_PLAIN = new Set([
+const READ: readonly (keyof Headers)[] = [
+  'host',
+  'authorization',
+  'if-none-match',
+  'x-request-id',
+  'traceparent',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'connection',
+];
+/** Says that the request goes on behind its headers, or that the connection shall become something else. */
+const NOT_PLAIN = [
   'content-length',
   'expect',
   'http2-settings',
@@ -50,7 +61,26 @@ const NOT_PLAIN = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-]);
+];
+/** Of the others, those that nearly every client sends. */
+const IGNORED = ['accept', 'accept-encoding', 'accept-language', 'content-type', 'user-agent'];
+
+type Meaning = keyof Headers | 'not plain' | 'ignored';
+
+/** By name, as clients write them: `user-agent` and `User-Agent`. */
+const MEANINGS = new Map<string, Meaning>(
+  [
+    ...READ.map((name) => [name, name] as const),
+    ...NOT_PLAIN.map((name) => [name, 'not plain'] as const),
+    ...IGNORED.map((name) => [name, 'ignored'] as const),
+  ].flatMap(([name, meaning]) => [
+    [name, meaning],
+    [name.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase()), meaning],
+  ]),
+);
+
+const meaningOf = (name: string): Meaning =>
+  MEANINGS.get(name) ?? MEANINGS.get(name.toLowerCase()) ?? 'ignored';
 
 /**
  * Undefined for everything that is not a single, whole, plain poll without a body: then Node's parser reads the same
@@ -105,25 +135,13 @@ function readHeaders(lines: string): Headers | undefined {
     if (count === MOST_HEADERS) return undefined;
     const colon = lines.indexOf(':', at);
     const end = lines.indexOf('\r\n', colon);
-    const name = lines.slice(at, colon).toLowerCase();
-    if (isRead(name)) {
-      if (headers[name] !== undefined) return undefined;
-      headers[name] = lines.slice(colon + 1, end).trim();
-    } else if (NOT_PLAIN.has(name)) return undefined;
+    const meaning = meaningOf(lines.slice(at, colon));
+    if (meaning === 'not plain') return undefined;
+    if (meaning !== 'ignored') {
+      if (headers[meaning] !== undefined) return undefined;
+      headers[meaning] = lines.slice(colon + 1, end).trim();
+    }
     at = end + 2;
   }
   return headers;
 }
-
-const READ: ReadonlySet<string> = new Set<keyof Headers>([
-  'host',
-  'authorization',
-  'if-none-match',
-  'x-request-id',
-  'traceparent',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'connection',
-]);
-const isRead = (name: string): name is keyof Headers => READ.has(name);

@@ -15,6 +15,8 @@ interface News {
 /** More than that are not worth telling one by one. */
 const AT_MOST = 1000;
 
+const NONE: readonly Change[] = [];
+
 /** The entry up to which a process has read. */
 const nameOf = ({ seq, mark }: ChangeRow): string => `${seq} ${mark}`;
 
@@ -32,10 +34,19 @@ export function prepareChanges(connection: Connection): (known: string | undefin
     if (!first || nameOf(first) !== known || changes.length > AT_MOST) return undefined;
     return { seen: nameOf(changes.at(-1) ?? first), changes };
   };
-  return (known) => {
+  const read = (known: string | undefined): News => {
     const news = known === undefined ? undefined : readFrom(known);
     if (news) return news;
     const last = newest.get();
     return { seen: last ? nameOf(last) : '', changes: undefined };
+  };
+  let last = { version: '', seen: '' };
+  return (known) => {
+    // Taken first: what changes after it is read the next time.
+    const version = connection.version();
+    if (version === last.version && known === last.seen) return { seen: known, changes: NONE };
+    const news = read(known);
+    last = { version, seen: news.seen };
+    return news;
   };
 }

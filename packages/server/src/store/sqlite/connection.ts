@@ -20,6 +20,8 @@ export class Connection {
   readonly #begin;
   readonly #commit;
   readonly #rollback;
+  readonly #dataVersion;
+  #transactions = 0;
   #waiting = 0;
 
   constructor(file: string) {
@@ -30,6 +32,7 @@ export class Connection {
       this.#begin = this.prepare('BEGIN IMMEDIATE');
       this.#commit = this.prepare('COMMIT');
       this.#rollback = this.prepare('ROLLBACK');
+      this.#dataVersion = this.prepare<{ data_version: number }>('PRAGMA data_version');
     } catch (error) {
       this.#database.close();
       throw error;
@@ -72,16 +75,28 @@ export class Connection {
 
   /** Runs the work in a transaction that holds the write lock, or throws SQLITE_BUSY when it is taken. */
   transaction<T>(work: (undo: Undo<T>) => T): T {
-    this.#begin.run();
+    this.#transactions += 1;
+    return this.whileNobodyWrites(work);
+  }
+
+  /** The same for work that only reads. */
+  whileNobodyWrites<T>(work: (undo: Undo<T>) => T): T {
+    // Asked for rows, of which there are none: that takes less than asking how many were changed.
+    this.#begin.get();
     try {
       const result = work(undo);
-      this.#commit.run();
+      this.#commit.get();
       return result;
     } catch (error) {
       this.#end();
       if (error instanceof Undone) return error.result as T;
       throw error;
     }
+  }
+
+  /** As long as it is the same, nothing in the file has changed: neither by others, nor in a transaction of this connection. */
+  version(): string {
+    return `${this.#dataVersion.get()?.data_version} ${this.#transactions}`;
   }
 
   /** Ends a transaction that failed. */

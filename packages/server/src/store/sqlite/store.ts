@@ -180,7 +180,7 @@ class SqliteStore implements Store, WatchedStore {
       ...this.#readChanges(known),
     });
     const atOnce = await this.#read((): Look => {
-      const held = this.#connection.unlessBusy(() => this.#connection.transaction(tell));
+      const held = this.#connection.unlessBusy(() => this.#connection.whileNobodyWrites(tell));
       if (held) return { ...held, busy: NO_COMPANIES };
       const told = tell();
       const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);

@@ -47,7 +47,7 @@ it('whoever is trusted, the caller and the address that it used are those that F
       const ours = makeTrust(whom);
       expect({
         ip: callerOf(sent, sent.remoteAddress, ours),
-        ...addressedAs(sent, sent.remoteAddress, ours),
+        ...addressedAs(sent, ours?.(sent.remoteAddress, 0) ?? false),
       }).toEqual(answer.json());
     }),
     { numRuns: 300 },
