@@ -6,13 +6,13 @@ import type { ProblemError } from './problems.ts';
 
 /** For answers that are written onto a connection, past Node's `ServerResponse`. */
 
-const STATUS_LINES = new Map(
-  Object.entries(STATUS_CODES).map(([status, text]) => [Number(status), `HTTP/1.1 ${status} ${text}\r\n`]),
-);
+const STATUS_LINES: string[] = [];
+for (const [status, text] of Object.entries(STATUS_CODES))
+  STATUS_LINES[Number(status)] = `HTTP/1.1 ${status} ${text}\r\n`;
 
 /** The first line and the headers, as bytes of Latin-1. Whoever fills the list knows that its values are harmless. */
 export function answerHead(status: number, headers: HeaderList): string {
-  let head = STATUS_LINES.get(status) ?? '';
+  let head = STATUS_LINES[status] ?? '';
   for (let n = 0; n < headers.length; n += 2) head += `${headers[n]}: ${headers[n + 1]}\r\n`;
   return `${head}\r\n`;
 }
