@@ -94,3 +94,27 @@ it('a look reads what has changed since, and no table of many rows from end to e
   // Each of these has one row.
   expect([...new Set(scans)].sort()).toEqual(['Seq Scan on forgotten_changes', 'Seq Scan on server_run']);
 });
+
+describe('what was planned while a table was small', () => {
+  async function plansAfterGrowth(table: string, grow: string, question: string, values: unknown[]) {
+    await client.query(`ANALYZE leadtap.${table}`);
+    await client.query(question, values);
+    await client.query(grow);
+    return (await plansOf(question, values)).join('\n');
+  }
+
+  it('finds users one by one when there are many', async () => {
+    const grow = `INSERT INTO leadtap.users (id, company_id, plan, access_level)
+      SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(1, 2000) AS n`;
+    const plans = await plansAfterGrowth('users', grow, LOOK, [[], ['boss'], [null], null]);
+    expect(plans).toMatch(/Index Scan using users_pkey on users .*\(actual rows=1 loops=1\)/);
+  });
+
+  it('finds the names of branches one by one when there are many', async () => {
+    const grow = `INSERT INTO leadtap.branches (company_id, id, name)
+      SELECT 'acme', 'b' || n, 'B' FROM generate_series(1, 2000) AS n`;
+    const page = 'SELECT * FROM leadtap.read_page($1, NULL, NULL, 0, 100, 0)';
+    const plans = await plansAfterGrowth('branches', grow, page, ['acme']);
+    expect(plans).toMatch(/Index Scan using branches_pkey on branches .*\(actual rows=1 loops=100\)/);
+  });
+});
