@@ -1,10 +1,9 @@
+/** For answers that are written onto a connection, past Node's `ServerResponse`. */
 import { STATUS_CODES } from 'node:http';
 import { problemAnswer } from './answer-problem.ts';
 import { httpDate } from './http-date.ts';
 import type { HeaderList } from './poll-state.ts';
 import type { ProblemError } from './problems.ts';
-
-/** For answers that are written onto a connection, past Node's `ServerResponse`. */
 
 const STATUS_LINES: string[] = [];
 for (const [status, text] of Object.entries(STATUS_CODES))
