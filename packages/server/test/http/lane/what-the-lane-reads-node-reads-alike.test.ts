@@ -69,6 +69,7 @@ const nearly = (usual: string, ...odd: readonly string[]) => mostly(fc.constant(
 const READ = ['Authorization', 'If-None-Match', 'X-Request-Id', 'traceparent', 'Connection'];
 const HARMLESS = ['Accept', 'User-Agent', 'Accept-Encoding', 'Content-Type', 'Keep-Alive', 'X_Odd', 'Cookie'];
 const HARMFUL = [
+  'HTTP2-Settings',
   'Content-Length',
   'Transfer-Encoding',
   'Expect',
@@ -80,8 +81,18 @@ const HARMFUL = [
 const PRINTABLE = ['Bearer abc', '"tag"', 'W/"tag", "other"', 'leads.example:80', '', ' x  ', '*', 'a: b'];
 const MEANINGFUL = ['keep-alive', 'close', 'Close', 'upgrade', 'chunked', '0', '5', '100-continue'];
 
+/** A name says the same however it is spelled. */
+const SPELLINGS: readonly ((name: string) => string)[] = [
+  (name) => name,
+  (name) => name.toLowerCase(),
+  (name) => name.toUpperCase(),
+  (name) => name.replaceAll(/./g, (letter, at) => (at % 2 ? letter.toUpperCase() : letter.toLowerCase())),
+];
+
 const line = fc.record({
-  name: mostly(fc.constantFrom(...READ, ...HARMLESS), 'Host', 'HOST', 'HTTP2-Settings', ...HARMFUL),
+  name: fc
+    .tuple(mostly(fc.constantFrom(...READ, ...HARMLESS), 'Host', ...HARMFUL), fc.constantFrom(...SPELLINGS))
+    .map(([name, spell]) => spell(name)),
   gap: nearly(': ', ':', ':  ', ' : ', ':\t'),
   value: mostly(fc.constantFrom(...PRINTABLE, ...MEANINGFUL), 'a\tb', 'é', '\x7f', '\0'),
 });
@@ -164,4 +175,11 @@ it.each([
   const lines = ['Host: leads.example', 'Authorization: Bearer abc', header];
   const text = `GET ${NEW_LEADS_PATH} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`;
   expect(readPlainPoll(text, NEW_LEADS_PATH)).toBeUndefined();
+});
+
+it.each(HARMFUL)('%s is left to Node, however it is spelled', (name) => {
+  for (const spell of SPELLINGS) {
+    const text = `GET ${NEW_LEADS_PATH} HTTP/1.1\r\nHost: a\r\n${spell(name)}: 5\r\n\r\n`;
+    expect(readPlainPoll(text, NEW_LEADS_PATH), spell(name)).toBeUndefined();
+  }
 });
