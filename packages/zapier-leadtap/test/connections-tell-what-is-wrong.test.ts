@@ -128,6 +128,12 @@ describe('the access token', () => {
     expect(failure.message).toBe(PROBLEMS['professional-plan-required'].detail);
   });
 
+  it('is named when something before the service refuses it', async () => {
+    const failure = await failureOf(run(testConnection, { baseUrl: await someWebsite(401), token: 'any' }));
+    expect(failure.name).toBe('ExpiredAuthError');
+    expect(failure.message).toMatch(/^The access token was not accepted\. Ask .* Then reconnect/);
+  });
+
   it('is named when its user is gone', async () => {
     const failure = await refusal(await shared().token('nobody'));
     expect(failure).toMatchObject({ name: 'AppError', code: 'user-not-found', status: 404 });
