@@ -10,7 +10,8 @@ export interface ForeignAnswer {
   readonly link?: string;
 }
 
-const NEXT = '<http://127.0.0.1/automation/new-leads?since=2020-01-01T00%3A00%3A00.000Z&limit=100>; rel="next"';
+const NEXT =
+  '<http://127.0.0.1/automation/new-leads?since=2020-01-01T00%3A00%3A00.000Z&limit=100>; rel="next"';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** What no integration may take for a page of leads. */

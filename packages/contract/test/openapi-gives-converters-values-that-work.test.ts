@@ -5,9 +5,9 @@ import { published } from './published-document.ts';
 
 const { parameters } = published.paths[NEW_LEADS_PATH];
 
-const queryOf = (valueOf: (parameter: (typeof parameters)[number]) => unknown): string =>
+const queryOf = (sent: (parameter: (typeof parameters)[number]) => unknown): string =>
   new URLSearchParams(
-    parameters.filter((parameter) => parameter.in === 'query').map((p) => [p.name, String(valueOf(p))]),
+    parameters.filter((parameter) => parameter.in === 'query').map((p) => [p.name, String(sent(p))]),
   ).toString();
 
 const headers = Object.fromEntries(
