@@ -85,7 +85,7 @@ export default {
     token: {
       type: 'string',
       label: 'Access token',
-      description: 'Whoever runs Leadtap issues it.',
+      description: 'The operator of Leadtap issues it.',
       secret: true,
     },
     timer: { type: '$.interface.timer', default: { intervalSeconds: 120 } },

@@ -17,7 +17,7 @@
         label: 'Access token',
         control_type: 'password',
         optional: false,
-        hint: 'Whoever runs Leadtap issues it. Your user needs the Professional plan.'
+        hint: 'The operator of Leadtap issues it. Your user needs the Professional plan.'
       }
     ],
 

@@ -5,10 +5,12 @@ import { published } from './published-document.ts';
 
 const { parameters } = published.paths[NEW_LEADS_PATH];
 
-const queryOf = (sent: (parameter: (typeof parameters)[number]) => unknown): string =>
-  new URLSearchParams(
-    parameters.filter((parameter) => parameter.in === 'query').map((p) => [p.name, String(sent(p))]),
-  ).toString();
+const queryOf = (sent: (parameter: (typeof parameters)[number]) => unknown): string => {
+  const query = new URLSearchParams();
+  for (const parameter of parameters)
+    if (parameter.in === 'query') query.set(parameter.name, String(sent(parameter)));
+  return query.toString();
+};
 
 const headers = Object.fromEntries(
   parameters

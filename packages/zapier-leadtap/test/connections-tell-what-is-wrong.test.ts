@@ -12,7 +12,7 @@ const labelOf = async (connection: Connection) => {
   return run(async (z, bundle) => connectionLabel(z, { ...bundle, inputData: { ...connected } }), connection);
 };
 
-/** A page that is no Leadtap, for whoever mistyped the address. */
+/** A server that is not Leadtap, as at a mistyped address. */
 async function someWebsite(status: number): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status).end('<h1>Hello</h1>'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -84,7 +84,7 @@ describe('the base address', () => {
     expect(failure.message).toContain('base address');
   });
 
-  it('is named when nobody answers', async () => {
+  it('is named when it cannot be reached', async () => {
     const test = await startService();
     const connection = await connect(test);
     await test.stop();
