@@ -8,6 +8,66 @@ const MAX_PAGES = 20;
 
 const SAMPLES = 10;
 
+const TIMEOUT_MS = 20_000;
+
+function newLeadsAddress(baseUrl, query) {
+  const address = `${baseUrl.trim().replace(/\/+$/, '')}/automation/new-leads`;
+  if (!/^https?:\/\/[^/\s]/i.test(address) || !URL.canParse(address))
+    throw new Error(
+      `"${baseUrl}" is not a base address. It begins with https:// and looks like https://leads.example.com or https://example.com/api.`,
+    );
+  const url = new URL(address);
+  url.search = new URLSearchParams(query).toString();
+  return url;
+}
+
+async function send(address, token) {
+  const bearer = token.trim();
+  if (!/^[\x21-\x7e]+$/.test(bearer))
+    throw new Error(
+      'The access token is empty or has a space, a line break or a strange letter in it. Paste it whole.',
+    );
+  try {
+    const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };
+    const answer = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return {
+      status: answer.status,
+      link: answer.headers.get('link') ?? '',
+      retryAfter: answer.headers.get('retry-after'),
+      text: await answer.text(),
+    };
+  } catch (error) {
+    throw new Error(
+      `Leadtap cannot be reached at ${address.host} (${reasonOf(error)}). Check the base address: https or http, the name (is it in DNS?), the port, the certificate; and that it can be reached from the internet.`,
+    );
+  }
+}
+
+/** The reason stands in the cause: `fetch` itself says no more than "fetch failed". */
+const reasonOf = ({ name, message, cause }) =>
+  name === 'TimeoutError'
+    ? `no answer in ${TIMEOUT_MS / 1000} s`
+    : (cause?.code ?? cause?.message ?? message);
+
+function parse(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isListOfLeads = (body) =>
+  Array.isArray(body) && body.every((lead) => typeof lead?.createdAt === 'string');
+
+function explainRefusal({ host }, status, retryAfter, body) {
+  const reason =
+    typeof body?.detail === 'string'
+      ? `Leadtap answered ${status}: ${body.detail}`
+      : `${host} answered ${status}, but not as Leadtap does. Check the base address, and what stands before Leadtap, such as a proxy.`;
+  return retryAfter ? `${reason} The request passes in ${retryAfter} s; nothing is lost.` : reason;
+}
+
 export default {
   key: 'leadtap-new-lead',
   name: 'New Lead (Leadtap)',
@@ -25,7 +85,7 @@ export default {
     token: {
       type: 'string',
       label: 'Access token',
-      description: 'Whoever runs Leadtap issues it.',
+      description: 'The operator of Leadtap issues it.',
       secret: true,
     },
     timer: { type: '$.interface.timer', default: { intervalSeconds: 120 } },
@@ -34,13 +94,15 @@ export default {
   methods: {
     /** One request. Whatever is not a page is thrown as an error whose message says what to do. */
     async readPage(query) {
-      const address = `${this.baseUrl.replace(/\/+$/, '')}/automation/new-leads?${new URLSearchParams(query)}`;
-      const answer = await fetch(address, { headers: { authorization: `Bearer ${this.token}` } });
-      const body = await answer.json().catch(() => ({}));
-      if (!answer.ok)
-        throw new Error(`Leadtap answered ${answer.status}: ${body.detail ?? 'check the base address.'}`);
-      const [, since] = /[?&]since=([^&>]+)/.exec(answer.headers.get('link') ?? '') ?? [];
-      if (!since) throw new Error('This is not the answer of a Leadtap. Check the base address.');
+      const address = newLeadsAddress(this.baseUrl, query);
+      const { status, link, retryAfter, text } = await send(address, this.token);
+      const body = parse(text);
+      if (status !== 200) throw new Error(explainRefusal(address, status, retryAfter, body));
+      const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+      if (!isListOfLeads(body) || since === undefined)
+        throw new Error(
+          `${address.host} answered 200, but not with a list of leads of Leadtap. Check the base address: another page or program answers there.`,
+        );
       return { leads: body, nextSince: decodeURIComponent(since) };
     },
     emitAll(leads) {
@@ -51,6 +113,12 @@ export default {
           ts: Date.parse(lead.createdAt),
         });
     },
+    /** The newest leads as samples; what comes after them is new. */
+    async start() {
+      const { leads, nextSince } = await this.readPage({ limit: SAMPLES });
+      this.emitAll(leads.toReversed());
+      this.db.set('since', nextSince);
+    },
     /** Emits a page, and remembers where it ends only then. */
     async takePage(since) {
       const { leads, nextSince } = await this.readPage({ since });
@@ -60,14 +128,13 @@ export default {
     },
   },
   hooks: {
-    /** The newest leads as samples; what comes after them is new. */
     async deploy() {
-      const { leads, nextSince } = await this.readPage({ limit: SAMPLES });
-      this.emitAll(leads.toReversed());
-      this.db.set('since', nextSince);
+      await this.start();
     },
   },
   async run() {
+    // `deploy` may have failed, or never have run for a source that was made through the API.
+    if (this.db.get('since') === undefined) return this.start();
     let isFull = await this.takePage(this.db.get('since'));
     for (let pages = 1; isFull && pages < MAX_PAGES; pages += 1) {
       try {

@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Polls with the connector as Workato documents it, without Workato's gem: ruby check.rb BASE_URL TOKEN [SINCE]
-# Prints the id of each lead, one a line, and stops at the first poll that finds nothing.
+# Prints the id of each lead, one a line, and stops at the first page that is not full. An error of the connector is
+# printed as its sentence alone, with exit code 1.
 
 require 'json'
 require 'net/http'
@@ -20,6 +21,9 @@ end
 
 CONNECTOR = eval(File.read(File.join(__dir__, 'connector.rb')))
 
+# What the connector itself reports.
+class ConnectorError < StandardError; end
+
 # Where the connector's lambdas run.
 class Sandbox
   def initialize(connection)
@@ -32,7 +36,9 @@ class Sandbox
 
   def headers(values) = @headers = values
 
-  def error(message) = raise(message)
+  def error(message) = raise(ConnectorError, message)
+
+  def parse_json(text) = JSON.parse(text)
 
   def get(path) = Request.new(self, path)
 
@@ -44,43 +50,62 @@ class Sandbox
   end
 end
 
-# A request of Workato's SDK: sent when its answer is used.
+# A request of Workato's SDK: sent when its answer is used. Its blocks get header names in lower case, with underscores.
 class Request
   def initialize(sandbox, path)
     @sandbox = sandbox
     @path = path
+    @parse = ->(body) { JSON.parse(body) }
+    @after = ->(_code, body, _headers) { body }
   end
 
   def params(params) = tap { @params = params }
 
-  def after_error_response(_codes, &block) = tap { @block = block }
+  def response_format_raw = tap { @parse = ->(body) { body.dup.force_encoding(Encoding::BINARY) } }
 
-  def answer
-    @answer ||= begin
-      response = @sandbox.send_get(@path, @params)
-      @block.call(response.code.to_i, response.body, response, response.message) if response.code.to_i >= 400
-      JSON.parse(response.body)
-    end
-  end
+  def after_error_response(_pattern, &block) = tap { @after_error = block }
+
+  def after_response(&block) = tap { @after = block }
+
+  def answer = @answer ||= read(@sandbox.send_get(@path, @params))
 
   def respond_to_missing?(...) = answer.respond_to?(...)
 
   def method_missing(...) = answer.public_send(...)
-end
 
-connection = { 'base_url' => ARGV.fetch(0), 'token' => ARGV.fetch(1) }
-sandbox = Sandbox.new(connection)
-sandbox.run(CONNECTOR[:test], connection).length
-trigger = CONNECTOR[:triggers][:new_lead]
-closure = nil
-loop do
-  page = sandbox.run(trigger[:poll], connection, { 'since' => ARGV[2] }, closure)
-  closure = JSON.parse(JSON.generate(page[:next_poll]))
-  page[:events].each do |lead|
-    raise 'nothing to tell it by' if sandbox.run(trigger[:dedup], lead).blank?
+  private
 
-    puts lead['id']
+  def read(response)
+    code = response.code.to_i
+    headers = response.each_header.to_h { |name, value| [name.tr('-', '_'), value] }
+    if code >= 400
+      @sandbox.run(@after_error, code, response.body, headers, response.message)
+    else
+      @sandbox.run(@after, code, @parse.call(response.body), headers)
+    end
   end
-  break unless page[:can_poll_more]
 end
-warn JSON.generate(closure)
+
+def poll_all(connection, since)
+  sandbox = Sandbox.new(connection)
+  sandbox.run(CONNECTOR[:test], connection).length
+  trigger = CONNECTOR[:triggers][:new_lead]
+  closure = nil
+  loop do
+    page = sandbox.run(trigger[:poll], connection, { 'since' => since }, closure)
+    closure = JSON.parse(JSON.generate(page[:next_poll]))
+    page[:events].each do |lead|
+      raise 'the lead has no dedup key' if sandbox.run(trigger[:dedup], lead).blank?
+
+      puts lead['id']
+    end
+    break unless page[:can_poll_more]
+  end
+  warn JSON.generate(closure)
+end
+
+begin
+  poll_all({ 'base_url' => ARGV.fetch(0), 'token' => ARGV.fetch(1) }, ARGV[2])
+rescue ConnectorError => e
+  abort e.message
+end

@@ -17,32 +17,65 @@
         label: 'Access token',
         control_type: 'password',
         optional: false,
-        hint: 'Whoever runs Leadtap issues it. Your user needs the Professional plan.'
+        hint: 'The operator of Leadtap issues it. Your user needs the Professional plan.'
       }
     ],
 
     authorization: {
       type: 'custom_auth',
       apply: lambda do |connection|
-        headers('Authorization' => "Bearer #{connection['token']}")
+        headers('Authorization' => "Bearer #{connection['token'].strip}")
       end
     },
 
     base_uri: lambda do |connection|
-      "#{connection['base_url'].sub(%r{/+\z}, '')}/"
+      "#{connection['base_url'].strip.sub(%r{/+\z}, '')}/"
     end
   },
 
-  test: lambda do |_connection|
+  test: lambda do |connection|
+    unless connection['base_url'] =~ %r{\A\s*https?://[^/\s]}i
+      error("\"#{connection['base_url']}\" is not a base address. It begins with https:// and looks like " \
+            'https://leads.example.com or https://example.com/api.')
+    end
+
     call('read_page', { limit: 1 })
   end,
 
   methods: {
-    # One request. A refusal is shown with the sentence of the service that says what to do.
+    # One request. Anything but a page of leads is an error with a sentence that says what to do.
+    # The body is read as text: as JSON, Workato would show its parser's message and the page that it could not parse.
     read_page: lambda do |query|
-      get('automation/new-leads').params(query).after_error_response(/\d+/) do |code, body, _headers, message|
-        error("Leadtap answered #{code}: #{body.presence || message}")
-      end
+      get('automation/new-leads')
+        .params(query)
+        .response_format_raw
+        .after_error_response(/.*/) do |code, body, headers, _message|
+          retry_after = headers['retry_after'] || headers['Retry-After']
+          error(call('explain_refusal', { code: code, body: body.to_s, retry_after: retry_after }))
+        end
+        .after_response do |code, body, headers|
+          leads = body.to_s =~ /\A\s*\[.*\]\s*\z/m ? parse_json(body) : nil
+          link = headers['link'] || headers['Link']
+          unless link.to_s =~ /;\s*rel="next"/ && leads && leads.all? { |lead| lead.is_a?(Hash) }
+            error("The base address answered #{code}, but not with a list of leads of Leadtap. " \
+                  'Check the base address: another page or program answers there.')
+          end
+
+          leads
+        end
+    end,
+
+    # The sentence of the service, not the raw body. A body that is not Leadtap's, such as a proxy's page, is not shown.
+    explain_refusal: lambda do |answer|
+      problem = answer[:body] =~ /\A\s*\{.*\}\s*\z/m ? parse_json(answer[:body]) : {}
+      reason =
+        if problem['detail'].present?
+          "Leadtap answered #{answer[:code]}: #{problem['detail']}"
+        else
+          "The base address answered #{answer[:code]}, but not as Leadtap does. " \
+            'Check the base address, and what stands before Leadtap, such as a proxy.'
+        end
+      answer[:retry_after].present? ? "#{reason} The request passes in #{answer[:retry_after]} s; nothing is lost." : reason
     end
   },
 

@@ -18,6 +18,31 @@ it('every file that the manifest names is there', () => {
   expect(files.filter((path) => !existsSync(fileOf(path)))).toEqual([]);
 });
 
+// As in makecomapp.schema.json of Make's extension for Visual Studio Code: an app without one of these is refused or changed.
+it('the manifest has every kind of component that Make knows', () => {
+  const kinds = ['connection', 'endpoint', 'function', 'module', 'rpc', 'webhook'];
+  expect(Object.keys(app.manifest.components).sort()).toEqual(kinds);
+  expect(Object.keys(app.manifest.generalCodeFiles).sort()).toEqual(['base', 'common', 'groups', 'readme']);
+  expect(Object.keys(app.manifest).sort()).toEqual([
+    'components',
+    'fileVersion',
+    'generalCodeFiles',
+    'origins',
+  ]);
+});
+
+it('the README gives an origin with every property that Make needs', () => {
+  const readme = readFileSync(fileOf('README.md'), 'utf8');
+  const origin: unknown = JSON.parse(/```json\n([\s\S]*?)```/.exec(readme)?.[1] ?? 'null');
+  expect(origin).toEqual({
+    label: expect.any(String),
+    baseUrl: expect.stringMatching(/^https:\/\/.*\/api$/),
+    appId: expect.stringMatching(/^[a-z][0-9a-z-]+[0-9a-z]$/),
+    appVersion: 1,
+    apikeyFile: expect.any(String),
+  });
+});
+
 it('the interface names every field of a lead, in its order, with a label', () => {
   expect(app.trigger.interface.map(({ name }) => name)).toEqual(Object.keys(Lead.properties));
   expect(app.trigger.interface.filter(({ label }) => !label)).toEqual([]);

@@ -24,6 +24,9 @@ describe('IML', () => {
     ["{{ifempty(count, 'nothing')}}", 100],
     ["{{if(count == 100, 'yes', 'no')}}", 'yes'],
     ["{{if((count == 1), 'yes', 'no')}}", 'no'],
+    ["{{contains('a link', 'link')}}", true],
+    ["{{contains(text, 'link')}}", false],
+    ['{{ifempty(text, true)}}', true],
     ["{{ifempty(text, ifempty(body[3].name, 'nobody'))}}", 'nobody'],
   ])('%s', (template, value) => expect(evaluate(template, variables)).toEqual(value));
 

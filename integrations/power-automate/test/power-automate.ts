@@ -51,6 +51,18 @@ export function evaluate(expression: string, body: unknown): unknown {
   );
 }
 
+const guide = readFileSync(new URL('../../../docs/integrations/power-automate.md', import.meta.url), 'utf8');
+
+/** The field that the trigger condition of the guide asks for. The flow runs for an element only if the field is not empty. */
+export const requiredField = /@not\(empty\(triggerBody\(\)\?\['(\w+)'\]\)\)/.exec(guide)?.[1];
+
+const passesCondition = (element: unknown): boolean => {
+  if (requiredField === undefined) return true;
+  const value =
+    typeof element === 'object' && element !== null ? Reflect.get(element, requiredField) : undefined;
+  return value !== undefined && value !== null && value !== '';
+};
+
 /**
  * The polling trigger of a custom connector, as Microsoft documents it: the first call only sets the state; each later one
  * sends it, runs the flow for every element, and takes the new state out of the answer.
@@ -72,7 +84,7 @@ export class PollingTrigger {
     const values = Object.entries(config).map(([name, expression]) => [name, evaluate(expression, body)]);
     this.state = { ...this.state, ...Object.fromEntries(values.filter(([, value]) => value !== undefined)) };
     const found = evaluate(policy?.parameters['x-ms-apimTemplateParameter.triggerDataPath'] ?? '', body);
-    return isFirst || !Array.isArray(found) ? [] : found;
+    return isFirst || !Array.isArray(found) ? [] : found.filter(passesCondition);
   }
 
   async #call(): Promise<unknown> {

@@ -83,6 +83,7 @@ export interface OpenApi<Path extends string, Name extends string> {
     readonly version: string;
     readonly summary: string;
     readonly description: string;
+    readonly contact: { readonly name: string };
     readonly license: { readonly name: string; readonly identifier: string };
   };
   readonly servers: readonly Server[];

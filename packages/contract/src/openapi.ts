@@ -90,6 +90,17 @@ const ifNoneMatch: Parameter = {
   example: componentHeaders['ETag']?.example,
 };
 
+/** The server ignores an id of another form, so the schema has no pattern: no client has to check it. */
+const requestId: Parameter = {
+  name: 'X-Request-Id',
+  in: 'header',
+  required: false,
+  description:
+    'Your own id for the request: up to 128 letters, digits and `_ . : + / = -`. The answer and the log repeat it. An id of another form is replaced.',
+  schema: { type: 'string' },
+  example: exampleRequestId,
+};
+
 const poll: Operation = {
   operationId: 'pollNewLeads',
   summary: 'Poll new leads',
@@ -121,8 +132,8 @@ const anyInstallation: Server = {
 };
 
 /**
- * The OpenAPI description, made from the schemas of this package. The server reads a query by the same numbers and
- * the same pattern, and tests hold its answers against the schemas. Without the address of an installation it
+ * The OpenAPI description, made from the schemas of this package. The server reads a query by the same numbers,
+ * and tests hold its answers against the schemas. Without the address of an installation it
  * describes any: that is the committed `openapi.json`.
  */
 export function openApiDocument(version: string, serverUrl?: string): OpenApiDocument {
@@ -134,6 +145,7 @@ export function openApiDocument(version: string, serverUrl?: string): OpenApiDoc
       summary: 'New leads on tap.',
       description:
         'One polling endpoint that returns the new leads of a lead-management service to an automation platform, and never loses one. It is for users on the Professional plan; each sees the leads of their access level.',
+      contact: { name: 'The operator of the installation' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [
@@ -141,7 +153,7 @@ export function openApiDocument(version: string, serverUrl?: string): OpenApiDoc
     ],
     tags: [{ name: 'leads', description: 'New leads, for polling.' }],
     paths: {
-      [NEW_LEADS_PATH]: { parameters: [...queryParameters(), ifNoneMatch], get: poll, head },
+      [NEW_LEADS_PATH]: { parameters: [...queryParameters(), ifNoneMatch, requestId], get: poll, head },
     },
     components: {
       securitySchemes: {

@@ -25,7 +25,8 @@ export const NewLeadsQuery = Type.Object({
   ),
   since: Type.Optional(
     Type.String({
-      pattern: SINCE_PATTERN,
+      // Not SINCE_PATTERN: Postman and other converters build a value from a pattern, such as 0238-90-35, and send it.
+      format: 'date-time',
       description:
         'ISO 8601 date-time. Only leads created strictly after it are returned, oldest first. Without an offset it is read as UTC; a date alone is its midnight UTC; more than three fraction digits are cut to milliseconds. Omit it to get the newest leads, newest first.',
       examples: [SINCE_EXAMPLE],

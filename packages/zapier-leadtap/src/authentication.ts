@@ -32,7 +32,7 @@ export const authentication: NonNullable<App['authentication']> = {
       type: 'string',
       required: true,
       placeholder: 'https://leads.example.com',
-      helpText: 'The address of Leadtap. Ask whoever gave you the access token.',
+      helpText: 'The address of Leadtap. Ask the operator who gave you the access token.',
     },
     {
       key: 'token',

@@ -9,7 +9,7 @@ export const authorize: BeforeRequestMiddleware = (request, _z, bundle) => ({
   headers: {
     ...request.headers,
     accept: 'application/json',
-    authorization: `Bearer ${bundle.authData['token']}`,
+    authorization: `Bearer ${bundle.authData['token']?.trim()}`,
     'user-agent': USER_AGENT,
   },
 });

@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import { type Bundle, errors, type HttpResponse, type ZObject } from 'zapier-platform-core';
 import { installationName, newLeadsAddress } from './base-address.ts';
-import { noLeadtap } from './refusals.ts';
+import { notAPage } from './refusals.ts';
 
 /** Zapier gives a poll 30 seconds. */
 const TIMEOUT_MS = 10_000;
@@ -27,12 +27,22 @@ export async function readPage(z: ZObject, { authData }: Bundle, query: PageQuer
     .catch((error: Error) => {
       throw isUnreachable(error) ? unreachable(baseAddress, error) : error;
     });
-  if (!Array.isArray(response.data)) throw noLeadtap(response.status);
+  const leads = leadsIn(response);
+  if (leads === undefined) throw notAPage(installationName(baseAddress), response.status);
   return {
-    leads: response.data,
+    leads,
     readAt: Date.parse(response.headers.get('date') ?? ''),
     hasQuotaToSpare: hasQuotaToSpare(response),
   };
+}
+
+const isObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The leads of a page of Leadtap: an array of objects, with the address of the next poll in `Link`. */
+function leadsIn({ data, headers }: HttpResponse<unknown>): readonly Lead[] | undefined {
+  const hasNext = /;\s*rel="next"/.test(headers.get('link') ?? '');
+  return hasNext && Array.isArray(data) && data.every(isObject) ? data : undefined;
 }
 
 /** No answer came: a wrong name, a closed port, a bad certificate, or more than ten seconds. */

@@ -4,7 +4,7 @@ import { type AfterResponseMiddleware, errors, type HttpResponse } from 'zapier-
 /** Long enough for what stands before the service to recover when it does not say for how long. */
 const DEFAULT_DELAY_S = 60;
 
-/** What came is perhaps no problem of Leadtap's, but a page of whatever answers at this address. */
+/** Empty when the body is not a problem of Leadtap, such as the error page of a proxy. */
 function problemOf({ data }: HttpResponse<Partial<Problem> | null | undefined>): Partial<Problem> {
   return typeof data?.code === 'string' ? data : {};
 }
@@ -16,7 +16,9 @@ function delayS(response: HttpResponse): number {
 }
 
 /** Zapier marks the connection as expired, tells its owner, and goes on polling once there is a new token. */
-const tokenRefused = ({ detail = 'The access token was not accepted.' }: Partial<Problem>) =>
+const tokenRefused = ({
+  detail = 'The access token was not accepted. Ask the operator of Leadtap for a new one.',
+}: Partial<Problem>) =>
   new errors.ExpiredAuthError(`${detail} Then reconnect Leadtap in Zapier with the new token.`);
 
 /** Zapier asks again after the delay, and counts it as no error of the Zap. */
@@ -30,10 +32,16 @@ function notFound(response: HttpResponse): Error {
   return noLeadtap(response.status);
 }
 
-/** Something else answers at this address. */
-export const noLeadtap = (status: number): Error =>
+const CHECK_ADDRESS =
+  'Check the base address of the connection: it is everything before /automation/new-leads.';
+
+const noLeadtap = (status: number): Error =>
+  new errors.Error(`There is no Leadtap at this address. ${CHECK_ADDRESS}`, 'no-leadtap', status);
+
+/** Maintenance and sign-in pages and wrong addresses answer 200 too. */
+export const notAPage = (installation: string, status: number): Error =>
   new errors.Error(
-    'There is no Leadtap at this address. Check the base address of the connection: it is everything before /automation/new-leads.',
+    `${installation} answered ${status}, but not with a list of leads of Leadtap. ${CHECK_ADDRESS}`,
     'no-leadtap',
     status,
   );

@@ -12,7 +12,7 @@ const labelOf = async (connection: Connection) => {
   return run(async (z, bundle) => connectionLabel(z, { ...bundle, inputData: { ...connected } }), connection);
 };
 
-/** A page that is no Leadtap, for whoever mistyped the address. */
+/** A server that is not Leadtap, as at a mistyped address. */
 async function someWebsite(status: number): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(status).end('<h1>Hello</h1>'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -84,7 +84,7 @@ describe('the base address', () => {
     expect(failure.message).toContain('base address');
   });
 
-  it('is named when nobody answers', async () => {
+  it('is named when it cannot be reached', async () => {
     const test = await startService();
     const connection = await connect(test);
     await test.stop();
@@ -126,6 +126,12 @@ describe('the access token', () => {
     const failure = await refusal(await shared().token('starter'));
     expect(failure).toMatchObject({ name: 'AppError', code: 'professional-plan-required', status: 403 });
     expect(failure.message).toBe(PROBLEMS['professional-plan-required'].detail);
+  });
+
+  it('is named when something before the service refuses it', async () => {
+    const failure = await failureOf(run(testConnection, { baseUrl: await someWebsite(401), token: 'any' }));
+    expect(failure.name).toBe('ExpiredAuthError');
+    expect(failure.message).toMatch(/^The access token was not accepted\. Ask .* Then reconnect/);
   });
 
   it('is named when its user is gone', async () => {

@@ -28,6 +28,12 @@ describe('the definition of the app', () => {
     expect(await validate({ ...app, authentication })).not.toEqual([]);
   });
 
+  // Zapier's command packs all files of the folder into source.zip, except those that this file names.
+  it('has a .gitignore that keeps installed and built files out of source.zip', () => {
+    const ignored = readFileSync(new URL('../.gitignore', import.meta.url), 'utf8').split('\n');
+    expect(ignored).toEqual(expect.arrayContaining(['node_modules/', 'dist/', 'build/', '*.tsbuildinfo']));
+  });
+
   it('has the version of the package and that of the platform that the package pins', () => {
     expect(app.version).toBe(packageFile.version);
     expect(app.platformVersion).toBe(packageFile.dependencies['zapier-platform-core']);

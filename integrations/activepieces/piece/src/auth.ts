@@ -4,7 +4,7 @@ import { readPage } from './read-page.ts';
 /** The connection: an address and a token, tried out before it is saved. */
 export const leadtapAuth = PieceAuth.CustomAuth({
   required: true,
-  description: 'Ask whoever runs your Leadtap for both. Your user needs the Professional plan.',
+  description: 'Ask the operator of Leadtap for both. Your user needs the Professional plan.',
   props: {
     baseUrl: Property.ShortText({
       displayName: 'Base address',

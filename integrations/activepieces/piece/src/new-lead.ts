@@ -59,9 +59,10 @@ export const newLead = createTrigger({
   },
   sampleData: sampleLead,
   onEnable: async ({ auth, store, propsValue }) => {
+    const start = await startOf(auth.props, propsValue);
     await pollingHelper.onEnable(polling, { auth, store, propsValue });
     // The helper has put the time of Activepieces' own clock, and a clock that is ahead would skip leads.
-    await store.put('lastPoll', await startOf(auth.props, propsValue));
+    await store.put('lastPoll', start);
   },
   onDisable: ({ auth, store, propsValue }) => pollingHelper.onDisable(polling, { auth, store, propsValue }),
   run: (context) => pollingHelper.poll(polling, context),

@@ -17,26 +17,83 @@ export interface Page {
 /** A page never holds more; one that holds as many may not be the last. */
 export const FULL_PAGE = 100;
 
+const TIMEOUT_MS = 30_000;
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
 /** One request. Whatever is not a page is thrown as an error whose message says what to do. */
 export async function readPage(
-  { baseUrl, token }: Connection,
+  connection: Connection,
   query: { readonly since?: string; readonly limit?: string },
 ): Promise<Page> {
-  const address = `${baseUrl.replace(/\/+$/, '')}/automation/new-leads?${new URLSearchParams(query)}`;
-  const answer = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
-  const body: unknown = await answer.json().catch(() => undefined);
-  if (!answer.ok) throw new Error(explain(answer, body));
-  const [, since] = /[?&]since=([^&>]+)/.exec(answer.headers.get('link') ?? '') ?? [];
-  if (!Array.isArray(body) || since === undefined)
-    throw new Error('This is not the answer of a Leadtap. Check the base address.');
+  const address = newLeadsAddress(connection.baseUrl);
+  address.search = new URLSearchParams(query).toString();
+  const answer = await send(address, connection.token);
+  const body = parse(answer.text);
+  if (answer.status !== 200) throw new Error(explainRefusal(address, answer, body));
+  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
+  if (!isListOfLeads(body) || since === undefined)
+    throw new Error(
+      `${address.host} answered 200, but not with a list of leads of Leadtap. Check the base address: another page or program answers there.`,
+    );
   return { leads: body, nextSince: decodeURIComponent(since) };
 }
 
-function explain({ status, headers }: Response, body: unknown): string {
-  const { detail } = (body ?? {}) as { detail?: string };
+function newLeadsAddress(baseUrl: string): URL {
+  const address = `${baseUrl.trim().replace(/\/+$/, '')}/automation/new-leads`;
+  if (/^https?:\/\/[^/\s]/i.test(address) && URL.canParse(address)) return new URL(address);
+  throw new Error(
+    `"${baseUrl}" is not a base address. It begins with https:// and looks like https://leads.example.com or https://example.com/api.`,
+  );
+}
+
+async function send(address: URL, token: string): Promise<Answer> {
+  const bearer = token.trim();
+  if (!/^[\x21-\x7e]+$/.test(bearer))
+    throw new Error(
+      'The access token is empty or has a space, a line break or a strange letter in it. Paste it whole.',
+    );
+  try {
+    const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };
+    const response = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return { status: response.status, headers: response.headers, text: await response.text() };
+  } catch (error) {
+    throw new Error(
+      `Leadtap cannot be reached at ${address.host} (${reasonOf(error)}). Check the base address: https or http, the name (is it in DNS?), the port, the certificate; and that it can be reached from where Activepieces runs.`,
+    );
+  }
+}
+
+/** The reason stands in the cause: `fetch` itself says no more than "fetch failed". */
+function reasonOf(error: unknown): string {
+  const { name, message, cause } = error as Error & { readonly cause?: Error & { readonly code?: string } };
+  return name === 'TimeoutError'
+    ? `no answer in ${TIMEOUT_MS / 1000} s`
+    : (cause?.code ?? cause?.message ?? message);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const isListOfLeads = (body: unknown): body is Lead[] =>
+  Array.isArray(body) && body.every((lead) => typeof lead?.createdAt === 'string');
+
+function explainRefusal({ host }: URL, { status, headers }: Answer, body: unknown): string {
+  const { detail } = (body ?? {}) as { detail?: unknown };
   const wait = headers.get('retry-after');
   return [
-    `Leadtap answered ${status}: ${detail ?? 'check the base address.'}`,
+    typeof detail === 'string'
+      ? `Leadtap answered ${status}: ${detail}`
+      : `${host} answered ${status}, but not as Leadtap does. Check the base address, and what stands before Leadtap, such as a proxy.`,
     ...(wait ? [`The request passes in ${wait} s; nothing is lost.`] : []),
   ].join(' ');
 }

@@ -13,6 +13,7 @@ export interface Communication {
 
 export interface ResponseDirectives {
   readonly type?: Readonly<Record<string, string>>;
+  readonly valid?: { readonly condition: string; readonly message: string; readonly type: string };
   readonly iterate?: string;
   readonly limit?: string | number;
   readonly output?: unknown;
@@ -54,6 +55,7 @@ interface Component {
 }
 
 export interface Manifest {
+  readonly fileVersion: number;
   readonly generalCodeFiles: Readonly<Record<string, string | null>>;
   readonly components: Readonly<Record<string, Readonly<Record<string, Component>>>>;
 }

@@ -38,6 +38,10 @@ const isEmpty = (value: unknown): boolean => value === undefined || value === nu
 const FUNCTIONS: Readonly<Record<string, (...values: readonly unknown[]) => unknown>> = {
   ifempty: (value, otherwise) => (isEmpty(value) ? otherwise : value),
   if: (condition, value, otherwise) => (condition ? value : otherwise),
+  contains: (text, part) => {
+    if (typeof text === 'string') return text.includes(String(part));
+    throw new Error('IML: contains() is used with texts here');
+  },
   length: (value) => {
     if (Array.isArray(value) || typeof value === 'string') return value.length;
     throw new Error('IML: length() is of arrays and texts');
@@ -113,6 +117,7 @@ class Expression {
     if (kind === 'text') return value;
     if (kind === 'number') return Number(value);
     if (kind !== 'name') throw new Error(`IML: expected a value, got ${value || 'the end'}`);
+    if (value === 'true' || value === 'false') return value === 'true';
     return this.#takes('(') ? this.#call(value) : this.#variable(value);
   }
 

@@ -11,7 +11,7 @@ function mergeValues(under: unknown, over: unknown): unknown {
 }
 
 const DIRECTIVES = new Set(['url', 'baseUrl', 'method', 'headers', 'response', 'pagination', 'log']);
-const OF_RESPONSE = new Set(['type', 'iterate', 'limit', 'output', 'trigger', 'metadata', 'error']);
+const OF_RESPONSE = new Set(['type', 'valid', 'iterate', 'limit', 'output', 'trigger', 'metadata', 'error']);
 
 const checkNames = (directives: object, known: ReadonlySet<string>): void => {
   const unknown = Object.keys(directives).filter((name) => !known.has(name));

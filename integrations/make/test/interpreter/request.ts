@@ -1,5 +1,5 @@
 import type { Communication, ErrorDirective, ResponseDirectives } from './app.ts';
-import { evaluateText, type Variables } from './iml.ts';
+import { evaluate, evaluateText, type Variables } from './iml.ts';
 
 /** The error types of Make that the app uses; what a scenario does about each stands in scenario.ts. */
 export type ErrorType =
@@ -42,8 +42,17 @@ export async function send(
     ),
   });
   const body = parse(answer, response);
-  if (answer.statusCode >= 400) throw errorOf({ ...answer, body }, response, variables);
-  return { ...answer, body };
+  const parsed = { ...answer, body };
+  if (answer.statusCode >= 400) throw errorOf(parsed, response, variables);
+  checkValid(parsed, response, variables);
+  return parsed;
+}
+
+/** `valid` decides about answers below 400: what is false, empty or nothing is an error with its own message and type. */
+function checkValid(answer: Answer, { valid }: ResponseDirectives, variables: Variables): void {
+  const seen = { ...variables, ...answer };
+  if (valid && !evaluate(valid.condition, seen))
+    throw new MakeError(valid.type as ErrorType, evaluateText(valid.message, seen));
 }
 
 async function fetchAnswer(address: string, init: RequestInit): Promise<Answer> {

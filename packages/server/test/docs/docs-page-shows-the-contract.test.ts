@@ -21,7 +21,7 @@ test('the first request is ready to paste', () => {
 });
 
 test('the parameters and the accepted forms of since', () => {
-  expect(rowNames(section('parameters'))).toEqual(['limit', 'since', 'If-None-Match']);
+  expect(rowNames(section('parameters'))).toEqual(['limit', 'since', 'If-None-Match', 'X-Request-Id']);
   for (const { example, readAs } of SINCE_FORMS)
     expect(section('parameters')).toContain(
       `data-label="Example"><code>${example}</code></td><td role="cell" data-label="Read as"><code>${readAs}</code>`,

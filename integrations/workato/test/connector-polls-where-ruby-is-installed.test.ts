@@ -1,0 +1,69 @@
+import { PROBLEMS } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import { startService } from '../../../packages/server/test/harness/service.ts';
+import { shareService } from '../../../packages/server/test/harness/shared-service.ts';
+import { FOREIGN_ANSWERS, NOT_LEADTAP, serveAnswer } from '../../../test/integrations/foreign-answers.ts';
+import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+import { hasRuby, pollWithConnector } from './ruby.ts';
+
+const ALL = '1970-01-01';
+
+describe.runIf(hasRuby)('the connector', () => {
+  const shared = shareService();
+  const errorFor = async (userId: string, path = '') =>
+    (await pollWithConnector({ baseUrl: shared().url + path, token: await shared().token(userId) }, ALL))
+      .error;
+
+  it('reads page after page, each lead once, in order', async () => {
+    const service = await startService();
+    const ids = await addLeads(service, 230, 'lead');
+    expect(await pollWithConnector(await connectionOf(service), ALL)).toEqual({ ids, error: undefined });
+  });
+
+  it.each(FOREIGN_ANSWERS)('$name is no connection and no page of leads', async (answer) => {
+    const connection = { baseUrl: await serveAnswer(answer), token: 'any' };
+    expect(await pollWithConnector(connection, ALL)).toEqual({
+      ids: [],
+      error: expect.stringMatching(NOT_LEADTAP),
+    });
+  });
+
+  it('shows the sentence of the service, not the body', async () => {
+    expect(await errorFor('starter')).toBe(
+      `Leadtap answered 403: ${PROBLEMS['professional-plan-required'].detail}`,
+    );
+    expect(await errorFor('nobody')).toBe(`Leadtap answered 404: ${PROBLEMS['user-not-found'].detail}`);
+    expect(await errorFor('boss', '/wrong')).toBe(
+      `Leadtap answered 404: ${PROBLEMS['no-such-resource'].detail}`,
+    );
+  });
+
+  it('says that a token has expired or is not valid', async () => {
+    const expired = await shared().token('boss', { expiresInMs: -120_000 });
+    for (const [token, code] of [
+      [expired, 'token-expired'],
+      ['ey.a.b', 'token-invalid'],
+    ] as const) {
+      const { error } = await pollWithConnector({ baseUrl: shared().url, token }, ALL);
+      expect(error).toBe(`Leadtap answered 401: ${PROBLEMS[code].detail}`);
+    }
+  });
+
+  it('says when a request passes again that came too soon', async () => {
+    const service = await startService();
+    for (let request = 0; request < 100; request += 1) await service.poll('boss', 'limit=1');
+    const { error } = await pollWithConnector(await connectionOf(service), ALL);
+    expect(error).toMatch(/^Leadtap answered 429: .* The request passes in \d+ s; nothing is lost\.$/);
+  });
+
+  it.each([401, 403, 404, 429, 502, 503])('does not show the page of status %i', async (status) => {
+    const baseUrl = await serveAnswer({ status, type: 'text/html', body: '<h1>Sorry</h1>' });
+    const { error } = await pollWithConnector({ baseUrl, token: 'any' }, ALL);
+    expect(error).toMatch(new RegExp(`^The base address answered ${status}, but not as Leadtap does\\.`));
+  });
+
+  it('says what a base address looks like', async () => {
+    const { error } = await pollWithConnector({ baseUrl: 'our leads', token: 'any' }, ALL);
+    expect(error).toMatch(/^"our leads" is not a base address\. .*https:\/\/leads\.example\.com/);
+  });
+});

@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Connection } from '../../../test/integrations/new-leads.ts';
+import { findOnPath } from '../../../test/servers/find-program.ts';
+
+const CHECK = fileURLToPath(new URL('../check.rb', import.meta.url));
+
+export const hasRuby = findOnPath('ruby') !== undefined;
+
+export interface Checked {
+  readonly ids: readonly string[];
+  /** What the connector reported, if it failed. */
+  readonly error: string | undefined;
+}
+
+/** Tests the connection and polls with the connector, as check.rb does. */
+export const pollWithConnector = ({ baseUrl, token }: Connection, since: string): Promise<Checked> =>
+  new Promise((resolve) => {
+    execFile('ruby', [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
+      resolve({
+        ids: stdout.split('\n').filter(Boolean),
+        error: failure ? stderr.trim() : undefined,
+      }),
+    );
+  });
