@@ -10,6 +10,7 @@ import type { ConformanceCheck } from './conformance/check.ts';
 import { completenessChecks } from './conformance/completeness.ts';
 import { contentChecks } from './conformance/content.ts';
 import { databaseChecks } from './conformance/database.ts';
+import { deletedLeadChecks } from './conformance/deleted-leads.ts';
 import { historyChecks } from './conformance/history.ts';
 import { organisationChecks } from './conformance/organisation.ts';
 import { pacingChecks } from './conformance/pacing.ts';
@@ -34,6 +35,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...stampChecks,
   ...completenessChecks,
   ...updateChecks,
+  ...deletedLeadChecks,
   ...historyChecks,
   ...pacingChecks,
   ...watchingChecks,

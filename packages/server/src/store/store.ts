@@ -26,6 +26,12 @@ export interface Page {
    * company's last stamp instead of the clock, so that D3 holds for it all the same.
    */
   readonly locked: boolean;
+  /**
+   * The largest `createdAt` that the company has ever given, to leads that are deleted now too; absent when it has given
+   * none. Read under the lock or before the leads, so that a lead that is missing from the page has a later stamp. Needed
+   * only for an empty page without `since`: `Link` goes on from here.
+   */
+  readonly lastStamp?: number | undefined;
 }
 
 /** What a poll asks, one question after the other: each is asked only if the answer before it was good. */

@@ -205,15 +205,21 @@ class SqliteStore implements Store, WatchedStore {
       leads: this.#readLeads(query),
       readAt: this.#clock(),
       locked: true,
+      lastStamp: this.#readLastStamp(query),
     }));
     return page?.result ?? this.#read(() => this.#readUnlocked(query));
   }
 
   /** The stamp is read before the leads: what is committed in between is in the page all the same. */
   #readUnlocked(query: PageQuery): Page {
-    const lastStamp = this.#lastStamp.get(query.scope.companyId)?.last_stamp ?? 0;
-    const readAt = Math.min(this.#clock(), lastStamp);
-    return { leads: this.#readLeads(query), readAt, locked: false };
+    const lastStamp = this.#readLastStamp(query);
+    const readAt = Math.min(this.#clock(), lastStamp ?? 0);
+    return { leads: this.#readLeads(query), readAt, locked: false, lastStamp };
+  }
+
+  /** A company that has never had a lead has the stamp 0. */
+  #readLastStamp({ scope }: PageQuery): number | undefined {
+    return this.#lastStamp.get(scope.companyId)?.last_stamp || undefined;
   }
 
   async applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
