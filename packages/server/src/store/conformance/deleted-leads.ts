@@ -22,7 +22,9 @@ export const deletedLeadChecks = [
     async ({ store, openAnother, remove }) => {
       const [first] = await stamp(store, [lead('1', { departmentId: 'sales' })]);
       await remove('1');
-      const [again] = await write(store, [lead('1', { departmentId: 'sales', fields: { firstName: 'Ada' } })]);
+      const [again] = await write(store, [
+        lead('1', { departmentId: 'sales', fields: { firstName: 'Ada' } }),
+      ]);
       assert(again?.kind === 'added', `added, not ${again?.kind}`);
       assert(again.createdAt > (first ?? 0), `${again.createdAt} is after ${first}`);
       for (const reader of [store, await openAnother()]) {
