@@ -13,7 +13,6 @@ import { databaseChecks } from './conformance/database.ts';
 import { deletedLeadChecks } from './conformance/deleted-leads.ts';
 import { historyChecks } from './conformance/history.ts';
 import { organisationChecks } from './conformance/organisation.ts';
-import { pacingChecks } from './conformance/pacing.ts';
 import { pageChecks } from './conformance/pages.ts';
 import { placementChecks } from './conformance/placement.ts';
 import { stampChecks } from './conformance/stamps.ts';
@@ -37,6 +36,5 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...updateChecks,
   ...deletedLeadChecks,
   ...historyChecks,
-  ...pacingChecks,
   ...watchingChecks,
 ];

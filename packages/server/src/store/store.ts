@@ -128,20 +128,15 @@ export type LeadResult =
   | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
   | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
 
-export type WriteOutcome =
-  /** Durable. One result for each lead, in their order. */
-  | { readonly kind: 'written'; readonly results: readonly LeadResult[] }
-  /** Nothing was written: a company's stamps would run too far ahead of the clock. Try again later. */
-  | { readonly kind: 'too-far-ahead'; readonly waitMs: number };
+/** Durable. One result for each lead, in their order. */
+export interface WriteOutcome {
+  readonly kind: 'written';
+  readonly results: readonly LeadResult[];
+}
 
 export interface WriteOptions {
   /** Keep the `createdAt` the leads bring instead of stamping them. */
   readonly historical?: boolean;
-  /**
-   * How far a company's stamps may run ahead of the clock. Absent: as far as they must. A batch with more new leads of
-   * one company than this has milliseconds never fits.
-   */
-  readonly maxAheadMs?: number;
 }
 
 export interface ChangeCount {
