@@ -39,10 +39,11 @@ describe('the first poll starts', () => {
   });
 
   it('now, while the account is empty: history that is imported later is not news', async () => {
-    const service = await serviceWithLeads();
+    const service = await serviceWithLeads(0);
+    await service.database.deleteLead('acme', 'hour-0');
     const workflow = await workflowOf(service, { startFrom: 'now' });
     expect(await workflow.activate()).toEqual([]);
-    expect(Date.parse(String(workflow.remembered['since']))).toBe(Date.parse(CLOCK) + 3_600_000);
+    expect(Date.parse(String(workflow.remembered['since']))).toBe(Date.parse(CLOCK) + 1);
     await service.add({ id: 'new' });
     await service.store.writeLeads(
       [{ companyId: 'acme', id: 'old', createdAt: Date.parse('2019-01-01'), fields: {} }],
@@ -50,6 +51,17 @@ describe('the first poll starts', () => {
     );
     workflow.restart();
     expect(ids(await workflow.poll())).toEqual(['new']);
+  });
+
+  it('now, before the first lead of the company: a clock that is set back hides no lead', async () => {
+    const clock = manualClock(CLOCK);
+    const service = await startService({ clock });
+    const workflow = await workflowOf(service, { startFrom: 'now' });
+    expect(await workflow.activate()).toEqual([]);
+    clock.advance(-3_600_000);
+    await service.add({ id: 'new-1' }, { id: 'new-2' });
+    workflow.restart();
+    expect(ids(await workflow.poll())).toEqual(['new-1', 'new-2']);
   });
 
   it('with everything', async () => {

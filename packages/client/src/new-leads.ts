@@ -20,8 +20,8 @@ import { type PollRequest, sendPoll } from './send-poll.ts';
 
 export interface NewLeadsOptions extends ConnectionOptions {
   /**
-   * Where to begin when there is no checkpoint yet: leads created after it. Default: now, which is the moment of the
-   * first answer by the clock of the service.
+   * Where to begin when there is no checkpoint yet: leads created after it. Default: now, which is
+   * behind the newest lead that the service has when the first answer is made.
    */
   readonly since?: string | Date | undefined;
   /** Where to remember which leads were taken. Default: in memory. */

@@ -31,7 +31,7 @@ export async function compose(
 ): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
-  const store = await open(config, { clock });
+  const store = await open(config, { clock, log: logger });
   const limiters = await openLimiters({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
   const services = {

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, PostgresDatabase, SqliteDatabase } from './config.ts';
 import type { MoveSource, MoveTarget } from './store/move/port.ts';
-import { inspectSqlite, migrateSqlite, openSqliteStore } from './store/sqlite/store.ts';
+import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
 import type { Inspection, MigrationReport, Store } from './store/store.ts';
 
 /** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
@@ -10,9 +10,10 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 /** Config to a store: the only place that chooses an adapter. The clock is for a database that has none of its own. */
 export async function openStore(
   { database, autoMigrate: migrate }: Config,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, log }: { clock?: Clock; log?: StoreLog } = {},
 ): Promise<Store> {
-  if (database.kind === 'sqlite') return openSqliteStore({ file: database.file, migrate, clock });
+  if (database.kind === 'sqlite')
+    return openSqliteStore({ file: database.file, migrate, clock, ...(log && { log }) });
   const { openPostgresStore } = await loadPostgres();
   return openPostgresStore({ url: database.url, connections: database.connections, migrate });
 }

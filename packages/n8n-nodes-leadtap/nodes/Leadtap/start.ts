@@ -21,8 +21,8 @@ export async function firstSince(context: IPollFunctions): Promise<string> {
 }
 
 /**
- * Now is what the service says it is: the newest lead, or without any the moment of its answer. By the clock of n8n,
- * which may be ahead, leads could arrive that are never seen.
+ * Now is what the service says it is: the newest lead, or without any the `since` in `Link`. By a clock, which may be
+ * ahead or be set back, leads could arrive that are never seen.
  */
 async function now(context: IPollFunctions): Promise<string> {
   const { leads, nextSince } = await readPage(context, { limit: 1 });

@@ -1,15 +1,17 @@
 import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
-import { CallerGoneError, StoreUnavailableError } from '../store/store.ts';
+import { CallerGoneError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
 import { stateOf } from './request-state.ts';
+
+/** The caller cannot do anything about these but try again later. */
+const UNAVAILABLE = [StoreUnavailableError, UnusableDatabaseError, TokenVerificationUnavailableError];
 
 /** Whatever was thrown, as a problem of the catalogue. */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (error instanceof StoreUnavailableError || error instanceof TokenVerificationUnavailableError)
-    return unavailable(error);
+  if (UNAVAILABLE.some((kind) => error instanceof kind)) return unavailable(error);
   return new ProblemError(isRefusedByFastify(error) ? 'malformed-request' : 'internal-error', {
     cause: error,
   });

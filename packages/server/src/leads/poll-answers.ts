@@ -23,6 +23,6 @@ export async function readRendered(
   query: PageQuery,
   signal: AbortSignal,
 ): Promise<RenderedPage> {
-  const { leads, readAt, locked } = await store.readPage(query, signal);
-  return { leads: renderLeads(leads), readAt, locked };
+  const { leads, ...page } = await store.readPage(query, signal);
+  return { ...page, leads: renderLeads(leads) };
 }

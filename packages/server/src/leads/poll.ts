@@ -13,6 +13,7 @@ export interface RenderedPage {
   readonly leads: RenderedLeads;
   readonly readAt: number;
   readonly locked: boolean;
+  readonly lastStamp?: number | undefined;
 }
 
 export interface Poll {
@@ -31,8 +32,11 @@ export function poll(readPage: ReadPage, user: User, query: PollQuery): Poll | P
   return page instanceof Promise ? page.then((read) => toPoll(read, query)) : toPoll(page, query);
 }
 
+/** Where new leads begin in a company that has never had one. */
+const BEFORE_THE_FIRST = Date.UTC(1970, 0);
+
 function toPoll(page: RenderedPage, { since }: PollQuery): Poll {
   const newest = since === undefined ? page.leads.first : page.leads.last;
-  // Without leads and without `since`, the moment of the answer is where news begins (D3).
-  return { page, nextSince: newest ?? since ?? page.readAt };
+  // Never the clock: if it is set back, new leads are stamped before the time that it showed.
+  return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };
 }

@@ -1,5 +1,6 @@
 import type { RenderedPage } from '../leads/poll.ts';
 import { type PollAnswers, readRendered } from '../leads/poll-answers.ts';
+import type { RenderedLeads } from '../leads/render.ts';
 import type {
   Account,
   Bearer,
@@ -70,9 +71,13 @@ export class PollMemory {
   ): RenderedPage | Promise<RenderedPage> {
     // Somebody is writing, and the store knows how to wait for that.
     if (busy.has(query.scope.companyId)) return readRendered(this.#store, query, whenGone());
+    const toPage = (leads: RenderedLeads): RenderedPage | Promise<RenderedPage> =>
+      // The link needs the last stamp of the company, which only the store can read together with the page.
+      leads.count === 0 && query.since === undefined
+        ? readRendered(this.#store, query, whenGone())
+        : { leads, readAt, locked: true };
     const leads = this.#feeds.page(query);
-    if (leads instanceof Promise) return leads.then((read) => ({ leads: read, readAt, locked: true }));
-    return { leads, readAt, locked: true };
+    return leads instanceof Promise ? leads.then(toPage) : toPage(leads);
   }
 
   #learn({ bearers }: Question, { accounts, changes }: Look, overtakenBy: readonly Look[]): void {

@@ -10,9 +10,9 @@ import type { ConformanceCheck } from './conformance/check.ts';
 import { completenessChecks } from './conformance/completeness.ts';
 import { contentChecks } from './conformance/content.ts';
 import { databaseChecks } from './conformance/database.ts';
+import { deletedLeadChecks } from './conformance/deleted-leads.ts';
 import { historyChecks } from './conformance/history.ts';
 import { organisationChecks } from './conformance/organisation.ts';
-import { pacingChecks } from './conformance/pacing.ts';
 import { pageChecks } from './conformance/pages.ts';
 import { placementChecks } from './conformance/placement.ts';
 import { stampChecks } from './conformance/stamps.ts';
@@ -34,7 +34,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...stampChecks,
   ...completenessChecks,
   ...updateChecks,
+  ...deletedLeadChecks,
   ...historyChecks,
-  ...pacingChecks,
   ...watchingChecks,
 ];

@@ -26,6 +26,12 @@ export interface Page {
    * company's last stamp instead of the clock, so that D3 holds for it all the same.
    */
   readonly locked: boolean;
+  /**
+   * The largest `createdAt` that the company has ever given, to leads that are deleted now too; absent when it has given
+   * none. Read under the lock or before the leads, so that a lead that is missing from the page has a later stamp. Needed
+   * only for an empty page without `since`: `Link` goes on from here.
+   */
+  readonly lastStamp?: number | undefined;
 }
 
 /** What a poll asks, one question after the other: each is asked only if the answer before it was good. */
@@ -122,20 +128,15 @@ export type LeadResult =
   | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
   | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
 
-export type WriteOutcome =
-  /** Durable. One result for each lead, in their order. */
-  | { readonly kind: 'written'; readonly results: readonly LeadResult[] }
-  /** Nothing was written: a company's stamps would run too far ahead of the clock. Try again later. */
-  | { readonly kind: 'too-far-ahead'; readonly waitMs: number };
+/** Durable. One result for each lead, in their order. */
+export interface WriteOutcome {
+  readonly kind: 'written';
+  readonly results: readonly LeadResult[];
+}
 
 export interface WriteOptions {
   /** Keep the `createdAt` the leads bring instead of stamping them. */
   readonly historical?: boolean;
-  /**
-   * How far a company's stamps may run ahead of the clock. Absent: as far as they must. A batch with more new leads of
-   * one company than this has milliseconds never fits.
-   */
-  readonly maxAheadMs?: number;
 }
 
 export interface ChangeCount {

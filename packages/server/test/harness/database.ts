@@ -25,6 +25,8 @@ export interface EngineDatabase {
   stopClock(at: number): Promise<void>;
   /** Lets the database say that its schema has this version. */
   setSchemaVersion(version: number): Promise<void>;
+  /** Deletes a lead as an operator does, with plain SQL. */
+  deleteLead(companyId: string, id: string): Promise<void>;
   /** Takes the lock that a writer of a company's leads holds until it commits, and gives what lets go of it. */
   holdLock(companyId: string): Promise<() => Promise<void>>;
 }

@@ -62,6 +62,7 @@ export async function makePostgresDatabase(
     useClock: (source) => clock.use(source),
     stopClock: (at) => clock.stop(at),
     setSchemaVersion: (version) => setSchemaVersion(url, version),
+    deleteLead: (companyId, id) => deleteLead(url, companyId, id),
     holdLock: (companyId) => holdLock(url, companyId),
   };
 }
@@ -78,6 +79,12 @@ async function setSchemaVersion(url: string, version: number): Promise<void> {
   const client = await connect(url);
   await client.query('DELETE FROM leadtap.migrations');
   await client.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, 'test']);
+  await client.end();
+}
+
+async function deleteLead(url: string, companyId: string, id: string): Promise<void> {
+  const client = await connect(url);
+  await client.query('DELETE FROM leadtap.leads WHERE company_id = $1 AND id = $2', [companyId, id]);
   await client.end();
 }
 

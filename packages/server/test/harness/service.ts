@@ -96,7 +96,6 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     add: async (...leads) => {
       const inputs = leads.map((lead) => ({ companyId: 'acme', fields: {}, ...lead }));
       const outcome = await service.store.writeLeads(inputs);
-      if (outcome.kind !== 'written') throw new Error('the leads were not written');
       return outcome.results.map((result) => {
         if (result.kind === 'rejected') throw new Error(`rejected: ${JSON.stringify(result.problem)}`);
         return result.createdAt;

@@ -15,8 +15,16 @@ export async function makeSqliteDatabase(
     useClock: async () => undefined,
     stopClock: async () => undefined,
     setSchemaVersion: async (version) => setSchemaVersion(file, version),
+    deleteLead: async (companyId, id) => deleteLead(file, companyId, id),
     holdLock: async () => holdLock(file, whenDone),
   };
+}
+
+function deleteLead(file: string, companyId: string, id: string): void {
+  const connection = new Connection(file);
+  connection.exec('PRAGMA busy_timeout = 5000');
+  connection.prepare('DELETE FROM leads WHERE company_id = ? AND id = ?').run(companyId, id);
+  connection.close();
 }
 
 function setSchemaVersion(file: string, version: number): void {

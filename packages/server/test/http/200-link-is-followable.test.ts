@@ -51,6 +51,45 @@ describe('Link: rel="next"', () => {
     expect(await (await fetch(nextOf(first), { headers })).json()).toMatchObject([{ id: 'a' }]);
   });
 
+  it('followed from an empty feed gives every lead although the clock was set back', async () => {
+    const clock = manualClock();
+    const { add, poll, token } = await startService({ clock });
+    const first = await poll('boss');
+    expect(await first.json()).toEqual([]);
+    clock.advance(-3_600_000);
+    for (const lead of many(6)) await add(lead);
+    const headers = { authorization: `Bearer ${await token('boss')}` };
+    const next = (await (await fetch(nextOf(first), { headers })).json()) as Lead[];
+    expect(next.map(({ id }) => id)).toEqual(many(6).map(({ id }) => id));
+  });
+
+  it('starts in 1970 for a company that has never had a lead', async () => {
+    const { poll } = await startService();
+    expect(nextOf(await poll('boss')).searchParams.get('since')).toBe('1970-01-01T00:00:00.000Z');
+  });
+
+  it("starts at the company's last stamp for a user who sees none of its leads", async () => {
+    const { add, database, poll } = await startService({ clock: manualClock() });
+    const [stamp = 0] = await add({ id: 'south', branchId: 'south' });
+    const sinceOf = async (userId: string) => nextOf(await poll(userId)).searchParams.get('since');
+    expect(await sinceOf('north-lead')).toBe(new Date(stamp).toISOString());
+    await database.deleteLead('acme', 'south');
+    expect(await sinceOf('north-lead')).toBe(new Date(stamp).toISOString());
+    expect(await sinceOf('boss')).toBe(new Date(stamp).toISOString());
+  });
+
+  it("starts at the company's last stamp although a writer holds the lock", async () => {
+    const { add, database, poll, token } = await startService({ clock: manualClock() });
+    const [stamp = 0] = await add({ id: 'south', branchId: 'south' });
+    const release = await database.holdLock('acme');
+    const first = await poll('north-lead');
+    await release();
+    expect(nextOf(first).searchParams.get('since')).toBe(new Date(stamp).toISOString());
+    await add({ id: 'north', branchId: 'north' });
+    const headers = { authorization: `Bearer ${await token('north-lead')}` };
+    expect(await (await fetch(nextOf(first), { headers })).json()).toMatchObject([{ id: 'north' }]);
+  });
+
   it('carries the limit that was used, and the given since when the page is empty', async () => {
     const { poll } = await startService();
     const queryOf = async (query: string) =>

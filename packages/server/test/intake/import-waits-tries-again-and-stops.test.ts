@@ -3,13 +3,41 @@ import type { ParsedLine } from '../../src/leads/intake/line.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './importing.ts';
 
-test('a company that is too far ahead is waited for, and the batch is written then', async () => {
+const waitsIn = (events: readonly string[]) => events.filter((event) => event.startsWith('waited'));
+
+test('5,000 new leads of a company are written at once, and 1,000 a second after that', async () => {
+  const { outcome, events } = await runImport(inChunks(goodLines(8000), 500));
+  expect(events.slice(0, 5)).toEqual([1, 2, 3, 4, 5].map((thousand) => `committed ${thousand}000`));
+  const paced = [6, 7, 8].flatMap((thousand) => ['paced', 'waited 1000', `committed ${thousand}000`]);
+  expect(events.slice(5)).toEqual(paced);
+  expect(outcome.counts.added).toBe(8000);
+});
+
+test('leads that are there already need no pace', async () => {
   const store = new MemoryStore();
-  store.troubles.push('too-far-ahead', 'too-far-ahead');
-  const { outcome, events } = await runImport(inChunks(goodLines(3), 3), { store });
-  expect(events).toEqual(['paced', 'waited 700', 'paced', 'waited 700', 'committed 3']);
-  expect(store.batches).toHaveLength(1);
-  expect(outcome.counts.added).toBe(3);
+  await runImport(inChunks(goodLines(8000), 500), { store });
+  const { outcome, events } = await runImport(inChunks(goodLines(8000), 500), { store });
+  expect(outcome.counts.updated).toBe(8000);
+  expect(waitsIn(events)).toEqual([]);
+});
+
+test('each company has a pace of its own', async () => {
+  const lines = Array.from({ length: 8000 }, (_, n) => good(n + 1, `${n}`, n % 2 === 0 ? 'acme' : 'globex'));
+  const { events } = await runImport(inChunks(lines, 500));
+  expect(waitsIn(events)).toEqual([]);
+});
+
+test('history needs no pace', async () => {
+  const { events } = await runImport(inChunks(goodLines(8000), 500), { historical: true });
+  expect(waitsIn(events)).toEqual([]);
+});
+
+test('a large batch waits until the clock has caught up with all leads before it, and no longer', async () => {
+  const { events } = await runImport(inChunks(goodLines(60_000), 1000));
+  const waits = waitsIn(events).map((event) => Number(event.slice('waited '.length)));
+  const waitedMs = waits.reduce((sum, ms) => sum + ms, 0);
+  expect(waitedMs).toBe(60_000 - 5000);
+  expect(Math.max(...waits)).toBe(4000);
 });
 
 test('a database that is away is tried again, with growing pauses', async () => {
@@ -116,25 +144,32 @@ test('an interrupt ends an input that waits for more, and saves what has come', 
   expect(outcome).toMatchObject({ kind: 'interrupted', savedLine: 3, counts: { added: 3 } });
 });
 
-test.each(['too-far-ahead', 'unavailable'] as const)(
-  'an interrupt ends the waiting for a store that is %s',
-  async (trouble) => {
-    const controller = new AbortController();
-    const store = new MemoryStore();
-    store.troubles.push(...Array.from({ length: 99 }, () => trouble));
-    const { outcome, events } = await runImport(inChunks(goodLines(3), 3), {
-      store,
-      controller,
-      onEvent: (event) => event.startsWith('waited') && controller.abort(),
-    });
-    expect(outcome).toEqual({
-      kind: 'interrupted',
-      savedLine: 0,
-      counts: { added: 0, updated: 0, rejected: 0 },
-    });
-    expect(events.filter((event) => event.startsWith('waited'))).toHaveLength(1);
-  },
-);
+test('an interrupt ends the waiting for a store that is unavailable', async () => {
+  const controller = new AbortController();
+  const store = new MemoryStore();
+  store.troubles.push(...Array.from({ length: 99 }, () => 'unavailable' as const));
+  const { outcome, events } = await runImport(inChunks(goodLines(3), 3), {
+    store,
+    controller,
+    onEvent: (event) => event.startsWith('waited') && controller.abort(),
+  });
+  expect(outcome).toEqual({
+    kind: 'interrupted',
+    savedLine: 0,
+    counts: { added: 0, updated: 0, rejected: 0 },
+  });
+  expect(waitsIn(events)).toHaveLength(1);
+});
+
+test('an interrupt ends the waiting of an import that is paced, which tells what is saved', async () => {
+  const controller = new AbortController();
+  const { outcome, events } = await runImport(inChunks(goodLines(8000), 500), {
+    controller,
+    onEvent: (event) => event.startsWith('waited') && controller.abort(),
+  });
+  expect(outcome).toMatchObject({ kind: 'interrupted', savedLine: 5000, counts: { added: 5000 } });
+  expect(waitsIn(events)).toHaveLength(1);
+});
 
 test('a pipe that falls silent is not kept waiting for a full batch', async () => {
   let isSaved = () => {};

@@ -13,7 +13,7 @@ export class MemoryStore {
   readonly batches: (readonly LeadInput[])[] = [];
   readonly options: (WriteOptions | undefined)[] = [];
   /** What the next calls do instead of writing, or, when the answer is lost, after it. */
-  readonly troubles: ('too-far-ahead' | 'unavailable' | 'answer-lost' | Error)[] = [];
+  readonly troubles: ('unavailable' | 'answer-lost' | Error)[] = [];
   readonly #ids = new Set<string>();
 
   get size(): number {
@@ -22,7 +22,6 @@ export class MemoryStore {
 
   async writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome> {
     const trouble = this.troubles.shift();
-    if (trouble === 'too-far-ahead') return { kind: trouble, waitMs: 700 };
     if (trouble === 'unavailable') throw new StoreUnavailableError('away');
     if (trouble instanceof Error) throw trouble;
     this.batches.push(leads);
@@ -78,7 +77,7 @@ export interface RunOptions {
   readonly onEvent?: (event: string) => void;
 }
 
-/** Runs the use case. Waits pass at once. */
+/** Runs the use case. Waits pass at once, and no time passes beside them. */
 export async function runImport(
   lines: AsyncIterable<readonly ParsedLine[]>,
   options: RunOptions = {},
@@ -86,6 +85,7 @@ export async function runImport(
   const { store = new MemoryStore(), controller = new AbortController(), onEvent = () => {} } = options;
   const events: string[] = [];
   let ids = 0;
+  let elapsedMs = 0;
   const note = (event: string) => {
     events.push(event);
     onEvent(event);
@@ -97,9 +97,12 @@ export async function runImport(
     skippedLines: options.skippedLines ?? 0,
     signal: controller.signal,
     newId: () => `made-${++ids}`,
+    elapsedMs: () => elapsedMs,
     sleep: async (ms, signal) => {
-      if (signal === controller.signal) note(`waited ${ms}`);
-      else if (!options.silent) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      if (signal === controller.signal) {
+        elapsedMs += ms;
+        note(`waited ${ms}`);
+      } else if (!options.silent) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
     onRejected: ({ number }: InputLine, problems: readonly LineProblem[]) =>
       note(`rejected ${number} ${problems.map(({ field, mend }) => `${field} ${mend}`).join()}`),

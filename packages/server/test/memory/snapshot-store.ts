@@ -5,6 +5,7 @@ import {
   type Change,
   type LeadRecord,
   type Look,
+  type Page,
   type PageQuery,
   type PollStore,
   type Question,
@@ -155,8 +156,15 @@ export class SnapshotStore implements PollStore, WatchedStore {
   findUser(): Promise<undefined> {
     return Promise.reject(new Error('not asked of a store that is watched'));
   }
-  readPage(): Promise<never> {
-    return Promise.reject(new Error('nobody is busy'));
+  readPage(query: PageQuery): Promise<Page> {
+    let page: Page;
+    return this.#ask(
+      () => {
+        const lastStamp = this.state.leads.map(({ createdAt }) => createdAt).sort((a, b) => b - a)[0];
+        page = { leads: pageOf(this.state, query), readAt: momentOf(this.now), locked: true, lastStamp };
+      },
+      () => page,
+    );
   }
 }
 

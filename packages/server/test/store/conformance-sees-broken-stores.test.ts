@@ -58,9 +58,10 @@ class ForgetsHistory extends DelegatingStore {
   }
 }
 
-class NeverTooFarAhead extends DelegatingStore {
-  override writeLeads(leads: readonly LeadInput[], { historical = false }: WriteOptions = {}) {
-    return this.inner.writeLeads(leads, { historical });
+class GivesTheClockAsLastStamp extends DelegatingStore {
+  override async readPage(query: PageQuery) {
+    const page = await this.inner.readPage(query);
+    return { ...page, lastStamp: page.readAt };
   }
 }
 
@@ -72,13 +73,13 @@ class TrimsIds extends DelegatingStore {
 
 /** A defect, and the beginning of the name of each group of checks that must see it. */
 const DEFECTS: readonly [string, Open, readonly string[]][] = [
-  ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3', 'pacing']],
+  ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3']],
   ['includes since', broken(IncludesSince), ['pages', 'D4']],
   ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
   ['shows the whole company to everybody', broken(ShowsWholeCompany), ['pages']],
   ['takes every lead for a new one', broken(ForgetsIds), ['D5']],
   ['stamps history', broken(ForgetsHistory), ['history']],
-  ['takes every burst', broken(NeverTooFarAhead), ['pacing']],
+  ['takes the clock for the last stamp', broken(GivesTheClockAsLastStamp), ['pages']],
   ['finds a user by an id that is nearly right', broken(TrimsIds), ['users']],
 ];
 

@@ -3,8 +3,8 @@ import { describe, it } from 'vitest';
 import { makeTestDatabase } from '../harness/database.ts';
 
 const makeDatabase: MakeDatabase = async () => {
-  const { openStore } = await makeTestDatabase();
-  return { openStore, remove: async () => undefined };
+  const { openStore, deleteLead } = await makeTestDatabase();
+  return { openStore, deleteLead, remove: async () => undefined };
 };
 
 describe('the store', () => {

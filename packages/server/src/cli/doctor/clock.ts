@@ -5,7 +5,7 @@ import { type Finding, failed, ok, warning } from './finding.ts';
 const CLOCK = 'clock';
 /** Older than this program. */
 const IMPOSSIBLY_EARLY = Date.UTC(2025, 0, 1);
-/** The import runs at most 5 s ahead of the clock. */
+/** One import moves stamps at most 5 s ahead of the clock. */
 const FAR_AHEAD_MS = 60_000;
 
 /** Beyond what a slow network can make of two clocks that are right. */

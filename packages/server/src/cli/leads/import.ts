@@ -62,7 +62,8 @@ async function run(
       : readNdjson(input.bytes, rules, { skipLines });
   const { onRejected, onCommitted, onPaced } = report;
   const newId = () => uuidV7(clock());
-  const hooks = { newId, sleep: systemSleep, onRejected, onCommitted, onPaced };
+  const elapsedMs = () => performance.now();
+  const hooks = { newId, elapsedMs, sleep: systemSleep, onRejected, onCommitted, onPaced };
   try {
     const done = await withStore(async (store, config) => ({
       outcome: await importLeads({ lines, store, historical, skippedLines: skipLines, signal, ...hooks }),

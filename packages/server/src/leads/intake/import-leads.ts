@@ -2,12 +2,11 @@
 import type { LeadInput } from '../../store/records.ts';
 import { type LeadResult, type Store, StoreUnavailableError } from '../../store/store.ts';
 import { inBatches, oneAhead } from './batches.ts';
+import { ImportPace } from './import-pace.ts';
 import type { InputLine, LeadReading, LineProblem, ParsedLine } from './line.ts';
 import { misplaced } from './placement.ts';
 import type { Sleep } from './sleep.ts';
 
-/** No company's stamps run further ahead of the clock than this; the import waits instead. */
-const MAX_AHEAD_MS = 5000;
 /** A database that restarts or fails over is back within these. */
 const RETRY_PAUSES_MS = [250, 500, 1000, 2000, 4000];
 
@@ -37,13 +36,15 @@ export interface LeadImport {
   readonly skippedLines: number;
   /** An id that no lead has, for leads that bring none. */
   readonly newId: () => string;
+  /** Milliseconds since any moment, by a clock that is never set. */
+  readonly elapsedMs: () => number;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
   /** In the order of the file. */
   readonly onRejected: (line: InputLine, problems: readonly LineProblem[]) => void;
   /** After each batch, which is durable by then, and after its rejections. */
   readonly onCommitted: (progress: ImportProgress) => Promise<void>;
-  /** A company has taken as many new leads as its clock allows: the import waits. */
+  /** This import has given a company as many new leads as the clock allows: it waits. */
   readonly onPaced: () => Promise<void>;
 }
 
@@ -65,24 +66,38 @@ interface Written {
 /** Writes a batch, however often it must be tried, or tells why it was given up. */
 async function write(
   leads: readonly LeadInput[],
-  { store, historical, sleep, signal, onPaced }: LeadImport,
+  { store, historical, sleep, signal }: LeadImport,
 ): Promise<Written | GivenUp> {
   const pauses = RETRY_PAUSES_MS.values();
   for (;;) {
-    let waitMs: number | undefined;
     try {
-      const outcome = await store.writeLeads(leads, { historical, maxAheadMs: MAX_AHEAD_MS });
-      if (outcome.kind === 'written') return outcome;
-      await onPaced();
-      waitMs = outcome.waitMs;
+      return await store.writeLeads(leads, { historical });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      waitMs = pauses.next().value;
+      const waitMs = pauses.next().value;
       if (waitMs === undefined) return { kind: 'unavailable', cause: error };
+      if (!signal.aborted) await sleep(waitMs, signal);
     }
-    if (!signal.aborted) await sleep(waitMs, signal);
     if (signal.aborted) return { kind: 'interrupted' };
   }
+}
+
+/** History keeps its own times, so it is written as fast as it can be. */
+async function writeInPace(
+  leads: readonly LeadInput[],
+  pace: ImportPace,
+  run: LeadImport,
+): Promise<Written | GivenUp> {
+  if (run.historical) return write(leads, run);
+  const waitMs = pace.waitMs(leads);
+  if (waitMs > 0) {
+    await run.onPaced();
+    if (!run.signal.aborted) await run.sleep(waitMs, run.signal);
+    if (run.signal.aborted) return { kind: 'interrupted' };
+  }
+  const outcome = await write(leads, run);
+  if (outcome.kind === 'written') pace.record(leads, outcome.results);
+  return outcome;
 }
 
 /** An id that was made here can only be there already because an earlier try of ours has added it. */
@@ -112,9 +127,10 @@ const NOTHING_TO_WRITE: Written = { kind: 'written', results: [] };
 export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
+  const pace = new ImportPace(run.elapsedMs);
   for await (const batch of oneAhead(inBatches(run.lines, run.sleep, run.signal))) {
     const leads = leadsOf(batch, run.newId);
-    const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await write(leads, run);
+    const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await writeInPace(leads, pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     settle(batch, outcome.results, counts, run.onRejected);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;

@@ -8,6 +8,11 @@ export interface TestDatabase {
    * time from this clock alone, and read it while it holds the lock.
    */
   openStore(options: { readonly clock: Clock }): Promise<Store>;
+  /**
+   * Deletes a lead from the database as an operator does, not through a store. Absent: the checks about deleted leads pass
+   * without proving anything.
+   */
+  deleteLead?(companyId: string, id: string): Promise<void>;
   /** Called at the end, when every store is closed. */
   remove(): Promise<void>;
 }
@@ -47,6 +52,7 @@ export class TestClock {
 export interface Setup {
   readonly store: Store;
   readonly clock: TestClock;
+  readonly deleteLead: TestDatabase['deleteLead'];
   /** Another store on the same database, with the same clock. */
   openAnother(): Promise<Store>;
   /** Closes every store and opens a new one. */
@@ -72,7 +78,8 @@ export function check(name: string, body: (setup: Setup) => Promise<void>): Conf
       return openAnother();
     };
     try {
-      await body({ store: await openAnother(), clock, openAnother, reopen });
+      const { deleteLead } = database;
+      await body({ store: await openAnother(), clock, deleteLead, openAnother, reopen });
     } finally {
       await closeAll();
       await database.remove();

@@ -83,6 +83,21 @@ export const pageChecks = [
     }
   }),
 
+  check(
+    'pages: an empty page without since gives the last stamp of the company',
+    async ({ store, clock, reopen }) => {
+      await apply(store, ACME, GLOBEX);
+      const read = (from: Store, scope: Scope) => from.readPage({ scope, limit: 100 });
+      assert.equal((await read(store, branch('west'))).lastStamp, undefined);
+      const [createdAt] = await stamp(store, [lead('1', { branchId: 'south' })]);
+      for (const scope of [branch('west'), branch('north'), department('sales')])
+        assert.equal((await read(store, scope)).lastStamp, createdAt, JSON.stringify(scope));
+      assert.equal((await read(store, { level: 'COMPANY', companyId: 'globex' })).lastStamp, undefined);
+      clock.now -= 3_600_000;
+      assert.equal((await read(await reopen(), branch('west'))).lastStamp, createdAt);
+    },
+  ),
+
   check('pages: a since before all time or in the far future is legal', async ({ store }) => {
     await fill(store);
     assert.equal((await poll(store, { since: Date.UTC(1, 0) })).leads.length, 6);

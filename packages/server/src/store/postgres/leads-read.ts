@@ -39,7 +39,19 @@ export class Pages {
   }
 
   async readPage(query: PageQuery, options: QueryOptions = {}): Promise<Page> {
-    return (await this.#read(query, NOT_AT_ALL, options)) ?? this.#waitForPage(query, options);
+    // Before the page: a lead that is committed in between has a later stamp, and is in the page.
+    const lastStamp = query.since === undefined ? await this.#readLastStamp(query, options) : undefined;
+    const page = (await this.#read(query, NOT_AT_ALL, options)) ?? (await this.#waitForPage(query, options));
+    return { ...page, lastStamp };
+  }
+
+  async #readLastStamp({ scope }: PageQuery, options: QueryOptions): Promise<number | undefined> {
+    const [row] = await this.#database.query<{ last_stamp: number | null }>(
+      'SELECT leadtap.to_ms(leadtap.last_stamp($1)) AS last_stamp',
+      [scope.companyId],
+      options,
+    );
+    return row?.last_stamp ?? undefined;
   }
 
   /** For a page whose lock is taken: after a while it is read without. */

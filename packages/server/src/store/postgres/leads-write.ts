@@ -1,7 +1,6 @@
 import { uuidV7 } from '../../uuid.ts';
 import type { LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
-import type { Undo } from '../undo.ts';
 import type { Session } from './connection.ts';
 import { type BatchResult, writeBatch } from './lead-batch.ts';
 import { type AddedRow, addNewLeads, type IdentifiedLead } from './new-leads.ts';
@@ -16,8 +15,7 @@ const NOTHING: BatchResult = { results: [], aheadMs: 0 };
 export async function writeLeads(
   session: Session,
   leads: readonly LeadInput[],
-  { historical = false, maxAheadMs = Number.POSITIVE_INFINITY }: WriteOptions,
-  undo: Undo<WriteOutcome>,
+  { historical = false }: WriteOptions,
 ): Promise<WriteOutcome> {
   if (leads.length === 0) return { kind: 'written', results: [] };
   if (historical) await session.query(KEEP_TIMES);
@@ -25,8 +23,6 @@ export async function writeLeads(
   const added = await addNewLeads(session, batch, historical);
   const left = batch.filter((_lead, index) => added[index] === undefined);
   const others = left.length === 0 ? NOTHING : await writeBatch(session, left, historical);
-  const tooFarMs = Math.max(others.aheadMs, mostAheadMs(added)) - maxAheadMs;
-  if (tooFarMs > 0) undo({ kind: 'too-far-ahead', waitMs: tooFarMs });
   return { kind: 'written', results: inOrder(added, others.results) };
 }
 
@@ -37,9 +33,6 @@ function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
 }
 
 const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;
-
-const mostAheadMs = (added: readonly (AddedRow | undefined)[]): number =>
-  added.reduce((most, row) => Math.max(most, row?.ahead_ms ?? 0), 0);
 
 /** The results of the others belong where nothing was added at once. */
 function inOrder(added: readonly (AddedRow | undefined)[], others: readonly LeadResult[]): LeadResult[] {

@@ -167,9 +167,7 @@ class PostgresStore implements Store, WatchedStore {
   }
 
   writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
-    return this.#database.transaction<WriteOutcome>((session, undo) =>
-      writeLeads(session, leads, options, undo),
-    );
+    return this.#database.transaction((session) => writeLeads(session, leads, options));
   }
 
   /** A poll for nothing, not `SELECT 1`: a standby answers that, and no polls. */

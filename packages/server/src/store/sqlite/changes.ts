@@ -7,7 +7,7 @@ interface ChangeRow extends Change {
 }
 
 /** What is new in the log of changes, and how far it has been read. */
-interface News {
+export interface News {
   readonly seen: string;
   readonly changes: readonly Change[] | undefined;
 }
@@ -40,12 +40,13 @@ export function prepareChanges(connection: Connection): (known: string | undefin
     const last = newest.get();
     return { seen: last ? nameOf(last) : '', changes: undefined };
   };
-  let last = { version: '', seen: '' };
+  let last: { readonly version: string; readonly seen: string } | undefined;
   return (known) => {
     // Taken first: what changes after it is read the next time.
     const version = connection.version();
-    if (version === last.version && known === last.seen) return { seen: known, changes: NONE };
-    const news = read(known);
+    if (version === last?.version && known === last.seen) return { seen: known, changes: NONE };
+    // What is known from before this connection may be from a file that was replaced.
+    const news = read(last && known);
     last = { version, seen: news.seen };
     return news;
   };

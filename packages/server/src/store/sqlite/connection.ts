@@ -23,6 +23,7 @@ export class Connection {
   readonly #dataVersion;
   #transactions = 0;
   #waiting = 0;
+  #isClosed = false;
 
   constructor(file: string) {
     const { DatabaseSync } = loadDriver();
@@ -57,6 +58,15 @@ export class Connection {
    */
   useWriteAheadLog(): void {
     this.#database.exec('PRAGMA journal_mode = WAL');
+  }
+
+  /** Writes all of the log into the file, if the file can be written; false when another program is using it. */
+  emptyWriteAheadLog(): boolean {
+    try {
+      return this.prepare<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
+    } catch (error) {
+      return !isBusy(error);
+    }
   }
 
   exec(sql: string): void {
@@ -133,6 +143,7 @@ export class Connection {
       try {
         return { result: work() };
       } catch (error) {
+        if (this.#isClosed) throw new StoreUnavailableError('the database is closed', { cause: error });
         if (!isBusy(error)) throw asStoreError(error);
         if (performance.now() >= deadline) return undefined;
       }
@@ -151,7 +162,12 @@ export class Connection {
     }
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
   close(): void {
+    this.#isClosed = true;
     this.#database.close();
   }
 }

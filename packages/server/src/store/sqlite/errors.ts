@@ -1,12 +1,14 @@
+import { systemCode } from '../../system-error.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 
 /** SQLite's primary result codes, https://www.sqlite.org/rescode.html */
 const BUSY = 5;
+const IO_ERROR = 10;
 const UNAVAILABLE = new Map([
   [BUSY, 'another program holds the write lock of the database'],
   [6, 'the database is locked'],
   [8, 'the database file cannot be written'],
-  [10, 'the database file cannot be read or written'],
+  [IO_ERROR, 'the database file cannot be read or written'],
   [13, 'the disk is full'],
   [14, 'the database file cannot be opened'],
   [15, 'too many programs use the database at once'],
@@ -17,10 +19,29 @@ const UNUSABLE = new Map([
   [26, 'the file is not an SQLite database'],
 ]);
 
+/** SQLite's own words for the codes: the driver for Node before 22.13 gives no code with an error of `all`. */
+const CODES_BY_MESSAGE = new Map([
+  ['database is locked', BUSY],
+  ['database table is locked', 6],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', IO_ERROR],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['locking protocol', 15],
+  ['file is not a database', 26],
+]);
+
 function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  if (!(error instanceof Error)) return undefined;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
+  return systemCode(error) === 'ERR_SQLITE_ERROR' ? CODES_BY_MESSAGE.get(error.message) : undefined;
 }
+
+/** The file cannot be read where it should be: it is damaged, or the disk is. */
+export const isDamage = (error: unknown): error is Error =>
+  error instanceof UnusableDatabaseError ||
+  (error instanceof StoreUnavailableError && resultCode(error.cause) === IO_ERROR);
 
 export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
 

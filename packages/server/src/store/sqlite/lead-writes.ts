@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import type { LeadInput } from '../records.ts';
 import type { WriteOptions, WriteOutcome } from '../store.ts';
-import type { Undo } from '../undo.ts';
 import type { Connection } from './connection.ts';
 import { LeadWriter } from './leads-write.ts';
 import { packLead } from './packed-lead.ts';
@@ -38,9 +37,7 @@ export class LeadWrites {
     if (this.#largeBatches > BATCHES_IN_PLACE) this.#thread ??= this.#startThread();
     if (this.#thread) return this.#thread.write(packed, options);
     const { lockWaitMs } = this.#options;
-    const written = await this.#connection.locked(lockWaitMs, (undo: Undo<WriteOutcome>) =>
-      this.#inPlace.write(packed, options, undo),
-    );
+    const written = await this.#connection.locked(lockWaitMs, () => this.#inPlace.write(packed, options));
     return written?.result;
   }
 

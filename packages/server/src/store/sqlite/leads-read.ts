@@ -1,6 +1,6 @@
 import { type LeadFieldsRow, type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadRecord, Scope } from '../records.ts';
-import type { PageQuery } from '../store.ts';
+import { type PageQuery, UnusableDatabaseError } from '../store.ts';
 import type { Connection, Statement } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 
@@ -84,7 +84,16 @@ export function preparePages(connection: Connection): ReadPage {
 
 /** As they were before they were kept. */
 export const unpack = (row: KeptFieldsRow): Pick<LeadFieldsRow, 'custom_fields' | 'images' | 'same_day'> => ({
-  custom_fields: JSON.parse(row.custom_fields),
-  images: JSON.parse(row.images),
+  custom_fields: parseKept(row.custom_fields),
+  images: parseKept(row.images),
   same_day: row.same_day === 1,
 });
+
+/** Only JSON is ever written, so anything else is damage that SQLite does not see. */
+function parseKept(text: string) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new UnusableDatabaseError('the database file is damaged', { cause: error });
+  }
+}

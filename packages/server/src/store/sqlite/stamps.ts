@@ -70,11 +70,6 @@ export class Stamps {
     if (stamp !== wanted) this.#moved.set(timeKey(companyId, wanted), stamp + 1);
   }
 
-  /** How far the stamps of this transaction run ahead of the clock. */
-  aheadMs(): number {
-    return Math.max(0, ...[...this.#given.values()].map((stamp) => stamp - this.#now));
-  }
-
   /** Whoever remembers the leads of a company reads on at their end: that some came before it must be said. */
   save(): void {
     for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);

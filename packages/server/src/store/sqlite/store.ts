@@ -1,5 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
@@ -14,7 +13,7 @@ import {
   SchemaVersionError,
   type Store,
   type StoreStatus,
-  StoreUnavailableError,
+  UnusableDatabaseError,
   type UpdateUserOutcome,
   type UserChanges,
   type WatchedStore,
@@ -22,16 +21,15 @@ import {
   type WriteOutcome,
 } from '../store.ts';
 import type { Undo } from '../undo.ts';
-import { prepareChanges } from './changes.ts';
 import { checkFiles } from './check-files.ts';
-import { Connection } from './connection.ts';
-import { asStoreError } from './errors.ts';
-import { LeadWrites } from './lead-writes.ts';
-import { preparePages } from './leads-read.ts';
+import type { Connection } from './connection.ts';
+import { CurrentFile, identityOf, type StoreLog } from './current-file.ts';
+import { asStoreError, isDamage } from './errors.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
-import { prepareApply } from './organisation.ts';
-import { Tokens } from './tokens.ts';
-import { Users } from './users.ts';
+import { firstWork, granted, openConnection, useSchema, withConnection } from './opening.ts';
+import { type PreparedDatabase, type PrepareOptions, prepareDatabase } from './prepared.ts';
+
+export type { StoreLog } from './current-file.ts';
 
 /** A stuck writer must not stop the polling: after this a poll answers from what is committed. */
 const POLL_LOCK_WAIT_MS = 1000;
@@ -40,8 +38,6 @@ const LOOK_LOCK_WAIT_MS = 20;
 /** A write that cannot begin for this long fails with "unavailable"; nothing was written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
-/** Several processes that start at once on a new database make its schema one after the other. */
-const OPEN_WAIT_MS = 10_000;
 
 export interface SqliteOptions {
   readonly file: string;
@@ -50,31 +46,8 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
-}
-
-function openConnection(file: string): Connection {
-  try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    // Made here and not by SQLite, which would let every user of the machine read it. Its log gets the same mode.
-    closeSync(openSync(file, 'a', 0o600));
-    return new Connection(file);
-  } catch (error) {
-    throw asStoreError(error);
-  }
-}
-
-/** The first work on a file is tried again and again while another process is in the way. */
-const firstWork = async <T>(connection: Connection, work: (connection: Connection) => T): Promise<T> =>
-  granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection))).result;
-
-/** Opens the file for this work alone. */
-async function withConnection<T>(file: string, work: (connection: Connection) => T): Promise<T> {
-  const connection = openConnection(file);
-  try {
-    return await firstWork(connection, work);
-  } finally {
-    connection.close();
-  }
+  /** What the operator must know about the file: that it is missing, replaced or damaged. */
+  readonly log?: StoreLog;
 }
 
 /** What stands in the file, without making or changing anything. */
@@ -97,14 +70,23 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, migrate: mayMigrate = true } = options;
+  const { file, log, migrate: mayMigrate = true } = options;
   // Opening would make the file, as a user who is not meant to own it.
   if (!mayMigrate && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
+  const settings: Settings = {
+    file,
+    clock: options.clock ?? systemClock,
+    pollLockWaitMs: options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS,
+    writeLockWaitMs: options.writeLockWaitMs ?? WRITE_LOCK_WAIT_MS,
+  };
   const connection = openConnection(file);
   try {
     return await firstWork(connection, () => {
+      const identity = identityOf(file);
       useSchema(connection, mayMigrate);
-      return new SqliteStore(connection, options);
+      const open = () => reopen(settings, mayMigrate);
+      const current = new CurrentFile(prepareDatabase(connection, settings), identity, { file, open, log });
+      return new SqliteStore(current, settings, log);
     });
   } catch (error) {
     connection.close();
@@ -112,88 +94,75 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-function useSchema(connection: Connection, mayMigrate: boolean): void {
-  refuseForeignDatabase(connection);
-  connection.useWriteAheadLog();
-  if (mayMigrate) migrate(connection);
-  const found = schemaVersion(connection);
-  if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
+/** Opens a file that has replaced another one. Unlike at the start, an empty file is not taken for a new installation. */
+function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
+  const connection = openConnection(settings.file);
+  try {
+    if (schemaVersion(connection) === 0) refuseEmptyFile(connection);
+    useSchema(connection, mayMigrate);
+    return prepareDatabase(connection, settings);
+  } catch (error) {
+    connection.close();
+    throw asStoreError(error);
+  }
 }
+
+function refuseEmptyFile(connection: Connection): void {
+  refuseForeignDatabase(connection);
+  throw new UnusableDatabaseError('the file holds no database');
+}
+
+type Settings = PrepareOptions & { readonly pollLockWaitMs: number };
+type Work<T> = (database: PreparedDatabase) => T;
 
 class SqliteStore implements Store, WatchedStore {
   readonly watched: WatchedStore = this;
-  readonly #connection: Connection;
-  readonly #clock: Clock;
-  readonly #pollLockWaitMs: number;
-  readonly #writeLockWaitMs: number;
-  readonly #users: Users;
-  readonly #tokens: Tokens;
-  readonly #apply: ReturnType<typeof prepareApply>;
-  readonly #leads: LeadWrites;
-  readonly #readLeads: ReturnType<typeof preparePages>;
-  readonly #readChanges: ReturnType<typeof prepareChanges>;
-  readonly #lastStamp;
-  readonly #ping;
-  readonly #status;
+  readonly #current: CurrentFile;
+  readonly #settings: Settings;
+  readonly #log: StoreLog | undefined;
+  /** The read that last met a damaged file. Until it succeeds, the store is not ready. */
+  #failedRead: Work<unknown> | undefined;
 
-  constructor(connection: Connection, options: SqliteOptions) {
-    this.#connection = connection;
-    this.#clock = options.clock ?? systemClock;
-    this.#pollLockWaitMs = options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS;
-    this.#writeLockWaitMs = options.writeLockWaitMs ?? WRITE_LOCK_WAIT_MS;
-    this.#users = new Users(connection);
-    this.#tokens = new Tokens(connection);
-    this.#apply = prepareApply(connection, this.#users);
-    this.#leads = new LeadWrites(connection, {
-      file: options.file,
-      clock: this.#clock,
-      lockWaitMs: this.#writeLockWaitMs,
-    });
-    this.#readLeads = preparePages(connection);
-    this.#readChanges = prepareChanges(connection);
-    this.#lastStamp = connection.prepare<{ last_stamp: number }>(
-      'SELECT last_stamp FROM companies WHERE id = ?',
-    );
-    // A table, not `SELECT 1`, which SQLite answers without a look at the file.
-    this.#ping = connection.prepare('SELECT 1 FROM companies LIMIT 1');
-    this.#status = connection.prepare<{ engine: string; latestStamp: number }>(
-      `SELECT 'SQLite ' || sqlite_version() AS engine, coalesce(max(last_stamp), 0) AS latestStamp FROM companies`,
-    );
+  constructor(current: CurrentFile, settings: Settings, log: StoreLog | undefined) {
+    this.#current = current;
+    this.#settings = settings;
+    this.#log = log;
   }
 
   async findUser(userId: string): Promise<User | undefined> {
-    return this.#read(() => this.#users.find(userId));
+    return this.#read(({ users }) => users.find(userId));
   }
 
   async isTokenRevoked(tokenId: string): Promise<boolean> {
-    return this.#read(() => this.#tokens.isRevoked(tokenId));
+    return this.#read(({ tokens }) => tokens.isRevoked(tokenId));
   }
 
   /** While another process writes for long, all companies are busy; what has changed is told all the same. */
   async look({ companies, bearers }: Question, known: string | undefined): Promise<Look> {
-    const tell = () => ({
-      readAt: this.#clock(),
+    const tell = ({ tokens, users, readChanges }: PreparedDatabase) => ({
+      readAt: this.#settings.clock(),
       accounts: bearers.map(({ userId, tokenId }) => ({
-        isRevoked: tokenId !== undefined && this.#tokens.isRevoked(tokenId),
-        user: this.#users.find(userId),
+        isRevoked: tokenId !== undefined && tokens.isRevoked(tokenId),
+        user: users.find(userId),
       })),
-      ...this.#readChanges(known),
+      ...readChanges(known),
     });
-    const atOnce = await this.#read((): Look => {
-      const held = this.#connection.unlessBusy(() => this.#connection.whileNobodyWrites(tell));
+    const atOnce = await this.#read((database): Look => {
+      const { connection } = database;
+      const held = connection.unlessBusy(() => connection.whileNobodyWrites(() => tell(database)));
       if (held) return { ...held, busy: NO_COMPANIES };
-      const told = tell();
+      const told = tell(database);
       const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
       return { ...told, busy: new Set([...companies, ...theirs]) };
     });
-    const waitMs = Math.min(LOOK_LOCK_WAIT_MS, this.#pollLockWaitMs);
+    const waitMs = Math.min(LOOK_LOCK_WAIT_MS, this.#settings.pollLockWaitMs);
     if (atOnce.busy.size === 0 || waitMs === 0) return atOnce;
-    const held = await this.#connection.locked(waitMs, tell);
+    const held = await this.#readLocked(waitMs, tell);
     return held ? { ...held.result, busy: NO_COMPANIES } : atOnce;
   }
 
   async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
-    return this.#read(() => this.#readLeads(query));
+    return this.#read(({ readLeads }) => readLeads(query));
   }
 
   /**
@@ -201,81 +170,119 @@ class SqliteStore implements Store, WatchedStore {
    * so every lead still to come is stamped after this moment (D3).
    */
   async readPage(query: PageQuery): Promise<Page> {
-    const page = await this.#connection.locked(this.#pollLockWaitMs, () => ({
-      leads: this.#readLeads(query),
-      readAt: this.#clock(),
+    const { companyId } = query.scope;
+    const { clock, pollLockWaitMs } = this.#settings;
+    const page = await this.#readLocked(pollLockWaitMs, ({ readLeads, readLastStamp }) => ({
+      leads: readLeads(query),
+      readAt: clock(),
       locked: true,
+      lastStamp: readLastStamp(companyId),
     }));
-    return page?.result ?? this.#read(() => this.#readUnlocked(query));
-  }
-
-  /** The stamp is read before the leads: what is committed in between is in the page all the same. */
-  #readUnlocked(query: PageQuery): Page {
-    const lastStamp = this.#lastStamp.get(query.scope.companyId)?.last_stamp ?? 0;
-    const readAt = Math.min(this.#clock(), lastStamp);
-    return { leads: this.#readLeads(query), readAt, locked: false };
+    if (page) return page.result;
+    // The stamp is read before the leads: what is committed in between is in the page all the same.
+    return this.#read(({ readLeads, readLastStamp }) => {
+      const lastStamp = readLastStamp(companyId);
+      const readAt = Math.min(clock(), lastStamp ?? 0);
+      return { leads: readLeads(query), readAt, locked: false, lastStamp };
+    });
   }
 
   async applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
-    return this.#write((undo: Undo<ApplyOutcome>) => this.#apply(organisation, undo));
+    return this.#write((database, undo: Undo<ApplyOutcome>) =>
+      database.applyOrganisation(organisation, undo),
+    );
   }
 
   async listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]> {
-    return this.#read(() => this.#users.list(afterId, limit));
+    return this.#read(({ users }) => users.list(afterId, limit));
   }
 
   async updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome> {
-    return this.#write(() => this.#users.update(userId, changes));
+    return this.#write(({ users }) => users.update(userId, changes));
   }
 
   async removeUser(userId: string): Promise<boolean> {
-    return this.#write(() => this.#users.remove(userId));
+    return this.#write(({ users }) => users.remove(userId));
   }
 
-  async recordTokens(tokens: readonly IssuedToken[]): Promise<void> {
-    return this.#write(() => this.#tokens.record(tokens));
+  async recordTokens(issued: readonly IssuedToken[]): Promise<void> {
+    return this.#write(({ tokens }) => tokens.record(issued));
   }
 
   async listTokens(userId: string): Promise<readonly ListedToken[]> {
-    return this.#read(() => this.#tokens.list(userId));
+    return this.#read(({ tokens }) => tokens.list(userId));
   }
 
   async findToken(tokenId: string): Promise<IssuedToken | undefined> {
-    return this.#read(() => this.#tokens.find(tokenId));
+    return this.#read(({ tokens }) => tokens.find(tokenId));
   }
 
   async revokeToken(tokenId: string): Promise<boolean> {
-    return this.#write(() => this.#tokens.revoke(tokenId, this.#clock()));
+    return this.#write(({ tokens }) => tokens.revoke(tokenId, this.#settings.clock()));
   }
 
   async writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
-    return granted(await this.#leads.write(leads, options));
+    return granted(await this.#current.database.leads.write(leads, options));
   }
 
   async ping(): Promise<void> {
-    await this.#read(() => this.#ping.get());
+    this.#current.check();
+    await this.#read((database) => database.ping());
+    const failed = this.#failedRead;
+    if (!failed) return;
+    await this.#read(failed);
+    if (this.#failedRead === failed) this.#failedRead = undefined;
   }
 
   async status(): Promise<StoreStatus> {
-    const row = await this.#read(() => this.#status.get());
-    return { engine: row?.engine ?? 'SQLite', latestStamp: row?.latestStamp ?? 0, now: this.#clock() };
+    const row = await this.#read((database) => database.readStatus());
+    const { engine = 'SQLite', latestStamp = 0 } = row ?? {};
+    return { engine, latestStamp, now: this.#settings.clock() };
   }
 
   async close(): Promise<void> {
-    await this.#leads.close();
-    this.#connection.close();
+    await this.#current.close();
   }
 
-  async #read<T>(work: () => T): Promise<T> {
-    return granted(await this.#connection.whenFree(this.#pollLockWaitMs, work)).result;
+  async #read<T>(work: Work<T>): Promise<T> {
+    const { database } = this.#current;
+    const { pollLockWaitMs } = this.#settings;
+    return granted(
+      await this.#noteDamage(
+        work,
+        database.connection.whenFree(pollLockWaitMs, () => work(database)),
+      ),
+    ).result;
   }
 
-  async #write<T>(work: (undo: Undo<T>) => T): Promise<T> {
-    return granted(await this.#connection.locked(this.#writeLockWaitMs, work)).result;
+  /** Undefined when another process kept the write lock for so long. */
+  #readLocked<T>(waitMs: number, work: Work<T>): Promise<{ readonly result: T } | undefined> {
+    const { database } = this.#current;
+    return this.#noteDamage(
+      work,
+      database.connection.locked(waitMs, () => work(database)),
+    );
   }
-}
 
-function granted<T extends object>(outcome: T | undefined): T {
-  if (outcome) return outcome;
-  throw new StoreUnavailableError('another program holds the lock of the database');
+  async #write<T>(work: (database: PreparedDatabase, undo: Undo<T>) => T): Promise<T> {
+    const { database } = this.#current;
+    const waitMs = this.#settings.writeLockWaitMs;
+    return granted(await database.connection.locked<T>(waitMs, (undo) => work(database, undo))).result;
+  }
+
+  /** A read that finds the file damaged is kept, so that `ping` can try it again. */
+  async #noteDamage<T>(work: Work<unknown>, reading: Promise<T>): Promise<T> {
+    try {
+      return await reading;
+    } catch (error) {
+      if (isDamage(error)) {
+        if (!this.#failedRead)
+          this.#log?.error(
+            `${error.message} (${this.#settings.file}): run leadtap doctor; stop Leadtap and restore a backup`,
+          );
+        this.#failedRead = work;
+      }
+      throw error;
+    }
+  }
 }

@@ -6,7 +6,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
 import type { WriteOptions, WriteOutcome } from '../store.ts';
-import type { Undo } from '../undo.ts';
 import { Connection } from './connection.ts';
 import { LeadWriter } from './leads-write.ts';
 import type { PackedLead } from './packed-lead.ts';
@@ -42,7 +41,7 @@ function open({ file, lockWaitMs }: ThreadOptions) {
   connection.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA cache_size = -${CACHE_KB}`);
   const writer = new LeadWriter(connection, systemClock);
   return ({ leads, options }: ThreadRequest) =>
-    connection.locked(lockWaitMs, (undo: Undo<WriteOutcome>) => writer.write(leads, options, undo));
+    connection.locked(lockWaitMs, () => writer.write(leads, options));
 }
 
 const write = open(workerData);

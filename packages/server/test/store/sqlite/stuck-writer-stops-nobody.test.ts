@@ -58,7 +58,7 @@ describe('while a writer is stuck with the lock', () => {
     holdLock(file);
     const { leads, ...page } = await poll(store);
     expect(leads).toMatchObject([{ id: 'committed' }]);
-    expect(page).toEqual({ readAt: latestStamp, locked: false });
+    expect(page).toEqual({ readAt: latestStamp, locked: false, lastStamp: latestStamp });
   });
 
   it('what it commits at last is later than that moment, so that nobody loses it', async () => {

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { type ConformanceCheck, check, type Setup } from './check.ts';
+import { ACME, ALL_OF_ACME, apply, find, lead, stamp, write } from './sample.ts';
+
+interface WithDelete extends Setup {
+  /** Deletes a lead of Acme, past the stores. */
+  remove(id: string): Promise<void>;
+}
+
+/** A test database that cannot delete leads passes. */
+const deleting = (name: string, body: (setup: WithDelete) => Promise<void>): ConformanceCheck =>
+  check(name, async (setup) => {
+    const { deleteLead } = setup;
+    if (!deleteLead) return;
+    await apply(setup.store, ACME);
+    await body({ ...setup, remove: (id) => deleteLead('acme', id) });
+  });
+
+export const deletedLeadChecks = [
+  deleting(
+    'deleted leads: a lead that was deleted is added again by the next write of its id',
+    async ({ store, openAnother, remove }) => {
+      const [first] = await stamp(store, [lead('1', { departmentId: 'sales' })]);
+      await remove('1');
+      const [again] = await write(store, [
+        lead('1', { departmentId: 'sales', fields: { firstName: 'Ada' } }),
+      ]);
+      assert(again?.kind === 'added', `added, not ${again?.kind}`);
+      assert(again.createdAt > (first ?? 0), `${again.createdAt} is after ${first}`);
+      for (const reader of [store, await openAnother()]) {
+        const found = await find(reader, '1');
+        assert.deepEqual([found.createdAt, found.firstName], [again.createdAt, 'Ada']);
+      }
+    },
+  ),
+
+  deleting(
+    'deleted leads: their stamps are not given again, and count as the last stamp',
+    async ({ store, clock, remove, reopen }) => {
+      const [, newest = 0] = await stamp(store, [lead('1'), lead('2')]);
+      clock.now -= 3_600_000;
+      for (const id of ['2', '1']) await remove(id);
+      const reopened = await reopen();
+      const empty = await reopened.readPage({ scope: ALL_OF_ACME, limit: 100 });
+      assert.deepEqual([empty.leads, empty.lastStamp], [[], newest]);
+      assert.deepEqual(await stamp(reopened, [lead('3')]), [newest + 1]);
+    },
+  ),
+];

@@ -1,0 +1,66 @@
+import { closeSync, copyFileSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { makeTestDatabase } from '../../harness/database.ts';
+import { ORGANISATION } from '../../harness/organisation.ts';
+import { expectProblem } from '../../harness/problem.ts';
+import { startService } from '../../harness/service.ts';
+import { tempFolder } from '../../harness/temp-folder.ts';
+
+const LEADS = 5000;
+
+/** A database with leads whose file is overwritten in the middle, and what puts a backup in its place. */
+async function makeDamaged() {
+  const folder = tempFolder();
+  const database = await makeTestDatabase(onTestFinished, { folder });
+  const store = await database.openStore();
+  await store.applyOrganisation(ORGANISATION);
+  await store.writeLeads(
+    Array.from({ length: LEADS }, (_, n) => ({ companyId: 'acme', id: `lead-${n}`, fields: {} })),
+  );
+  await store.close();
+  const file = join(folder, 'leadtap.db');
+  const connection = new Connection(file);
+  connection.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  connection.close();
+  const backup = join(folder, 'backup.db');
+  copyFileSync(file, backup);
+  const { size } = statSync(file);
+  const descriptor = openSync(file, 'r+');
+  const bytes = Buffer.alloc(Math.floor(size * 0.2), 0xff);
+  writeSync(descriptor, bytes, 0, bytes.length, Math.floor(size * 0.4));
+  closeSync(descriptor);
+  return { folder, database, restore: () => renameSync(backup, file) };
+}
+
+test('a poll that meets damage is refused with 503, and the service is not ready until a backup is restored', async () => {
+  const { restore, ...beside } = await makeDamaged();
+  const lines: { level: number; msg: string }[] = [];
+  const { url, poll } = await startService({
+    beside,
+    logTo: { write: (line) => lines.push(JSON.parse(line)) },
+  });
+  const ready = async () => (await fetch(`${url}/readyz`)).status;
+  const follow = async () => {
+    let answer = await poll('boss', 'since=1970-01-01');
+    for (let page = 0; page < LEADS / 100 && answer.status === 200; page += 1) {
+      const [, query = ''] = /\?([^>]+)>/.exec(answer.headers.get('link') ?? '') ?? [];
+      answer = await poll('boss', query);
+    }
+    return answer;
+  };
+  expect(await ready()).toBe(200);
+  for (let n = 0; n < 2; n += 1) {
+    const refused = await follow();
+    await expectProblem(refused, 'unavailable');
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+    // Also after polls that do not need the damaged pages.
+    expect((await poll('rival')).status).toBe(200);
+    expect(await ready()).toBe(503);
+  }
+  expect(lines.filter(({ level, msg }) => level === 50 && msg.includes('damaged'))).toHaveLength(1);
+  restore();
+  expect(await ready()).toBe(200);
+  expect((await follow()).status).toBe(200);
+});
