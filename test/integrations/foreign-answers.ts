@@ -58,7 +58,8 @@ export interface ForeignProxy {
 export async function startForeignProxy(target: string): Promise<ForeignProxy> {
   const server = createServer(async (request, answer) => {
     const { foreign } = proxy;
-    if (foreign && proxy.passesBefore-- <= 0) return answer.writeHead(200, foreign.headers).end(foreign.body);
+    if (foreign && proxy.passesBefore-- <= 0)
+      return void answer.writeHead(200, foreign.headers).end(foreign.body);
     const { authorization = '', host = '' } = request.headers;
     const response = await fetch(target + request.url, { headers: { authorization } });
     const body = await response.text();
