@@ -20,7 +20,6 @@ interface RecipeNode extends Omit<INode, 'parameters'> {
 
 interface Recipe {
   readonly id: string;
-  readonly versionId: string;
   readonly name: string;
   readonly active: boolean;
   readonly nodes: readonly RecipeNode[];
