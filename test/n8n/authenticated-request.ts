@@ -1,5 +1,6 @@
 import {
   type ICredentialDataDecryptedObject,
+  type ICredentialTestFunctions,
   type IHttpRequestOptions,
   type INode,
   type INodeTypes,
@@ -18,12 +19,12 @@ const { expression } = new Workflow({
 const node: INode = { id: '', name: '', type: '', typeVersion: 1, position: [0, 0], parameters: {} };
 
 /** Expressions of a credential, by n8n's own interpreter. */
-export function resolve(value: unknown, $credentials: ICredentialDataDecryptedObject): string {
+function resolve(value: unknown, $credentials: ICredentialDataDecryptedObject): string {
   const keys = { $credentials };
   return String(expression.getSimpleParameterValue(node, String(value), 'internal', keys, undefined, ''));
 }
 
-interface Answer {
+export interface Answer {
   readonly body: unknown;
   readonly headers: Record<string, string>;
   readonly statusCode: number;
@@ -51,10 +52,31 @@ async function send(
   const headers = added.map(([name, value]) => [name, resolve(value, credential)] as const);
   const response = await fetch(address, { headers: Object.fromEntries(headers) });
   const text = await response.text();
-  const isJson = response.headers.get('content-type')?.includes('json');
-  return {
-    statusCode: response.status,
-    headers: Object.fromEntries<string>(response.headers),
-    body: isJson ? JSON.parse(text) : text,
-  };
+  return answerOf(response, text);
 }
+
+/** n8n sends requests with axios, which tries to parse every body and leaves what is not JSON as it is. */
+function answerOf({ status, headers }: Response, text: string): Answer {
+  const answer = { statusCode: status, headers: Object.fromEntries<string>(headers) };
+  try {
+    return { ...answer, body: JSON.parse(text) };
+  } catch {
+    return { ...answer, body: text };
+  }
+}
+
+interface LegacyRequest {
+  readonly uri: string;
+  readonly qs: Record<string, string>;
+  readonly headers: Record<string, string>;
+}
+
+/** What n8n gives to a credential test: a request with the options of an older library. */
+export const credentialTestFunctions = {
+  helpers: {
+    async request({ uri, qs, headers }: LegacyRequest): Promise<Answer> {
+      const response = await fetch(`${uri}?${new URLSearchParams(qs)}`, { headers });
+      return answerOf(response, await response.text());
+    },
+  },
+} as unknown as ICredentialTestFunctions;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type IDataObject, type INode, type INodeParameters, Workflow } from 'n8n-workflow';
+import { expect } from 'vitest';
 
 const FILE = new URL('../../integrations/n8n/new-leads-with-http-request.json', import.meta.url);
 
@@ -9,6 +10,7 @@ interface RecipeNode extends Omit<INode, 'parameters'> {
     readonly url: string;
     readonly queryParameters: { readonly parameters: readonly { name: string; value: string }[] };
     readonly options: {
+      readonly response: { readonly response: { readonly fullResponse: boolean } };
       readonly pagination: {
         readonly pagination: { nextURL: string; completeExpression: string; maxRequests: number };
       };
@@ -17,11 +19,14 @@ interface RecipeNode extends Omit<INode, 'parameters'> {
 }
 
 interface Recipe {
+  readonly id: string;
+  readonly name: string;
+  readonly active: boolean;
   readonly nodes: readonly RecipeNode[];
   readonly connections: Record<string, { readonly main: readonly (readonly { node: string }[])[] }>;
 }
 
-const recipe: Recipe = JSON.parse(readFileSync(FILE, 'utf8'));
+export const recipe: Recipe = JSON.parse(readFileSync(FILE, 'utf8'));
 
 function parametersOf(name: string): RecipeNode['parameters'] {
   const node = recipe.nodes.find((one) => one.name === name);
@@ -49,33 +54,64 @@ const { expression } = new Workflow({
 const resolve = (value: string, json: IDataObject, $response: IDataObject = {}): unknown =>
   expression.getParameterValue(value, null, 0, 0, node.name, [{ json }], 'trigger', { $response });
 
+type Item = { readonly json: IDataObject };
+
 /** A Code node: its program with what n8n puts at its hand. */
-function runCode(name: string, items: readonly IDataObject[], memory: IDataObject): IDataObject[] {
-  const all = items.map((json) => ({ json }));
-  const $input = { first: () => all[0], last: () => all.at(-1), all: () => all };
-  const program = new Function('$input', '$getWorkflowStaticData', parametersOf(name).jsCode);
-  const made: { json: IDataObject }[] = program($input, () => memory);
-  return made.map(({ json }) => json);
+function runCode(name: string, items: readonly Item[], settings: IDataObject, memory: IDataObject): Item[] {
+  const $input = { first: () => items[0], last: () => items.at(-1), all: () => items };
+  const $ = (node: string) => ({ first: () => ({ json: node === 'Settings' ? settings : {} }) });
+  const program = new Function('$input', '$', '$getWorkflowStaticData', parametersOf(name).jsCode);
+  return program($input, $, () => memory);
 }
 
-/** The HTTP Request node with its pages. Nothing comes out of it for an empty answer. */
-async function requestPages(json: IDataObject, token: string): Promise<IDataObject[]> {
+/** The HTTP Request node: one item for each page, with its headers. */
+async function requestPages(json: IDataObject, token: string): Promise<Item[]> {
   const { url, queryParameters, options } = parametersOf('New leads');
   const { nextURL, completeExpression, maxRequests } = options.pagination.pagination;
+  expect(options.response.response.fullResponse).toBe(true);
   let address = new URL(String(resolve(url, json)));
   for (const { name, value } of queryParameters.parameters)
     address.searchParams.set(name, String(resolve(value, json)));
-  const leads: IDataObject[] = [];
-  for (let requests = 0; requests < maxRequests; requests += 1) {
+  const pages: Item[] = [];
+  for (;;) {
     const response = await fetch(address, { headers: { authorization: `Bearer ${token}` } });
+    const body = bodyOf(response, await response.text());
+    const answer = {
+      body,
+      headers: Object.fromEntries<string>(response.headers),
+      statusCode: response.status,
+    };
+    pages.push(itemOf(answer));
+    // n8n ends here whatever the status of the last request was.
+    if (pages.length === maxRequests) return pages;
+    if (resolve(completeExpression, json, answer) === true) return pages;
     if (!response.ok) throw new Error(`the request failed with ${response.status}`);
-    const body = (await response.json()) as IDataObject[];
-    leads.push(...body);
-    const $response = { body, headers: Object.fromEntries<string>(response.headers) };
-    if (resolve(completeExpression, json, $response) === true) break;
-    address = new URL(String(resolve(nextURL, json, $response)));
+    address = new URL(String(resolve(nextURL, json, answer)));
   }
-  return leads;
+}
+
+/** What n8n makes of a body that is declared as JSON and is not: an empty object. */
+function bodyOf({ headers }: Response, text: string): IDataObject | string {
+  if (!headers.get('content-type')?.includes('application/json')) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}
+
+function itemOf({
+  body,
+  ...answer
+}: {
+  body: IDataObject | string;
+  headers: IDataObject;
+  statusCode: number;
+}): Item {
+  const isText = !String(answer.headers['content-type']).includes('application/json');
+  if (isText) return { json: { data: body, ...answer } };
+  if (typeof body === 'string') throw new Error('Response body is not valid JSON');
+  return { json: { body, ...answer } };
 }
 
 export interface Connection {
@@ -90,11 +126,15 @@ export async function runRecipe(
   memory: IDataObject,
   handle: (leads: IDataObject[]) => void,
 ): Promise<void> {
-  const [where = {}] = runCode('Since the last lead', [{ baseUrl, startFrom }], memory);
-  const leads = await requestPages(where, token);
+  const settings = { baseUrl, startFrom };
+  const [where] = runCode('Since the last lead', [{ json: settings }], settings, memory);
+  const pages = await requestPages(where?.json ?? {}, token);
+  const [check = ''] = nodesAfter('New leads');
+  const leads = runCode(check, pages, settings, memory);
+  // n8n runs no node without items.
   if (leads.length === 0) return;
-  for (const name of nodesAfter('New leads')) {
-    if (name === 'Your nodes here') handle(leads);
-    else runCode(name, leads, memory);
+  for (const name of nodesAfter(check)) {
+    if (name === 'Your nodes here') handle(leads.map(({ json }) => json));
+    else runCode(name, leads, settings, memory);
   }
 }

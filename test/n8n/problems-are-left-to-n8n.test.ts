@@ -72,15 +72,4 @@ describe('n8n is told', () => {
     expect(retryAfterOf(failure)).toBe(retryAfter);
     expect(failure.message).not.toBe('');
   });
-
-  it('that something else is at the base URL', async () => {
-    const service = await startService();
-    const road = await layFaultyRoad(service.url);
-    road.faults = ['not ours'];
-    const credential = { baseUrl: road.url, accessToken: await service.token('boss') };
-    await expect(makeWorkflow({ credential }).activate()).rejects.toMatchObject({
-      message: 'There is no Leadtap at the base URL',
-      description: expect.stringContaining(road.url),
-    });
-  });
 });

@@ -24,7 +24,7 @@ export const FLOW: readonly Node[] = JSON.parse(
 /** What function nodes keep, if Node-RED keeps its context in files. */
 export type Context = Map<string, unknown>;
 
-/** Runs the flow as Node-RED does, as far as its nodes need it: inject, function, http request, debug. */
+/** Runs the flow as Node-RED does, as far as its nodes need it: inject, function, http request, catch, debug. */
 export class NodeRed {
   env: Readonly<Record<string, string>>;
   readonly context: Context;
@@ -64,6 +64,7 @@ export class NodeRed {
   /** Its code sees what Node-RED shows it and nothing of this program. */
   async #function(node: Node, msg: Message): Promise<void> {
     const sent: Sent[] = [];
+    const errors: Message[] = [];
     const result: Sent = runInNewContext(`(function () {${node.func}})()`, {
       msg,
       flow: {
@@ -71,9 +72,20 @@ export class NodeRed {
         set: (key: string, value: unknown) => void this.context.set(key, value),
       },
       env: { get: (name: string) => this.env[name] },
-      node: { send: (messages: Sent) => void sent.push(messages), status: () => undefined },
+      node: {
+        send: (messages: Sent) => void sent.push(messages),
+        status: () => undefined,
+        error: (text: string, message: Message) =>
+          void errors.push({ ...message, error: { message: text, source: { id: node.id } } }),
+      },
     });
     for (const messages of [...sent, result]) await this.#send(node, plain(messages));
+    for (const error of errors) await this.#catch(node, error);
+  }
+
+  async #catch({ id }: Node, error: Message): Promise<void> {
+    const catchNodes = FLOW.filter(({ type, scope }) => type === 'catch' && (scope as string[]).includes(id));
+    for (const node of catchNodes) await this.#send(node, error);
   }
 }
 
@@ -86,10 +98,19 @@ async function request(message: Message): Promise<Message> {
     const answer = await fetch(String(message['url']), {
       headers: message['headers'] as Record<string, string>,
     });
-    const payload: unknown = await answer.json();
+    const payload = parsed(await answer.text());
     const headers = Object.fromEntries(answer.headers);
     return { ...message, payload, headers, statusCode: answer.status };
   } catch (error) {
     return { ...message, payload: String(error), statusCode: 'ECONNREFUSED' };
+  }
+}
+
+/** Node-RED warns about a body that is not JSON, and passes it on as a text. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
   }
 }

@@ -47,15 +47,17 @@ const WRITTEN_BY_SERVICE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 export class Place {
   /** Undefined: before the first answer of a feed that begins now. */
   since: string | undefined;
+  /** An earlier run left a checkpoint, so the address has worked before. */
+  readonly isResumed: boolean;
   readonly #triggerIds: Set<string>;
 
   constructor(checkpoint: Checkpoint | undefined, since: string | undefined) {
     this.since = checkpoint?.since ?? since;
+    this.isResumed = checkpoint !== undefined;
     this.#triggerIds = new Set(checkpoint?.triggerIds);
   }
 
-  /** Without a lead and without a word of the service about its time, all that ever comes is new. */
-  beginBehind({ leads, nextSince = new Date(0).toISOString() }: Page): void {
+  beginBehind({ leads, nextSince }: Page): void {
     this.since = nextSince;
     for (const lead of leads) this.#triggerIds.add(lead.automation_trigger_id);
   }

@@ -134,8 +134,8 @@ async function nextPage(
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!(error instanceof LeadtapError) || !error.isTransient) throw error;
-    // Before anything has worked, a wrong address is more likely than a page that some proxy shows for a while.
-    if (error.code === 'not-leads' && !last) throw error;
+    // Before the address has ever worked, it is more likely wrong than under maintenance.
+    if (error.code === 'not-leads' && !last && !place.isResumed) throw error;
     onRetry(error, pace.failed(error));
     return undefined;
   }

@@ -5,7 +5,7 @@ import type { RateLimit } from './rate-limits.ts';
 export interface Page {
   /** Oldest first when `since` was given, else newest first. None when nothing has changed. */
   readonly leads: readonly Lead[];
-  /** The `since` of the next poll. Undefined only where neither a lead nor the service names one. */
+  /** The `since` of the next poll. Undefined only for an unchanged page of a request without `since`. */
   readonly nextSince: string | undefined;
   /** Whether more leads may wait: ask again at once, with `nextSince`. */
   readonly isFull: boolean;

@@ -1,8 +1,9 @@
-import type { Lead, Problem } from './contract.ts';
+import type { Problem } from './contract.ts';
 import { errorOf, LeadtapError } from './errors.ts';
 import type { Connection } from './options.ts';
 import type { Page } from './page.ts';
 import { readRateLimits } from './rate-limits.ts';
+import { nextSinceOf, readLeads } from './read-leads.ts';
 import { readRetryAfter } from './retry-after.ts';
 
 export interface PollRequest {
@@ -24,7 +25,7 @@ export async function sendPoll(connection: Connection, request: PollRequest): Pr
       cache: 'no-store',
       signal: aborted.signal,
     });
-    return await readAnswer(response, request);
+    return await readAnswer(response, connection, request);
   } catch (error) {
     if (error instanceof LeadtapError) throw error;
     request.signal.throwIfAborted();
@@ -62,43 +63,22 @@ const headersOf = (token: string, { etag }: PollRequest): Record<string, string>
   ...(etag !== undefined && { 'if-none-match': etag }),
 });
 
-async function readAnswer(response: Response, request: PollRequest): Promise<Page> {
+async function readAnswer(response: Response, { endpoint }: Connection, request: PollRequest): Promise<Page> {
   const { status, headers } = response;
-  const isUnchanged = status === 304;
+  // Without an etag in the request, a 304 answers a question that was not asked.
+  const isUnchanged = status === 304 && request.etag !== undefined;
   if (!response.ok && !isUnchanged) throw await readProblem(response);
-  const leads = isUnchanged ? [] : await readLeads(response);
+  const { leads, nextSince } = isUnchanged
+    ? { leads: [], nextSince: nextSinceOf(headers) ?? request.since }
+    : await readLeads(response, endpoint);
   return {
     leads,
-    nextSince: nextSince(leads, headers) ?? request.since,
+    nextSince,
     isFull: leads.length >= request.limit,
     isUnchanged,
     etag: headers.get('etag') ?? undefined,
     rateLimits: readRateLimits(headers),
   };
-}
-
-async function readLeads(response: Response): Promise<Lead[]> {
-  const text = await response.text();
-  // A list that was cut off where nobody noticed does not parse: that is a fault of the connection.
-  const isJson = /\bjson\b/.test(response.headers.get('content-type') ?? '');
-  const leads: unknown = isJson && JSON.parse(text);
-  if (Array.isArray(leads)) return leads;
-  throw errorOf({
-    code: 'not-leads',
-    message: `${response.url} answered with something that is not a list of leads. Check the base address.`,
-    status: response.status,
-    rateLimits: readRateLimits(response.headers),
-  });
-}
-
-/**
- * The service gives times in one form, so they compare as texts. The address in `Link` is not followed: behind a proxy
- * its host may be wrong, and a token goes nowhere but to the base address.
- */
-function nextSince(leads: readonly Lead[], headers: Headers): string | undefined {
-  const times = leads.map(({ createdAt }) => createdAt).sort();
-  const linked = /<[^>]*[?&]since=([^&>]+)[^>]*>;\s*rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  return times.at(-1) ?? (linked && decodeURIComponent(linked));
 }
 
 async function readProblem(response: Response): Promise<LeadtapError> {

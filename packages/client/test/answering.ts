@@ -4,6 +4,9 @@ import type { AddressInfo } from 'node:net';
 import { LeadtapError } from '@leadtap/client';
 import { onTestFinished } from 'vitest';
 
+/** What tells a page of Leadtap from any other 200. */
+export const NEXT_LINK = '<https://leads.example.com/automation/new-leads?since=2026-03-02>; rel="next"';
+
 export interface MadeUpAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,7 +1,6 @@
 import {
   ForbiddenError,
   LeadtapError,
-  memoryCheckpoint,
   NotFoundError,
   newLeads,
   poll,
@@ -10,7 +9,7 @@ import {
 } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
 import { shareService } from '../../server/test/harness/shared-service.ts';
-import { answering, closed, thrownBy } from './answering.ts';
+import { answering, closed, NEXT_LINK, thrownBy } from './answering.ts';
 
 const service = shareService();
 
@@ -91,16 +90,7 @@ describe('poll throws what may pass by itself as', () => {
     ['a wait of years', 503, { 'retry-after': '99999999' }, '', 'http-503', 3_600_000],
     ['a wait that is none', 503, { 'retry-after': 'soon' }, '', 'http-503', undefined],
     ['500', 500, {}, '<html>', 'http-500', undefined],
-    [
-      'a page that is not of the service',
-      200,
-      { 'content-type': 'text/html' },
-      '<html>',
-      'not-leads',
-      undefined,
-    ],
-    ['something else in JSON', 200, { 'content-type': 'application/json' }, '{}', 'not-leads', undefined],
-    ['half a page', 200, { 'content-type': 'application/json' }, '[{"id":', 'connection-failed', undefined],
+    ['half a page', 200, { link: NEXT_LINK }, '[{"id":', 'connection-failed', undefined],
   ] as const)('%s', async (_, status, headers, text, code, retryAfterMs) => {
     const baseUrl = await answering({ status, headers, body: text });
     const error = await thrownBy(poll({ baseUrl, token: 'any' }));
@@ -119,34 +109,5 @@ describe('poll throws what may pass by itself as', () => {
     const baseUrl = await answering('never');
     const error = await thrownBy(poll({ baseUrl, token: 'any', timeoutMs: 20 }));
     expect(error).toMatchObject({ code: 'timed-out', status: undefined, isTransient: true });
-  });
-});
-
-describe('an address that answers with something else', () => {
-  const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<html>' };
-
-  it('ends the loop when nothing has worked yet', async () => {
-    const baseUrl = await answering(page);
-    expect(await thrownBy(newLeads({ baseUrl, token: 'any' }).next())).toMatchObject({ code: 'not-leads' });
-  });
-
-  it('is asked again when it worked before', async () => {
-    const leads = { status: 200, headers: { 'content-type': 'application/json' }, body: '[]' };
-    const baseUrl = await answering(leads, page);
-    const stop = new AbortController();
-    const retried: LeadtapError[] = [];
-    const loop = newLeads({
-      baseUrl,
-      token: 'any',
-      checkpoint: memoryCheckpoint({ since: '2026-03-02', triggerIds: [] }),
-      intervalMs: 0,
-      signal: stop.signal,
-      onRetry: (error) => {
-        retried.push(error);
-        stop.abort();
-      },
-    });
-    expect(await loop.next()).toEqual({ done: true, value: undefined });
-    expect(retried).toMatchObject([{ code: 'not-leads' }]);
   });
 });

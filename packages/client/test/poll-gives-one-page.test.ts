@@ -4,7 +4,7 @@ import { describe, expect, expectTypeOf, it } from 'vitest';
 import { manualClock } from '../../server/test/harness/manual-clock.ts';
 import { startService } from '../../server/test/harness/service.ts';
 import { shareService } from '../../server/test/harness/shared-service.ts';
-import { serving } from './answering.ts';
+import { NEXT_LINK, serving } from './answering.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';
 
@@ -103,7 +103,7 @@ describe('the base address', () => {
 });
 
 describe('a request', () => {
-  const page = { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: '[]' };
+  const page = { status: 200, headers: { link: NEXT_LINK }, body: '[]' };
 
   it('carries the token that is given or asked for, and nothing else that tells about you', async () => {
     const seen: (string | undefined)[] = [];

@@ -1,10 +1,4 @@
-import type {
-  IAuthenticateGeneric,
-  ICredentialTestRequest,
-  ICredentialType,
-  Icon,
-  INodeProperties,
-} from 'n8n-workflow';
+import type { IAuthenticateGeneric, ICredentialType, Icon, INodeProperties } from 'n8n-workflow';
 
 export class LeadtapApi implements ICredentialType {
   name = 'leadtapApi';
@@ -39,39 +33,5 @@ export class LeadtapApi implements ICredentialType {
   authenticate: IAuthenticateGeneric = {
     type: 'generic',
     properties: { headers: { Authorization: '=Bearer {{$credentials.accessToken}}' } },
-  };
-
-  // The very request that the trigger makes, so that a credential which passes is one that works: a test of the token
-  // alone would say yes to a user without the Professional plan.
-  test: ICredentialTestRequest = {
-    request: {
-      baseURL: '={{$credentials.baseUrl.replace(/\\/+$/, "")}}',
-      url: '/automation/new-leads',
-      qs: { limit: 1 },
-    },
-    rules: [
-      {
-        type: 'responseCode',
-        properties: {
-          value: 401,
-          message: 'The access token was not accepted: ask the operator for a new one',
-        },
-      },
-      {
-        type: 'responseCode',
-        properties: { value: 403, message: 'The Professional plan is required to poll new leads' },
-      },
-      {
-        type: 'responseCode',
-        properties: {
-          value: 404,
-          message: 'The user of this token does not exist, or the base URL is wrong',
-        },
-      },
-      {
-        type: 'responseCode',
-        properties: { value: 429, message: 'Too many requests: wait a minute and test again' },
-      },
-    ],
   };
 }

@@ -70,7 +70,8 @@ export class Trial implements Script {
     const run = new Run();
     this.#run = run;
     this.#rules = this.#newRules();
-    this.#told.restarted(this.#memory.load() !== undefined);
+    const hasCheckpoint = this.#memory.load() !== undefined;
+    this.#told.restarted(hasCheckpoint);
     const leads = newLeads({
       baseUrl: this.#baseUrl,
       token: this.#service.token,
@@ -88,9 +89,9 @@ export class Trial implements Script {
         if (this.#handle(next.value) === 'throw') return void (await leads.return());
       }
     } catch (error) {
-      // A wrong address is told before anything has worked.
-      const isWrongAddress = error instanceof LeadtapError && error.code === 'not-leads';
-      if (!isWrongAddress || this.#rules.hasHeard) this.failed(error);
+      // Before the address has ever worked, a foreign answer ends the loop.
+      const isForeignAnswer = error instanceof LeadtapError && error.code === 'not-leads';
+      if (!isForeignAnswer || hasCheckpoint || this.#rules.hasHeard) this.failed(error);
     } finally {
       this.#broken.push(...this.#rules.broken);
     }

@@ -6,6 +6,7 @@ import {
   type IPollFunctions,
   NodeConnectionTypes,
 } from 'n8n-workflow';
+import { testCredential } from './credential-test.ts';
 import { SAMPLE_LEAD, simplify } from './lead.ts';
 import { newLeads } from './new-leads.ts';
 import { readPage } from './page.ts';
@@ -25,7 +26,7 @@ export class LeadtapTrigger implements INodeType {
     polling: true,
     inputs: [],
     outputs: [NodeConnectionTypes.Main],
-    credentials: [{ name: 'leadtapApi', required: true }],
+    credentials: [{ name: 'leadtapApi', required: true, testedBy: 'leadtapApiTest' }],
     properties: [
       {
         displayName: 'Event',
@@ -86,6 +87,8 @@ export class LeadtapTrigger implements INodeType {
       },
     ],
   };
+
+  methods = { credentialTest: { leadtapApiTest: testCredential } };
 
   async poll(this: IPollFunctions): Promise<INodeExecutionData[][] | null> {
     const leads = this.getMode() === 'manual' ? await samples(this) : await newLeads(this);

@@ -18,6 +18,7 @@ const SIMPLIFIED = [
   'statusValue',
   'customFields',
   'createdAt',
+  'automation_trigger_id',
 ] as const satisfies readonly (keyof Lead)[];
 
 export const simplify = (lead: IDataObject): IDataObject =>

@@ -1,6 +1,6 @@
 import type { IDataObject, IPollFunctions } from 'n8n-workflow';
 import type { ReceivedLead } from './lead.ts';
-import { NO_LEADS, PAGE_SIZE, readPage } from './page.ts';
+import { PAGE_SIZE, readPage } from './page.ts';
 import { chosenStart, firstSince } from './start.ts';
 
 /**
@@ -35,12 +35,15 @@ export async function newLeads(context: IPollFunctions): Promise<ReceivedLead[]>
  * not held back for it, nor read a second time.
  */
 async function readWhileFull(context: IPollFunctions, since: string): Promise<ReceivedLead[]> {
-  let page = await readPage(context, { limit: PAGE_SIZE, since });
-  const leads = [...page.leads];
-  while (page.leads.length === PAGE_SIZE && leads.length < MAX_LEADS_PER_POLL) {
+  let { leads: page } = await readPage(context, { limit: PAGE_SIZE, since });
+  const leads = [...page];
+  while (page.length === PAGE_SIZE && leads.length < MAX_LEADS_PER_POLL) {
     const last = leads.at(-1)?.createdAt ?? since;
-    page = await readPage(context, { limit: PAGE_SIZE, since: last }).catch(() => NO_LEADS);
-    leads.push(...page.leads);
+    page = await readPage(context, { limit: PAGE_SIZE, since: last }).then(
+      (next) => next.leads,
+      () => [],
+    );
+    leads.push(...page);
   }
   return leads;
 }

@@ -6,15 +6,13 @@ import { type Answer, apiErrorOf } from './problem.ts';
 export const PAGE_SIZE = 100;
 
 /** The service answers within seconds or says that it cannot. */
-const TIMEOUT_MS = 30_000;
+export const TIMEOUT_MS = 30_000;
 
 export interface Page {
   readonly leads: readonly ReceivedLead[];
   /** The `since` of the next poll, in the words of the service: it knows one even for an empty page. */
-  readonly nextSince: string | undefined;
+  readonly nextSince: string;
 }
-
-export const NO_LEADS: Page = { leads: [], nextSince: undefined };
 
 /** With `since` the leads that follow it, oldest first; without it the newest leads, newest first. */
 export async function readPage(
@@ -33,18 +31,26 @@ export async function readPage(
     timeout: TIMEOUT_MS,
   });
   if (answer.statusCode !== 200) throw apiErrorOf(context.getNode(), answer);
-  if (!isPage(answer.body))
-    throw new NodeOperationError(context.getNode(), 'There is no Leadtap at the base URL', {
-      description: `${baseUrl} answered, but not with leads. Check the base URL in the credential.`,
+  const page = pageOf(answer);
+  if (!page)
+    throw new NodeOperationError(context.getNode(), notLeadtap(baseUrl), {
+      description: 'No lead was taken, and the next poll asks again. Check the base URL in the credential.',
     });
-  return { leads: answer.body, nextSince: sinceOf(answer.headers['link']) };
+  return page;
 }
 
-const isPage = (body: unknown): body is ReceivedLead[] =>
-  Array.isArray(body) && body.every((lead) => typeof lead?.createdAt === 'string');
-
-/** The `since` in `Link: <…?since=…&limit=…>; rel="next"`. */
-function sinceOf(link: unknown): string | undefined {
-  const [, address] = /^<([^>]+)>;\s*rel="next"/.exec(String(link)) ?? [];
-  return (address && new URL(address).searchParams.get('since')) || undefined;
+/**
+ * Undefined when a 200 is not Leadtap's. Maintenance pages, captive portals and wrong addresses answer 200 too, so the
+ * body must be a list of leads, and `Link` must name the next poll: `<…?since=…&limit=…>; rel="next"`.
+ */
+export function pageOf({ body, headers }: Answer): Page | undefined {
+  const [, since] = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(String(headers['link'])) ?? [];
+  return since && isLeads(body) ? { leads: body, nextSince: decodeURIComponent(since) } : undefined;
 }
+
+const isLeads = (body: unknown): body is ReceivedLead[] =>
+  Array.isArray(body) &&
+  body.every((lead) => typeof lead?.createdAt === 'string' && typeof lead.automation_trigger_id === 'string');
+
+export const notLeadtap = (baseUrl: string): string =>
+  `${baseUrl} answered 200, but not with a list of leads of Leadtap: check the base URL`;

@@ -18,7 +18,13 @@ export function apiErrorOf(node: INode, { statusCode, headers, body }: Answer): 
 
 /** Nothing if the answer is not from Leadtap: n8n has a general sentence for each status. */
 function inItsWords(body: unknown): { message?: string; description?: string } {
-  const { title, detail, code, requestId } = (body ?? {}) as Partial<Problem>;
-  if (!title || !detail) return {};
+  const problem = problemOf(body);
+  if (!problem) return {};
+  const { title, detail, code, requestId } = problem;
   return { message: title, description: `${detail} (${code}, request ${requestId})` };
+}
+
+export function problemOf(body: unknown): Problem | undefined {
+  const problem = (body ?? {}) as Partial<Problem>;
+  return problem.title && problem.detail ? (problem as Problem) : undefined;
 }

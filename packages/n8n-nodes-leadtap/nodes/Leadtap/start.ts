@@ -21,12 +21,12 @@ export async function firstSince(context: IPollFunctions): Promise<string> {
 }
 
 /**
- * Now is what the service says it is: the newest lead, or without any the `since` in `Link`. By a clock, which may be
- * ahead or be set back, leads could arrive that are never seen.
+ * Now is what the service says it is, in the `Link` of its answer. By a clock, which may be ahead or be set back, leads
+ * could arrive that are never seen.
  */
 async function now(context: IPollFunctions): Promise<string> {
-  const { leads, nextSince } = await readPage(context, { limit: 1 });
-  return leads[0]?.createdAt ?? nextSince ?? THE_BEGINNING;
+  const { nextSince } = await readPage(context, { limit: 1 });
+  return nextSince;
 }
 
 /** A date without an offset is meant in the time zone of the workflow; the service would read it as UTC. */
