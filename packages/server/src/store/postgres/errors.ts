@@ -38,12 +38,29 @@ const stateOf = (error: unknown): string | undefined =>
 const meaning = (meanings: ReadonlyMap<string, string>, state: string): string | undefined =>
   meanings.get(state) ?? meanings.get(state.slice(0, 2));
 
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError && stateOf(error.cause) === '55P03';
+const isUnavailableWith = (error: unknown, ...states: readonly string[]): boolean =>
+  error instanceof StoreUnavailableError && states.includes(stateOf(error.cause) ?? '');
 
-/** Two transactions waited for each other, or one saw what another had changed meanwhile: it may simply begin anew. */
-export const isWorthAnotherTry = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError && ['40001', '40P01'].includes(stateOf(error.cause) ?? '');
+/**
+ * The lock was not to be had: not in time, or PostgreSQL ended this wait to resolve a deadlock. A poll that waits behind two
+ * writers in a deadlock is part of the cycle, and may be the one that is ended.
+ */
+export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, '55P03', '40P01');
+
+/** A deadlock, or a serialization failure: the transaction may simply be retried. */
+export const isWorthAnotherTry = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
+
+/**
+ * What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. It goes on doing so on
+ * that connection until the plans are discarded. Other internal errors are reported with the same code; a retry does no harm.
+ */
+export const isStalePlan = (error: unknown): boolean => {
+  const cause = error instanceof UnusableDatabaseError ? error.cause : error;
+  const state = stateOf(cause);
+  return (
+    state === 'XX000' || (state === '0A000' && cause instanceof Error && /cached plan/.test(cause.message))
+  );
+};
 
 /** Nobody waits for the query any more, but the database knows nothing of that. */
 export const isGivenUp = (error: unknown): boolean =>

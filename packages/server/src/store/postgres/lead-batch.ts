@@ -1,12 +1,11 @@
 import { NO_FIELDS } from '../lead-defaults.ts';
 import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from '../lead-row.ts';
 import { type Place, resolvePlace } from '../placement.ts';
-import type { LeadFields } from '../records.ts';
+import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult } from '../store.ts';
 import type { Session } from './connection.ts';
 import { KnownPlaces, namedBy } from './known-places.ts';
 import { idInCompany } from './loaded-table.ts';
-import type { IdentifiedLead } from './new-leads.ts';
 
 /** The columns of a batch, as `json_to_recordset` reads them. */
 const FIELD_TYPES = {
@@ -37,11 +36,13 @@ const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at 
     .map(([column, type]) => `${column} ${type}`)
     .join(', ')})`;
 
+/** The rows are locked: a lead that another transaction deletes meanwhile is not found, and added again. */
 const FIND = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
        ${CONTENT_COLUMNS.map((column) =>
          column === 'appointment_date_time' ? `leadtap.to_ms(${column}) AS ${column}` : column,
        ).join(', ')}
-  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+   ORDER BY company_id, id FOR NO KEY UPDATE`;
 
 const UPDATE = `UPDATE leadtap.leads AS l
   SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
@@ -71,16 +72,16 @@ interface Draft {
   createdAt: number | undefined;
 }
 
+/** A lead on its way in that has an id. */
+export type IdentifiedLead = LeadInput & { readonly id: string };
+
 export interface BatchResult {
   readonly results: readonly LeadResult[];
   /** How far the newest of its stamps is ahead of the clock. */
   readonly aheadMs: number;
 }
 
-/**
- * Writes leads of which anything may be true, with what is there already in hand. The transaction holds the locks of their
- * companies, and has said whether the leads are history.
- */
+/** Adds and updates leads. The transaction holds the locks of their companies, and has said whether the leads are history. */
 export async function writeBatch(
   session: Session,
   leads: readonly IdentifiedLead[],

@@ -1,18 +1,15 @@
 import { uuidV7 } from '../../uuid.ts';
 import type { LeadInput } from '../records.ts';
-import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import type { WriteOptions, WriteOutcome } from '../store.ts';
 import type { Undo } from '../undo.ts';
+import { lockCompanies } from './company-locks.ts';
 import type { Session } from './connection.ts';
-import { type BatchResult, writeBatch } from './lead-batch.ts';
-import { type AddedRow, addNewLeads, type IdentifiedLead } from './new-leads.ts';
+import { companiesOf } from './known-places.ts';
+import { type IdentifiedLead, writeBatch } from './lead-batch.ts';
 
 const KEEP_TIMES = `SELECT set_config('leadtap.historical', 'on', true)`;
-const NOTHING: BatchResult = { results: [], aheadMs: 0 };
 
-/**
- * Writes a batch of leads in the transaction of the session: those that are new and in their place at once, which is nearly
- * all, and then the others, with what is there already in hand.
- */
+/** Writes a batch of leads in the transaction of the session. */
 export async function writeLeads(
   session: Session,
   leads: readonly LeadInput[],
@@ -21,13 +18,10 @@ export async function writeLeads(
 ): Promise<WriteOutcome> {
   if (leads.length === 0) return { kind: 'written', results: [] };
   if (historical) await session.query(KEEP_TIMES);
-  const batch = identified(leads);
-  const added = await addNewLeads(session, batch, historical);
-  const left = batch.filter((_lead, index) => added[index] === undefined);
-  const others = left.length === 0 ? NOTHING : await writeBatch(session, left, historical);
-  const tooFarMs = Math.max(others.aheadMs, mostAheadMs(added)) - maxAheadMs;
-  if (tooFarMs > 0) undo({ kind: 'too-far-ahead', waitMs: tooFarMs });
-  return { kind: 'written', results: inOrder(added, others.results) };
+  await lockCompanies(session, companiesOf(leads));
+  const { results, aheadMs } = await writeBatch(session, identified(leads), historical);
+  if (aheadMs > maxAheadMs) undo({ kind: 'too-far-ahead', waitMs: aheadMs - maxAheadMs });
+  return { kind: 'written', results };
 }
 
 /** Whatever clock: an identifier only has to sort well. */
@@ -37,17 +31,3 @@ function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
 }
 
 const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;
-
-const mostAheadMs = (added: readonly (AddedRow | undefined)[]): number =>
-  added.reduce((most, row) => Math.max(most, row?.ahead_ms ?? 0), 0);
-
-/** The results of the others belong where nothing was added at once. */
-function inOrder(added: readonly (AddedRow | undefined)[], others: readonly LeadResult[]): LeadResult[] {
-  const remaining = others.values();
-  return added.map((row) => {
-    if (row) return { kind: 'added', id: row.id, createdAt: row.created_at };
-    const { value } = remaining.next();
-    if (value === undefined) throw new Error('a lead was neither added nor left');
-    return value;
-  });
-}
