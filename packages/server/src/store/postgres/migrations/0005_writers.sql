@@ -362,22 +362,24 @@ BEGIN
     read_at := leadtap.clock_ms();
   END IF;
 
-  -- One statement, hence one snapshot: leads with the names that places and statuses have now.
+  -- One statement, hence one snapshot: leads with the names that places and statuses have now. Each row is looked up by
+  -- itself (hence the limits): without statistics, a join would read all leads or branches of the company.
   SELECT coalesce(json_agg(lead), '[]') INTO leads FROM (
     SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
            l.address_notes, leadtap.to_ms(l.appointment_date_time) AS appointment_date_time, l.timeslot,
            l.status_value, s.label AS status_label, s.color AS status_color, s.final AS status_final,
            l.custom_fields, l.images, l.same_day, leadtap.to_ms(l.created_at) AS created_at,
-           leadtap.to_ms(l.updated_at) AS updated_at, c.name AS company_name, b.name AS branch_name,
-           d.name AS department_name, l.automation_trigger_id,
+           leadtap.to_ms(l.updated_at) AS updated_at, (SELECT c.name FROM leadtap.companies AS c WHERE c.id = company) AS company_name,
+           (SELECT b.name FROM leadtap.branches AS b WHERE b.company_id = company AND b.id = l.branch_id) AS branch_name,
+           (SELECT d.name FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = l.department_id) AS department_name,
+           l.automation_trigger_id,
            leadtap.to_ms(l.automation_created_at) AS automation_created_at
       FROM unnest(leadtap.page_keys(company, branch, department, leadtap.from_ms(since_ms), page_limit))
              WITH ORDINALITY AS page (created_at, position)
-      JOIN leadtap.leads AS l ON l.company_id = company AND l.created_at = page.created_at
-      JOIN leadtap.companies AS c ON c.id = company
-      JOIN leadtap.statuses AS s ON s.company_id = company AND s.value = l.status_value
-      LEFT JOIN leadtap.branches AS b ON b.company_id = company AND b.id = l.branch_id
-      LEFT JOIN leadtap.departments AS d ON d.company_id = company AND d.id = l.department_id
+     CROSS JOIN LATERAL (SELECT o.* FROM leadtap.leads AS o
+                          WHERE o.company_id = company AND o.created_at = page.created_at LIMIT 1) AS l
+     CROSS JOIN LATERAL (SELECT o.label, o.color, o.final FROM leadtap.statuses AS o
+                          WHERE o.company_id = company AND o.value = l.status_value LIMIT 1) AS s
      ORDER BY page.position
   ) AS lead;
 END $$;
