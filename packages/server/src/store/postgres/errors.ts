@@ -50,17 +50,15 @@ export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, 
 /** A deadlock, or a serialization failure: the transaction may simply be retried. */
 export const isWorthAnotherTry = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
 
-/**
- * What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. It goes on doing so on
- * that connection until the plans are discarded. Other internal errors are reported with the same code; a retry does no harm.
- */
-export const isStalePlan = (error: unknown): boolean => {
+/** What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. */
+const STALE_PLAN =
+  /^(42703 attribute \d+ of type .+ has been dropped|42804 attribute \d+ of type .+ has wrong type|0A000 cached plan|XX000)/;
+
+/** It does so again and again on that connection, until the plans are discarded. */
+export function isStalePlan(error: unknown): boolean {
   const cause = error instanceof UnusableDatabaseError ? error.cause : error;
-  const state = stateOf(cause);
-  return (
-    state === 'XX000' || (state === '0A000' && cause instanceof Error && /cached plan/.test(cause.message))
-  );
-};
+  return cause instanceof pg.DatabaseError && STALE_PLAN.test(`${cause.code} ${cause.message}`);
+}
 
 /** Nobody waits for the query any more, but the database knows nothing of that. */
 export const isGivenUp = (error: unknown): boolean =>
