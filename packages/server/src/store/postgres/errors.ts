@@ -29,6 +29,7 @@ const UNAVAILABLE = new Map([
 
 const UNUSABLE = new Map([
   ['0A', 'the database server is too old; Leadtap needs PostgreSQL 14 or later'],
+  ['55000', 'the database refuses to write leads'],
   ['XX', 'the database is damaged, or its server has a defect'],
 ]);
 

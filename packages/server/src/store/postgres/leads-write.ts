@@ -7,7 +7,8 @@ import type { Session } from './connection.ts';
 import { companiesOf } from './known-places.ts';
 import { type IdentifiedLead, writeBatch } from './lead-batch.ts';
 
-const KEEP_TIMES = `SELECT set_config('leadtap.historical', 'on', true)`;
+/** Without sequential scans: for each lead, its foreign keys would read small tables from end to end. */
+const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;
 
 /** Writes a batch of leads in the transaction of the session. */
 export async function writeLeads(
@@ -17,7 +18,7 @@ export async function writeLeads(
   undo: Undo<WriteOutcome>,
 ): Promise<WriteOutcome> {
   if (leads.length === 0) return { kind: 'written', results: [] };
-  if (historical) await session.query(KEEP_TIMES);
+  await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
   await lockCompanies(session, companiesOf(leads));
   const { results, aheadMs } = await writeBatch(session, identified(leads), historical);
   if (aheadMs > maxAheadMs) undo({ kind: 'too-far-ahead', waitMs: aheadMs - maxAheadMs });

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { terminal } from '../../cli/terminal.ts';
 import type { TestDatabase } from '../../harness/database.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 
@@ -97,6 +98,18 @@ describe('a BEFORE trigger that would fire after the stamp', () => {
     });
     await client.query(`ALTER TABLE leadtap.leads DISABLE TRIGGER "~~late"`);
     await client.query(statement);
+  });
+
+  test('stops an import with the same advice', async () => {
+    await addTrigger('~~late', 'BEFORE INSERT', 'RETURN NEW;');
+    const { code, stderr } = await terminal().run('leads import -', {
+      env: database.env,
+      stdin: '{"companyId":"acme"}',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('trigger "~~late" on leadtap.leads would fire after "~leads_before_insert"');
+    expect(stderr).toContain('ALTER TRIGGER … ON leadtap.leads RENAME TO …');
+    expect(stderr).not.toContain('unexpected error');
   });
 
   test('may stay when it is an AFTER trigger', async () => {
