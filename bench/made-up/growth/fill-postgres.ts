@@ -20,8 +20,8 @@ const uuid = (variant: string) =>
   `lpad(to_hex(stamp >> 16), 8, '0') || '-' || lpad(to_hex(stamp & 65535), 4, '0') || '-7${variant}-8000-' || lpad(to_hex(n), 12, '0')`;
 
 const organisation = (shape: Shape, now: number): string => `
-INSERT INTO leadtap.companies (id, name, last_writer)
-  SELECT 'company-' || lpad(n::text, 5, '0'), 'Company ' || n, pg_current_xact_id() FROM generate_series(0, ${shape.companies - 1}) AS n;
+INSERT INTO leadtap.companies (id, name, last_writer, last_writer_server)
+  SELECT 'company-' || lpad(n::text, 5, '0'), 'Company ' || n, pg_current_xact_id(), pg_postmaster_start_time() FROM generate_series(0, ${shape.companies - 1}) AS n;
 INSERT INTO leadtap.branches (company_id, id, name)
   SELECT c.id, b.id, b.name FROM leadtap.companies AS c, (VALUES ('north', 'North'), ('south', 'South')) AS b (id, name);
 INSERT INTO leadtap.departments (company_id, id, branch_id, name)

@@ -74,9 +74,7 @@ describe('writers who wait for each other', () => {
     const { store } = await cleanService();
     const client = await connect(server().url);
     const observer = await connect(server().url);
-    const { rows } = await client.query<{ id: string }>(
-      'SELECT id FROM leadtap.companies ORDER BY leadtap.company_lock(id)',
-    );
+    const { rows } = await client.query<{ id: string }>('SELECT id FROM leadtap.companies ORDER BY id');
     const [first = '', second = ''] = rows.map(({ id }) => id);
     // It leaves it to the other one to find out.
     await client.query(`SET deadlock_timeout = '1h'`);

@@ -3,7 +3,14 @@ import { CallerGoneError, StoreUnavailableError } from '../store.ts';
 import { type Undo, Undone, undo } from '../undo.ts';
 import { unlessGone } from './caller.ts';
 import { sendCancelRequest } from './cancel.ts';
-import { asStoreError, isBrokenConnection, isGivenUp, isWorthAnotherTry, NoAnswerError } from './errors.ts';
+import {
+  asStoreError,
+  isBrokenConnection,
+  isGivenUp,
+  isStalePlan,
+  isWorthAnotherTry,
+  NoAnswerError,
+} from './errors.ts';
 
 export type SqlValue = string | number | boolean | null | readonly (string | null)[];
 
@@ -42,6 +49,7 @@ const STATEMENT_LIMIT_MS = 60_000;
  */
 const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
   SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
+const BEGIN_WITH_FRESH_PLANS = `${BEGIN}; DISCARD PLANS`;
 const TRIES = 5;
 const INT8 = 20;
 
@@ -88,20 +96,30 @@ export class Database {
     options: QueryOptions = {},
   ): Promise<Row[]> {
     const limited = { limitMs: this.#queryLimitMs, ...options };
-    return this.#withClient(options, (client) => runQuery<Row>(client, text, values, limited));
+    return this.#withClient(options, async (client) => {
+      try {
+        return await runQuery<Row>(client, text, values, limited);
+      } catch (error) {
+        if (!isStalePlan(error)) throw error;
+        return withFreshPlans(client, limited, () => runQuery<Row>(client, text, values, limited));
+      }
+    });
   }
 
-  /** The work may run more than once: two transactions that wait for each other are both right, and one must begin anew. */
+  /** The work may run more than once: of two transactions in a deadlock one is retried. */
   async transaction<T>(
     work: (session: Session, undo: Undo<T>) => Promise<T>,
     statementLimitMs = STATEMENT_LIMIT_MS,
   ): Promise<T> {
+    let begin = BEGIN;
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#withClient({}, (client) => runTransaction(client, work, statementLimitMs));
+        return await this.#withClient({}, (client) => runTransaction(client, begin, work, statementLimitMs));
       } catch (error) {
         if (error instanceof Undone) return error.result as T;
-        if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
+        const isStale = isStalePlan(error) && begin === BEGIN;
+        if (isStale) begin = BEGIN_WITH_FRESH_PLANS;
+        else if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
       }
     }
   }
@@ -180,13 +198,31 @@ async function runQuery<Row>(
   }
 }
 
+/** In one transaction, so that a pooler sends both to the same server connection. */
+async function withFreshPlans<T>(
+  client: pg.PoolClient,
+  options: QueryOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  await runQuery(client, 'BEGIN; DISCARD PLANS', [], options);
+  try {
+    const result = await work();
+    await runQuery(client, 'COMMIT', [], options);
+    return result;
+  } catch (error) {
+    if (!isBrokenConnection(error)) await runQuery(client, 'ROLLBACK', [], options);
+    throw error;
+  }
+}
+
 async function runTransaction<T>(
   client: pg.PoolClient,
+  begin: string,
   work: (session: Session, undo: Undo<T>) => Promise<T>,
   limitMs: number,
 ): Promise<T> {
   const limits = { limitMs };
-  await runQuery(client, BEGIN, [], limits);
+  await runQuery(client, begin, [], limits);
   try {
     const result = await work({ query: (text, values = []) => runQuery(client, text, values, limits) }, undo);
     await runQuery(client, 'COMMIT', [], limits);

@@ -29,6 +29,7 @@ const UNAVAILABLE = new Map([
 
 const UNUSABLE = new Map([
   ['0A', 'the database server is too old; Leadtap needs PostgreSQL 14 or later'],
+  ['55000', 'the database refuses to write leads'],
   ['XX', 'the database is damaged, or its server has a defect'],
 ]);
 
@@ -38,12 +39,27 @@ const stateOf = (error: unknown): string | undefined =>
 const meaning = (meanings: ReadonlyMap<string, string>, state: string): string | undefined =>
   meanings.get(state) ?? meanings.get(state.slice(0, 2));
 
-export const isLockTimeout = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError && stateOf(error.cause) === '55P03';
+const isUnavailableWith = (error: unknown, ...states: readonly string[]): boolean =>
+  error instanceof StoreUnavailableError && states.includes(stateOf(error.cause) ?? '');
 
-/** Two transactions waited for each other, or one saw what another had changed meanwhile: it may simply begin anew. */
-export const isWorthAnotherTry = (error: unknown): boolean =>
-  error instanceof StoreUnavailableError && ['40001', '40P01'].includes(stateOf(error.cause) ?? '');
+/**
+ * The lock was not to be had: not in time, or PostgreSQL ended this wait to resolve a deadlock. A poll that waits behind two
+ * writers in a deadlock is part of the cycle, and may be the one that is ended.
+ */
+export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, '55P03', '40P01');
+
+/** A deadlock, or a serialization failure: the transaction may simply be retried. */
+export const isWorthAnotherTry = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
+
+/** What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. */
+const STALE_PLAN =
+  /^(42703 attribute \d+ of type .+ has been dropped|42804 attribute \d+ of type .+ has wrong type|0A000 cached plan|XX000)/;
+
+/** It does so again and again on that connection, until the plans are discarded. */
+export function isStalePlan(error: unknown): boolean {
+  const cause = error instanceof UnusableDatabaseError ? error.cause : error;
+  return cause instanceof pg.DatabaseError && STALE_PLAN.test(`${cause.code} ${cause.message}`);
+}
 
 /** Nobody waits for the query any more, but the database knows nothing of that. */
 export const isGivenUp = (error: unknown): boolean =>

@@ -10,9 +10,6 @@ BEGIN
     IF to_regprocedure('leadtap.tend_changes()') IS NOT NULL THEN
       GRANT EXECUTE ON FUNCTION leadtap.tend_changes() TO leadtap_service;
     END IF;
-    IF to_regtype('leadtap.new_lead') IS NOT NULL THEN
-      GRANT EXECUTE ON FUNCTION leadtap.add_leads(leadtap.place[], leadtap.new_lead[]) TO leadtap_service;
-    END IF;
   END IF;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_writer') THEN
     GRANT USAGE ON SCHEMA leadtap TO leadtap_writer;

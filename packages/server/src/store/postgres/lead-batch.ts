@@ -1,12 +1,11 @@
 import { NO_FIELDS } from '../lead-defaults.ts';
 import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from '../lead-row.ts';
 import { type Place, resolvePlace } from '../placement.ts';
-import type { LeadFields } from '../records.ts';
+import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult } from '../store.ts';
 import type { Session } from './connection.ts';
 import { KnownPlaces, namedBy } from './known-places.ts';
 import { idInCompany } from './loaded-table.ts';
-import type { IdentifiedLead } from './new-leads.ts';
 
 /** The columns of a batch, as `json_to_recordset` reads them. */
 const FIELD_TYPES = {
@@ -37,11 +36,13 @@ const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at 
     .map(([column, type]) => `${column} ${type}`)
     .join(', ')})`;
 
+/** The rows are locked: a lead that another transaction deletes meanwhile is not found, and added again. */
 const FIND = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
        ${CONTENT_COLUMNS.map((column) =>
          column === 'appointment_date_time' ? `leadtap.to_ms(${column}) AS ${column}` : column,
        ).join(', ')}
-  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+   ORDER BY company_id, id FOR NO KEY UPDATE`;
 
 const UPDATE = `UPDATE leadtap.leads AS l
   SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
@@ -71,31 +72,19 @@ interface Draft {
   createdAt: number | undefined;
 }
 
-export interface BatchResult {
-  readonly results: readonly LeadResult[];
-  /** How far the newest of its stamps is ahead of the clock. */
-  readonly aheadMs: number;
-}
+/** A lead on its way in that has an id. */
+export type IdentifiedLead = LeadInput & { readonly id: string };
 
-/**
- * Writes leads of which anything may be true, with what is there already in hand. The transaction holds the locks of their
- * companies, and has said whether the leads are history.
- */
+/** Adds and updates leads. The transaction holds the locks of their companies, and has said whether the leads are history. */
 export async function writeBatch(
   session: Session,
   leads: readonly IdentifiedLead[],
   historical: boolean,
-): Promise<BatchResult> {
+): Promise<readonly LeadResult[]> {
   const batch = await Batch.begin(session, leads);
-  const now = await readClock(session);
   const outcomes = leads.map((lead) => batch.take(lead, historical));
   await batch.save(session);
-  return { results: outcomes.map(toResult), aheadMs: batch.newestStamp - now };
-}
-
-async function readClock(session: Session): Promise<number> {
-  const [row] = await session.query<{ now: number }>('SELECT leadtap.clock_ms() AS now');
-  return row?.now ?? 0;
+  return outcomes.map(toResult);
 }
 
 type Outcome = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
@@ -111,8 +100,6 @@ class Batch {
   readonly #drafts: Map<string, Draft>;
   readonly #added = new Set<Draft>();
   readonly #changed = new Set<Draft>();
-  /** 0 when nothing was stamped. */
-  newestStamp = 0;
 
   private constructor(places: KnownPlaces, existing: readonly ExistingRow[]) {
     this.#places = places;
@@ -158,7 +145,6 @@ class Batch {
     for (const { company_id, id, created_at } of stamped) {
       const draft = this.#drafts.get(idInCompany(company_id, id));
       if (draft) draft.createdAt = created_at;
-      this.newestStamp = Math.max(this.newestStamp, created_at);
     }
   }
 }

@@ -2,7 +2,7 @@ import { type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadRecord, Scope } from '../records.ts';
 import type { Page, PageQuery } from '../store.ts';
 import type { Database, QueryOptions } from './connection.ts';
-import { isLockTimeout } from './errors.ts';
+import { isLockBusy } from './errors.ts';
 import { LockQueue } from './lock-queue.ts';
 
 /** What `leadtap.read_page` gives; `leads` is null when the lock was not to be had at once. */
@@ -76,7 +76,7 @@ export class Pages {
       );
       return row && toPage(row);
     } catch (error) {
-      if (isLockTimeout(error)) return undefined;
+      if (isLockBusy(error)) return undefined;
       throw error;
     }
   }

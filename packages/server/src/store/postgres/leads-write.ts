@@ -1,29 +1,24 @@
 import { uuidV7 } from '../../uuid.ts';
 import type { LeadInput } from '../records.ts';
-import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import type { WriteOptions, WriteOutcome } from '../store.ts';
+import { lockCompanies } from './company-locks.ts';
 import type { Session } from './connection.ts';
-import { type BatchResult, writeBatch } from './lead-batch.ts';
-import { type AddedRow, addNewLeads, type IdentifiedLead } from './new-leads.ts';
+import { companiesOf } from './known-places.ts';
+import { type IdentifiedLead, writeBatch } from './lead-batch.ts';
 
-const KEEP_TIMES = `SELECT set_config('leadtap.historical', 'on', true)`;
-const NOTHING: BatchResult = { results: [], aheadMs: 0 };
+/** Without sequential scans: for each lead, its foreign keys would read small tables from end to end. */
+const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;
 
-/**
- * Writes a batch of leads in the transaction of the session: those that are new and in their place at once, which is nearly
- * all, and then the others, with what is there already in hand.
- */
+/** Writes a batch of leads in the transaction of the session. */
 export async function writeLeads(
   session: Session,
   leads: readonly LeadInput[],
   { historical = false }: WriteOptions,
 ): Promise<WriteOutcome> {
   if (leads.length === 0) return { kind: 'written', results: [] };
-  if (historical) await session.query(KEEP_TIMES);
-  const batch = identified(leads);
-  const added = await addNewLeads(session, batch, historical);
-  const left = batch.filter((_lead, index) => added[index] === undefined);
-  const others = left.length === 0 ? NOTHING : await writeBatch(session, left, historical);
-  return { kind: 'written', results: inOrder(added, others.results) };
+  await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
+  await lockCompanies(session, companiesOf(leads));
+  return { kind: 'written', results: await writeBatch(session, identified(leads), historical) };
 }
 
 /** Whatever clock: an identifier only has to sort well. */
@@ -33,14 +28,3 @@ function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
 }
 
 const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;
-
-/** The results of the others belong where nothing was added at once. */
-function inOrder(added: readonly (AddedRow | undefined)[], others: readonly LeadResult[]): LeadResult[] {
-  const remaining = others.values();
-  return added.map((row) => {
-    if (row) return { kind: 'added', id: row.id, createdAt: row.created_at };
-    const { value } = remaining.next();
-    if (value === undefined) throw new Error('a lead was neither added nor left');
-    return value;
-  });
-}

@@ -14,7 +14,7 @@ interface Weakness {
   readonly also?: string;
 }
 
-const TAKE_IN = 'leadtap.take_in_lead()';
+const TAKE_IN = 'leadtap.leads_before_insert()';
 const READ_PAGE = 'leadtap.read_page(text,text,text,bigint,integer,integer)';
 
 const WRITER_LOCK =

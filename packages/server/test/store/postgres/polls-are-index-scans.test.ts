@@ -53,16 +53,18 @@ describe.each([
     plansOf('SELECT * FROM leadtap.read_page($1, $2, $3, $4, 100, $5)', ['acme', ...place, since, waitMs]);
 
   it.each([
-    ['with since', 0, `Index Scan using ${index} on leads`],
-    ['without since', null, `Index Scan Backward using ${index} on leads`],
+    ['with since', 0, `Index Only Scan using ${index} on leads`],
+    ['without since', null, `Index Only Scan Backward using ${index} on leads`],
   ])('%s reads as many leads as it gives, from one range of one index', async (_what, since, scan) => {
     const plans = await plansOfPage(since, 0);
-    const ofLeads = plans.filter((plan) => / on leads\b/.test(plan));
-    expect(ofLeads).toHaveLength(1);
-    expect(ofLeads[0]).toContain(scan);
-    expect(ofLeads[0]).toContain('Index Cond');
-    expect(ofLeads[0]).toMatch(/Scan .*\(actual rows=100 loops=1\)/);
-    expect(ofLeads[0]).not.toMatch(/Sort|Filter|Rows Removed/);
+    const [keys = '', page = '', ...others] = plans.filter((plan) => / on leads\b/.test(plan));
+    expect(others).toEqual([]);
+    expect(keys).toContain(scan);
+    expect(keys).toContain('Index Cond');
+    expect(keys).toMatch(/Scan .*\(actual rows=100 loops=1\)/);
+    expect(keys).not.toMatch(/Sort|Filter|Rows Removed/);
+    expect(page).toMatch(/Index Scan using leads_pkey on leads .*\(actual rows=1 loops=100\)/);
+    expect(page).not.toMatch(/Filter:|Rows Removed/);
   });
 
   it.each([
@@ -70,7 +72,7 @@ describe.each([
     ['without it', null],
   ])('%s reads no table from end to end', async (_how, waitMs) => {
     const plans = await plansOfPage(0, waitMs);
-    expect(plans.length).toBeGreaterThan(2);
+    expect(plans.length).toBeGreaterThan(1);
     expect(plans.filter((plan) => plan.includes('Seq Scan'))).toEqual([]);
   });
 });

@@ -42,17 +42,17 @@ async function withLead(login: string): Promise<Client> {
 
 const CHANGES_OF_THE_SCHEMA = [
   'ALTER TABLE leadtap.leads ADD COLUMN mine text',
-  'ALTER TABLE leadtap.leads DISABLE TRIGGER take_in',
+  'ALTER TABLE leadtap.leads DISABLE TRIGGER "~leads_before_insert"',
   'ALTER TABLE leadtap.leads DISABLE TRIGGER ALL',
   'SET session_replication_role = replica',
-  'DROP TRIGGER take_in ON leadtap.leads',
+  'DROP TRIGGER "~leads_before_insert" ON leadtap.leads',
   'DROP TABLE leadtap.leads',
   'DROP SCHEMA leadtap CASCADE',
   'TRUNCATE leadtap.leads',
   'CREATE TABLE leadtap.mine (x integer)',
   'CREATE FUNCTION leadtap.mine() RETURNS integer LANGUAGE sql RETURN 1',
   'CREATE OR REPLACE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql RETURN 1::bigint',
-  'ALTER FUNCTION leadtap.take_in_lead() SECURITY INVOKER',
+  'ALTER FUNCTION leadtap.leads_before_insert() SECURITY INVOKER',
   `INSERT INTO leadtap.migrations (version, name) VALUES (99, 'mine')`,
   'DELETE FROM leadtap.migrations',
   'DELETE FROM leadtap.companies',
@@ -67,7 +67,7 @@ const CHANGES_OF_THE_SCHEMA = [
   'UPDATE leadtap.server_run SET id = gen_random_uuid()',
   'SET ROLE leadtap_owner',
   `CREATE TEMP TABLE mine (LIKE leadtap.leads);
-   CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.take_in_lead()`,
+   CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_insert()`,
 ];
 
 async function statesOf(client: Client, statements: readonly string[]) {

@@ -1,6 +1,7 @@
 import type { Client } from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../../harness/database.ts';
+import { ORGANISATION } from '../../harness/organisation.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);
@@ -84,6 +85,71 @@ describe('of leads that are gone', () => {
     await other.query(`SET statement_timeout = '10s'; ${insert('c')}`);
     await client.query('COMMIT');
     expect(await stamps()).toEqual([2, 3]);
+  });
+});
+
+describe('of a company that is deleted and made again', () => {
+  const REMOVE_PLACES = ['users', 'departments', 'branches', 'statuses']
+    .map((table) => `DELETE FROM leadtap.${table} WHERE company_id = 'acme'`)
+    .join('; ');
+  const REMOVE = `DELETE FROM leadtap.companies WHERE id = 'acme'`;
+  const LEADS = `DELETE FROM leadtap.leads WHERE company_id = 'acme'`;
+
+  /** The same id again, with one status. */
+  const MAKE = `INSERT INTO leadtap.companies (id, name) VALUES ('acme', 'Again');
+    INSERT INTO leadtap.statuses VALUES ('acme', 'NEW', 'New', '#000', false, 0)`;
+
+  test.each([
+    ['one statement after the other', `${LEADS}; ${REMOVE_PLACES}; ${REMOVE}; ${MAKE}`],
+    ['in one transaction', `BEGIN; ${LEADS}; ${REMOVE_PLACES}; ${REMOVE}; ${MAKE}; COMMIT`],
+    [
+      'its leads and itself at once',
+      `DELETE FROM leadtap.users; DELETE FROM leadtap.departments; DELETE FROM leadtap.branches;
+       WITH l AS (${LEADS}), s AS (DELETE FROM leadtap.statuses WHERE company_id = 'acme') ${REMOVE}; ${MAKE}`,
+    ],
+    ['with TRUNCATE', `TRUNCATE leadtap.companies CASCADE; ${MAKE}`],
+    [
+      'twice',
+      `${LEADS}; ${REMOVE_PLACES}; ${REMOVE}; ${MAKE}; DELETE FROM leadtap.statuses WHERE company_id = 'acme'; ${REMOVE}; ${MAKE}`,
+    ],
+    [
+      'by giving its id away',
+      `${LEADS}; ${REMOVE_PLACES}; UPDATE leadtap.companies SET id = 'other' WHERE id = 'acme'; ${MAKE}`,
+    ],
+    [
+      'by giving its id to another one',
+      `${LEADS}; ${REMOVE_PLACES}; ${REMOVE}; INSERT INTO leadtap.companies VALUES ('other', 'Other');
+       UPDATE leadtap.companies SET id = 'acme' WHERE id = 'other';
+       INSERT INTO leadtap.statuses VALUES ('acme', 'NEW', 'New', '#000', false, 0)`,
+    ],
+  ])('%s', async (_how, again) => {
+    await client.query(`INSERT INTO leadtap.leads (company_id) SELECT 'acme' FROM generate_series(1, 50)`);
+    await client.query(again);
+    await client.query(insert('a'));
+    expect(await stamps()).toEqual([51]);
+  });
+
+  test('while another transaction is deleting it', async () => {
+    await client.query(`INSERT INTO leadtap.leads (company_id) SELECT 'acme' FROM generate_series(1, 50)`);
+    await client.query(`BEGIN; ${LEADS}; ${REMOVE_PLACES}; ${REMOVE}`);
+    const other = await connectSql(database.url);
+    const backend = (await other.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
+    const making = other.query(MAKE);
+    await expect.poll(() => isWaiting(backend)).toBe(true);
+    await client.query('COMMIT');
+    await making;
+    await client.query(insert('a'));
+    expect(await stamps()).toEqual([51]);
+  });
+
+  test('applied from an organisation file', async () => {
+    await client.query(`INSERT INTO leadtap.leads (company_id) SELECT 'acme' FROM generate_series(1, 50)`);
+    await client.query(`${LEADS}; ${REMOVE_PLACES}; ${REMOVE}`);
+    const store = await database.openStore();
+    await store.applyOrganisation(ORGANISATION);
+    await store.close();
+    await client.query(insert('a'));
+    expect(await stamps()).toEqual([51]);
   });
 });
 
