@@ -21,13 +21,14 @@ export interface Service {
 export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
+  readonly drainMs?: number | undefined;
 }
 
 /** Config to a service that is ready to listen. */
 export async function compose(
   config: Config,
   logger: Logger,
-  { clock = systemClock, open = openStore }: ComposeOptions = {},
+  { clock = systemClock, open = openStore, drainMs }: ComposeOptions = {},
 ): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
@@ -44,7 +45,7 @@ export async function compose(
     clock,
     version: VERSION,
   };
-  const app = buildApp(services, config);
+  const app = buildApp(services, { ...config, ...(drainMs !== undefined && { drainMs }) });
   app.addHook('onClose', async () => {
     limiters.close();
     await store.close();
