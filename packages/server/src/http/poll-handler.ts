@@ -199,7 +199,7 @@ function problemOf(error: unknown, { id, logError }: RequestContext, state: Poll
 
 /** Resolves when the response has left, or the client has disconnected before all of it left. */
 async function send(
-  { method }: IncomingMessage,
+  { method, socket }: IncomingMessage,
   response: ServerResponse,
   { status, body }: Payload,
   { logError }: RequestContext,
@@ -210,7 +210,8 @@ async function send(
     response.writeHead(status, headers);
     response.end(method === 'HEAD' ? undefined : body);
     await closed;
-    return response.writableFinished;
+    // Not `writableFinished`: it is also true after a reset that discarded the rest.
+    return !socket.destroyed;
   } catch (error) {
     // The application around has begun a response already, or a header that it adds is not valid.
     logError({ err: error }, 'a response could not be sent');
