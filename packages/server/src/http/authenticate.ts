@@ -17,9 +17,11 @@ interface Authentication {
 /** The first check. Failures are counted by address, so that guessing is slow. */
 export function makeAuthentication(verifyToken: VerifyToken, failedTokens: Limiter): Authentication {
   async function identify(authorization: string | undefined, address: string): Promise<VerifiedToken> {
-    const credentials = bearerCredentials(authorization);
+    const credentials = bearerToken(authorization);
     if (credentials === undefined) throw challenge('token-missing');
-    const verification = await verifyToken(credentials);
+    const { token } = credentials;
+    if (token === undefined) return refuse('token-invalid', address);
+    const verification = await verifyToken(token);
     if (verification.kind === 'valid') return verification.token;
     return refuse(`token-${verification.kind}`, address);
   }
@@ -32,14 +34,20 @@ export function makeAuthentication(verifyToken: VerifyToken, failedTokens: Limit
   return { identify, refuse };
 }
 
-const SCHEME = 'Bearer ';
+/** RFC 6750: the scheme in any case, then one space. */
+const SCHEME = /^bearer(?=[ \t]|$)/i;
+/** Printable, without spaces. */
+const TOKEN = /^ ([!-~]+)$/;
 
-/** Undefined when there are none, or of another scheme, which RFC 6750 treats alike. */
-function bearerCredentials(authorization = ''): string | undefined {
-  // One pattern for the scheme and the spaces on both sides would take quadratic time on a header of spaces.
-  const isBearer = authorization.startsWith(SCHEME) || /^bearer /i.test(authorization);
-  const credentials = isBearer ? authorization.slice(SCHEME.length).trim() : '';
-  return credentials === '' ? undefined : credentials;
+/**
+ * The token of an Authorization header; undefined when there is none, or of another scheme, which RFC 6750 treats alike.
+ * A token has one spelling: with a tab or further spaces around it, it is not a token.
+ */
+function bearerToken(authorization = ''): { readonly token: string | undefined } | undefined {
+  if (!SCHEME.test(authorization)) return undefined;
+  const credentials = authorization.slice('Bearer'.length);
+  if (credentials.trim() === '') return undefined;
+  return { token: TOKEN.exec(credentials)?.[1] };
 }
 
 function challenge(code: TokenProblem): ProblemError {
