@@ -42,6 +42,9 @@ export interface AppOptions {
   readonly requestTimeoutMs?: number;
   /** When it stops, it goes on answering for this long, and tells clients to close their connections. */
   readonly drainMs?: number;
+  /** Further connections are dropped. Default: no limit. */
+  readonly maxConnections?: number | undefined;
+  readonly onDroppedConnection?: () => void;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -63,7 +66,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     trustProxy: makeTrust(options.trustProxy) ?? false,
     serverFactory: (handleOther) => {
       connections = new Connections(routePolls(path, handlePoll, handleOther));
-      return makeServer(connections, requestTimeoutMs);
+      return makeServer(connections, { ...options, requestTimeoutMs });
     },
     bodyLimit: 1024,
     return503OnClosing: false,

@@ -5,8 +5,16 @@ import type { Connections } from './connections.ts';
 /** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
 const KEEP_ALIVE_MS = 72_000;
 
-/** Node's HTTP server, with the time-outs that a public service needs. */
-export function makeServer(connections: Connections, requestTimeoutMs: number): Server {
+export interface ServerLimits {
+  readonly requestTimeoutMs: number;
+  /** Further connections are dropped. */
+  readonly maxConnections?: number | undefined;
+  readonly onDroppedConnection?: (() => void) | undefined;
+}
+
+/** Node's HTTP server, with the limits that a public service needs. */
+export function makeServer(connections: Connections, limits: ServerLimits): Server {
+  const { requestTimeoutMs, maxConnections, onDroppedConnection } = limits;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
@@ -17,6 +25,8 @@ export function makeServer(connections: Connections, requestTimeoutMs: number): 
     // Checked by the application, where the answer has a body.
     requireHostHeader: false,
   });
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (onDroppedConnection) server.on('drop', onDroppedConnection);
   connections.watch(server);
   return server;
 }
