@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 
 /** A connection that sends more requests than this ahead of their answers is closed after the last of them. */
 const MAX_PIPELINED = 32;
@@ -27,7 +28,6 @@ export class Connections {
   readonly #open = new Map<Socket, Connection>();
   #isDraining = false;
   #isClosing = false;
-  #onEmpty: () => void = () => undefined;
 
   constructor(listener: RequestListener) {
     this.#listener = listener;
@@ -42,20 +42,13 @@ export class Connections {
   }
 
   /**
-   * From now on every response has `Connection: close`, so that clients go elsewhere. Resolves when no connection is
-   * open, at the latest after `graceMs`.
+   * From now on every response has `Connection: close`, so that clients go elsewhere. Connections that are open now have
+   * `graceMs` for a further request: closed at once, a request that is on its way would fail.
    */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     for (const connection of this.#open.values()) this.#closeAfterLast(connection);
-    if (this.#open.size === 0 || graceMs === 0) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, graceMs);
-      this.#onEmpty = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (this.#open.size > 0) await setTimeout(graceMs);
   }
 
   /** Closes the connections on which nothing is being received or sent, and the others when that is done. */
@@ -69,10 +62,7 @@ export class Connections {
     // Node asks the system for the address at the first use and keeps it. After a reset it would be unknown.
     void socket.remoteAddress;
     this.#open.set(socket, { exchanges: [], bytesRead: 0, isLast: false });
-    socket.once('close', () => {
-      this.#open.delete(socket);
-      if (this.#open.size === 0) this.#onEmpty();
-    });
+    socket.once('close', () => this.#open.delete(socket));
   }
 
   #receive(exchange: Exchange): void {
