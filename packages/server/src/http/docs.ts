@@ -44,7 +44,7 @@ function renderedFor(render: (url: string) => string): (url: string) => Rendered
  * an address that one client made up to the next; `no-cache` makes every cache ask first.
  */
 function send(request: FastifyRequest, reply: FastifyReply, { body, etag }: Rendered): FastifyReply {
-  reply.headers({ etag, 'cache-control': 'no-cache' });
+  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
   const isKnown = matches(request.headers['if-none-match'], etag);
   if (isKnown) reply.code(304);
   return isKnown && request.method === 'GET' ? reply.send() : reply.send(body);
