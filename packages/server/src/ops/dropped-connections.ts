@@ -6,7 +6,7 @@ const RESERVED_FILES = 128;
 
 /**
  * How many connections the limit of open files leaves room for; undefined where the system does not say, as on macOS.
- * Beyond the limit itself the system would let clients wait in its queue without a word to anybody.
+ * At the limit itself the system would leave clients waiting in its queue, and nothing would be logged.
  */
 export function connectionLimit(file = '/proc/self/limits'): number | undefined {
   const openFiles = Number(/^Max open files +(\d+)/m.exec(readIfThere(file))?.[1]);

@@ -16,7 +16,7 @@ const USERS = Array.from({ length: 20 }, (_, n) => ({
   departmentId: null,
 }));
 
-describe('when the service is told to stop', () => {
+describe('when the service stops', () => {
   it.each([
     ['probes', '/livez'],
     ['polls', '/automation/new-leads'],

@@ -5,8 +5,8 @@ export interface BusyClients {
   /** Resolves when each of them was answered on a connection that it uses again. */
   readonly busy: Promise<unknown>;
   /**
-   * Resolves when each of them was told three times to close its connection, or found nobody listening any more, as a
-   * load balancer would: what went wrong until then.
+   * Resolves when each of them got three answers with Connection: close, or was refused a connection, which a
+   * load balancer would try elsewhere: what went wrong until then.
    */
   readonly ended: Promise<string[]>;
 }
