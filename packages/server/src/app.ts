@@ -1,24 +1,26 @@
 import { METHODS } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest } from 'fastify';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { VerifyToken } from './accounts/verification.ts';
 import type { Clock } from './clock.ts';
-import { answerProblem, answerUnroutable, logFault } from './http/answer-problem.ts';
-import { onCallerGone } from './http/caller-gone.ts';
+import { answerProblem, answerUnroutable, commonHeaders } from './http/answer-problem.ts';
+import { Connections } from './http/connections.ts';
 import { docsRoutes } from './http/docs.ts';
 import { makeTrust } from './http/forwarded.ts';
-import { healthRoutes, isLivenessProbe } from './http/health.ts';
-import { ExpressLane } from './http/lane/express-lane.ts';
-import { answerWith, pollAnswerer } from './http/new-leads.ts';
-import { observationOf, type PollObserver } from './http/observe-polls.ts';
+import { healthRoutes, isReadinessProbe } from './http/health.ts';
+import { requireHost } from './http/methods.ts';
+import { mountPolls } from './http/new-leads.ts';
+import type { PollObserver } from './http/observe-polls.ts';
+import { createPollHandler } from './http/poll-handler.ts';
 import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
 import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
-import { KEEP_ALIVE_MS, makeServer } from './http/server.ts';
+import { RequestLog } from './http/request-log.ts';
+import { makeServer, routePolls } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import type { TrustProxy } from './ops/addresses.ts';
-import { RequestLog } from './ops/request-log.ts';
 import type { Store } from './store/store.ts';
 
 export interface AppServices {
@@ -38,39 +40,34 @@ export interface AppOptions {
   readonly trustProxy: TrustProxy;
   /** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
   readonly requestTimeoutMs?: number;
+  /** When it stops, it goes on answering for this long, and tells clients to close their connections. */
+  readonly drainMs?: number;
+  /** Further connections are dropped. Default: no limit. */
+  readonly maxConnections?: number | undefined;
+  readonly onDroppedConnection?: () => void;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
+const DRAIN_MS = 3_000;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
-  const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options;
-  const publicUrl = makePublicUrl(options.publicUrl, prefix);
-  const requestLog = new RequestLog();
-  const answerPoll = pollAnswerer(services);
-  let closing = false;
-  const trust = makeTrust(options.trustProxy);
-  const lane = new ExpressLane({
-    basePath: prefix,
-    answerPoll,
-    publicUrl,
-    trust,
-    onProblem: (problem, id) => logFault(problem, services.logger.child({ requestId: id })),
-    onServed: (served) => {
-      services.observer.observe(observationOf(served.state, 'GET', served.status, served.durationMs));
-      requestLog.polled(served, services.logger);
-    },
-    silenceMs: requestTimeoutMs,
-    keepAliveMs: KEEP_ALIVE_MS,
-  });
+  const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drainMs = DRAIN_MS } = options;
+  const handlePoll = createPollHandler({ ...services, ...options });
+  const path = `${prefix}${NEW_LEADS_PATH}`;
+  let connections: Connections | undefined;
+  let isStopping = false;
   // As Fastify itself knows loggers.
   const loggerInstance: FastifyBaseLogger = services.logger;
   const app = Fastify({
     loggerInstance,
     genReqId: requestId,
-    logController: requestLog,
-    trustProxy: trust ?? false,
-    serverFactory: (toFastify) => makeServer(lane, toFastify, requestTimeoutMs),
+    logController: new RequestLog(),
+    trustProxy: makeTrust(options.trustProxy) ?? false,
+    serverFactory: (handleOther) => {
+      connections = new Connections(routePolls(path, handlePoll, handleOther));
+      return makeServer(connections, { ...options, requestTimeoutMs });
+    },
     bodyLimit: 1024,
     return503OnClosing: false,
     clientErrorHandler: answerRawError,
@@ -82,20 +79,15 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
   app.addHook('preClose', async () => {
-    closing = true;
-    lane.close();
-  });
-  // Else a client would keep the connection of its last answer, and the stop would wait for that.
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (closing) reply.header('connection', 'close');
-    done(null, payload);
+    isStopping = true;
+    await connections?.drain(drainMs);
   });
   app.setErrorHandler(answerProblem);
-  onCallerGone(app, (request, reply) => requestLog.requestCompleted(null, request, reply));
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id);
-    if (closing && !isLivenessProbe(request)) throw unavailable();
-    if (lacksHost(request)) throw new ProblemError('malformed-request', { detail: 'Send a Host header.' });
+    reply.headers(commonHeaders(request.id));
+    if (isStopping && isReadinessProbe(request)) throw unavailable();
+    // The handler of polls does that itself, and writes its own line to the log.
+    if (request.routeOptions.url !== path) requireHost(request.raw);
     // Here and not in a handler for what is not found: the body of such a request is never read.
     if (request.is404) throw new ProblemError('no-such-resource');
   });
@@ -103,13 +95,10 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   const ready = () => services.store.ping();
   app.register(healthRoutes, { ready });
   if (prefix !== '') app.register(healthRoutes, { prefix, ready });
+  const publicUrl = makePublicUrl(options.publicUrl, prefix);
   app.register(docsRoutes, { prefix, version: services.version, publicUrl });
-  app.register(async (routes) => answerWith(routes, answerPoll, { publicUrl, observer: services.observer }), {
-    prefix,
-  });
+  const mountHandler = async (routes: FastifyInstance) =>
+    mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), { logLevel: 'silent' });
+  app.register(mountHandler, { prefix });
   return app;
 }
-
-/** HTTP/1.0 knew no Host; since then it is asked for. */
-const lacksHost = ({ raw, headers }: FastifyRequest): boolean =>
-  headers.host === undefined && raw.httpVersion === '1.1';

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
+import { connectionLimit, makeDropLog } from './ops/dropped-connections.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -21,13 +22,16 @@ export interface Service {
 export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
+  readonly drainMs?: number;
+  /** Default: what the limit of open files leaves room for. */
+  readonly maxConnections?: number;
 }
 
 /** Config to a service that is ready to listen. */
 export async function compose(
   config: Config,
   logger: Logger,
-  { clock = systemClock, open = openStore }: ComposeOptions = {},
+  { clock = systemClock, open = openStore, ...limits }: ComposeOptions = {},
 ): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
@@ -44,7 +48,13 @@ export async function compose(
     clock,
     version: VERSION,
   };
-  const app = buildApp(services, config);
+  const maxConnections = limits.maxConnections ?? connectionLimit();
+  const logDrop = makeDropLog(logger, maxConnections);
+  const onDroppedConnection = () => {
+    metrics.countDroppedConnection();
+    logDrop();
+  };
+  const app = buildApp(services, { ...config, ...limits, maxConnections, onDroppedConnection });
   app.addHook('onClose', async () => {
     limiters.close();
     await store.close();

@@ -1,9 +1,15 @@
 import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
-import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
-import { CallerGoneError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
+import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
-import { stateOf } from './request-state.ts';
+import { setProblem } from './request-state.ts';
+
+/** On every answer, whatever it is. `nosniff` keeps browsers from taking an answer for another type than it says. */
+export const commonHeaders = (requestId: string) => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+});
 
 /** The caller cannot do anything about these but try again later. */
 const UNAVAILABLE = [StoreUnavailableError, UnusableDatabaseError, TokenVerificationUnavailableError];
@@ -23,13 +29,12 @@ function isRefusedByFastify(error: unknown): boolean {
   return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
 }
 
-/** A problem as it leaves. Only what the catalogue says is in it. */
+/** A problem as it leaves, beside the common headers. Only what the catalogue says is in it. */
 export function problemAnswer(problem: ProblemError, requestId: string) {
   return {
     status: problem.statusCode,
     headers: {
       ...problem.parts.headers,
-      'x-request-id': requestId,
       'cache-control': 'no-store',
       'content-type': PROBLEM_MEDIA_TYPE,
     },
@@ -38,25 +43,24 @@ export function problemAnswer(problem: ProblemError, requestId: string) {
   };
 }
 
-/** The one error handler, for all that became a request of Fastify's. What did not is answered in `raw-errors.ts`. */
+/** The one error handler for requests that Fastify routes. `raw-errors.ts` answers what never became a request. */
 export function answerProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  // Nobody is there to read it.
-  if (error instanceof CallerGoneError) return reply.send();
   const problem = asProblem(error);
-  stateOf(request).problem = problem;
-  logFault(problem, request.log);
+  setProblem(request, problem);
+  logFault(problem, (line, message) => request.log.error(line, message));
   const { status, headers, body } = problemAnswer(problem, request.id);
-  return reply.code(status).headers(headers).send(body);
+  return reply.code(status).headers(commonHeaders(request.id)).headers(headers).send(body);
 }
 
-/** What is our fault is told to the operator, with its cause. */
-export function logFault(problem: ProblemError, log: Pick<FastifyBaseLogger, 'error'>): void {
-  if (problem.statusCode >= 500)
-    log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message);
+/** The operator learns the cause of every 5xx. A service that stops is unavailable without one. */
+export function logFault(problem: ProblemError, logError: (line: object, message: string) => void): void {
+  const isFault = problem.code === 'internal-error' || problem.cause !== undefined;
+  if (problem.statusCode >= 500 && isFault)
+    logError({ err: problem.cause ?? problem, code: problem.code }, problem.message);
 }
 
-/** For an address that is not well-formed: no route is found, so no request log would tell of it. */
+/** For an address that is not well-formed: no route is found, so Fastify writes no line to the request log. */
 export function answerUnroutable(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   answerProblem(error, request, reply);
-  request.log.info({ status: reply.statusCode, code: stateOf(request).problem?.code }, 'request');
+  request.log.info({ status: reply.statusCode, code: asProblem(error).code }, 'request');
 }

@@ -1,53 +1,53 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import type { Verification, VerifiedToken } from '../accounts/verification.ts';
+import type { VerifiedToken, VerifyToken } from '../accounts/verification.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import { addressKey } from './address-key.ts';
-import type { PollRequest } from './poll-request.ts';
-import type { PollParts } from './poll-state.ts';
 import { ProblemError } from './problems.ts';
 import { refuseByLimit } from './rate-limit.ts';
 
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
 interface Authentication {
-  /** Whose token is this? */
-  identify(request: PollRequest): VerifiedToken | Promise<VerifiedToken>;
-  /** Counts the failure, and throws what the caller is told. */
-  refuse(problem: TokenProblem, request: PollRequest): Promise<never>;
+  /** The user and id of the token in the Authorization header. */
+  identify(authorization: string | undefined, address: string): Promise<VerifiedToken>;
+  /** Counts the failure for the address, and throws the problem. */
+  refuse(problem: TokenProblem, address: string): Promise<never>;
 }
 
 /** The first check. Failures are counted by address, so that guessing is slow. */
-export function makeAuthentication({
-  verifyToken,
-  failedTokens,
-}: Pick<PollParts, 'verifyToken' | 'failedTokens'>): Authentication {
-  function identify(request: PollRequest): VerifiedToken | Promise<VerifiedToken> {
-    const credentials = bearerCredentials(request.authorization);
+export function makeAuthentication(verifyToken: VerifyToken, failedTokens: Limiter): Authentication {
+  async function identify(authorization: string | undefined, address: string): Promise<VerifiedToken> {
+    const credentials = bearerToken(authorization);
     if (credentials === undefined) throw challenge('token-missing');
-    const verification = verifyToken(credentials);
-    if (verification instanceof Promise) return verification.then((found) => accept(found, request));
-    return accept(verification, request);
+    const { token } = credentials;
+    if (token === undefined) return refuse('token-invalid', address);
+    const verification = await verifyToken(token);
+    if (verification.kind === 'valid') return verification.token;
+    return refuse(`token-${verification.kind}`, address);
   }
 
-  function accept(verification: Verification, request: PollRequest): VerifiedToken | Promise<never> {
-    return verification.kind === 'valid' ? verification.token : refuse(`token-${verification.kind}`, request);
-  }
-
-  async function refuse(problem: TokenProblem, request: PollRequest): Promise<never> {
-    const verdict = await failedTokens.consume(addressKey(request.address()));
+  async function refuse(problem: TokenProblem, address: string): Promise<never> {
+    const verdict = await failedTokens.consume(addressKey(address));
     throw verdict.violated.length > 0 ? refuseByLimit(verdict) : challenge(problem);
   }
 
   return { identify, refuse };
 }
 
-const SCHEME = 'Bearer ';
+/** RFC 6750: the scheme in any case, then one space. */
+const SCHEME = /^bearer(?=[ \t]|$)/i;
+/** Printable, without spaces. */
+const TOKEN = /^ ([!-~]+)$/;
 
-/** Undefined when there are none, or of another scheme, which RFC 6750 treats alike. */
-function bearerCredentials(authorization = ''): string | undefined {
-  // One pattern for the scheme and the spaces on both sides would take quadratic time on a header of spaces.
-  const isBearer = authorization.startsWith(SCHEME) || /^bearer /i.test(authorization);
-  const credentials = isBearer ? authorization.slice(SCHEME.length).trim() : '';
-  return credentials === '' ? undefined : credentials;
+/**
+ * The token of an Authorization header; undefined when there is none, or of another scheme, which RFC 6750 treats alike.
+ * A token has one spelling: with a tab or further spaces around it, it is not a token.
+ */
+function bearerToken(authorization = ''): { readonly token: string | undefined } | undefined {
+  if (!SCHEME.test(authorization)) return undefined;
+  const credentials = authorization.slice('Bearer'.length);
+  if (credentials.trim() === '') return undefined;
+  return { token: TOKEN.exec(credentials)?.[1] };
 }
 
 function challenge(code: TokenProblem): ProblemError {

@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import proxyAddr from '@fastify/proxy-addr';
+import type { Addressed } from './public-url.ts';
 
 /** Whose word about the caller's address counts: nobody's, so many proxies in front, or the proxies with these addresses. */
 export type TrustProxy = false | number | readonly string[];
@@ -17,40 +19,26 @@ export function makeTrust(trust: TrustProxy): Trust | undefined {
   return typeof trust === 'number' ? (_address, hop) => hop < trust : proxyAddr.compile([...trust]);
 }
 
-/** What a request says of where it came from. */
-export interface Forwarded {
-  readonly host: string;
-  readonly forwardedFor: string | undefined;
-  readonly forwardedHost: string | undefined;
-  readonly forwardedProto: string | undefined;
+/** The client's address, past the proxies that are trusted. Empty when the connection was reset before it was read. */
+export function callerAddress(request: IncomingMessage, trust: Trust | undefined): string {
+  const address: string | undefined = trust ? proxyAddr(request, trust) : request.socket.remoteAddress;
+  return address ?? '';
 }
 
-/** The caller's address: the first one, from us outwards, whose word does not count. As Fastify finds it. */
-export function callerOf(
-  { forwardedFor = '' }: Forwarded,
-  remoteAddress: string,
-  trust: Trust | undefined,
-): string {
-  if (!trust) return remoteAddress;
-  const claimed = forwardedFor.split(',').map((address) => address.trim());
-  let address = remoteAddress;
-  for (const [hop, further] of claimed.filter(Boolean).reverse().entries()) {
-    if (!trust(address, hop)) break;
-    address = further;
-  }
-  return address;
-}
-
-/** How the caller addressed the service, if the word of whoever is connected to us counts. As Fastify finds it. */
-export function addressedAs(
-  { host, forwardedHost, forwardedProto }: Forwarded,
-  isTrusted: boolean,
-): { host: string; protocol: string } {
-  if (!isTrusted) return { host, protocol: 'http' };
+/** The host and scheme that the client used: `X-Forwarded-Host` and `-Proto` if the peer is a trusted proxy. */
+export function originOf({ headers, socket }: IncomingMessage, trust: Trust | undefined): Addressed {
+  const { host = '' } = headers;
+  const protocol = 'encrypted' in socket && socket.encrypted ? 'https' : 'http';
+  if (!trust?.(socket.remoteAddress ?? '', 0)) return { host, protocol, socket };
   return {
-    host: forwardedHost ? lastOf(forwardedHost) : host,
-    protocol: forwardedProto ? lastOf(forwardedProto) : 'http',
+    host: lastEntry(headers['x-forwarded-host']) || host,
+    protocol: lastEntry(headers['x-forwarded-proto']) || protocol,
+    socket,
   };
 }
 
-const lastOf = (list: string): string => list.slice(list.lastIndexOf(',') + 1).trim();
+/** The entry of the nearest proxy. */
+function lastEntry(header: string | string[] | undefined): string {
+  const list = String(header ?? '');
+  return list.slice(list.lastIndexOf(',') + 1).trim();
+}

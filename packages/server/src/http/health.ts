@@ -11,11 +11,11 @@ export interface HealthOptions {
 const isRoute = ({ routeOptions }: FastifyRequest, path: string): boolean =>
   routeOptions.url?.endsWith(path) ?? false;
 
-/** A process that is stopping is alive: whoever restarts it for not being so would cut off its last answers. */
-export const isLivenessProbe = (request: FastifyRequest): boolean => isRoute(request, '/livez');
+/** While it stops, a process is not ready but alive: a restart would cut off its last answers. */
+export const isReadinessProbe = (request: FastifyRequest): boolean => isRoute(request, '/readyz');
 
 export const isProbe = (request: FastifyRequest): boolean =>
-  isLivenessProbe(request) || isRoute(request, '/readyz');
+  isRoute(request, '/livez') || isReadinessProbe(request);
 
 /** `/livez`: the process runs. `/readyz`: it can answer polls; a load balancer should send some. */
 export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {

@@ -1,7 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { onCallerGone } from './caller-gone.ts';
 import type { PollAnswer, PollState } from './poll-state.ts';
-import { stateOf } from './request-state.ts';
 
 /** What became of one request to the endpoint. */
 export interface PollObservation {
@@ -9,7 +6,7 @@ export interface PollObservation {
   readonly durationMs: number;
   /** The leads that left in the body. */
   readonly leads: number;
-  /** How long the oldest of them had been waiting, for a caller who follows the feed. */
+  /** How long the oldest of them had been waiting, for a client that polls with `since`. */
   readonly feedLagMs: number | undefined;
   /** Whether a stuck writer kept the poll from the lock. */
   readonly unlocked: boolean;
@@ -21,21 +18,19 @@ export interface PollObserver {
   observe(observation: PollObservation): void;
 }
 
-export function observePolls(app: FastifyInstance, observer: PollObserver): void {
-  const tell = (request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply) =>
-    observer.observe(observationOf(stateOf(request), request.method, statusCode, elapsedTime));
-  app.addHook('onResponse', async (request, reply) => tell(request, reply));
-  onCallerGone(app, tell);
+interface Outcome {
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: PollState;
 }
 
 const NONE: readonly string[] = [];
 
 export function observationOf(
-  { answer, problem }: PollState,
-  method: string,
-  status: number,
-  durationMs: number,
+  { status, durationMs, state }: Outcome,
+  method: string | undefined,
 ): PollObservation {
+  const { answer, problem } = state;
   const sent = status === 200 && method === 'GET' ? answer : undefined;
   return {
     status,

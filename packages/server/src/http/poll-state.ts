@@ -1,21 +1,9 @@
-import type { VerifyToken } from '../accounts/verification.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { PollAnswers } from '../leads/poll-answers.ts';
-import type { Limiter } from '../limits/limiter.ts';
-import type { Bearer } from '../store/store.ts';
 import type { ProblemError } from './problems.ts';
-
-export interface PollParts {
-  readonly verifyToken: VerifyToken;
-  /** Begins the answers to what a poll of this bearer asks. */
-  readonly answersFor: (bearer: Bearer) => PollAnswers | Promise<PollAnswers>;
-  readonly limiter: Limiter;
-  readonly failedTokens: Limiter;
-}
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 
-/** Names and values in turn, as Node sends them fastest. */
+/** Names and values in turn, as `response.writeHead` takes them fastest. */
 export type HeaderList = string[];
 
 export interface PollAnswer {
@@ -24,10 +12,10 @@ export interface PollAnswer {
   readonly query: PollQuery;
 }
 
-/** What was found out about a poll so far: for the answer, the metrics and the log, however it ends. */
+/** What is known about a poll so far: for the response, the metrics and the log, however the poll ends. */
 export interface PollState {
   readonly headers: HeaderList;
   tokenId?: string | undefined;
   answer?: PollAnswer;
-  problem?: ProblemError;
+  problem?: ProblemError | undefined;
 }

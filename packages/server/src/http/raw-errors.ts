@@ -1,10 +1,11 @@
-import type { Server } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ProblemCode } from '@leadtap/contract';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import { commonHeaders, problemAnswer } from './answer-problem.ts';
+import { httpDate } from './http-date.ts';
 import { methodNotAllowed } from './methods.ts';
 import { ProblemError } from './problems.ts';
-import { answerHead, rawProblem } from './raw-answer.ts';
 import { requestId } from './request-id.ts';
 
 /** What Node's HTTP parser says of a request that never became one. */
@@ -34,12 +35,19 @@ export function answerWhatNodeWouldNot(server: Server, log: FastifyBaseLogger): 
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 }
 
+/** Written to the connection itself: Node has no response object for what is not a request. */
 function endWith(socket: Duplex, problem: ProblemError, log: FastifyBaseLogger): void {
   const id = requestId({ headers: {} });
-  const headers = ['x-request-id', id, 'connection', 'close'];
-  const { status, body = '' } = rawProblem(problem, id, headers);
+  const { status, headers, body } = problemAnswer(problem, id);
   log.info({ requestId: id, status, code: problem.code }, 'request');
-  socket.write(answerHead(status, headers), 'latin1');
+  const lines = Object.entries({
+    ...commonHeaders(id),
+    ...headers,
+    connection: 'close',
+    'content-length': body.length,
+    date: httpDate(Date.now()),
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`, 'latin1');
   socket.end(body);
   const cut = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(cut));

@@ -1,14 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { PollState } from './poll-state.ts';
+import type { ProblemError } from './problems.ts';
 
-/** Kept beside the requests: they belong to the application that the endpoint is a guest of. */
-const states = new WeakMap<FastifyRequest, PollState>();
+/** Kept beside the requests, for the line in the log that is written after the answer. */
+const problems = new WeakMap<FastifyRequest, ProblemError>();
 
-/** What was found out about a request so far, for the metrics and the log that come after. */
-export function stateOf(request: FastifyRequest): PollState {
-  const known = states.get(request);
-  if (known) return known;
-  const state: PollState = { headers: [] };
-  states.set(request, state);
-  return state;
-}
+export const setProblem = (request: FastifyRequest, problem: ProblemError): void =>
+  void problems.set(request, problem);
+
+export const problemOf = (request: FastifyRequest): ProblemError | undefined => problems.get(request);

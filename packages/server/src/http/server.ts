@@ -1,13 +1,21 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '@leadtap/contract';
-import type { ExpressLane } from './lane/express-lane.ts';
+import type { Connections } from './connections.ts';
 
 /** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
-export const KEEP_ALIVE_MS = 72_000;
+const KEEP_ALIVE_MS = 72_000;
 
-/** Node's server: the lane takes what it can, Fastify has the rest. */
-export function makeServer(lane: ExpressLane, toFastify: RequestListener, requestTimeoutMs: number): Server {
-  const options = {
+export interface ServerLimits {
+  readonly requestTimeoutMs: number;
+  /** Further connections are dropped. */
+  readonly maxConnections?: number | undefined;
+  readonly onDroppedConnection?: (() => void) | undefined;
+}
+
+/** Node's HTTP server, with the limits that a public service needs. */
+export function makeServer(connections: Connections, limits: ServerLimits): Server {
+  const { requestTimeoutMs, maxConnections, onDroppedConnection } = limits;
+  const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestTimeoutMs,
@@ -16,19 +24,23 @@ export function makeServer(lane: ExpressLane, toFastify: RequestListener, reques
     connectionsCheckingInterval: Math.ceil(requestTimeoutMs / 5),
     // Checked by the application, where the answer has a body.
     requireHostHeader: false,
-  };
-  const server = createServer(options, toFastify);
-  putInFront(lane, server);
+  });
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
+  if (onDroppedConnection) server.on('drop', onDroppedConnection);
+  connections.watch(server);
   return server;
 }
 
-/** Connections reach Node's own listener only when the lane leaves them to it. */
-function putInFront(lane: ExpressLane, server: Server): void {
-  const nodes = server.listeners('connection');
-  server.removeAllListeners('connection');
-  server.on('connection', (socket) =>
-    lane.take(socket, () => {
-      for (const listener of nodes) Reflect.apply(listener, server, [socket]);
-    }),
-  );
+/** Polls go straight to their handler: Fastify's router and reply would cost a quarter of their rate. */
+export function routePolls(
+  path: string,
+  handlePoll: RequestListener,
+  handleOther: RequestListener,
+): RequestListener {
+  return (request, response) => {
+    const { url = '' } = request;
+    const isPoll = url.startsWith(path) && (url.length === path.length || url[path.length] === '?');
+    // Other spellings of the path are known to Fastify, whose route has the same handler.
+    (isPoll ? handlePoll : handleOther)(request, response);
+  };
 }

@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import type { Address } from './addresses.ts';
 import { ListenError } from './listen-error.ts';
@@ -13,7 +13,7 @@ export interface Running {
   /** Where it listens, with the port that was really given. */
   readonly url: string;
   readonly metricsUrl: string | undefined;
-  /** Stops accepting, lets requests finish, closes the store. Bounded in time. */
+  /** Drains connections, stops listening, lets requests finish, closes the store. Bounded in time. */
   stop(): Promise<void>;
 }
 
@@ -38,10 +38,9 @@ export async function start(
     await app.listen({ host: oneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
-    const open = openConnections(app.server);
     const url = urlOf(app.server);
     const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
-    return { url, metricsUrl, stop: () => stop(app, open, shutdownLimitMs) };
+    return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };
   } catch (error) {
     await app.close();
     throw error;
@@ -69,21 +68,8 @@ function urlOf(server: Pick<Server, 'address'>): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 }
 
-function openConnections(server: Server): ReadonlySet<Socket> {
-  const open = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  return open;
-}
-
-async function stop(app: FastifyInstance, open: ReadonlySet<Socket>, limitMs: number): Promise<void> {
-  // Browsers and load balancers connect ahead of need. Node takes such a connection for busy, and would wait for it.
-  for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
-  const limit = setTimeout(() => {
-    for (const socket of open) socket.destroy();
-  }, limitMs);
+async function stop(app: FastifyInstance, limitMs: number): Promise<void> {
+  const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
   try {
     await app.close();
   } finally {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { toIso } from '../clock.ts';
-import { routeOf } from './request-log.ts';
+import { routeOf } from '../http/request-log.ts';
 
 /** Fastify's own words about a request would hold the caller's address and whatever was sent as a path. */
 const serializers = {

@@ -9,6 +9,7 @@ type Log = Pick<FastifyBaseLogger, 'error'>;
 
 export interface Metrics extends PollObserver {
   readonly registry: Registry;
+  countDroppedConnection(): void;
 }
 
 /** How the sharing of the limits goes. */
@@ -67,6 +68,11 @@ export function makeMetrics(
     help: 'Polls answered without the lock because a writer held it for too long.',
     registers,
   });
+  const dropped = new Counter({
+    name: 'leadtap_connections_dropped_total',
+    help: 'Connections closed at once because as many are open as the limit of open files allows.',
+    registers,
+  });
   new Gauge({
     name: 'leadtap_stamps_ahead_seconds',
     help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
@@ -88,6 +94,7 @@ export function makeMetrics(
 
   return {
     registry,
+    countDroppedConnection: () => dropped.inc(),
     observe(observation: PollObservation) {
       const counters = countersOf(observation.status);
       counters.polls += 1;
@@ -139,6 +146,7 @@ export async function serveMetrics(
   log: Log,
 ): Promise<Server> {
   const server = createServer(async (request, response) => {
+    response.setHeader('x-content-type-options', 'nosniff');
     if (request.url?.split('?', 1)[0] !== '/metrics') return response.writeHead(404).end();
     try {
       const body = await registry.metrics();

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder, type WhenDone } from '../harness/temp-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/embedding.md');
@@ -20,27 +20,28 @@ const COMPILER_OPTIONS = {
   types: ['node'],
 };
 
-/** The one program in docs/embedding.md. */
-function program(): string {
-  const [block, ...more] = [...readFileSync(DOCUMENT, 'utf8').matchAll(/```ts\n([\s\S]+?)```/g)];
-  if (!block || more.length > 0) throw new Error('docs/embedding.md must have one ts block');
-  return block[1] ?? '';
+/** The files in docs/embedding.md: each block begins with a comment that names it. */
+function writeFiles(folder: string): void {
+  for (const [, file = '', text = ''] of readFileSync(DOCUMENT, 'utf8').matchAll(
+    /```ts\n\/\/ ([\w.]+)\n([\s\S]+?)```/g,
+  ))
+    writeFileSync(join(folder, file), text);
 }
 
-/** Compiles the program with the compiler and the built packages that an operator would have. Gives the file. */
-export async function compileProgram(): Promise<string> {
-  const folder = tempFolder();
+/** Compiles the programs with the compiler and the built packages that an operator would have. Gives their folder. */
+export async function compilePrograms(whenDone: WhenDone): Promise<string> {
+  const folder = tempFolder(whenDone);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
-  writeFileSync(join(folder, 'crm.ts'), program());
+  writeFiles(folder);
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
   try {
     await promisify(execFile)(process.execPath, [compiler, '--project', folder]);
   } catch (error) {
-    throw new Error(`the program does not compile: ${(error as { stdout?: string }).stdout}`);
+    throw new Error(`the programs do not compile: ${(error as { stdout?: string }).stdout}`);
   }
-  return join(folder, 'crm.js');
+  return folder;
 }
 
 /** Runs it on a free port. */

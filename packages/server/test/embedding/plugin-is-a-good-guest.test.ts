@@ -10,7 +10,7 @@ import {
   type User,
   type VerifyToken,
 } from 'leadtap';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -77,6 +77,34 @@ describe('in an application of somebody else the endpoint', () => {
     const response = await poll(app);
     expect(response.statusCode).toBe(503);
     expect(response.json()).toEqual({ mine: 'closed for today' });
+  });
+
+  it('sends the headers that hooks of the application set', async () => {
+    const app = Fastify();
+    app.addHook('onRequest', async (_request, reply) => {
+      reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public' });
+    });
+    app.register(newLeads, { prefix: '/api', store, verifyToken });
+    expect((await poll(app)).headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'cache-control': 'private, no-cache',
+    });
+  });
+
+  it('answers although the observer of the application throws, and writes that to its log', async () => {
+    const lines: string[] = [];
+    const logger = { level: 'error', stream: { write: (line: string) => void lines.push(line) } };
+    const observer = {
+      observe: () => {
+        throw new Error('it fails');
+      },
+    };
+    const app = embed({ observer }, { logger });
+    for (const failures of [1, 2]) {
+      expect((await poll(app)).statusCode).toBe(200);
+      await vi.waitFor(() => expect(lines).toHaveLength(failures));
+    }
+    expect(lines.join('')).toContain('it fails');
   });
 
   it('may stand there twice, over two stores', async () => {

@@ -20,6 +20,9 @@ export interface ServiceOptions {
   /** Called before the service listens, for hooks that must be in place by then. */
   readonly prepare?: (service: Service) => void;
   readonly lifecycle?: LifecycleOptions;
+  /** How long a stop waits for open connections. Default: not at all, so that tests end at once. */
+  readonly drainMs?: number;
+  readonly maxConnections?: number;
   /** Another instance: it gets the same database and the same signing key. */
   readonly beside?: Pick<TestService, 'folder' | 'database'>;
   /** Default: the service goes with the test that started it. */
@@ -67,7 +70,11 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     cwd: folder,
   });
   const logger = makeLogger('trace', options.logTo ?? { write: () => undefined });
-  const service = await compose(config, logger, { clock });
+  const service = await compose(config, logger, {
+    clock,
+    drainMs: options.drainMs ?? 0,
+    ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+  });
   options.prepare?.(service);
   const running = await start(service, config, options.lifecycle);
   whenDone(() => running.stop());

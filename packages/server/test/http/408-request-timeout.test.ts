@@ -36,6 +36,7 @@ describe('408 request-timeout', () => {
     const answer = await sendRawOnce(await startImpatient(), text);
     await expectProblem(answer, 'request-timeout');
     expect(answer.headers['connection']).toBe('close');
+    expect(answer.headers['x-content-type-options']).toBe('nosniff');
   });
 
   it('is not waited for by default for longer than a quarter of a minute', async () => {

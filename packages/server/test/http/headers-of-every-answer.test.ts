@@ -1,5 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
+import { beforeQuestion } from '../harness/before-question.ts';
+import { requestText, sendRawOnce } from '../harness/raw-http.ts';
 import { shareService } from '../harness/shared-service.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -78,5 +80,54 @@ describe('X-Request-Id', () => {
       ['x-request-id', 'two'],
     ];
     expect((await ask('/nowhere', { headers })).headers.get('x-request-id')).toMatch(UUID);
+  });
+});
+
+describe('X-Content-Type-Options: nosniff', () => {
+  const ask = (path: string, init: RequestInit = {}) => fetch(`${shared().url}${path}`, init);
+  const raw = async (...lines: readonly string[]) => {
+    const { status, headers } = await sendRawOnce(shared().url, requestText(...lines));
+    return { status, headers: new Headers(headers) };
+  };
+  const failing = async () => {
+    const end = beforeQuestion(shared().store, 'findUser', () => Promise.reject(new Error('broken')));
+    return shared().poll('boss').finally(end);
+  };
+  const limited = async () => {
+    const token = await shared().token('north-lead');
+    const headers = { authorization: `Bearer ${token}` };
+    for (let n = 0; n < 100; n += 1) await ask(NEW_LEADS_PATH, { headers, method: 'HEAD' });
+    return ask(NEW_LEADS_PATH, { headers });
+  };
+
+  it.each<[string, number, () => Promise<Pick<Response, 'status' | 'headers'>>]>([
+    ['a page', 200, () => shared().poll('boss')],
+    ['HEAD', 200, () => shared().poll('boss', '', { method: 'HEAD' })],
+    ['a page that is known', 304, () => shared().poll('boss', '', { headers: { 'if-none-match': '*' } })],
+    ['a bad query', 400, () => shared().poll('boss', 'limit=0')],
+    ['no token', 401, () => ask(NEW_LEADS_PATH)],
+    ['the wrong plan', 403, () => shared().poll('starter')],
+    ['no such user', 404, () => shared().poll('nobody')],
+    ['another method', 405, () => ask(NEW_LEADS_PATH, { method: 'POST' })],
+    ['a reached limit', 429, limited],
+    ['a fault', 500, failing],
+    ['another spelling of the path', 401, () => ask(NEW_LEADS_PATH.replace('n', '%6e'))],
+    ['no such page', 404, () => ask('/nowhere')],
+    ['a path that is not UTF-8', 400, () => ask('/%ff')],
+    ['the liveness probe', 200, () => ask('/livez')],
+    ['the readiness probe', 200, () => ask('/readyz')],
+    ['another method of a probe', 405, () => ask('/livez', { method: 'POST' })],
+    ['the description', 200, () => ask('/openapi.json')],
+    ['the documentation', 200, () => ask('/docs')],
+    ['the way there', 302, () => ask('/', { redirect: 'manual' })],
+    ['metrics', 200, () => fetch(shared().metricsUrl)],
+    ['no such page beside the metrics', 404, () => fetch(new URL('/nowhere', shared().metricsUrl))],
+    ['what is not HTTP', 400, () => raw('nonsense')],
+    ['headers that are too large', 431, () => raw('GET / HTTP/1.1', `X-A: ${'x'.repeat(20_000)}`)],
+    ['CONNECT', 405, () => raw('CONNECT example.com:443 HTTP/1.1', 'Host: x')],
+  ])('is on the answer to %s: %i', async (_what, status, send) => {
+    const answer = await send();
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
   });
 });

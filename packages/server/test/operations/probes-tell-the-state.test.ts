@@ -49,19 +49,23 @@ it('readiness costs one cheap read, because anybody may ask', async () => {
   expect([ping.mock.calls.length, status.mock.calls.length]).toEqual([1, 0]);
 });
 
-it('while it stops, the service is alive but not ready, and sends callers elsewhere', async () => {
+it('while it stops, the service is alive but not ready, and answers polls with Connection: close', async () => {
   const hold = deferred();
+  const lines: string[] = [];
   const { url, poll, stop } = await startService({
     prepare: ({ app }) => app.addHook('preClose', () => hold.promise),
+    logTo: { write: (line) => void lines.push(line) },
   });
   const stopped = stop();
   expect((await probe(url, '/livez')).status).toBe(200);
-  expect((await probe(url, '/readyz')).body).toMatchObject({ code: 'unavailable' });
-  const refused = await poll('boss');
-  expect(refused.status).toBe(503);
-  expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  expect(refused.headers.get('connection')).toBe('close');
+  const { status, headers, body } = await probe(url, '/readyz');
+  expect({ status, body }).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  expect(headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  const answer = await poll('boss');
+  expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
   hold.resolve();
   await stopped;
   await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
+  // A planned stop is no fault.
+  expect(lines.map((line) => JSON.parse(line).level).filter((level) => level > 30)).toEqual([]);
 });

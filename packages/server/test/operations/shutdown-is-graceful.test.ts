@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../harness/before-question.ts';
 import { deferred } from '../harness/deferred.ts';
 import { startService } from '../harness/service.ts';
@@ -31,6 +33,38 @@ describe('when the service is told to stop', () => {
     expect(response.headers.get('connection')).toBe('close');
     await stopped;
     await expect(store.status()).rejects.toThrow();
+  });
+
+  it('a request that arrives on an open connection is answered, and the connection closed', async () => {
+    const { url, token, stop, service } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
+    const accepted = once(service.app.server, 'connection');
+    const { socket, received } = await connectRaw(url);
+    // Half of a request keeps the connection from being idle, which would close it.
+    const request = requestHead(url, await token('boss'));
+    socket.write(request.slice(0, 40));
+    const [serverSide]: Socket[] = await accepted;
+    await vi.waitFor(() => expect(serverSide?.bytesRead).toBe(40));
+    const stopped = stop();
+    socket.write(request.slice(40));
+    expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n(.*\r\n)*connection: close\r\n/i);
+    await stopped;
+  });
+
+  it('a client that reads its answer slowly gets all of it', async () => {
+    const { url, token, add, stop } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
+    const filler = { addressNotes: 'x'.repeat(10_000), customFields: { more: 'x'.repeat(40_000) } };
+    await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
+    const { socket, received } = await connectRaw(url);
+    socket.write(requestHead(url, await token('boss')));
+    await once(socket, 'data');
+    socket.pause();
+    const stopped = stop();
+    socket.resume();
+    const text = await received;
+    const length = Number(/content-length: (\d+)/.exec(text)?.[1]);
+    expect(length).toBeGreaterThan(5_000_000);
+    expect(text.slice(text.indexOf('\r\n\r\n') + 4)).toHaveLength(length);
+    await stopped;
   });
 
   it('idle connections do not hold it up', async () => {

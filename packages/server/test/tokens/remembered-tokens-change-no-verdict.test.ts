@@ -11,8 +11,11 @@ const secret = () => randomBytes(32).toString('base64');
 const known = await loadSigningKeys({ secrets: [secret(), secret()] });
 const [stranger] = await loadSigningKeys({ secrets: [secret()] });
 
-/** What the library alone says of an own token. */
+/** What the library alone says of an own token, which has one spelling. */
 async function reference(token: string, nowMs: number): Promise<Verification> {
+  const parts = token.split('.');
+  if (parts.some((part) => Buffer.from(part, 'base64url').toString('base64url') !== part))
+    return { kind: 'invalid' };
   for (const { secret: key } of known)
     try {
       const { payload } = await jwtVerify(token, key, {
@@ -68,7 +71,6 @@ const damage = fc.oneof(
         ),
       (token) => token.replace(/\./, '..'),
       (token) => token.replace(/\.[^.]*$/, '.'),
-      (token) => token.replace(/[^.]$/, '$&='),
     ),
   },
 );
@@ -211,15 +213,13 @@ describe('a verifier that remembers', () => {
       expiresAt: now + 60_000,
     });
     const [head, claims, signature = ''] = token.split('.');
-    const bytesOf = (text: string) => Buffer.from(text, 'base64url');
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let at = 0; at < signature.length; at += 1)
       for (const letter of alphabet) {
         const other = `${signature.slice(0, at)}${letter}${signature.slice(at + 1)}`;
-        // Two bits of the last letter mean nothing: four of its spellings are the same signature.
-        const isTheSame = bytesOf(other).equals(bytesOf(signature));
+        // Two bits of the last letter mean nothing, and yet one of its four spellings is the token.
         const { kind } = await verify()(`${head}.${claims}.${other}`);
-        expect(kind, `letter ${at} as ${letter}`).toBe(isTheSame ? 'valid' : 'invalid');
+        expect(kind, `letter ${at} as ${letter}`).toBe(other === signature ? 'valid' : 'invalid');
       }
     now += 59_999;
     expect(await verify()(token)).toMatchObject({ kind: 'valid' });
@@ -236,7 +236,7 @@ describe('a verifier that remembers', () => {
       issuedAt: now - 2000,
       expiresAt: now - 1000,
     });
-    for (const token of [expired, 'garbage', ''])
+    for (const token of [expired, 'e30.e30.e30', ''])
       for (const _again of [1, 2]) expect(verify(token)).toBeInstanceOf(Promise);
   });
 });
