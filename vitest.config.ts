@@ -56,8 +56,8 @@ export default defineConfig({
     isolate: false,
     // Much of the time they wait for a database or a process.
     maxWorkers: '100%',
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     reporters: ['default', './test/summary-reporter.ts'],
     coverage: {
       provider: 'v8',

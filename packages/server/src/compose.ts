@@ -21,18 +21,19 @@ export interface Service {
 export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
+  readonly limits?: typeof openLimiters;
 }
 
 /** Config to a service that is ready to listen. */
 export async function compose(
   config: Config,
   logger: Logger,
-  { clock = systemClock, open = openStore }: ComposeOptions = {},
+  { clock = systemClock, open = openStore, limits = openLimiters }: ComposeOptions = {},
 ): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock });
-  const limiters = await openLimiters({ redisUrl: config.redisUrl, clock, log: logger });
+  const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
   const services = {
     store,

@@ -7,14 +7,39 @@ import type { Inspection, MigrationReport, Store } from './store/store.ts';
 /** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
 const loadPostgres = () => import('./store/postgres/store.ts');
 
-/** Config to a store: the only place that chooses an adapter. The clock is for a database that has none of its own. */
+export interface OpenStoreOptions {
+  /** For a database that has none of its own. */
+  readonly clock?: Clock;
+  /** Default: those of the adapter. */
+  readonly timeouts?: StoreTimeouts;
+}
+
+export interface StoreTimeouts {
+  /** How long a poll waits for a writer's lock. */
+  readonly pollLockWaitMs?: number;
+  /** For a connection to a database server. */
+  readonly connectLimitMs?: number;
+  /** For the query of a poll at a database server. */
+  readonly queryLimitMs?: number;
+}
+
+/** Config to a store: the only place that chooses an adapter. */
 export async function openStore(
   { database, autoMigrate: migrate }: Config,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, timeouts = {} }: OpenStoreOptions = {},
 ): Promise<Store> {
-  if (database.kind === 'sqlite') return openSqliteStore({ file: database.file, migrate, clock });
+  const { pollLockWaitMs, ...limits } = timeouts;
+  const lockWait = pollLockWaitMs === undefined ? {} : { pollLockWaitMs };
+  if (database.kind === 'sqlite')
+    return openSqliteStore({ file: database.file, migrate, clock, ...lockWait });
   const { openPostgresStore } = await loadPostgres();
-  return openPostgresStore({ url: database.url, connections: database.connections, migrate });
+  return openPostgresStore({
+    url: database.url,
+    connections: database.connections,
+    migrate,
+    ...lockWait,
+    ...limits,
+  });
 }
 
 export async function migrateStore({ database }: Config): Promise<MigrationReport> {

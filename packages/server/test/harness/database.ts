@@ -6,6 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { makePostgresDatabase } from './postgres-database.ts';
 import { makeSqliteDatabase } from './sqlite-database.ts';
 import type { WhenDone } from './temp-folder.ts';
+import { LONG_STORE_TIMEOUTS } from './timeouts.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -59,7 +60,7 @@ export async function makeTestDatabase(
     env,
     openStore: async ({ clock } = {}) => {
       if (clock) await database.useClock(clock);
-      return openStore(config, clock ? { clock } : {});
+      return openStore(config, { ...(clock && { clock }), timeouts: LONG_STORE_TIMEOUTS });
     },
   };
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { JwksUnavailableError, type PollStore, StoreUnavailableError } from 'leadtap';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../faults/eventually.ts';
 import { beforeQuestion } from '../harness/before-question.ts';
 import { deferred } from '../harness/deferred.ts';
 import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
@@ -51,7 +52,7 @@ describe('503 unavailable, while the service shuts down', () => {
     // Half of a request keeps the connection from being idle, which would close it.
     socket.write(`GET /automation/new-leads HTTP/1.1\r\nHost: x\r\n`);
     const [serverSide]: Socket[] = await accepted;
-    await vi.waitFor(() => expect(serverSide?.bytesRead).toBeGreaterThan(0));
+    await eventually(() => expect(serverSide?.bytesRead).toBeGreaterThan(0));
     const stopped = stop();
     socket.write(`Authorization: Bearer ${await token('boss')}\r\n\r\n`);
     const answer = onlyAnswer(parseAnswers(await received));
