@@ -7,13 +7,9 @@ import { main } from '../../src/cli/main.ts';
 import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
-import { paper } from './paper.ts';
+import { paper, type Ran } from './paper.ts';
 
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { Ran } from './paper.ts';
 
 export interface RunOptions {
   readonly stdin?: string;
