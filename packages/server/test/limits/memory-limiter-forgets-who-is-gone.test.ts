@@ -5,7 +5,7 @@ import { collectGarbage } from '../harness/collect-garbage.ts';
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;
-const USERS_AN_HOUR = 2_000;
+const USERS_AN_HOUR = 10_000;
 
 /** By default all that is held, with what the test itself left behind; for small differences the arrays alone. */
 function heldBytes(what: 'all' | 'arrays' = 'all'): number {
