@@ -5,7 +5,7 @@ import { shareLiveService } from './model/shared-live-service.ts';
 import { Trial } from './model/trial.ts';
 
 /** What the store is matters little to a client: a few on the other one show that. */
-const SCHEDULES = { sqlite: 250, postgres: 20 };
+const SCHEDULES = { sqlite: 150, postgres: 20 };
 
 const parts = shareLiveService();
 
