@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import { type ManualClock, manualClock } from '../../packages/server/test/harness/manual-clock.ts';
-import { startService, type TestService } from '../../packages/server/test/harness/service.ts';
+import { leaveRequests, startService, type TestService } from '../../packages/server/test/harness/service.ts';
 import type { WhenDone } from '../../packages/server/test/harness/temp-folder.ts';
 import type { Outcome } from '../../scripts/poller-outcomes.ts';
 import { Automation } from './automation.ts';
@@ -30,7 +30,6 @@ export class World {
   readonly road: Road;
   readonly automation = new Automation();
   readonly #poller: Poller;
-  readonly #token: string;
   readonly #whenDone: WhenDone;
   /** The ids of the leads that came after the automation was turned on. */
   readonly #added: string[] = [];
@@ -45,7 +44,6 @@ export class World {
     this.clock = clock;
     this.road = road;
     this.#service = service;
-    this.#token = token;
     this.#whenDone = whenDone;
     this.#nextPollAt = clock();
     this.#poller = makePoller({
@@ -172,14 +170,7 @@ export class World {
 
   /** Other programs of the same user poll until no more than this many requests are left to it. */
   async leaveRequests(count: number): Promise<void> {
-    let left = Number.POSITIVE_INFINITY;
-    while (left > count) {
-      const { headers } = await this.#service.service.app.inject({
-        url: '/automation/new-leads?limit=1',
-        headers: { authorization: `Bearer ${this.#token}` },
-      });
-      left = Math.min(...[...String(headers['ratelimit']).matchAll(/r=(\d+)/g)].map(([, r]) => Number(r)));
-    }
+    await leaveRequests(this.#service, USER, count);
   }
 
   /** Polls until two polls bring nothing, or have failed; for ten hours at most. */

@@ -22,6 +22,7 @@ export interface Service {
 export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
+  readonly limits?: typeof openLimiters;
   readonly drainMs?: number;
   /** Default: what the limit of open files leaves room for. */
   readonly maxConnections?: number;
@@ -31,12 +32,12 @@ export interface ComposeOptions {
 export async function compose(
   config: Config,
   logger: Logger,
-  { clock = systemClock, open = openStore, ...limits }: ComposeOptions = {},
+  { clock = systemClock, open = openStore, limits = openLimiters, ...connections }: ComposeOptions = {},
 ): Promise<Service> {
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock, log: logger });
-  const limiters = await openLimiters({ redisUrl: config.redisUrl, clock, log: logger });
+  const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
   const services = {
     store,
@@ -48,13 +49,13 @@ export async function compose(
     clock,
     version: VERSION,
   };
-  const maxConnections = limits.maxConnections ?? connectionLimit();
+  const maxConnections = connections.maxConnections ?? connectionLimit();
   const logDrop = makeDropLog(logger, maxConnections);
   const onDroppedConnection = () => {
     metrics.countDroppedConnection();
     logDrop();
   };
-  const app = buildApp(services, { ...config, ...limits, maxConnections, onDroppedConnection });
+  const app = buildApp(services, { ...config, ...connections, maxConnections, onDroppedConnection });
   app.addHook('onClose', async () => {
     limiters.close();
     await store.close();

@@ -7,15 +7,41 @@ import type { Inspection, MigrationReport, Store } from './store/store.ts';
 /** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
 const loadPostgres = () => import('./store/postgres/store.ts');
 
-/** Config to a store: the only place that chooses an adapter. The clock is for a database that has none of its own. */
+export interface OpenStoreOptions {
+  /** For a database that has none of its own. */
+  readonly clock?: Clock;
+  /** For faults of the database file. */
+  readonly log?: StoreLog;
+  /** Default: those of the adapter. */
+  readonly timeouts?: StoreTimeouts;
+}
+
+export interface StoreTimeouts {
+  /** How long a poll waits for a writer's lock. */
+  readonly pollLockWaitMs?: number;
+  /** For a connection to a database server. */
+  readonly connectLimitMs?: number;
+  /** For the query of a poll at a database server. */
+  readonly queryLimitMs?: number;
+}
+
+/** Config to a store: the only place that chooses an adapter. */
 export async function openStore(
   { database, autoMigrate: migrate }: Config,
-  { clock = systemClock, log }: { clock?: Clock; log?: StoreLog } = {},
+  { clock = systemClock, log, timeouts = {} }: OpenStoreOptions = {},
 ): Promise<Store> {
+  const { pollLockWaitMs, ...limits } = timeouts;
+  const lockWait = pollLockWaitMs === undefined ? {} : { pollLockWaitMs };
   if (database.kind === 'sqlite')
-    return openSqliteStore({ file: database.file, migrate, clock, ...(log && { log }) });
+    return openSqliteStore({ file: database.file, migrate, clock, ...(log && { log }), ...lockWait });
   const { openPostgresStore } = await loadPostgres();
-  return openPostgresStore({ url: database.url, connections: database.connections, migrate });
+  return openPostgresStore({
+    url: database.url,
+    connections: database.connections,
+    migrate,
+    ...lockWait,
+    ...limits,
+  });
 }
 
 export async function migrateStore({ database }: Config): Promise<MigrationReport> {

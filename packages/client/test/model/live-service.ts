@@ -1,5 +1,5 @@
 import { type ManualClock, manualClock } from '../../../server/test/harness/manual-clock.ts';
-import { startService, type TestService } from '../../../server/test/harness/service.ts';
+import { leaveRequests, startService, type TestService } from '../../../server/test/harness/service.ts';
 import type { WhenDone } from '../../../server/test/harness/temp-folder.ts';
 
 const USER = 'boss';
@@ -57,12 +57,6 @@ export class LiveService {
 
   /** Other programs of the same user poll until no more requests than these are left. */
   async leaveRequests(count: number): Promise<void> {
-    for (let left = Number.POSITIVE_INFINITY; left > count; ) {
-      const { headers } = await this.#service.service.app.inject({
-        url: '/automation/new-leads?limit=1',
-        headers: { authorization: `Bearer ${this.token}` },
-      });
-      left = Math.min(...[...String(headers['ratelimit']).matchAll(/r=(\d+)/g)].map(([, r]) => Number(r)));
-    }
+    await leaveRequests(this.#service, USER, count);
   }
 }

@@ -1,5 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../clock.ts';
+import type { StoreTimeouts } from '../open-store.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -15,4 +16,6 @@ export interface CommandContext {
   readonly clock: Clock;
   /** Fires when the person or the system asks the command to stop. */
   readonly signal: AbortSignal;
+  /** Default: those of the store. */
+  readonly storeTimeouts?: StoreTimeouts;
 }

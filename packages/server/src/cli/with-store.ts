@@ -15,7 +15,7 @@ export function makeWithStore(context: CommandContext, open = openStore): WithSt
   return async (use) => {
     const config = await loadConfig(context);
     try {
-      const store = await open(config, { clock: context.clock });
+      const store = await open(config, { clock: context.clock, timeouts: context.storeTimeouts ?? {} });
       try {
         return await use(store, config);
       } finally {

@@ -9,7 +9,7 @@ import { tempFolder } from '../harness/temp-folder.ts';
 
 /** These start real processes of the built program. */
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 300_000;
 const env = { PATH: process.env['PATH'] ?? '', LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 const execute = promisify(execFile);
 

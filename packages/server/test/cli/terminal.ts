@@ -7,13 +7,10 @@ import { main } from '../../src/cli/main.ts';
 import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
-import { paper } from './paper.ts';
+import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
+import { paper, type Ran } from './paper.ts';
 
-export interface Ran {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { Ran } from './paper.ts';
 
 export interface RunOptions {
   readonly stdin?: string;
@@ -57,6 +54,7 @@ export function terminal(options: TerminalOptions = {}) {
       stderr,
       clock: () => NOW,
       signal: new AbortController().signal,
+      storeTimeouts: LONG_STORE_TIMEOUTS,
       ...options.parts,
     });
     return { code, stdout: stdout.text(), stderr: stderr.text() };

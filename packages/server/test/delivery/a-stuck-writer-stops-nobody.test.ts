@@ -12,7 +12,8 @@ const write = (store: Store, id: string) => store.writeLeads([{ companyId: 'acme
 /** A store with one lead, and a writer of another program that holds the lock. */
 async function openBesideWriter() {
   const database = await makeTestDatabase();
-  const store = await database.openStore();
+  // So long that a poll is not answered before the lock is released, however long that takes.
+  const store = await database.openStore({ timeouts: { pollLockWaitMs: 240_000 } });
   onTestFinished(() => store.close());
   await store.applyOrganisation(ORGANISATION);
   await write(store, 'committed');

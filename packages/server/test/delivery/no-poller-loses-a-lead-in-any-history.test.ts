@@ -10,7 +10,7 @@ import { SteppedClock } from './stepped-clock.ts';
 /** A page edge every few leads. */
 const PAGE = 4;
 /** A database that asks the test for the time takes longer for each history. */
-const HISTORIES = { sqlite: 80, postgres: 20 };
+const HISTORIES = { sqlite: 40, postgres: 12 };
 
 async function begin({ openStore }: TestDatabase): Promise<{ model: ModelStore; real: Real }> {
   const clock = new SteppedClock();

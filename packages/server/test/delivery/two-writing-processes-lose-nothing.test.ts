@@ -5,7 +5,7 @@ import { startService, type TestService } from '../harness/service.ts';
 import { FixtureProcess } from '../store/fixture-process.ts';
 import { type Ask, Poller, RemembersDate, RemembersIds, RemembersLastLead } from './pollers.ts';
 
-const LEADS_OF_EACH = 500;
+const LEADS_OF_EACH = 200;
 /** A page newest first holds 100 leads; more than that between two polls is more than its followers can see. */
 const MOST_UNSEEN = 90;
 /** Below the 100 a minute that a user may ask. */

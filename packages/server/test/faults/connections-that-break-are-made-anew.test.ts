@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
+import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, expectAnswered, expectUnavailable, serve } from './instance.ts';
@@ -62,6 +63,7 @@ describe('connections that the network cuts', () => {
     const store = await openPostgresStore({
       url: network.through(server().url),
       connections: CONNECTIONS,
+      ...LONG_STORE_TIMEOUTS,
     });
     onTestFinished(() => store.close());
     const pingAll = () =>
@@ -87,7 +89,7 @@ describe('connections that the network cuts', () => {
   it('between two statements of a writer free its locks', async () => {
     const network = await Network.to(server().port);
     await serve(server().url);
-    const store = await openPostgresStore({ url: network.through(server().url) });
+    const store = await openPostgresStore({ url: network.through(server().url), ...LONG_STORE_TIMEOUTS });
     const writer = await holdLock(server().url, 'acme');
     const observer = await connect(server().url);
     const cutOff = store.writeLeads([{ companyId: 'acme', id: 'cut-off', fields: {} }]);
@@ -105,7 +107,7 @@ describe('connections that the network cuts', () => {
     await eventually(async () =>
       expect(await connectionsOf(observer)).not.toContainEqual(expect.objectContaining(holds)),
     );
-    await addLead(await openPostgresStore({ url: server().url }), 'next');
+    await addLead(await openPostgresStore({ url: server().url, ...LONG_STORE_TIMEOUTS }), 'next');
     network.reset();
     await expect(cutOff).rejects.toBeInstanceOf(StoreUnavailableError);
     await store.close();

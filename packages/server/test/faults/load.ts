@@ -85,7 +85,6 @@ export class Pollers {
   readonly stopped: Promise<unknown>;
   answered = 0;
   refused = 0;
-  slowestMs = 0;
   #isStopping = false;
 
   constructor(service: Instance) {
@@ -93,7 +92,6 @@ export class Pollers {
       for (;;) {
         const answer = await service.poll('acme', `since=${new Date(since).toISOString()}&limit=${limit}`);
         expectAnswered(answer);
-        this.slowestMs = Math.max(this.slowestMs, answer.durationMs);
         if (answer.status === 200) {
           this.answered += 1;
           const leads = answer.leads.map(({ id, createdAt }) => ({ id, createdAt: Date.parse(createdAt) }));

@@ -1,8 +1,9 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { openSocket, requestText } from '../harness/raw-http.ts';
 import { startService } from '../harness/service.ts';
 import { connectSql } from '../store/postgres/sql-client.ts';
+import { eventually } from './eventually.ts';
 
 test('a caller who hangs up at the first question is counted, and costs no connection', async () => {
   const lines: string[] = [];
@@ -26,13 +27,13 @@ test('a caller who hangs up at the first question is counted, and costs no conne
   const socket = await openSocket(url);
   const authorization = `Authorization: Bearer ${await token('boss')}`;
   socket.write(requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: x', authorization));
-  await vi.waitFor(async () => expect(await backends(`wait_event_type = 'Lock'`)).toHaveLength(1));
+  await eventually(async () => expect(await backends(`wait_event_type = 'Lock'`)).toHaveLength(1));
   const all = await callers();
   socket.resetAndDestroy();
-  await vi.waitFor(async () => expect(await callers()).toBe(all - 1));
+  await eventually(async () => expect(await callers()).toBe(all - 1));
   await other.query('COMMIT');
 
-  await vi.waitFor(() => expect(lines.some((line) => line.includes('"status":499'))).toBe(true));
+  await eventually(() => expect(lines.some((line) => line.includes('"status":499'))).toBe(true));
   expect(await backends('true')).toEqual(before);
   expect((await poll('boss')).headers.get('ratelimit')).toContain('"minute";r=97');
 });

@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import type { LeadInput } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
+import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { ERROR, expectUnavailable, type Instance, serve } from './instance.ts';
@@ -57,7 +58,7 @@ describe('writers who wait for each other', () => {
       (await observer.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()'))
         .rows;
     const before = await deadlocks();
-    const store = await openPostgresStore({ url: server().url });
+    const store = await openPostgresStore({ url: server().url, ...LONG_STORE_TIMEOUTS });
     const batches = Array.from({ length: 60 }, (_, index): LeadInput[] => {
       const leads = ['acme', 'globex'].map((companyId) => ({ companyId, id: `${index}`, fields: {} }));
       return index % 2 === 0 ? leads : leads.reverse();

@@ -1,11 +1,12 @@
 import { inject, onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import { parseConfig } from '../../src/config.ts';
-import { openStore } from '../../src/open-store.ts';
+import { openStore, type StoreTimeouts } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { makePostgresDatabase } from './postgres-database.ts';
 import { makeSqliteDatabase } from './sqlite-database.ts';
 import type { WhenDone } from './temp-folder.ts';
+import { LONG_STORE_TIMEOUTS } from './timeouts.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -36,7 +37,7 @@ export interface TestDatabase extends EngineDatabase {
   /** The settings of whoever uses it. */
   readonly env: { readonly LEADTAP_DATABASE_URL: string };
   /** Each call gives another store, as another process would have it. The test closes it. */
-  openStore(options?: { readonly clock?: Clock }): Promise<Store>;
+  openStore(options?: { readonly clock?: Clock; readonly timeouts?: StoreTimeouts }): Promise<Store>;
 }
 
 export interface DatabaseOptions {
@@ -59,9 +60,12 @@ export async function makeTestDatabase(
   return {
     ...database,
     env,
-    openStore: async ({ clock } = {}) => {
+    openStore: async ({ clock, timeouts } = {}) => {
       if (clock) await database.useClock(clock);
-      return openStore(config, clock ? { clock } : {});
+      return openStore(config, {
+        ...(clock && { clock }),
+        timeouts: { ...LONG_STORE_TIMEOUTS, ...timeouts },
+      });
     },
   };
 }

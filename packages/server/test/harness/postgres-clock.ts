@@ -34,7 +34,7 @@ BEGIN
   RETURN leadtap_test.last_question();
 END $$;
 
-CREATE FUNCTION leadtap_test.ask() RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS $$
+CREATE FUNCTION leadtap_test.ask() RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET lock_timeout = 0 AS $$
 DECLARE
   asked bigint := nextval('leadtap_test.questions');
   answer bigint;
@@ -42,7 +42,7 @@ BEGIN
   PERFORM pg_cancel_backend(${listener});
   PERFORM pg_advisory_lock_shared(${UNANSWERED}, asked::integer);
   PERFORM pg_advisory_unlock_shared(${UNANSWERED}, asked::integer);
-  FOR tries IN 1..5000 LOOP
+  FOR tries IN 1..200000 LOOP
     SELECT ms INTO answer FROM leadtap_test.answers WHERE question = asked;
     IF FOUND THEN
       PERFORM set_config('leadtap_test.known', asked || ' ' || answer, true);

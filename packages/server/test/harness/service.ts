@@ -5,11 +5,14 @@ import { onTestFinished } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { compose, type Service } from '../../src/compose.ts';
 import { type Config, parseConfig } from '../../src/config.ts';
+import { type Limiters, type LimitersOptions, openLimiters } from '../../src/limits/open-limiters.ts';
+import { openStore, type StoreTimeouts } from '../../src/open-store.ts';
 import { type LifecycleOptions, start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';
+import { LONG_REDIS_TIMEOUTS, LONG_STORE_TIMEOUTS } from './timeouts.ts';
 
 export interface ServiceOptions {
   readonly env?: Record<string, string>;
@@ -23,6 +26,10 @@ export interface ServiceOptions {
   /** How long a stop waits for open connections. Default: not at all, so that tests end at once. */
   readonly drainMs?: number;
   readonly maxConnections?: number;
+  /** Default: long ones, for machines that are slow. */
+  readonly storeTimeouts?: StoreTimeouts;
+  /** Default: the limits of the contract, in windows that end only when the clock of the test goes on. */
+  readonly limits?: Partial<LimitersOptions>;
   /** Another instance: it gets the same database and the same signing key. */
   readonly beside?: Pick<TestService, 'folder' | 'database'>;
   /** Default: the service goes with the test that started it. */
@@ -38,6 +45,8 @@ export interface TestService {
   readonly config: Config;
   readonly service: Service;
   readonly store: Store;
+  /** For tests that use up what a user may ask. */
+  readonly limiters: Limiters;
   token(userId: string, options?: { tokenId?: string; expiresInMs?: number }): Promise<string>;
   /** Polls as a user; `query` is what stands behind the question mark. */
   poll(userId: string, query?: string, init?: RequestInit): Promise<Response>;
@@ -51,6 +60,14 @@ export interface TestService {
 export function keyFileOf({ config }: TestService): string {
   if (!('file' in config.signingKey)) throw new Error('the key comes from the environment');
   return config.signingKey.file;
+}
+
+/** Uses up what a user may ask until no more requests than these are left. */
+export async function leaveRequests({ limiters }: TestService, userId: string, count: number): Promise<void> {
+  for (let left = Number.POSITIVE_INFINITY; left > count; ) {
+    const { windows } = await limiters.users.consume(userId);
+    left = Math.min(...windows.map(({ remaining }) => remaining));
+  }
 }
 
 /** The real service: real HTTP on a free port, a real database and a folder of the test's own. */
@@ -70,11 +87,26 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     cwd: folder,
   });
   const logger = makeLogger('trace', options.logTo ?? { write: () => undefined });
+  const startedAt = clock();
+  let limiters: Limiters | undefined;
   const service = await compose(config, logger, {
     clock,
     drainMs: options.drainMs ?? 0,
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+    open: (opened, parts) =>
+      openStore(opened, { ...parts, timeouts: { ...LONG_STORE_TIMEOUTS, ...options.storeTimeouts } }),
+    limits: async (parts) => {
+      limiters = await openLimiters({
+        ...parts,
+        // A window of the system's clock could end between two requests of a test.
+        clock: options.clock ?? (() => startedAt),
+        redisTimeouts: LONG_REDIS_TIMEOUTS,
+        ...options.limits,
+      });
+      return limiters;
+    },
   });
+  if (!limiters) throw new Error('the service has no limiters');
   options.prepare?.(service);
   const running = await start(service, config, options.lifecycle);
   whenDone(() => running.stop());
@@ -97,6 +129,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     config,
     service,
     store: service.store,
+    limiters,
     token,
     poll,
     leads: async (userId, query) => (await poll(userId, query)).json() as Promise<Lead[]>,

@@ -1,5 +1,6 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../faults/eventually.ts';
 import { expectProblem } from '../harness/problem.ts';
 import {
   openSocket,
@@ -87,7 +88,7 @@ describe('400 malformed-request, from a sender who does not hang up', () => {
     await ended;
     const connections = () =>
       new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
-    await vi.waitFor(async () => expect(await connections()).toBe(0), { timeout: 10_000 });
+    await eventually(async () => expect(await connections()).toBe(0));
     socket.destroy();
   });
 

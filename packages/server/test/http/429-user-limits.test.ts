@@ -1,12 +1,16 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { type Policy, USER_POLICIES } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
 import { expectProblem } from '../harness/problem.ts';
 import { startService } from '../harness/service.ts';
 
-async function startWithClock() {
+/** A tenth of the usual ones. */
+const FEW: readonly Policy[] = USER_POLICIES.map((policy) => ({ ...policy, quota: policy.quota / 10 }));
+
+async function startWithClock(userPolicies = USER_POLICIES) {
   const clock = manualClock();
-  const test = await startService({ clock });
+  const test = await startService({ clock, limits: { userPolicies } });
   const ask = (token: string) =>
     test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization: `Bearer ${token}` } });
   /** Makes so many requests and gives how many were let through. */
@@ -23,10 +27,10 @@ const tokenFor = (test: Awaited<ReturnType<typeof startWithClock>>, userId = 'bo
 
 const MINUTE_MS = 60_000;
 
-/** Ten minutes, a hundred requests in each: the hour is used up. */
+/** Ten minutes, ten requests in each: the hour is used up. */
 async function useUpTheHour(passing: () => Promise<number>, clock: ManualClock) {
   for (let minute = 0; minute < 10; minute += 1) {
-    expect(await passing()).toBe(100);
+    expect(await passing()).toBe(10);
     if (minute < 9) clock.advance(MINUTE_MS);
   }
 }
@@ -56,9 +60,9 @@ describe('429: a user', () => {
   });
 
   it('gets a problem with the limit that was reached and a whole number of seconds', async () => {
-    const test = await startWithClock();
+    const test = await startWithClock(FEW);
     const token = await tokenFor(test);
-    await test.passing(token, 100);
+    await test.passing(token, 10);
     test.clock.advance(16_500);
     const answer = await test.ask(token);
     const { violatedPolicies } = await expectProblem(answer, 'rate-limit-exceeded');
@@ -68,9 +72,9 @@ describe('429: a user', () => {
   });
 
   it('passes after Retry-After and not a second before', async () => {
-    const test = await startWithClock();
+    const test = await startWithClock(FEW);
     const token = await tokenFor(test);
-    await test.passing(token, 100);
+    await test.passing(token, 10);
     test.clock.advance(16_500);
     const wait = Number((await test.ask(token)).headers['retry-after']);
     test.clock.advance((wait - 1) * 1000);
@@ -79,10 +83,10 @@ describe('429: a user', () => {
     expect((await test.ask(token)).statusCode).toBe(200);
   });
 
-  it('has exactly 1000 requests an hour, and Retry-After is for both windows', async () => {
-    const test = await startWithClock();
+  it('has one limit an hour as well, and Retry-After is for both windows', async () => {
+    const test = await startWithClock(FEW);
     const token = await tokenFor(test);
-    await useUpTheHour(() => test.passing(token, 101), test.clock);
+    await useUpTheHour(() => test.passing(token, 11), test.clock);
 
     const both = await test.ask(token);
     expect((await expectProblem(both, 'rate-limit-exceeded')).violatedPolicies).toEqual(['minute', 'hour']);
@@ -96,39 +100,39 @@ describe('429: a user', () => {
     test.clock.advance(2_999_000);
     expect((await test.ask(token)).statusCode).toBe(429);
     test.clock.advance(1000);
-    expect((await test.ask(token)).headers['ratelimit']).toMatch(/"hour";r=999;t=3600$/);
+    expect((await test.ask(token)).headers['ratelimit']).toMatch(/"hour";r=99;t=3600$/);
   });
 
   it('uses nothing by requests that are refused', async () => {
-    const test = await startWithClock();
+    const test = await startWithClock(FEW);
     const token = await tokenFor(test);
-    await test.passing(token, 100);
-    expect(await test.passing(token, 200)).toBe(0);
+    await test.passing(token, 10);
+    expect(await test.passing(token, 20)).toBe(0);
     test.clock.advance(MINUTE_MS);
-    expect((await test.ask(token)).headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=899;t=3540');
+    expect((await test.ask(token)).headers['ratelimit']).toBe('"minute";r=9;t=60, "hour";r=89;t=3540');
   });
 
   it('has one limit for all tokens together', async () => {
-    const test = await startWithClock();
+    const test = await startWithClock(FEW);
     const tokens = [await tokenFor(test), await tokenFor(test), await tokenFor(test)];
     const passed = [];
-    for (const token of tokens) passed.push(await test.passing(token, 40));
-    expect(passed).toEqual([40, 40, 20]);
+    for (const token of tokens) passed.push(await test.passing(token, 4));
+    expect(passed).toEqual([4, 4, 2]);
   });
 
   it('leaves every other user alone', async () => {
-    const test = await startWithClock();
-    await test.passing(await tokenFor(test, 'boss'), 101);
+    const test = await startWithClock(FEW);
+    await test.passing(await tokenFor(test, 'boss'), 11);
     for (const userId of ['seller', 'rival', 'BOSS', 'nobody']) {
       const { headers } = await test.ask(await tokenFor(test, userId));
-      expect(headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
+      expect(headers['ratelimit']).toBe('"minute";r=9;t=60, "hour";r=99;t=3600');
     }
   });
 
   it.each(['nobody', 'starter'])('is limited too when refused for another reason: %s', async (userId) => {
-    const test = await startWithClock();
+    const test = await startWithClock(FEW);
     const token = await tokenFor(test, userId);
-    await test.passing(token, 100);
+    await test.passing(token, 10);
     await expectProblem(await test.ask(token), 'rate-limit-exceeded');
   });
 });

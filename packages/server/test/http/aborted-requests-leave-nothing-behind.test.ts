@@ -1,6 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Store } from 'leadtap';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { eventually } from '../faults/eventually.ts';
 import { beforeQuestion } from '../harness/before-question.ts';
 import { openSocket, requestText } from '../harness/raw-http.ts';
 import { startService } from '../harness/service.ts';
@@ -29,11 +30,11 @@ describe('a client that goes away', () => {
       socket.write(
         requestText(`GET ${NEW_LEADS_PATH}?limit=${index + 1} HTTP/1.1`, 'Host: x', authorization),
       );
-    await vi.waitFor(() => expect(waiting).toHaveLength(20));
+    await eventually(() => expect(waiting).toHaveLength(20));
     for (const socket of sockets) socket.resetAndDestroy();
 
     const staying = poll('boss');
-    await vi.waitFor(() => expect(waiting).toHaveLength(21));
+    await eventually(() => expect(waiting).toHaveLength(21));
     release();
     expect((await staying).status).toBe(200);
     await stop();
@@ -47,7 +48,7 @@ describe('a client that goes away', () => {
       const socket = await openSocket(url);
       socket.write(part, () => socket.resetAndDestroy());
     }
-    await vi.waitFor(async () => expect(await connections()).toBe(0));
+    await eventually(async () => expect(await connections()).toBe(0));
   });
 
   it('in the middle of its answer hurts nobody', async () => {

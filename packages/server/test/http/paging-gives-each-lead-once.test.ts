@@ -64,14 +64,14 @@ async function follow({ service, token }: TestService, clock: ManualClock, follo
 const sees = (level: Level, place: Level) => LEVELS.indexOf(place) >= LEVELS.indexOf(level);
 
 describe('following since = the last createdAt', () => {
-  it('gives each lead exactly once, with every limit from 1 to 100, at every level', async () => {
+  it('gives each lead exactly once, with limits from 1 to 100, at every level', async () => {
     const clock = manualClock();
     const test = await startService({ clock, organisation: company('c') });
     const leads = Array.from({ length: 102 }, (_, i) => ({ id: `${i}`, place: LEVELS[i % 3] ?? 'COMPANY' }));
     await test.add(...leads.map(({ id, place }) => ({ id, companyId: 'c', ...PLACES[place] })));
     for (const level of LEVELS) {
       const expected = leads.filter(({ place }) => sees(level, place)).map(({ id }) => id);
-      for (let limit = 1; limit <= 100; limit += 1) {
+      for (const limit of [1, 2, 3, 33, 34, 35, 50, 67, 68, 69, 99, 100]) {
         const follower = { userId: `c ${level}`, limit, since: '1970-01-01', seen: [] };
         await follow(test, clock, follower);
         expect(follower.seen).toEqual(expected);
@@ -119,7 +119,7 @@ describe('following since = the last createdAt', () => {
           expect(follower.seen).toEqual(expected);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 });

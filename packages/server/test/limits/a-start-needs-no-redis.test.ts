@@ -3,19 +3,37 @@ import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { freePort } from '../../../../test/servers/free-port.ts';
 import { systemClock } from '../../src/clock.ts';
+import { FAILED_TOKEN_POLICIES, type Policy, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { openLimiters } from '../../src/limits/open-limiters.ts';
+import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { ownRedis } from '../harness/own-servers.ts';
+import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 import { repeating, silent, startImpostor } from './impostor.ts';
 import { RecordedLog } from './sharing.ts';
 
-async function open(redisUrl: string | undefined) {
+/** None of their windows ends before its test does. */
+const lasting = (policies: readonly Policy[]) => policies.map((policy) => ({ ...policy, windowS: 86_400 }));
+
+async function open(redisUrl: string | undefined, redisTimeouts: RedisTimeouts = LONG_REDIS_TIMEOUTS) {
   const log = new RecordedLog();
-  const limiters = await openLimiters({ redisUrl, clock: systemClock, log });
+  const limiters = await openLimiters({
+    redisUrl,
+    clock: systemClock,
+    log,
+    redisTimeouts,
+    userPolicies: lasting(USER_POLICIES),
+    failedTokenPolicies: lasting(FAILED_TOKEN_POLICIES),
+  });
   onTestFinished(() => limiters.close());
   return { ...limiters, log };
 }
 
-const ABSENT: readonly { name: string; url: () => Promise<string>; reason: RegExp }[] = [
+const ABSENT: readonly {
+  name: string;
+  url: () => Promise<string>;
+  reason: RegExp;
+  timeouts?: RedisTimeouts;
+}[] = [
   {
     name: 'where nobody listens',
     url: async () => `redis://127.0.0.1:${await freePort()}`,
@@ -25,7 +43,8 @@ const ABSENT: readonly { name: string; url: () => Promise<string>; reason: RegEx
   {
     name: 'that says nothing',
     url: async () => `redis://127.0.0.1:${(await startImpostor(silent)).port}`,
-    reason: /no answer within 1000 ms/,
+    reason: /no answer within 50 ms/,
+    timeouts: { ...LONG_REDIS_TIMEOUTS, attemptMs: 50 },
   },
   {
     name: 'that hangs up',
@@ -47,6 +66,7 @@ const ABSENT: readonly { name: string; url: () => Promise<string>; reason: RegEx
     name: 'that is something else',
     url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('HTTP/1.1 400 Bad Request'))).port}`,
     reason: /./,
+    timeouts: { ...LONG_REDIS_TIMEOUTS, attemptMs: 50 },
   },
 ];
 
@@ -62,9 +82,9 @@ describe('without Redis', () => {
   });
 });
 
-describe.each(ABSENT)('with a Redis $name', ({ url, reason }) => {
+describe.each(ABSENT)('with a Redis $name', ({ url, reason, timeouts }) => {
   it('the limits begin in memory, with one warning that says why', async () => {
-    const { users, failedTokens, shared, log } = await open(await url());
+    const { users, failedTokens, shared, log } = await open(await url(), timeouts);
     expect(shared).toMatchObject({ isUp: false, fallbacks: 0 });
     for (const limiter of [users, failedTokens])
       expect(await limiter.consume('ada')).toMatchObject({ violated: [], retryAfterS: 0 });

@@ -2,7 +2,9 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { probeRedis } from '../../src/limits/redis/probe.ts';
+import { eventually } from '../faults/eventually.ts';
 import { ownRedis } from '../harness/own-servers.ts';
+import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 import { repeating, startImpostor } from './impostor.ts';
 import { openInstance, redisCommands } from './sharing.ts';
 
@@ -50,8 +52,13 @@ describe('rediss://', () => {
     const { port } = await startImpostor(
       (socket) => void socket.on('data', (chunk: Buffer) => heard.push(chunk)),
     );
-    const { limits, limiter } = await openInstance(withPassword(`rediss://localhost:${port}`), USER_POLICIES);
+    const { limits, limiter } = await openInstance(
+      withPassword(`rediss://localhost:${port}`),
+      USER_POLICIES,
+      { ...LONG_REDIS_TIMEOUTS, attemptMs: 500 },
+    );
     expect(limits.isUp).toBe(false);
+    await eventually(() => expect(heard).not.toEqual([]));
     const [hello = Buffer.alloc(0)] = heard;
     const TLS_HANDSHAKE = 0x16;
     expect(hello[0]).toBe(TLS_HANDSHAKE);

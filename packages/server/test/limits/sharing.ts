@@ -3,7 +3,15 @@ import { onTestFinished } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import type { Limiter, Policy } from '../../src/limits/limiter.ts';
 import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
+import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { SharedLimits } from '../../src/limits/redis/shared-limits.ts';
+import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
+
+/** Of few requests, and in windows of which none ends before its test does. */
+export const LASTING_POLICIES: readonly Policy[] = [
+  { name: 'minute', quota: 10, windowS: 86_400 },
+  { name: 'hour', quota: 100, windowS: 86_400 },
+];
 
 /** A connection for the test itself, to look and to meddle. */
 export async function redisCommands(url: string) {
@@ -64,15 +72,24 @@ export interface Instance {
 }
 
 /** What one instance of Leadtap has of the limits. */
-export async function openInstance(url: string, policies: readonly Policy[]): Promise<Instance> {
+export async function openInstance(
+  url: string,
+  policies: readonly Policy[],
+  timeouts: RedisTimeouts | undefined = LONG_REDIS_TIMEOUTS,
+): Promise<Instance> {
   const log = new RecordedLog();
-  const limits = await SharedLimits.open({ url, log });
+  const limits = await SharedLimits.open({ url, log, timeouts });
   onTestFinished(() => limits.close());
   return { limits, log, limiter: limits.limiter(policies, new MemoryLimiter(policies, systemClock)) };
 }
 
-export const openInstances = (count: number, url: string, policies: readonly Policy[]): Promise<Instance[]> =>
-  Promise.all(Array.from({ length: count }, () => openInstance(url, policies)));
+export const openInstances = (
+  count: number,
+  url: string,
+  policies: readonly Policy[],
+  timeouts?: RedisTimeouts,
+): Promise<Instance[]> =>
+  Promise.all(Array.from({ length: count }, () => openInstance(url, policies, timeouts)));
 
 /** So many requests at once, turn by turn to each instance. */
 export const atOnce = (count: number, instances: readonly Pick<Instance, 'limiter'>[], key: string) =>

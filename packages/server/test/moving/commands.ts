@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { paper } from '../cli/paper.ts';
-import type { Ran } from '../cli/terminal.ts';
+import { paper, type Ran } from '../cli/paper.ts';
 import type { Ends } from './ends.ts';
 
 /** Runs a command in this process, in the folder of the installation, and on the clock that its service had. */

@@ -56,7 +56,7 @@ async function serve() {
     userId: 'boss',
     tokenId: 'a',
     issuedAt: now,
-    expiresAt: now + 60_000,
+    expiresAt: now + 3_600_000,
   });
   return { child, ended, url, token };
 }

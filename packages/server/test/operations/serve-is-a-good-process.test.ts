@@ -34,7 +34,7 @@ async function enrol(database: TestDatabase, data: string): Promise<string> {
   await store.close();
   const keys = await loadSigningKeys({ file: join(data, 'signing.key') });
   const now = Date.now();
-  return issueToken(keys, { userId: 'boss', tokenId: 'a', issuedAt: now, expiresAt: now + 60_000 });
+  return issueToken(keys, { userId: 'boss', tokenId: 'a', issuedAt: now, expiresAt: now + 3_600_000 });
 }
 
 async function takePort(): Promise<number> {

@@ -36,9 +36,11 @@ const store: PollStore = {
 
 /** The endpoint alone, with an identity provider whose timing the test chooses. */
 export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming>) {
+  // A provider on a slow machine must not be taken for one that hangs.
+  const patient = { fetchTimeoutMs: 240_000, ...timing };
   const verifyToken = makeVerifyToken({
     keys: await loadSigningKeys({ secrets: [randomBytes(32).toString('base64')] }),
-    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing },
+    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing: patient },
     clock: systemClock,
   });
   const app = Fastify();

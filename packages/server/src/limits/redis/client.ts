@@ -6,11 +6,15 @@ import { within } from './within.ts';
 /** One connection to Redis or Valkey; what it was given to do is rejected when the connection ends. */
 export type RedisClient = ReturnType<typeof makeClient>;
 
-/** To a host that does not answer; the rest of the attempt is for the handshake and the proof. */
-const CONNECT_MS = 700;
-const ATTEMPT_MS = 1000;
+export interface ConnectTimeouts {
+  /** To a host that does not answer; the rest of the attempt is for the handshake and the proof. */
+  readonly connectMs: number;
+  readonly attemptMs: number;
+}
 
-function makeClient(url: string) {
+export const CONNECT_TIMEOUTS: ConnectTimeouts = { connectMs: 700, attemptMs: 1000 };
+
+function makeClient(url: string, connectMs: number) {
   const client = createClient({
     url,
     // Understood by everything that speaks Redis, proxies too. Nothing here needs version 3.
@@ -20,7 +24,7 @@ function makeClient(url: string) {
     commandOptions: { timeout: 0 },
     disableOfflineQueue: true,
     socket: {
-      connectTimeout: CONNECT_MS,
+      connectTimeout: connectMs,
       // A new client for each attempt instead: the address is looked up anew, and a handshake that hangs has an end.
       reconnectStrategy: false,
       // Which certificate to show, for hosts with many. Left out for an address, which has no name.
@@ -39,8 +43,12 @@ function serverName(url: string): { servername?: string } {
 }
 
 /** A connection that is proved to work. Rejects within bounded time otherwise, and leaves nothing open. */
-export async function connectRedis(url: string, signal: AbortSignal): Promise<RedisClient> {
-  const client = makeClient(url);
+export async function connectRedis(
+  url: string,
+  signal: AbortSignal,
+  { connectMs, attemptMs }: ConnectTimeouts = CONNECT_TIMEOUTS,
+): Promise<RedisClient> {
+  const client = makeClient(url, connectMs);
   const abandon = () => {
     // A client that is destroyed before it has its socket would go on, and might wait for a handshake for ever.
     client.once('connect', () => client.destroy());
@@ -48,7 +56,7 @@ export async function connectRedis(url: string, signal: AbortSignal): Promise<Re
   };
   signal.addEventListener('abort', abandon);
   try {
-    await within(ATTEMPT_MS, client.connect().then(prove));
+    await within(attemptMs, client.connect().then(prove));
     signal.throwIfAborted();
     return client;
   } catch (error) {

@@ -1,5 +1,11 @@
 import { messageOf, systemCode } from '../../system-error.ts';
-import { connectRedis, consumeAll, type RedisClient } from './client.ts';
+import {
+  CONNECT_TIMEOUTS,
+  type ConnectTimeouts,
+  connectRedis,
+  consumeAll,
+  type RedisClient,
+} from './client.ts';
 import type { Question } from './consume-all.ts';
 import { PatientTimer } from './patient-timer.ts';
 import { NoAnswerError } from './within.ts';
@@ -10,13 +16,18 @@ export interface ConnectionLog {
   debug(details: object, message: string): void;
 }
 
+export interface RedisTimeouts extends ConnectTimeouts {
+  /** When Redis answers nobody for so long, all who wait go on without it. One that is slow but answers is waited for. */
+  readonly silenceMs: number;
+}
+
 interface RedisConnectionOptions {
   readonly url: string;
   readonly log: ConnectionLog;
+  readonly timeouts?: RedisTimeouts | undefined;
 }
 
-/** When Redis answers nobody for so long, all who wait go on without it. One that is slow but answers is waited for. */
-const SILENCE_MS = 150;
+export const REDIS_TIMEOUTS: RedisTimeouts = { ...CONNECT_TIMEOUTS, silenceMs: 150 };
 /** Between two attempts to get Redis back. */
 const RETRY_MS = 500;
 
@@ -27,9 +38,8 @@ const RETRY_MS = 500;
 export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #closing = new AbortController();
-  readonly #silence = new PatientTimer(SILENCE_MS, () =>
-    this.#lose(this.#client, new NoAnswerError(SILENCE_MS)),
-  );
+  readonly #timeouts: RedisTimeouts;
+  readonly #silence: PatientTimer;
   #waiting = 0;
   #client: RedisClient | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -37,6 +47,9 @@ export class RedisConnection {
 
   private constructor(options: RedisConnectionOptions) {
     this.#options = options;
+    this.#timeouts = options.timeouts ?? REDIS_TIMEOUTS;
+    const { silenceMs } = this.#timeouts;
+    this.#silence = new PatientTimer(silenceMs, () => this.#lose(this.#client, new NoAnswerError(silenceMs)));
   }
 
   /** After the first attempt, whatever came of it. */
@@ -77,7 +90,7 @@ export class RedisConnection {
 
   async #connect(): Promise<void> {
     try {
-      const client = await connectRedis(this.#options.url, this.#closing.signal);
+      const client = await connectRedis(this.#options.url, this.#closing.signal, this.#timeouts);
       this.#client = client;
       client.on('error', (error) => this.#lose(client, error));
       this.#comeBack();

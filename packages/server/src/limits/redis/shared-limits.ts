@@ -1,11 +1,12 @@
 import { FallbackLimiter } from '../fallback-limiter.ts';
 import type { Limiter, Policy } from '../limiter.ts';
-import { type ConnectionLog, RedisConnection } from './connection.ts';
+import { type ConnectionLog, RedisConnection, type RedisTimeouts } from './connection.ts';
 import { RedisLimiter } from './limiter.ts';
 
 interface SharedLimitsOptions {
   readonly url: string;
   readonly log: ConnectionLog;
+  readonly timeouts?: RedisTimeouts | undefined;
 }
 
 /** The limiters that go through one connection to Redis, with memory behind them. */

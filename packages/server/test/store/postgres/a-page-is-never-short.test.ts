@@ -1,4 +1,5 @@
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { eventually } from '../../faults/eventually.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 test('a lead is in the page also when its status is removed while the page is being read', async () => {
@@ -12,7 +13,7 @@ test('a lead is in the page also when its status is removed while the page is be
   // The leads are read, and the names, which come after them, must wait.
   await writer.query('BEGIN; LOCK TABLE leadtap.companies IN ACCESS EXCLUSIVE MODE');
   const reading = poller.query(`SELECT leads FROM leadtap.read_page('acme', NULL, NULL, 0, 100, 0)`);
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const { rows } = await writer.query('SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1', [
       session[0].pid,
     ]);

@@ -1,7 +1,8 @@
 import process from 'node:process';
 import { Client } from 'pg';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
+import { eventually } from '../../faults/eventually.ts';
 import { ownPostgres } from '../../harness/own-servers.ts';
 import { startWatching } from './watcher.ts';
 
@@ -49,7 +50,7 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   const noticed = new Promise<void>((resolve) => bystander.once('end', resolve));
   process.kill(rows[0].pid, 'SIGKILL');
   await noticed;
-  const survivor = await vi.waitFor(() => connect(server.url), { timeout: 30_000, interval: 50 });
+  const survivor = await eventually(() => connect(server.url));
   const { rows: same } = await survivor.query('SELECT pg_postmaster_start_time() AS started');
   expect(same[0].started).toEqual(rows[0].started);
 

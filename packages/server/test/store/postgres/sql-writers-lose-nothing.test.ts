@@ -61,7 +61,7 @@ describe('every part of the rule is needed', () => {
     for (let tries = 1; ; tries += 1) {
       await trial.interleave();
       const lost = lostIn(await trial.finish());
-      if (lost.length > 0 || tries === 5) return lost;
+      if (lost.length > 0 || tries === 20) return lost;
     }
   }
 
