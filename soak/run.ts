@@ -10,6 +10,7 @@ import {
 } from '../packages/server/test/delivery-trial/actors/forced.ts';
 import { isFlawless } from '../packages/server/test/delivery-trial/judge/judge.ts';
 import {
+  companyIds,
   organisationOf,
   pollersOf,
   type TrialCompany,
@@ -18,7 +19,7 @@ import {
   COPIED,
   installCopyingTrigger,
 } from '../packages/server/test/delivery-trial/postgres/copying-trigger.ts';
-import { FORCED_SCENES, force } from '../packages/server/test/delivery-trial/postgres/forced.ts';
+import { dropColumn, FORCED_SCENES, force } from '../packages/server/test/delivery-trial/postgres/forced.ts';
 import { Trial } from '../packages/server/test/delivery-trial/trial.ts';
 import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
@@ -42,7 +43,7 @@ const BULK: readonly TrialCompany[] = ['bulk-1', 'bulk-2', 'bulk-3', 'bulk-4'].m
 
 function companiesOf({ companies, actors }: SoakOptions): TrialCompany[] {
   return [
-    ...Array.from({ length: companies }, (_, index) => ({ id: `company-${index + 1}` })),
+    ...companyIds(companies).map((id) => ({ id })),
     ...(actors.has('remade') ? [{ id: REMADE }] : []),
     ...(actors.has('clock')
       ? [
@@ -69,14 +70,15 @@ function showProgress({ recorder }: Trial, phase: Phase): NodeJS.Timeout {
 }
 
 async function runForced(
-  { store: name }: SoakOptions,
+  { store: name, companies, actors }: SoakOptions,
   environment: Environment,
   trial: Trial,
 ): Promise<void> {
-  if (name !== 'postgres') return;
+  const [companyId, otherCompanyId = companyId] = companyIds(companies);
+  if (name !== 'postgres' || companyId === undefined || otherCompanyId === undefined) return;
   const store = await environment.openStore();
-  const scene = { url: environment.databaseUrl, companyId: 'company-1', trial, store };
-  for (const act of FORCED_SCENES) await force(scene, act);
+  const scene = { url: environment.databaseUrl, companyId, otherCompanyId, trial, store };
+  for (const act of FORCED_SCENES) if (act !== dropColumn || actors.has('columns')) await force(scene, act);
   await store.close();
 }
 
@@ -107,7 +109,8 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
       state.phase === 'faults' || (status === 404 && scope.companyId === REMADE && state.isRemadeGone),
   });
   await runForced(options, environment, trial);
-  for (const phase of phasesOf(options, environment)) {
+  const phases = phasesOf(options, environment);
+  for (const phase of phases) {
     state.phase = phase;
     if (phase === 'clock steps') await runForcedSteps(environment, trial, only(LATE));
     const remade = {
@@ -117,13 +120,15 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
         state.isRemadeGone = isGone;
       },
     };
-    const companyIds = companies.map(({ id }) => id).filter((id) => id.startsWith('company-'));
-    await runPhase(
-      options,
-      trial,
+    const actors = makeActors({
       phase,
-      makeActors({ phase, options, environment, trial, companyIds, remade }),
-    );
+      options,
+      environment,
+      trial,
+      companyIds: companyIds(options.companies),
+      remade,
+    });
+    await runPhase(options.seconds / phases.length, options.seed, trial, phase, actors);
   }
   const verdict = await trial.finish();
   print(`\n${describeVerdict(verdict, trial.recorder.counts)}`);
@@ -141,7 +146,8 @@ function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Pha
 }
 
 async function runPhase(
-  options: SoakOptions,
+  seconds: number,
+  seed: number,
   trial: Trial,
   phase: Phase,
   actors: ReturnType<typeof makeActors>,
@@ -149,9 +155,9 @@ async function runPhase(
   for (const name of new Set(actors.map((actor) => actor.name)))
     trial.recorder.count(`actors: ${name}`, actors.filter((actor) => actor.name === name).length);
   const progress = showProgress(trial, phase);
-  const end = performance.now() + (options.seconds * 1000) / 3;
+  const end = performance.now() + seconds * 1000;
   try {
-    await trial.run(actors, { seed: options.seed, isEnough: () => performance.now() > end });
+    await trial.run(actors, { seed, isEnough: () => performance.now() > end });
   } finally {
     clearInterval(progress);
   }

@@ -19,9 +19,14 @@ export function judgeClients(
   end: number,
   clockSetBackAt = Number.POSITIVE_INFINITY,
 ): ClientVerdict[] {
-  const byClient = new Map<Client, Page[]>();
-  for (const page of pages) byClient.set(page.client, [...(byClient.get(page.client) ?? []), page]);
-  return [...byClient].map(([client, own]) => {
+  const byClient = new Map<string, [Page, ...Page[]]>();
+  for (const page of pages) {
+    const own = byClient.get(page.client.name);
+    if (own) own.push(page);
+    else byClient.set(page.client.name, [page]);
+  }
+  return [...byClient.values()].map((own) => {
+    const { client } = own[0];
     const received = new Map<string, number>();
     for (const { leads } of own)
       for (const { triggerId } of leads) received.set(triggerId, (received.get(triggerId) ?? 0) + 1);

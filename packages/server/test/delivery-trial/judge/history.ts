@@ -27,6 +27,8 @@ export interface Change {
   readonly createdAt?: number | undefined;
   /** Keeps a `createdAt` of the past, so no client is promised to get it. */
   readonly isHistorical?: boolean;
+  /** The same transaction has deleted it first, so it has another `createdAt` than before. */
+  readonly isReinserted?: boolean;
 }
 
 export interface Write extends Change {

@@ -60,7 +60,7 @@ function judgeUpdates({ companyId, id, writes }: LeadTimeline, timelines: Timeli
   const broken: string[] = [];
   for (const [index, later] of writes.entries()) {
     const earlier = writes[index - 1];
-    if (!earlier?.state || !later.state || later.acknowledged === undefined) continue;
+    if (!earlier?.state || !later.state || later.isReinserted || later.acknowledged === undefined) continue;
     const { acknowledged: until } = later;
     if (earlier.acknowledged === undefined || earlier.acknowledged >= later.begun) continue;
     const isDeletedBetween = writes.some(

@@ -49,6 +49,10 @@ export interface TrialCompany {
   readonly isQuiet?: boolean;
 }
 
+/** From 3 on: by `hashtext`, the lock of company-4 comes before that of company-3. */
+export const companyIds = (companies: number): string[] =>
+  Array.from({ length: companies }, (_, index) => `company-${index + 3}`);
+
 export function pollersOf(
   { id: companyId, isQuiet = false }: TrialCompany,
   usersOfEach: number,

@@ -7,10 +7,13 @@ import type { Client as PollingClient } from '../judge/history.ts';
 import type { Trial } from '../trial.ts';
 import { SqlTransaction } from './transaction.ts';
 import { hasWaiters } from './waiters.ts';
+import { withClient } from './with-client.ts';
 
 export interface Scene {
   readonly url: string;
   readonly companyId: string;
+  /** Its id sorts after the other one, and its lock's number before. */
+  readonly otherCompanyId: string;
   readonly trial: Trial;
   readonly store: Store;
 }
@@ -140,6 +143,73 @@ export async function changeAndPoll(scene: Stage): Promise<void> {
   }
 }
 
+/**
+ * A transaction inserts into two companies in the order of their ids, as docs/postgresql.md advises; a batch of the package
+ * for both companies comes in between. Neither may end the other.
+ */
+export async function lockTwoCompanies(scene: Stage): Promise<void> {
+  const { store, companyId, otherCompanyId, trial } = scene;
+  const writer = await ForcedWriter.begin(scene, 'advised');
+  // It checks for a deadlock before the batch does, so it is the one that PostgreSQL would end: a batch is tried again.
+  await writer.transaction.client.query(`SET LOCAL deadlock_timeout = '1ms'`);
+  await writer.insert();
+  const batch = [companyId, otherCompanyId].map((id) => ({
+    companyId: id,
+    id: `batch-${trial.recorder.next()}`,
+    ...PLACE,
+  }));
+  const written = writeThrough(store, trial.recorder, batch, { name: 'batch' });
+  await Promise.race([written, writer.isAwaited()]);
+  await writer.transaction.insert(otherCompanyId, [`advised-${trial.recorder.next()}`], PLACE);
+  await writer.commit();
+  await written;
+  await pollAll(scene);
+}
+
+/**
+ * A restored database remembers the transaction that wrote last on the server it comes from; the first writer on the new
+ * server may have the same number.
+ */
+export async function repeatTransactionId(scene: Stage): Promise<void> {
+  await pollAll(scene);
+  const writer = await ForcedWriter.begin(scene, 'restored');
+  const { client } = writer.transaction;
+  const { rowCount } = await client.query(
+    `SELECT FROM information_schema.columns
+      WHERE table_schema = 'leadtap' AND table_name = 'companies' AND column_name = 'last_writer'`,
+  );
+  if (rowCount) {
+    await client.query('SET LOCAL session_replication_role = replica');
+    await client.query('UPDATE leadtap.companies SET last_writer = pg_current_xact_id() WHERE id = $1', [
+      scene.companyId,
+    ]);
+    await client.query('SET LOCAL session_replication_role = origin');
+  }
+  await writer.insert();
+  await writer.commit();
+  await pollAll(scene);
+}
+
+/** The operator adds a column to the table of leads, polls make their plans with it, and it is dropped. */
+export async function dropColumn(scene: Stage): Promise<void> {
+  const alter = (change: string) =>
+    withClient(scene.url, (client) => client.query(`ALTER TABLE leadtap.leads ${change}`));
+  const readAnew = async () => {
+    const id = `column-${scene.trial.recorder.next()}`;
+    for (let round = 0; round < 3; round += 1) {
+      // The second and the third time it is an update: the instances discard what they have cached.
+      const writer = await ForcedWriter.begin(scene, 'column', id);
+      await writer.insert();
+      await writer.commit();
+      await pollAll(scene);
+    }
+  };
+  await alter('ADD COLUMN operator_note text');
+  await readAnew();
+  await alter('DROP COLUMN operator_note');
+  await readAnew();
+}
+
 class ForcedWriter {
   readonly transaction: SqlTransaction;
   readonly #client: Client;
@@ -202,4 +272,7 @@ export const FORCED_SCENES = [
   reinsertUnplacedDuringDelete,
   reinsertThroughPackageDuringDelete,
   changeAndPoll,
+  lockTwoCompanies,
+  repeatTransactionId,
+  dropColumn,
 ];

@@ -150,7 +150,10 @@ export class SqlTransaction {
   }
 
   #put(companyId: string, id: string, state: LeadState, isHistorical = false): void {
-    this.#changes.set(`${companyId}\0${id}`, { companyId, id, state, isHistorical });
+    const key = `${companyId}\0${id}`;
+    const before = this.#changes.get(key);
+    const isReinserted = before !== undefined && (before.state === undefined || before.isReinserted === true);
+    this.#changes.set(key, { companyId, id, state, isHistorical, isReinserted });
   }
 
   newVersion(): string {
