@@ -17,6 +17,12 @@ export interface Actor {
   run(context: ActorContext): Promise<void>;
 }
 
+/** The same actor with less to do. */
+export const atMost = (times: number, actor: Actor): Actor => ({
+  name: actor.name,
+  run: (context) => actor.run({ ...context, goesOn: (done) => done < times && context.goesOn(done) }),
+});
+
 export interface Place {
   readonly branchId: string | null;
   readonly departmentId: string | null;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client, DatabaseError } from 'pg';
 import type { Change } from '../judge/history.ts';
@@ -28,7 +29,9 @@ export interface SessionOptions {
 export class SqlSession {
   readonly #options: SessionOptions;
   #client: Client | undefined;
-  #count = 0;
+  /** Of the transaction that is prepared. It is unique in the whole cluster. */
+  #gid = '';
+  #hasTwoPhase = true;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -41,13 +44,14 @@ export class SqlSession {
     end: PlannedEnd = 'commit',
   ): Promise<boolean> {
     const client = await this.connect();
+    if (end.startsWith('two-phase')) await this.#findTwoPhase(client);
     const transaction = new SqlTransaction(client, this.#options.name, this.#options.recorder);
     const sent: { commit?: Commit } = {};
     try {
       await client.query(`BEGIN ISOLATION LEVEL ${isolation}`);
       await work(transaction);
       const changes = await transaction.readOwnWrites();
-      return await this.#end(client, end, changes, sent);
+      return await this.#end(client, this.#possibleEnd(end), changes, sent);
     } catch (error) {
       if (!isConnectionLost(error)) return await this.#refused(client, error as DatabaseError, sent.commit);
       this.#options.recorder.count('connections lost');
@@ -72,6 +76,19 @@ export class SqlSession {
     return this.#client;
   }
 
+  async #findTwoPhase(client: Client): Promise<void> {
+    const { rows } = await client
+      .query<{ most: string }>(`SELECT current_setting('max_prepared_transactions') AS most`)
+      .catch(() => ({ rows: [] }));
+    this.#hasTwoPhase = rows[0]?.most !== '0';
+  }
+
+  /** A server that prepares no transactions (`max_prepared_transactions = 0`) gets plain ones. */
+  #possibleEnd(end: PlannedEnd): PlannedEnd {
+    if (this.#hasTwoPhase || !end.startsWith('two-phase')) return end;
+    return end === 'two-phase commit' ? 'commit' : 'roll back';
+  }
+
   async close(): Promise<void> {
     await this.#client?.end();
     this.#client = undefined;
@@ -94,7 +111,7 @@ export class SqlSession {
       return false;
     }
     if (end !== 'commit') {
-      this.#count += 1;
+      this.#gid = `${this.#options.name}-${randomUUID()}`;
       await client.query(`PREPARE TRANSACTION '${this.#gid}'`);
       await client.query('SELECT pg_sleep(0.005)');
     }
@@ -106,10 +123,6 @@ export class SqlSession {
     await client.query(end === 'commit' ? 'COMMIT' : `COMMIT PREPARED '${this.#gid}'`);
     sent.commit.acknowledge();
     return true;
-  }
-
-  get #gid(): string {
-    return `${this.#options.name}-${this.#count}`;
   }
 
   async #refused(client: Client, { code = '', message }: DatabaseError, commit?: Commit): Promise<boolean> {

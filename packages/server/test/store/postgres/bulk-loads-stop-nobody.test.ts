@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { beginBulkLoad, LOAD_FORMS } from '../../delivery/trial/bulk-load.ts';
-import { companyIds, organisationOf, seatsOf } from '../../delivery/trial/seats.ts';
-import { Trial } from '../../delivery/trial/trial.ts';
-import { withClient } from '../../delivery/trial/with-client.ts';
+import { findingsOf } from '../../delivery-trial/findings.ts';
+import { companyIds, organisationOf, pollersOf } from '../../delivery-trial/pollers/profiles.ts';
+import { beginBulkLoad, LOAD_FORMS } from '../../delivery-trial/postgres/bulk-load.ts';
+import { readStoredFrom } from '../../delivery-trial/postgres/stored.ts';
+import { withClient } from '../../delivery-trial/postgres/with-client.ts';
+import { Trial } from '../../delivery-trial/trial.ts';
 import { runLeadtap } from '../../harness/leadtap-process.ts';
 import { startService, type TestService } from '../../harness/service.ts';
 
@@ -13,13 +15,18 @@ const CONNECTIONS = '4';
 const [LOADING = '', OTHER = ''] = companyIds(2);
 
 async function begin() {
-  const seats = companyIds(2).flatMap((companyId) => seatsOf(companyId, CROWD));
+  const companies = companyIds(2).map((id) => ({ id }));
+  const pollers = companies.flatMap((company) => pollersOf(company, CROWD));
   const service = await startService({
     env: { LEADTAP_DATABASE_CONNECTIONS: CONNECTIONS },
-    organisation: organisationOf(seats),
+    organisation: organisationOf(companies, pollers),
   });
   const installation = { urls: [service.url], token: (userId: string) => service.token(userId) };
-  return { service, trial: new Trial({ databaseUrl: service.database.url, installation, seats }) };
+  const { url } = service.database;
+  return {
+    service,
+    trial: new Trial({ installation, pollers, readStored: readStoredFrom(url, companyIds(2)) }),
+  };
 }
 
 async function readMetric({ metricsUrl }: TestService, name: string): Promise<number> {
@@ -30,10 +37,16 @@ async function readMetric({ metricsUrl }: TestService, name: string): Promise<nu
 describe('a load of many leads into one company by one statement', () => {
   it.each(LOAD_FORMS)('%s: stops no other company, and nobody loses a lead', async (form) => {
     const { service, trial } = await begin();
-    const [stamp = 0] = await service.add({ companyId: LOADING, id: 'early' });
-    trial.ledger.commit([{ id: 'early', companyId: LOADING, branchId: null, departmentId: null }]);
+    const state = { branchId: null, departmentId: null, version: 'early' };
+    const early = trial.recorder.commit([{ id: 'early', companyId: LOADING, state }]);
+    const [stamp = 0] = await service.add({
+      companyId: LOADING,
+      id: 'early',
+      fields: { firstName: 'early' },
+    });
+    early.acknowledge();
     const load = await beginBulkLoad({
-      databaseUrl: trial.databaseUrl,
+      databaseUrl: service.database.url,
       companyId: LOADING,
       rows: ROWS,
       form,
@@ -43,7 +56,7 @@ describe('a load of many leads into one company by one statement', () => {
     // The statement is through, and its lock is held until the commit.
     const answered: string[] = [];
     const poll = async (companyId: string, user: number) => {
-      const response = await service.poll(`${companyId}.COMPANY.link.${user + 1}`, 'since=2020-01-01');
+      const response = await service.poll(`${companyId}.COMPANY.Link.${user + 1}`, 'since=2020-01-01');
       answered.push(companyId);
       return response;
     };
@@ -58,12 +71,10 @@ describe('a load of many leads into one company by one statement', () => {
     }
     expect(await readMetric(service, 'leadtap_polls_unlocked_total')).toBeGreaterThanOrEqual(CROWD);
 
+    const commit = trial.recorder.commit(load.leads);
     await load.commit();
-    trial.ledger.commit(load.leads);
-    const { kinds, broken } = await trial.finish();
-    expect(broken).toEqual([]);
-    expect(kinds).toMatchObject({ lastLead: { lost: 0 }, date: { lost: 0 }, link: { lost: 0 } });
-    expect(kinds).toMatchObject({ lastLead: { repeated: 0 }, link: { repeated: 0 } });
+    commit.acknowledge();
+    expect(findingsOf(await trial.finish())).toEqual({});
   });
 });
 
@@ -98,7 +109,7 @@ describe('stamps that run ahead of the clock', () => {
     );
     expect(await readMetric(service, 'leadtap_stamps_ahead_seconds')).toBe(0);
     const answer = await service.poll(
-      `${LOADING}.COMPANY.date.1`,
+      `${LOADING}.COMPANY.Date.1`,
       `since=${new Date(Date.now() - 60_000).toISOString()}`,
     );
     expect(await answer.json()).toEqual([]);
