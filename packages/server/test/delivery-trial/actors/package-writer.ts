@@ -80,10 +80,11 @@ export async function writeThrough(
   const commit = recorder.commit(changes);
   try {
     const outcome = await store.writeLeads(inputs, { historical: isHistorical });
-    commit.acknowledge();
+    const results = outcome.kind === 'written' ? outcome.results : [];
+    commit.acknowledge(results.map((result) => (result.kind === 'rejected' ? undefined : result.createdAt)));
     recorder.count('leads through the package', batch.length);
     for (const earlier of unsettled.splice(0)) earlier.settle();
-    const rejected = outcome.kind === 'written' && outcome.results.find(({ kind }) => kind === 'rejected');
+    const rejected = results.find(({ kind }) => kind === 'rejected');
     if (rejected) recorder.complain(`${name} was refused: ${JSON.stringify(rejected)}`);
   } catch (error) {
     unsettled.push(commit);

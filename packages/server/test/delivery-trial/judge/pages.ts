@@ -126,8 +126,14 @@ export class PageJudge {
 }
 
 /** It became visible after the page, and nothing but its insertion explains why it is not in it. */
-function isStampedTooEarly(page: Page, { lead, first, writes }: Incarnation): boolean {
-  if (first.isHistorical || first.acknowledged === undefined || first.acknowledged < page.begun) return false;
+function isStampedTooEarly(page: Page, { lead, first, isFirstKnown, writes }: Incarnation): boolean {
+  if (
+    !isFirstKnown ||
+    first.isHistorical ||
+    first.acknowledged === undefined ||
+    first.acknowledged < page.begun
+  )
+    return false;
   const isAlwaysInScope = writes.every((write) => isInScope(page.client.scope, write));
   const isDeletedMeanwhile = lead.writes.some(
     ({ state, begun, acknowledged = Number.POSITIVE_INFINITY }) =>

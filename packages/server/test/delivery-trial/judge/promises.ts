@@ -34,7 +34,7 @@ function judgeShownIdentities({ pages }: History): Set<string> {
 
 /** D2: a lead that was visible before another was committed has the smaller `createdAt`. */
 function judgeCommitOrder(incarnations: readonly Incarnation[]): string[] {
-  const stamped = incarnations.filter(({ first }) => !first.isHistorical);
+  const stamped = incarnations.filter(({ first, isFirstKnown }) => isFirstKnown && !first.isHistorical);
   const byBegun = stamped.toSorted((a, b) => a.first.begun - b.first.begun);
   const byEnd = stamped
     .filter(({ first }) => first.acknowledged !== undefined)

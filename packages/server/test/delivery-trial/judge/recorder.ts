@@ -3,14 +3,20 @@ import type { Change, History, Page, SeenLead, StoredLead, Write } from './histo
 
 /** A commit that has been sent. Without a word about its end, its outcome stays unknown. */
 export interface Commit {
-  acknowledge(): void;
+  /** With the stamps of all its leads, in their order, where the answer gives them. */
+  acknowledge(createdAt?: readonly (number | undefined)[]): void;
   /** The database has said that nothing was committed. */
   refuse(): void;
   /** It may have been committed, but cannot be from now on: its connection or its process is gone. */
   settle(): void;
 }
 
-type OpenWrite = Change & { begun: number; acknowledged: number | undefined; settled?: number };
+type OpenWrite = Omit<Change, 'createdAt'> & {
+  createdAt?: number | undefined;
+  readonly begun: number;
+  acknowledged: number | undefined;
+  settled?: number;
+};
 
 /** Takes down the history of a trial while it happens. */
 export class Recorder {
@@ -39,9 +45,12 @@ export class Recorder {
     const writes = changes.map((change): OpenWrite => ({ ...change, begun, acknowledged: undefined }));
     for (const write of writes) this.#writes.add(write);
     return {
-      acknowledge: () => {
+      acknowledge: (createdAt = []) => {
         const acknowledged = this.next();
-        for (const write of writes) write.acknowledged = acknowledged;
+        for (const [index, write] of writes.entries()) {
+          write.acknowledged = acknowledged;
+          write.createdAt ??= createdAt[index];
+        }
         this.#events.emit('change');
       },
       settle: () => {

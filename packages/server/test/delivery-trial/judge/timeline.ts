@@ -46,7 +46,9 @@ export class LeadTimeline {
 export interface Incarnation {
   readonly lead: LeadTimeline;
   readonly createdAt: number;
+  /** Its insertion, unless `isFirstKnown` is false: then an earlier write may be it, whose stamp is unknown. */
   readonly first: Write;
+  readonly isFirstKnown: boolean;
   readonly writes: readonly Write[];
 }
 
@@ -107,8 +109,14 @@ export class Timelines {
       }
       const ofCompany = this.#incarnations.get(lead.companyId) ?? [];
       this.#incarnations.set(lead.companyId, ofCompany);
-      for (const [createdAt, writes] of lives)
-        if (writes[0]) ofCompany.push({ lead, createdAt, first: writes[0], writes });
+      for (const [createdAt, writes] of lives) {
+        const [first] = writes;
+        if (!first) continue;
+        const isUnknown = (write: Write) =>
+          write.state !== undefined && this.createdAtOf(write) === undefined;
+        const isFirstKnown = !lead.writes.some((write) => write.begun < first.begun && isUnknown(write));
+        ofCompany.push({ lead, createdAt, first, isFirstKnown, writes });
+      }
     }
     for (const list of this.#incarnations.values()) list.sort((a, b) => a.createdAt - b.createdAt);
   }

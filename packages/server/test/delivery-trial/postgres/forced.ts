@@ -93,8 +93,8 @@ export async function reinsertUnplacedDuringDelete(scene: Stage): Promise<void> 
 /** The same through the package, as `leads import` does. */
 export async function reinsertThroughPackageDuringDelete(scene: Stage): Promise<void> {
   const { store, companyId, trial } = scene;
-  await reinsert(scene, PLACE, (id) =>
-    writeThrough(store, trial.recorder, [{ companyId, id, ...PLACE }], { name: 'reinserting' }),
+  await reinsert(scene, NO_PLACE, (id) =>
+    writeThrough(store, trial.recorder, [{ companyId, id, ...NO_PLACE }], { name: 'reinserting' }),
   );
 }
 
