@@ -59,12 +59,15 @@ export class Trial {
       Promise.allSettled(working).then((ends) => {
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }),
-      () => this.recorder.nextChange(),
+      (client) => this.recorder.nextChange(client.scope.companyId),
     );
   }
 
   /** All clients poll again and again, and wait in between for what is worth another poll. */
-  async pollDuring(work: Promise<unknown>, change = async (): Promise<void> => undefined): Promise<void> {
+  async pollDuring(
+    work: Promise<unknown>,
+    change: (client: Client) => Promise<void> = async () => undefined,
+  ): Promise<void> {
     let isOver = false;
     const over = work.finally(() => {
       isOver = true;
@@ -72,7 +75,7 @@ export class Trial {
     const polling = this.pollers.map(async (poller) => {
       while (!isOver) {
         await this.#pollOrCount(poller);
-        await Promise.race([change(), over.catch(() => undefined)]);
+        await Promise.race([change(poller.setup.client), over.catch(() => undefined)]);
       }
     });
     await Promise.all([over, ...polling]);

@@ -1,4 +1,3 @@
-import { EventEmitter, once } from 'node:events';
 import type { Change, History, Page, SeenLead, StoredLead, Write } from './history.ts';
 
 /** A commit that has been sent. Without a word about its end, its outcome stays unknown. */
@@ -24,7 +23,8 @@ export class Recorder {
   readonly #pages: Page[] = [];
   readonly #complaints: string[] = [];
   readonly #seen = new Map<string, SeenLead>();
-  readonly #events = new EventEmitter().setMaxListeners(0);
+  /** Those who wait for a change, by company. */
+  readonly #waiting = new Map<string, (() => void)[]>();
   readonly counts = new Map<string, number>();
   #position = 0;
   #clockSetBackAt: number | undefined;
@@ -51,7 +51,7 @@ export class Recorder {
           write.acknowledged = acknowledged;
           write.createdAt ??= createdAt[index];
         }
-        this.#events.emit('change');
+        this.announce(writes);
       },
       settle: () => {
         const settled = this.next();
@@ -59,7 +59,6 @@ export class Recorder {
       },
       refuse: () => {
         for (const write of writes) this.#writes.delete(write);
-        this.#events.emit('change');
       },
     };
   }
@@ -79,13 +78,22 @@ export class Recorder {
     this.#complaints.push(sentence);
   }
 
-  /** Something happened that makes another poll worth while. */
-  announce(): void {
-    this.#events.emit('change');
+  /** Something has changed in these companies, or in all of them: another poll is worth while. */
+  announce(changes?: readonly { readonly companyId: string }[]): void {
+    const companyIds = changes
+      ? new Set(changes.map(({ companyId }) => companyId))
+      : [...this.#waiting.keys()];
+    for (const companyId of companyIds) {
+      const waiting = this.#waiting.get(companyId) ?? [];
+      this.#waiting.delete(companyId);
+      for (const resume of waiting) resume();
+    }
   }
 
-  async nextChange(): Promise<void> {
-    await once(this.#events, 'change');
+  nextChange(companyId: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.set(companyId, [...(this.#waiting.get(companyId) ?? []), resolve]);
+    });
   }
 
   clockStepped(ms: number): void {

@@ -169,17 +169,20 @@ export class SqlSession {
     }
   }
 
-  /** A transaction that stays prepared would hold its locks for ever. */
+  /** A transaction that stays prepared would hold its locks for ever. True if there was one. */
   async #rollbackPrepared(): Promise<boolean> {
-    const client = await this.connect();
-    try {
-      const { rowCount } = await client.query('SELECT FROM pg_prepared_xacts WHERE gid = $1', [this.#gid]);
-      if (rowCount === 0) return false;
-      await client.query(`ROLLBACK PREPARED '${this.#gid}'`);
-      return true;
-    } catch (error) {
-      if (isConnectionLost(error)) this.#drop();
-      return false;
+    if (this.#gid === '') return false;
+    for (;;) {
+      const client = await this.connect();
+      try {
+        const { rowCount } = await client.query('SELECT FROM pg_prepared_xacts WHERE gid = $1', [this.#gid]);
+        if (rowCount === 0) return false;
+        await client.query(`ROLLBACK PREPARED '${this.#gid}'`);
+        return true;
+      } catch (error) {
+        if (!isConnectionLost(error)) throw error;
+        this.#drop();
+      }
     }
   }
 }
