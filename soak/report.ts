@@ -2,7 +2,7 @@ import type { ClientVerdict } from '../packages/server/test/delivery-trial/judge
 import type { Verdict } from '../packages/server/test/delivery-trial/judge/judge.ts';
 import type { BulkResult, Waits } from './bulk.ts';
 
-const MAX_SENTENCES = 5;
+const MAX_SENTENCES = 10;
 const LABEL_WIDTH = 44;
 
 const count = (number: number): string => number.toLocaleString('en');

@@ -11,10 +11,12 @@ import { CONTENDED_IDS, contentionWriter } from '../delivery-trial/postgres/cont
 import { statementWriter } from '../delivery-trial/sqlite/statements.ts';
 import { makeTestTrial } from '../harness/delivery-trial.ts';
 
+/** Many writes and processes, also on a busy machine. Only a trial that hangs comes to this end. */
+const SLOW = { timeout: 300_000 };
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
 
 describe('leads that are written in every supported way at once', () => {
-  it('reach every client: from imports, from programs with the package, and beside SQL', async () => {
+  it('reach every client: from imports, from programs with the package, and beside SQL', SLOW, async () => {
     const { trial, url, file, service, companyIds, openStore } = await makeTestTrial({
       companies: 2,
       usersOfEach: 25,

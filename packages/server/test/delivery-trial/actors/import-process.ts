@@ -21,7 +21,7 @@ export interface ImportProcessOptions {
 const BATCHES = 6;
 
 /** A busy machine is slow; an import that stalls waits for much longer. */
-const ACKNOWLEDGE_LIMIT_MS = 20_000;
+const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const giveUp = (): Promise<undefined> => wait(ACKNOWLEDGE_LIMIT_MS, undefined, { ref: false });
 
 /** `leadtap leads import - --acknowledge` beside everything else. Some are killed with SIGKILL. */
