@@ -34,6 +34,8 @@ const print = (text: string) => process.stdout.write(`${text}\n`);
 const usersOfEach = ({ seconds, bulk }: SoakOptions): number =>
   20 + Math.ceil((seconds * 30 + bulk / 50) / 90);
 
+const INTERRUPTED = 130;
+
 const REMADE = 'remade';
 /** It has no lead until the clock is set back. */
 const EMPTY = 'empty';
@@ -189,6 +191,8 @@ async function main(): Promise<boolean> {
     return true;
   }
   const cleanUps = new CleanUps();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
   try {
     const flawless = await soak(options, cleanUps);
     print(flawless ? '\npassed: nothing was lost, doubled or stale' : '\nfailed');

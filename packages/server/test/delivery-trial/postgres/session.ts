@@ -145,7 +145,8 @@ export class SqlSession {
   /** Asks the server how a commit ended whose answer was lost. */
   async #resolve(xid: string, commit: Commit): Promise<boolean> {
     for (;;) {
-      const status = await this.#ask(xid);
+      // A transaction that changed nothing has no number.
+      const status = xid === '0' ? 'aborted' : await this.#ask(xid);
       if (status === 'committed') commit.acknowledge();
       if (status === 'aborted') commit.refuse();
       if (status === 'committed' || status === 'aborted') break;

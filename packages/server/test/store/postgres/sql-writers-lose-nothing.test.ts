@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { findingsOf } from '../../delivery-trial/findings.ts';
 import { mutatePostgres, type PostgresMutation } from '../../delivery-trial/mutations.ts';
 import { contentionWriter } from '../../delivery-trial/postgres/contention-writer.ts';
+import { copyByTrigger } from '../../delivery-trial/postgres/copying-trigger.ts';
 import {
   changeAndPoll,
   commitWhilePollsWait,
@@ -51,11 +52,14 @@ describe('programs that write leads with plain SQL', () => {
     },
   );
 
-  it.each(FORCED_SCENES.map((act) => [act.name, act] as const))('%s: nothing is lost', async (_, act) => {
-    const scene = await makeTestTrial({ companies: 2, isQuiet: true });
-    await force(scene, act);
-    expect(findingsOf(await scene.trial.finish())).toEqual({});
-  });
+  it.each([...FORCED_SCENES, copyByTrigger].map((act) => [act.name, act] as const))(
+    '%s: nothing is lost',
+    async (_, act) => {
+      const scene = await makeTestTrial({ companies: 2, isQuiet: true });
+      await force(scene, act);
+      expect(findingsOf(await scene.trial.finish())).toEqual({});
+    },
+  );
 });
 
 describe('a deliberate defect of the schema is seen', () => {
