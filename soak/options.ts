@@ -72,7 +72,7 @@ ${list(ACTORS.sqlite)}
   Mutations with --store postgres: ${Object.keys(POSTGRES_MUTATIONS).join(', ')}
   Mutations with --store sqlite:   ${Object.keys(SQLITE_MUTATIONS).join(', ')}
 
-  A third of the time is calm, a third has clock steps, a third has crashes and cuts, as far as those are chosen.
+  A third of the time is calm, a third has crashes and cuts, a third has clock steps, as far as those are chosen.
   Exit code 0: nothing was lost, doubled or stale, and no promise was broken. Exit code 1: something was.
 `;
 

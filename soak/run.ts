@@ -20,6 +20,10 @@ import {
   installCopyingTrigger,
 } from '../packages/server/test/delivery-trial/postgres/copying-trigger.ts';
 import { dropColumn, FORCED_SCENES, force } from '../packages/server/test/delivery-trial/postgres/forced.ts';
+import {
+  changeAndPollFile,
+  reinsertDuringDeleteInFile,
+} from '../packages/server/test/delivery-trial/sqlite/forced.ts';
 import { Trial } from '../packages/server/test/delivery-trial/trial.ts';
 import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
@@ -73,14 +77,18 @@ function showProgress({ recorder }: Trial, phase: Phase): NodeJS.Timeout {
 
 async function runForced(
   { store: name, companies, actors }: SoakOptions,
-  environment: Environment,
+  { databaseUrl, openStore }: Environment,
   trial: Trial,
 ): Promise<void> {
-  const [companyId, otherCompanyId = companyId] = companyIds(companies);
-  if (name !== 'postgres' || companyId === undefined || otherCompanyId === undefined) return;
-  const store = await environment.openStore();
-  const scene = { url: environment.databaseUrl, companyId, otherCompanyId, trial, store };
-  for (const act of FORCED_SCENES) if (act !== dropColumn || actors.has('columns')) await force(scene, act);
+  const [companyId = '', otherCompanyId = companyId] = companyIds(companies);
+  const store = await openStore();
+  const scene = { companyId, otherCompanyId, trial, store };
+  if (name === 'sqlite') {
+    const file = databaseUrl.slice('sqlite:'.length);
+    for (const act of [changeAndPollFile, reinsertDuringDeleteInFile]) await act({ ...scene, file });
+  } else
+    for (const act of FORCED_SCENES)
+      if (act !== dropColumn || actors.has('columns')) await force({ ...scene, url: databaseUrl }, act);
   await store.close();
 }
 
@@ -108,7 +116,10 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
     pollers,
     readStored: environment.readStored,
     mayFail: ({ scope }, status) =>
-      state.phase === 'faults' || (status === 404 && scope.companyId === REMADE && state.isRemadeGone),
+      state.phase === 'faults' ||
+      // What a fault has left behind.
+      (state.phase === 'clock steps' && status === 503) ||
+      (status === 404 && scope.companyId === REMADE && state.isRemadeGone),
   });
   await runForced(options, environment, trial);
   const phases = phasesOf(options, environment);
@@ -140,11 +151,9 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
 
 function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Phase[] {
   const hasFaults = actors.has('crash') || actors.has('cut');
-  return [
-    'calm',
-    ...(setClockOffset ? ['clock steps' as const] : []),
-    ...(hasFaults ? ['faults' as const] : []),
-  ];
+  // Last, because stamps stay ahead of the clock then, and clients that remember a Date get them again and again.
+  const steps: Phase[] = setClockOffset ? ['clock steps'] : [];
+  return ['calm', ...(hasFaults ? ['faults' as const] : []), ...steps];
 }
 
 async function runPhase(
@@ -160,6 +169,7 @@ async function runPhase(
   const end = performance.now() + seconds * 1000;
   try {
     await trial.run(actors, { seed, isEnough: () => performance.now() > end });
+    await trial.recover();
   } finally {
     clearInterval(progress);
   }

@@ -87,9 +87,14 @@ export class Trial {
     await Promise.all(meant.map((poller) => this.#pollOrCount(poller)));
   }
 
+  /** Every client polls until it is answered. */
+  async recover(): Promise<void> {
+    await Promise.all(this.pollers.map((poller) => this.#pollAtLast(poller)));
+  }
+
   /** All clients poll once more. What one has not got by then it never gets: it lies before what the client remembers. */
   async finish(): Promise<Verdict> {
-    await Promise.all(this.pollers.map((poller) => this.#pollAtLast(poller)));
+    await this.recover();
     return judge(this.recorder.history(await this.#options.readStored()));
   }
 
@@ -99,7 +104,9 @@ export class Trial {
         return await poller.poll();
       } catch (error) {
         if (performance.now() < deadline) continue;
-        this.recorder.complain(`${poller.setup.client.name} is still refused at the end: ${String(error)}`);
+        this.recorder.complain(
+          `${poller.setup.client.name} is still refused after a minute: ${String(error)}`,
+        );
         return;
       }
     }
