@@ -30,11 +30,7 @@ export interface Stage {
   readonly environment: Environment;
   readonly trial: Trial;
   readonly companyIds: readonly string[];
-  readonly remade: {
-    readonly companyId: string;
-    readonly organisation: Organisation;
-    onGone(isGone: boolean): void;
-  };
+  readonly remade: { readonly companyId: string; readonly organisation: Organisation };
 }
 
 const BURST = 1000;

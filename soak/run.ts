@@ -40,6 +40,7 @@ const usersOfEach = ({ seconds, bulk }: SoakOptions): number =>
 
 const INTERRUPTED = 130;
 
+/** Its users get 404 while it is deleted. */
 const REMADE = 'remade';
 /** It has no lead until the clock is set back. */
 const EMPTY = 'empty';
@@ -110,7 +111,7 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
   const only = (companyId: string): Organisation => ({
     companies: organisation.companies.filter(({ id }) => id === companyId),
   });
-  const state = { phase: 'calm' as Phase, isRemadeGone: false };
+  const state = { phase: 'calm' as Phase };
   const trial = new Trial({
     installation: environment.installation,
     pollers,
@@ -119,20 +120,14 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
       state.phase === 'faults' ||
       // What a fault has left behind.
       (state.phase === 'clock steps' && status === 503) ||
-      (status === 404 && scope.companyId === REMADE && state.isRemadeGone),
+      (status === 404 && scope.companyId === REMADE),
   });
   await runForced(options, environment, trial);
   const phases = phasesOf(options, environment);
   for (const phase of phases) {
     state.phase = phase;
     if (phase === 'clock steps') await runForcedSteps(environment, trial, only(LATE));
-    const remade = {
-      companyId: REMADE,
-      organisation: only(REMADE),
-      onGone: (isGone: boolean) => {
-        state.isRemadeGone = isGone;
-      },
-    };
+    const remade = { companyId: REMADE, organisation: only(REMADE) };
     const actors = makeActors({
       phase,
       options,

@@ -11,8 +11,6 @@ export interface RemadeCompanyOptions {
   openStore(): Promise<Store>;
   /** Deletes the company and all that belongs to it in one transaction. Gives the ids of its leads. */
   deleteCompany(companyId: string, beforeCommit: (ids: readonly string[]) => () => void): Promise<void>;
-  /** Whether the company is there; meanwhile its users get 404. */
-  onGone(isGone: boolean): void;
   /** Settles when all its clients have polled. */
   pollOnce(): Promise<void>;
 }
@@ -32,14 +30,11 @@ export const remadeCompany = (options: RemadeCompanyOptions): Actor => ({
     for (let done = 0; goesOn(done); done += 1) {
       await add(burst);
       await options.pollOnce();
-      options.onGone(true);
       await options.deleteCompany(companyId, (ids) => {
         const commit = recorder.commit(ids.map((id) => ({ companyId, id, state: undefined })));
         return () => commit.acknowledge();
       });
       await store.applyOrganisation(organisation);
-      // Polls that began before it was made again may still be answered with 404.
-      setTimeout(() => options.onGone(false), 2000).unref();
       await add(3);
       recorder.count('companies deleted and made again');
       await pause(500);
