@@ -1,17 +1,9 @@
-import { beginBulkLoad, type LOAD_FORMS } from '../packages/server/test/delivery/trial/bulk-load.ts';
-import type { Seat } from '../packages/server/test/delivery/trial/seats.ts';
-import { Trial } from '../packages/server/test/delivery/trial/trial.ts';
-import type { Verdict } from '../packages/server/test/delivery/trial/verdict.ts';
-import type { SoakInstallation } from './installation.ts';
-
-export interface BulkOptions {
-  readonly databaseUrl: string;
-  readonly installation: SoakInstallation;
-  /** Those of two companies; leads are loaded into the first. */
-  readonly seats: readonly Seat[];
-  readonly rows: number;
-  readonly form: (typeof LOAD_FORMS)[number];
-}
+import type { Verdict } from '../packages/server/test/delivery-trial/judge/judge.ts';
+import { pollersOf, type TrialCompany } from '../packages/server/test/delivery-trial/pollers/profiles.ts';
+import { beginBulkLoad, LOAD_FORMS } from '../packages/server/test/delivery-trial/postgres/bulk-load.ts';
+import { readStoredFrom } from '../packages/server/test/delivery-trial/postgres/stored.ts';
+import { Trial } from '../packages/server/test/delivery-trial/trial.ts';
+import type { Environment } from './environment.ts';
 
 export interface Waits {
   readonly polls: number;
@@ -32,40 +24,49 @@ export interface BulkResult {
 /** As long as a load is likely to take, to have something to compare with. */
 const BEFORE_MS = 3000;
 
-/** Loads many leads by one statement while both companies are polled, and looks what became of everybody. */
-export async function loadInBulk({
-  databaseUrl,
-  installation,
-  seats,
-  rows,
-  form,
-}: BulkOptions): Promise<BulkResult> {
-  const [companyId = ''] = seats.map((seat) => seat.companyId);
-  const times = { loading: [] as number[], others: [] as number[] };
-  const trialOf = (who: keyof typeof times, ours: readonly Seat[]) => {
-    const onAnswer = (durationMs: number) => times[who].push(durationMs);
-    return new Trial({ databaseUrl, installation: { ...installation, onAnswer }, seats: ours });
-  };
-  const loading = trialOf(
-    'loading',
-    seats.filter((seat) => seat.companyId === companyId),
-  );
-  const others = trialOf(
-    'others',
-    seats.filter((seat) => seat.companyId !== companyId),
-  );
+/** Loads many leads by one statement, once in each form, into companies of their own. */
+export async function loadInBulk(
+  environment: Environment,
+  companies: readonly TrialCompany[],
+  usersOfEach: number,
+  rows: number,
+): Promise<{ readonly title: string; readonly result: BulkResult }[]> {
+  const results = [];
+  for (const [index, form] of LOAD_FORMS.entries()) {
+    const [loading, other] = companies.slice(2 * index);
+    if (!loading || !other) throw new Error('each form needs two companies');
+    const trialOf = (company: TrialCompany, durationsMs: number[]) =>
+      new Trial({
+        installation: { ...environment.installation, onAnswer: (ms) => durationsMs.push(ms) },
+        pollers: pollersOf(company, usersOfEach),
+        readStored: readStoredFrom(environment.databaseUrl, [company.id]),
+      });
+    const times = { loading: [] as number[], others: [] as number[] };
+    const trials = { loading: trialOf(loading, times.loading), others: trialOf(other, times.others) };
+    const result = await loadOnce(environment, trials, times, { companyId: loading.id, rows, form });
+    results.push({ title: `${form} of ${rows.toLocaleString('en')} leads`, result });
+  }
+  return results;
+}
 
+async function loadOnce(
+  { installation, databaseUrl }: Environment,
+  { loading, others }: { readonly loading: Trial; readonly others: Trial },
+  times: { readonly loading: number[]; readonly others: number[] },
+  load: { readonly companyId: string; readonly rows: number; readonly form: (typeof LOAD_FORMS)[number] },
+): Promise<BulkResult> {
   await others.pollDuring(new Promise((resolve) => setTimeout(resolve, BEFORE_MS)));
   const othersBefore = describe(times.others.splice(0));
   const unlockedBefore = await installation.metric('leadtap_polls_unlocked_total');
   const begun = performance.now();
-  const load = await beginBulkLoad({ databaseUrl, companyId, rows, form });
-  await Promise.all([loading.pollDuring(load.written), others.pollDuring(load.written)]);
+  const bulk = await beginBulkLoad({ databaseUrl, ...load });
+  await Promise.all([loading.pollDuring(bulk.written), others.pollDuring(bulk.written)]);
   const seconds = (performance.now() - begun) / 1000;
   const waits = { loading: describe(times.loading), others: describe(times.others), othersBefore };
   const unlocked = (await installation.metric('leadtap_polls_unlocked_total')) - unlockedBefore;
-  await load.commit();
-  loading.ledger.commit(load.leads);
+  const commit = loading.recorder.commit(bulk.leads);
+  await bulk.commit();
+  commit.acknowledge();
   const aheadSeconds = (await installation.metric('leadtap_stamps_ahead_seconds')) / installation.urls.length;
   const doctor = await installation.doctor();
   return { seconds, waits, unlocked, aheadSeconds, doctor, verdict: await loading.finish() };

@@ -1,53 +1,57 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import type { Installation } from '../packages/server/test/delivery/trial/callers.ts';
-import { organisationOf, type Seat } from '../packages/server/test/delivery/trial/seats.ts';
+import type { Organisation } from 'leadtap';
+import type { Installation } from '../packages/server/test/delivery-trial/pollers/http-caller.ts';
 import type { CleanUps } from './clean-ups.ts';
-import type { Servers } from './servers.ts';
 
 /** From `dist/soak/`. */
 const BIN = fileURLToPath(new URL('../../../packages/server/bin/leadtap.js', import.meta.url));
-const MOST_OUTPUT = 1 << 30;
+const MAX_OUTPUT_BYTES = 1 << 30;
 
 export interface SoakInstallation extends Installation {
   /** The sum over all instances. */
   metric(name: string): Promise<number>;
   doctor(): Promise<string>;
+  spawnLeadtap(argv: readonly string[]): ChildProcessWithoutNullStreams;
+}
+
+export interface InstallOptions {
+  readonly folder: string;
+  readonly databaseUrl: string;
+  /** One instance for each: the database, directly or through a pool. */
+  readonly instanceUrls: readonly string[];
+  readonly organisation: Organisation;
+  /** For every process, such as what steps its clock. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 /** Does what an operator does: the built program alone, a process for each instance. */
-export async function install(
-  { databaseUrl, redisUrl }: Servers,
-  seats: readonly Seat[],
-  instances: number,
-  cleanUps: CleanUps,
-): Promise<SoakInstallation> {
-  const cwd = await mkdtemp(join(tmpdir(), 'leadtap-soak-'));
-  cleanUps.add(() => rm(cwd, { recursive: true, force: true }));
-  const env = {
+export async function install(options: InstallOptions, cleanUps: CleanUps): Promise<SoakInstallation> {
+  const { folder: cwd, databaseUrl, instanceUrls, organisation } = options;
+  const envFor = (url: string) => ({
     PATH: process.env['PATH'] ?? '',
-    LEADTAP_DATABASE_URL: databaseUrl,
-    LEADTAP_REDIS_URL: redisUrl,
+    LEADTAP_DATABASE_URL: url,
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     LEADTAP_PORT: '0',
     LEADTAP_LOG_LEVEL: 'info',
-  };
+    ...options.env,
+  });
+  const env = envFor(databaseUrl);
   const leadtap = (...argv: readonly string[]) =>
-    promisify(execFile)(process.execPath, [BIN, ...argv], { cwd, env, maxBuffer: MOST_OUTPUT });
+    promisify(execFile)(process.execPath, [BIN, ...argv], { cwd, env, maxBuffer: MAX_OUTPUT_BYTES });
 
-  await writeFile(join(cwd, 'organisation.json'), JSON.stringify(organisationOf(seats)));
+  await writeFile(join(cwd, 'organisation.json'), JSON.stringify(organisation));
   await leadtap('org', 'apply', 'organisation.json');
   const issued = await leadtap('token', 'issue', '--all-users', '--json');
   const list: { userId: string; token: string }[] = JSON.parse(issued.stdout);
   const tokens = new Map(list.map(({ userId, token }) => [userId, token]));
-  const serving = await Promise.all(Array.from({ length: instances }, () => serve({ cwd, env }, cleanUps)));
+  const serving = await Promise.all(instanceUrls.map((url) => serve({ cwd, env: envFor(url) }, cleanUps)));
   return {
     urls: serving.map(({ url }) => url),
     token: async (userId) => tokens.get(userId) ?? '',
@@ -56,6 +60,7 @@ export async function install(
       return values.reduce((sum, value) => sum + value, 0);
     },
     doctor: async () => (await leadtap('doctor').catch((error: { stdout: string }) => error)).stdout,
+    spawnLeadtap: (argv) => spawn(process.execPath, [BIN, ...argv], { cwd, env }),
   };
 }
 
@@ -74,18 +79,18 @@ async function serve(options: { cwd: string; env: NodeJS.ProcessEnv }, cleanUps:
     service.kill();
     await closed;
   });
-  return firstWords(service);
+  return readAddress(service);
 }
 
-async function firstWords({ stdout }: ChildProcess): Promise<Serving> {
+async function readAddress({ stdout }: ChildProcess): Promise<Serving> {
   if (!stdout) throw new Error('the service has no output');
   for await (const line of createInterface({ input: stdout })) {
-    const said: { msg: string } & Serving = JSON.parse(line);
-    if (said.msg !== 'serving new leads') continue;
+    const entry: { msg: string } & Serving = JSON.parse(line);
+    if (entry.msg !== 'serving new leads') continue;
     stdout.resume();
-    return said;
+    return entry;
   }
-  throw new Error('the service ended before it said where it is');
+  throw new Error('the service ended before it logged its address');
 }
 
 async function readMetric(url: string, name: string): Promise<number> {

@@ -1,42 +1,65 @@
-import { KINDS, type Kind } from '../packages/server/test/delivery/trial/seats.ts';
-import type { KindVerdict, Verdict } from '../packages/server/test/delivery/trial/verdict.ts';
+import type { ClientVerdict } from '../packages/server/test/delivery-trial/judge/clients.ts';
+import type { Verdict } from '../packages/server/test/delivery-trial/judge/judge.ts';
 import type { BulkResult, Waits } from './bulk.ts';
 
-const REMEMBERS: Record<Kind, string> = { lastLead: 'last createdAt', date: 'Date', link: 'Link' };
-const ROWS: readonly (keyof KindVerdict)[] = ['polls', 'received', 'lost', 'repeated'];
-const MOST_SENTENCES = 5;
+const MAX_SENTENCES = 10;
+const LABEL_WIDTH = 44;
 
 const count = (number: number): string => number.toLocaleString('en');
-const row = (label: string, cells: readonly string[]): string =>
-  label.padEnd(28) + cells.map((cell) => cell.padStart(16)).join('');
+const row = (label: string, ...cells: readonly string[]): string =>
+  label.padEnd(LABEL_WIDTH) + cells.map((cell) => cell.padStart(12)).join('');
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
-export function describeVerdict({ leads, undone, transactions, kinds, broken }: Verdict): string {
-  const sentences = broken.slice(0, MOST_SENTENCES).map((sentence) => `  ${sentence}`);
+function describeClients(clients: readonly ClientVerdict[]): string[] {
+  const profiles = [...new Set(clients.map(({ client }) => client.profile))];
   return [
-    `${count(leads)} leads committed, ${count(undone)} undone; transactions: ${count(transactions.committed)} committed, ${count(transactions.rolledBack)} rolled back, ${count(transactions.cutOff)} cut off, ${count(transactions.refused)} refused`,
+    row('clients by profile', 'clients', 'pages', 'received', 'lost', 'doubled'),
+    ...profiles.map((profile) => {
+      const own = clients.filter(({ client }) => client.profile === profile);
+      return row(
+        `  ${profile}`,
+        count(own.length),
+        count(sum(own.map(({ polls }) => polls))),
+        count(sum(own.map(({ received }) => received))),
+        count(sum(own.map(({ lost }) => lost.length))),
+        count(sum(own.map(({ doubled }) => doubled.length))),
+      );
+    }),
+  ];
+}
+
+const VERDICT: readonly (readonly [
+  keyof Verdict & ('lost' | 'doubled' | 'stale' | 'missing' | 'broken' | 'complaints'),
+  string,
+])[] = [
+  ['lost', 'lost (never delivered, or not stored)'],
+  ['doubled', 'doubled'],
+  ['stale', 'stale (deleted, old or foreign in a page)'],
+  ['missing', 'missing from a page when it was served'],
+  ['broken', 'promises D1 to D5 broken'],
+  ['complaints', 'refused, failed or unreadable'],
+];
+
+export function describeVerdict(verdict: Verdict, counts: ReadonlyMap<string, number>): string {
+  return [
+    row('what ran', 'how many'),
+    ...[...counts]
+      .sort(([a], [b]) => a.localeCompare(b))
+      .map(([what, times]) => row(`  ${what}`, count(times))),
+    row('  leads', count(verdict.leads)),
     '',
-    row(
-      'a client that remembers',
-      KINDS.map((kind) => REMEMBERS[kind]),
-    ),
-    ...ROWS.map((name) =>
-      row(
-        `  ${name}`,
-        KINDS.map((kind) => count(kinds[kind][name])),
-      ),
-    ),
+    ...describeClients(verdict.clients),
     '',
-    `${count(broken.length)} other promises broken`,
-    ...sentences,
+    row('verdict', 'how many'),
+    ...VERDICT.flatMap(([name, label]) => [
+      row(`  ${label}`, count(verdict[name].length)),
+      ...verdict[name].slice(0, MAX_SENTENCES).map((sentence) => `      ${sentence}`),
+    ]),
   ].join('\n');
 }
 
 const describeWaits = (who: string, { polls, medianMs, slowestMs }: Waits): string =>
-  row(`  ${who}`, [
-    `${count(polls)} polls`,
-    `${medianMs.toFixed(1)} ms median`,
-    `${slowestMs.toFixed(0)} ms slowest`,
-  ]);
+  row(`  ${who}`, `${count(polls)} polls`, `${medianMs.toFixed(1)} ms`, `${slowestMs.toFixed(0)} ms max`);
 
 export function describeBulk(
   title: string,
@@ -50,19 +73,6 @@ export function describeBulk(
     describeWaits('this company, meanwhile', waits.loading),
     `  ${count(unlocked)} polls answered without the lock; stamps ${aheadSeconds.toFixed(1)} s ahead afterwards`,
     `  doctor: ${warned?.trim() ?? 'no warning'}`,
-    ...KINDS.map((kind) =>
-      row(`  ${REMEMBERS[kind]}`, [
-        `${count(verdict.kinds[kind].received)} received`,
-        `${count(verdict.kinds[kind].lost)} lost`,
-        `${count(verdict.kinds[kind].repeated)} repeated`,
-      ]),
-    ),
+    ...describeClients(verdict.clients),
   ].join('\n');
 }
-
-/** Nobody lost anything, and whoever goes on from the last lead got nothing twice. */
-export const isFlawless = ({ kinds, broken }: Verdict): boolean =>
-  broken.length === 0 &&
-  KINDS.every((kind) => kinds[kind].lost === 0) &&
-  kinds.lastLead.repeated === 0 &&
-  kinds.link.repeated === 0;

@@ -1,82 +1,192 @@
 /**
- * Does anybody ever lose a lead? Programs write with plain SQL, commit out of order, roll back and are cut off; pollers of
- * three kinds ask two instances; then one statement loads many leads. Ends with 1 if a promise was broken.
+ * The delivery trial for as long as you like: actors write leads in every supported way and cause faults, clients of all
+ * kinds poll several instances, and every page is judged. Exit code 1 if anything was lost, doubled or stale.
  */
 import process from 'node:process';
-import { LOAD_FORMS } from '../packages/server/test/delivery/trial/bulk-load.ts';
-import { companyIds, seatsOf } from '../packages/server/test/delivery/trial/seats.ts';
-import { Trial } from '../packages/server/test/delivery/trial/trial.ts';
-import { weaken } from '../packages/server/test/delivery/trial/weaknesses.ts';
+import type { Organisation } from 'leadtap';
+import {
+  remakeCompanyWithLateStamps,
+  setClockBackOnEmptyFeed,
+} from '../packages/server/test/delivery-trial/actors/forced.ts';
+import { isFlawless } from '../packages/server/test/delivery-trial/judge/judge.ts';
+import {
+  companyIds,
+  organisationOf,
+  pollersOf,
+  type TrialCompany,
+} from '../packages/server/test/delivery-trial/pollers/profiles.ts';
+import {
+  COPIED,
+  installCopyingTrigger,
+} from '../packages/server/test/delivery-trial/postgres/copying-trigger.ts';
+import { dropColumn, FORCED_SCENES, force } from '../packages/server/test/delivery-trial/postgres/forced.ts';
+import {
+  changeAndPollFile,
+  reinsertDuringDeleteInFile,
+} from '../packages/server/test/delivery-trial/sqlite/forced.ts';
+import { Trial } from '../packages/server/test/delivery-trial/trial.ts';
+import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
-import { install, type SoakInstallation } from './installation.ts';
+import { type Environment, PREPARE } from './environment.ts';
 import { readOptions, type SoakOptions, USAGE } from './options.ts';
-import { describeBulk, describeVerdict, isFlawless } from './report.ts';
-import { openServers } from './servers.ts';
+import { describeBulk, describeVerdict } from './report.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
-/** A user may ask 100 times a minute and 1,000 times an hour; a poller asks some 30 times a second. */
-const usersOfASeat = ({ seconds, bulk }: SoakOptions): number =>
+/** A user may ask 100 times a minute and 1,000 times an hour; a client asks some 30 times a second. */
+const usersOfEach = ({ seconds, bulk }: SoakOptions): number =>
   20 + Math.ceil((seconds * 30 + bulk / 50) / 90);
 
+const INTERRUPTED = 130;
+
+/** Its users get 404 while it is deleted. */
+const REMADE = 'remade';
+/** It has no lead until the clock is set back. */
+const EMPTY = 'empty';
+/** It is deleted and made again while its stamps are ahead of the clock. */
+const LATE = 'late';
+const BULK: readonly TrialCompany[] = ['bulk-1', 'bulk-2', 'bulk-3', 'bulk-4'].map((id) => ({ id }));
+
+function companiesOf({ companies, actors }: SoakOptions): TrialCompany[] {
+  return [
+    ...companyIds(companies).map((id) => ({ id })),
+    ...(actors.has('remade') ? [{ id: REMADE }] : []),
+    ...(actors.has('clock')
+      ? [
+          { id: EMPTY, isQuiet: true },
+          { id: LATE, isQuiet: true },
+        ]
+      : []),
+    ...(actors.has('copying')
+      ? [
+          { id: COPIED.source, isQuiet: true },
+          { id: COPIED.target, isQuiet: true },
+        ]
+      : []),
+  ];
+}
+
 /** Every few seconds, how far it got. */
-function showProgress(trial: Trial, begun: number): NodeJS.Timeout {
+function showProgress({ recorder }: Trial, phase: Phase): NodeJS.Timeout {
+  const begun = performance.now();
   return setInterval(() => {
     const seconds = Math.round((performance.now() - begun) / 1000);
-    print(`${String(seconds).padStart(5)} s  ${trial.ledger.committed.size} leads, ${trial.polls} polls`);
+    print(`  ${phase}: ${seconds} s, ${recorder.writes} writes, ${recorder.pages} pages`);
   }, 5000);
 }
 
-async function write(trial: Trial, { seconds, writers, seed }: SoakOptions): Promise<void> {
-  const begun = performance.now();
-  const progress = showProgress(trial, begun);
+async function runForced(
+  { store: name, companies, actors }: SoakOptions,
+  { databaseUrl, openStore }: Environment,
+  trial: Trial,
+): Promise<void> {
+  const [companyId = '', otherCompanyId = companyId] = companyIds(companies);
+  const store = await openStore();
+  const scene = { companyId, otherCompanyId, trial, store };
+  if (name === 'sqlite') {
+    const file = databaseUrl.slice('sqlite:'.length);
+    for (const act of [changeAndPollFile, reinsertDuringDeleteInFile]) await act({ ...scene, file });
+  } else
+    for (const act of FORCED_SCENES)
+      if (act !== dropColumn || actors.has('columns')) await force({ ...scene, url: databaseUrl }, act);
+  await store.close();
+}
+
+async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> {
+  const companies = companiesOf(options);
+  const pollers = companies.flatMap((company) => pollersOf(company, usersOfEach(options)));
+  const bulkPollers =
+    options.bulk > 0 ? BULK.flatMap((company) => pollersOf(company, usersOfEach(options))) : [];
+  const organisation = organisationOf(
+    [...companies, ...(options.bulk > 0 ? BULK : [])],
+    [...pollers, ...bulkPollers],
+  );
+  const environment = await PREPARE[options.store](options, organisation, cleanUps);
+  if (options.actors.has('copying')) await installCopyingTrigger(environment.databaseUrl);
+  for (const note of environment.notes) print(note);
+  print(
+    `${options.store}, ${options.instances} instances, ${pollers.length} clients, ${options.seconds} s, seed ${options.seed}, mutation ${options.mutation ?? 'none'}`,
+  );
+  const only = (companyId: string): Organisation => ({
+    companies: organisation.companies.filter(({ id }) => id === companyId),
+  });
+  const state = { phase: 'calm' as Phase };
+  const trial = new Trial({
+    installation: environment.installation,
+    pollers,
+    readStored: environment.readStored,
+    mayFail: ({ scope }, status) =>
+      state.phase === 'faults' ||
+      // What a fault has left behind.
+      (state.phase === 'clock steps' && status === 503) ||
+      (status === 404 && scope.companyId === REMADE),
+  });
+  await runForced(options, environment, trial);
+  const phases = phasesOf(options, environment);
+  for (const phase of phases) {
+    state.phase = phase;
+    if (phase === 'clock steps') await runForcedSteps(environment, trial, only(LATE));
+    const remade = { companyId: REMADE, organisation: only(REMADE) };
+    const actors = makeActors({
+      phase,
+      options,
+      environment,
+      trial,
+      companyIds: companyIds(options.companies),
+      remade,
+    });
+    await runPhase(options.seconds / phases.length, options.seed, trial, phase, actors);
+  }
+  const verdict = await trial.finish();
+  print(`\n${describeVerdict(verdict, trial.recorder.counts)}`);
+  const isBulkFlawless = options.bulk === 0 || (await loadAll(options, environment));
+  return isFlawless(verdict) && isBulkFlawless;
+}
+
+function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Phase[] {
+  const hasFaults = actors.has('crash') || actors.has('cut');
+  // Last, because stamps stay ahead of the clock then, and clients that remember a Date get them again and again.
+  const steps: Phase[] = setClockOffset ? ['clock steps'] : [];
+  return ['calm', ...(hasFaults ? ['faults' as const] : []), ...steps];
+}
+
+async function runPhase(
+  seconds: number,
+  seed: number,
+  trial: Trial,
+  phase: Phase,
+  actors: ReturnType<typeof makeActors>,
+): Promise<void> {
+  for (const name of new Set(actors.map((actor) => actor.name)))
+    trial.recorder.count(`actors: ${name}`, actors.filter((actor) => actor.name === name).length);
+  const progress = showProgress(trial, phase);
+  const end = performance.now() + seconds * 1000;
   try {
-    await trial.write({ writers, seed, isEnough: () => performance.now() - begun > seconds * 1000 });
+    await trial.run(actors, { seed, isEnough: () => performance.now() > end });
+    await trial.recover();
   } finally {
     clearInterval(progress);
   }
 }
 
-async function loadAll(
-  databaseUrl: string,
-  installation: SoakInstallation,
-  options: SoakOptions,
-): Promise<boolean> {
-  let flawless = true;
-  for (const [index, form] of LOAD_FORMS.entries()) {
-    // Companies of its own for each, so that all that they hold is what was loaded.
-    const seats = bulkSeats(options).slice(index * 2 * 9, (index + 1) * 2 * 9);
-    const result = await loadInBulk({ databaseUrl, installation, seats, rows: options.bulk, form });
-    print(`\n${describeBulk(`${form} of ${options.bulk.toLocaleString('en')} leads`, result)}`);
-    flawless &&= isFlawless(result.verdict);
-  }
-  return flawless;
+async function runForcedSteps(
+  { setClockOffset, openStore, deleteCompany }: Environment,
+  trial: Trial,
+  late: Organisation,
+): Promise<void> {
+  if (!setClockOffset) return;
+  const store = await openStore();
+  const scene = { trial, store, setClockOffset };
+  await setClockBackOnEmptyFeed({ ...scene, companyId: EMPTY });
+  await remakeCompanyWithLateStamps({ ...scene, companyId: LATE, deleteCompany, organisation: late });
+  await store.close();
 }
 
-const bulkSeats = (options: SoakOptions) =>
-  ['bulk-1', 'bulk-2', 'bulk-3', 'bulk-4'].flatMap((companyId) => seatsOf(companyId, usersOfASeat(options)));
-
-async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> {
-  const seats = companyIds(options.companies).flatMap((companyId) =>
-    seatsOf(companyId, usersOfASeat(options)),
-  );
-  const servers = await openServers(cleanUps);
-  const { databaseUrl } = servers;
-  const installation = await install(servers, [...seats, ...bulkSeats(options)], options.instances, cleanUps);
-  if (options.naive) await weaken(databaseUrl, 'stamps by the clock alone');
-  print(
-    `${options.writers} writers, ${seats.length} pollers, ${options.instances} instances, ${options.seconds} s`,
-  );
-  const trial = new Trial({ databaseUrl, installation, seats });
-  await trial.interleave();
-  await write(trial, options);
-  const verdict = await trial.finish();
-  const unlocked = await installation.metric('leadtap_polls_unlocked_total');
-  print(`\n${describeVerdict(verdict)}\n${unlocked} polls were answered without the lock`);
-  const isBulkFlawless =
-    options.bulk === 0 || options.naive || (await loadAll(databaseUrl, installation, options));
-  return isFlawless(verdict) && isBulkFlawless;
+async function loadAll(options: SoakOptions, environment: Environment): Promise<boolean> {
+  const results = await loadInBulk(environment, BULK, usersOfEach(options), options.bulk);
+  for (const { title, result } of results) print(`\n${describeBulk(title, result)}`);
+  return results.every(({ result }) => isFlawless(result.verdict));
 }
 
 async function main(): Promise<boolean> {
@@ -86,9 +196,11 @@ async function main(): Promise<boolean> {
     return true;
   }
   const cleanUps = new CleanUps();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
   try {
     const flawless = await soak(options, cleanUps);
-    print(flawless ? '\nnothing was lost' : '\npromises were broken');
+    print(flawless ? '\npassed: nothing was lost, doubled or stale' : '\nfailed');
     return flawless;
   } finally {
     await cleanUps.run();
@@ -98,6 +210,6 @@ async function main(): Promise<boolean> {
 try {
   process.exitCode = (await main()) ? 0 : 1;
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
+  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : error}\n`);
   process.exitCode = 1;
 }

@@ -22,7 +22,7 @@ interface SharedServer {
 }
 
 /** What is lost in a crash of the machine is of no use to a test. */
-const FAST = { fsync: 'off', full_page_writes: 'off', max_connections: 300 };
+const FAST = { fsync: 'off', full_page_writes: 'off', max_connections: 300, max_prepared_transactions: 50 };
 
 const STARTS: Readonly<Record<string, (runName: string) => Promise<SharedServer>>> = {
   '/postgres': async (runName) => {

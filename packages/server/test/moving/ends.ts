@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { inject, onTestFinished } from 'vitest';
-import { withClient } from '../delivery/trial/with-client.ts';
+import { withClient } from '../delivery-trial/postgres/with-client.ts';
 import { sharedServer } from '../harness/shared-servers.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 

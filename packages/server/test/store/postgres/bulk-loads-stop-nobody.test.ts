@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { beginBulkLoad, LOAD_FORMS } from '../../delivery/trial/bulk-load.ts';
-import { companyIds, organisationOf, seatsOf } from '../../delivery/trial/seats.ts';
-import { Trial } from '../../delivery/trial/trial.ts';
-import { withClient } from '../../delivery/trial/with-client.ts';
+import { findingsOf } from '../../delivery-trial/findings.ts';
+import { companyIds, organisationOf, pollersOf } from '../../delivery-trial/pollers/profiles.ts';
+import { beginBulkLoad, LOAD_FORMS } from '../../delivery-trial/postgres/bulk-load.ts';
+import { readStoredFrom } from '../../delivery-trial/postgres/stored.ts';
+import { withClient } from '../../delivery-trial/postgres/with-client.ts';
+import { Trial } from '../../delivery-trial/trial.ts';
 import { runLeadtap } from '../../harness/leadtap-process.ts';
 import { startService, type TestService } from '../../harness/service.ts';
 
@@ -14,11 +16,12 @@ const [LOADING = '', OTHER = ''] = companyIds(2);
 
 /** Polls of the first instance give up waiting for a lock soon, those of the second one wait until it is free. */
 async function begin() {
-  const seats = companyIds(2).flatMap((companyId) => seatsOf(companyId, CROWD));
+  const companies = companyIds(2).map((id) => ({ id }));
+  const pollers = companies.flatMap((company) => pollersOf(company, CROWD));
   const env = { LEADTAP_DATABASE_CONNECTIONS: CONNECTIONS };
   const service = await startService({
     env,
-    organisation: organisationOf(seats),
+    organisation: organisationOf(companies, pollers),
     storeTimeouts: { pollLockWaitMs: 50 },
   });
   const patient = await startService({
@@ -28,7 +31,8 @@ async function begin() {
     storeTimeouts: { pollLockWaitMs: 240_000 },
   });
   const installation = { urls: [service.url], token: (userId: string) => service.token(userId) };
-  return { service, patient, trial: new Trial({ databaseUrl: service.database.url, installation, seats }) };
+  const readStored = readStoredFrom(service.database.url, companyIds(2));
+  return { service, patient, trial: new Trial({ installation, pollers, readStored }) };
 }
 
 async function readMetric({ metricsUrl }: TestService, name: string): Promise<number> {
@@ -39,10 +43,16 @@ async function readMetric({ metricsUrl }: TestService, name: string): Promise<nu
 describe('a load of many leads into one company by one statement', () => {
   it.each(LOAD_FORMS)('%s: stops no other company, and nobody loses a lead', async (form) => {
     const { service, patient, trial } = await begin();
-    const [stamp = 0] = await service.add({ companyId: LOADING, id: 'early' });
-    trial.ledger.commit([{ id: 'early', companyId: LOADING, branchId: null, departmentId: null }]);
+    const state = { branchId: null, departmentId: null, version: 'early' };
+    const early = trial.recorder.commit([{ id: 'early', companyId: LOADING, state }]);
+    const [stamp = 0] = await service.add({
+      companyId: LOADING,
+      id: 'early',
+      fields: { firstName: 'early' },
+    });
+    early.acknowledge();
     const load = await beginBulkLoad({
-      databaseUrl: trial.databaseUrl,
+      databaseUrl: service.database.url,
       companyId: LOADING,
       rows: ROWS,
       form,
@@ -52,7 +62,7 @@ describe('a load of many leads into one company by one statement', () => {
     // The statement is through, and its lock is held until the commit.
     const answered: string[] = [];
     const poll = async (instance: TestService, companyId: string, user: number) => {
-      const response = await instance.poll(`${companyId}.COMPANY.link.${user + 1}`, 'since=2020-01-01');
+      const response = await instance.poll(`${companyId}.COMPANY.Link.${user + 1}`, 'since=2020-01-01');
       answered.push(companyId);
       return response;
     };
@@ -68,13 +78,11 @@ describe('a load of many leads into one company by one statement', () => {
     }
     expect(await readMetric(service, 'leadtap_polls_unlocked_total')).toBeGreaterThanOrEqual(CROWD);
 
+    const commit = trial.recorder.commit(load.leads);
     await load.commit();
-    trial.ledger.commit(load.leads);
+    commit.acknowledge();
     for (const answer of await waiting) expect(await answer.json()).toHaveLength(100);
-    const { kinds, broken } = await trial.finish();
-    expect(broken).toEqual([]);
-    expect(kinds).toMatchObject({ lastLead: { lost: 0 }, date: { lost: 0 }, link: { lost: 0 } });
-    expect(kinds).toMatchObject({ lastLead: { repeated: 0 }, link: { repeated: 0 } });
+    expect(findingsOf(await trial.finish())).toEqual({});
   });
 });
 
@@ -109,7 +117,7 @@ describe('stamps that run ahead of the clock', () => {
     );
     expect(await readMetric(service, 'leadtap_stamps_ahead_seconds')).toBe(0);
     const answer = await service.poll(
-      `${LOADING}.COMPANY.date.1`,
+      `${LOADING}.COMPANY.Date.1`,
       `since=${new Date(Date.now() - 60_000).toISOString()}`,
     );
     expect(await answer.json()).toEqual([]);

@@ -4,7 +4,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 export interface Installation {
   readonly urls: readonly string[];
   token(userId: string): Promise<string>;
-  /** Told how long each poll took. */
+  /** Called with the duration of each poll. */
   readonly onAnswer?: (durationMs: number) => void;
 }
 
@@ -15,7 +15,7 @@ const POLLS_OF_A_USER = 90;
  * Asks one instance after the other, as a load balancer would have it, in the name of one user after the other who all
  * see the same, because each of them may ask only so often.
  */
-export class Caller {
+export class HttpCaller {
   readonly #installation: Installation;
   readonly #userIds: readonly string[];
   #polls = 0;
@@ -26,20 +26,15 @@ export class Caller {
     this.#userIds = userIds;
   }
 
-  get polls(): number {
-    return this.#polls;
-  }
-
-  async get(query: string): Promise<Response> {
+  async request(method: 'GET' | 'HEAD', query: string, headers: Record<string, string>): Promise<Response> {
     const { urls, token, onAnswer } = this.#installation;
     if (this.#polls % POLLS_OF_A_USER === 0) this.#token = token(this.#userId());
     const url = `${urls[this.#polls % urls.length]}${NEW_LEADS_PATH}?${query}`;
     this.#polls += 1;
     const begun = performance.now();
-    const response = await fetch(url, { headers: { authorization: `Bearer ${await this.#token}` } });
+    const authorization = `Bearer ${await this.#token}`;
+    const response = await fetch(url, { method, headers: { authorization, ...headers } });
     onAnswer?.(performance.now() - begun);
-    if (response.status !== 200)
-      throw new Error(`a poll was answered with ${response.status}: ${await response.text()}`);
     return response;
   }
 

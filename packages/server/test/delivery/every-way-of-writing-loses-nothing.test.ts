@@ -1,0 +1,58 @@
+import { spawn } from 'node:child_process';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, inject, it } from 'vitest';
+import { atMost } from '../delivery-trial/actor.ts';
+import { remakeCompanyWithLateStamps, setClockBackOnEmptyFeed } from '../delivery-trial/actors/forced.ts';
+import { importProcess } from '../delivery-trial/actors/import-process.ts';
+import { packageWriter } from '../delivery-trial/actors/package-writer.ts';
+import { findingsOf } from '../delivery-trial/findings.ts';
+import { CONTENDED_IDS, contentionWriter } from '../delivery-trial/postgres/contention-writer.ts';
+import { statementWriter } from '../delivery-trial/sqlite/statements.ts';
+import { makeTestTrial } from '../harness/delivery-trial.ts';
+
+/** Many writes and processes, also on a busy machine. Only a trial that hangs comes to this end. */
+const SLOW = { timeout: 300_000 };
+const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
+
+describe('leads that are written in every supported way at once', () => {
+  it('reach every client: from imports, from programs with the package, and beside SQL', SLOW, async () => {
+    const { trial, url, file, service, companyIds, openStore } = await makeTestTrial({
+      companies: 2,
+      usersOfEach: 25,
+    });
+    const options = { companyIds, contendedIds: CONTENDED_IDS };
+    const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
+    const spawnLeadtap = (argv: readonly string[]) =>
+      spawn(process.execPath, [BIN, ...argv], { cwd: service.folder, env });
+    const sql = (name: string) =>
+      inject('store') === 'sqlite'
+        ? statementWriter({ file, name, companyIds, ids: CONTENDED_IDS })
+        : contentionWriter(url, name, companyIds);
+    const actors = [
+      atMost(20, packageWriter({ ...options, name: 'package-1', openStore })),
+      atMost(20, packageWriter({ ...options, name: 'package-2', openStore })),
+      atMost(2, importProcess({ ...options, name: 'import', spawnLeadtap })),
+      atMost(20, sql('sql-1')),
+      atMost(20, sql('sql-2')),
+    ];
+    await trial.run(actors, { seed: 4, isEnough: () => false });
+    expect(findingsOf(await trial.finish())).toEqual({});
+    const counts = ['leads through the package', 'leads imported', 'deletes', 'updates', 'moves'];
+    expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
+  });
+});
+
+describe('a clock that is set back by an hour', () => {
+  it('hides no lead from a client that polled an empty feed before', async () => {
+    const scene = await makeTestTrial({ isClockStepped: true, isQuiet: true });
+    await setClockBackOnEmptyFeed(scene);
+    expect(findingsOf(await scene.trial.finish())).toEqual({});
+  });
+
+  it('hides no lead of a company that is deleted and made again', async () => {
+    const scene = await makeTestTrial({ isClockStepped: true, isQuiet: true });
+    await remakeCompanyWithLateStamps({ ...scene, organisation: scene.only(scene.companyId) });
+    expect(findingsOf(await scene.trial.finish())).toEqual({});
+  });
+});
