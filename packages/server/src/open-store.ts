@@ -7,14 +7,21 @@ import type { Inspection, MigrationReport, Store } from './store/store.ts';
 /** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
 const loadPostgres = () => import('./store/postgres/store.ts');
 
-/** Config to a store: the only place that chooses an adapter. The clock is for a database that has none of its own. */
+export interface OpenOptions {
+  /** For a database that has none of its own. */
+  readonly clock?: Clock;
+  /** Make the database if there is none (the default), or throw a SchemaVersionError that found version 0. */
+  readonly create?: boolean;
+}
+
+/** Config to a store: the only place that chooses an adapter. */
 export async function openStore(
   { database, autoMigrate: migrate }: Config,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { clock = systemClock, create = true }: OpenOptions = {},
 ): Promise<Store> {
-  if (database.kind === 'sqlite') return openSqliteStore({ file: database.file, migrate, clock });
+  if (database.kind === 'sqlite') return openSqliteStore({ file: database.file, migrate, create, clock });
   const { openPostgresStore } = await loadPostgres();
-  return openPostgresStore({ url: database.url, connections: database.connections, migrate });
+  return openPostgresStore({ url: database.url, connections: database.connections, migrate, create });
 }
 
 export async function migrateStore({ database }: Config): Promise<MigrationReport> {

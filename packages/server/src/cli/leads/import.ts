@@ -7,16 +7,13 @@ import { systemSleep } from '../../leads/intake/sleep.ts';
 import { uuidV7 } from '../../uuid.ts';
 import type { CommandContext } from '../context.ts';
 import { unavailableFailure } from '../database-failure.ts';
-import { ExitCode } from '../exit-code.ts';
+import { EXIT_CODES, ExitCode } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
 import { writeLine } from '../output.ts';
 import type { WithStore } from '../with-store.ts';
 import { InputBrokenError, type LeadsFormat, type LeadsInput, openLeadsInput } from './input.ts';
 import { RejectsFile } from './rejects.ts';
 import { howToGoOn, ImportReport, type ReportOptions } from './report.ts';
-
-const SOME_REJECTED = 1;
-const INTERRUPTED = 130;
 
 export interface ImportFlags extends ReportOptions {
   readonly format?: LeadsFormat;
@@ -96,7 +93,7 @@ async function conclude(
   if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, howToGoOn(savedLine));
   if (outcome.kind === 'interrupted') {
     await writeLine(stderr, `Interrupted. ${howToGoOn(savedLine)}`);
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(INTERRUPTED);
+    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
   }
-  if (counts.rejected > 0) throw new ExitCode(SOME_REJECTED);
+  if (counts.rejected > 0) throw new ExitCode(EXIT_CODES.failed);
 }

@@ -54,9 +54,13 @@ async function* chunks(stream: Readable, name: string, signal: AbortSignal): Asy
     for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new InputBrokenError(`${name} cannot be read to its end: ${messageOf(error)}`, { cause: error });
+    const reason = isSystemError(error) ? systemCode(error) : messageOf(error);
+    throw new InputBrokenError(`${name} cannot be read to its end: ${reason}`, { cause: error });
   }
 }
+
+/** Its message repeats the path and names a system call, which helps nobody. */
+const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const formatOf = (file: string): LeadsFormat => (/\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');
 

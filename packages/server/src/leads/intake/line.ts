@@ -21,7 +21,12 @@ export interface LineProblem {
 
 export type LeadReading =
   | { readonly kind: 'lead'; readonly lead: LeadInput }
-  | { readonly kind: 'rejected'; readonly problems: readonly LineProblem[] };
+  | {
+      readonly kind: 'rejected';
+      readonly problems: readonly LineProblem[];
+      /** The parts of the lead that could be read, where its company is one of them. */
+      readonly lead?: LeadInput;
+    };
 
 export interface ParsedLine extends InputLine {
   readonly reading: LeadReading;

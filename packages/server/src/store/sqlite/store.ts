@@ -1,8 +1,10 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
+import { findPlacementProblems } from '../placement.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
+  type AccountCounts,
   type ApplyOutcome,
   type Inspection,
   type ListedToken,
@@ -10,6 +12,7 @@ import {
   type MigrationReport,
   type Page,
   type PageQuery,
+  type PlacementProblem,
   type Question,
   SchemaVersionError,
   type Store,
@@ -26,6 +29,7 @@ import { prepareChanges } from './changes.ts';
 import { checkFiles } from './check-files.ts';
 import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
+import { preparePlaces } from './known-places.ts';
 import { LeadWrites } from './lead-writes.ts';
 import { preparePages } from './leads-read.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
@@ -47,6 +51,8 @@ export interface SqliteOptions {
   readonly file: string;
   /** Bring the schema up to date first (the default), or refuse one that is not. */
   readonly migrate?: boolean;
+  /** Make the database if there is none (the default), or refuse. Needs `migrate`. */
+  readonly create?: boolean;
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
@@ -97,13 +103,13 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, migrate: mayMigrate = true } = options;
-  // Opening would make the file, as a user who is not meant to own it.
-  if (!mayMigrate && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
+  const { file, migrate: mayMigrate = true, create = true } = options;
+  // Opening would make the file: as a user who is not meant to own it, or in a folder that was not meant.
+  if (!(mayMigrate && create) && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
   const connection = openConnection(file);
   try {
     return await firstWork(connection, () => {
-      useSchema(connection, mayMigrate);
+      useSchema(connection, mayMigrate, create);
       return new SqliteStore(connection, options);
     });
   } catch (error) {
@@ -112,8 +118,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-function useSchema(connection: Connection, mayMigrate: boolean): void {
+function useSchema(connection: Connection, mayMigrate: boolean, create: boolean): void {
   refuseForeignDatabase(connection);
+  if (!create && schemaVersion(connection) === 0) throw new SchemaVersionError(0, expectedVersion());
   connection.useWriteAheadLog();
   if (mayMigrate) migrate(connection);
   const found = schemaVersion(connection);
@@ -250,6 +257,21 @@ class SqliteStore implements Store, WatchedStore {
 
   async writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
     return granted(await this.#leads.write(leads, options));
+  }
+
+  async findPlacementProblems(leads: readonly LeadInput[]): Promise<readonly PlacementProblem[][]> {
+    const begin = preparePlaces(this.#connection);
+    return this.#read(() => {
+      const places = begin();
+      return leads.map((lead) => findPlacementProblems(lead, places));
+    });
+  }
+
+  async countAccounts(): Promise<AccountCounts> {
+    const count = this.#connection.prepare<AccountCounts>(
+      'SELECT (SELECT count(*) FROM companies) AS companies, (SELECT count(*) FROM users) AS users',
+    );
+    return (await this.#read(() => count.get())) ?? { companies: 0, users: 0 };
   }
 
   async ping(): Promise<void> {
