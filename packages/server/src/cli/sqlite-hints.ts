@@ -16,6 +16,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
   EPERM: RIGHTS,
   EROFS: RIGHTS,
   ENOTDIR: PATH,
+  EEXIST: PATH,
   EISDIR: PATH,
   ENOENT: PATH,
   ENAMETOOLONG: PATH,

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
 import { findPlacementProblems } from '../placement.ts';
@@ -69,6 +69,15 @@ function openConnection(file: string): Connection {
   }
 }
 
+/** Throws where that cannot be found out: a folder that may not be entered does not mean that there is no file. */
+function fileExists(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
 /** The first work on a file is tried again and again while another process is in the way. */
 const firstWork = async <T>(connection: Connection, work: (connection: Connection) => T): Promise<T> =>
   granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection))).result;
@@ -86,7 +95,7 @@ async function withConnection<T>(file: string, work: (connection: Connection) =>
 /** What stands in the file, without making or changing anything. */
 export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
-  if (!existsSync(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
+  if (!fileExists(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
   return withConnection(file, (connection) => {
     refuseForeignDatabase(connection);
     const faults = checkFiles(connection);
@@ -105,7 +114,7 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, migrate: mayMigrate = true, create = true } = options;
   // Opening would make the file: as a user who is not meant to own it, or in a folder that was not meant.
-  if (!(mayMigrate && create) && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
+  if (!(mayMigrate && create) && !fileExists(file)) throw new SchemaVersionError(0, expectedVersion());
   const connection = openConnection(file);
   try {
     return await firstWork(connection, () => {
