@@ -42,7 +42,7 @@ export class KnownPlaces implements Places {
     return remember(this.#ofNewLeads, key, () => resolvePlace(placeGiven(lead), undefined, this));
   }
 
-  /** Nothing is remembered: only rejected leads are checked by it. */
+  /** Not remembered: only rejected leads are checked by it. */
   hasCompany(companyId: string): boolean {
     return this.#sql.company.get(companyId) !== undefined;
   }

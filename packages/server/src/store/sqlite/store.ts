@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type Clock, systemClock } from '../../clock.ts';
 import { findPlacementProblems } from '../placement.ts';
@@ -29,6 +29,7 @@ import { prepareChanges } from './changes.ts';
 import { checkFiles } from './check-files.ts';
 import { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
+import { fileExists } from './file-exists.ts';
 import { preparePlaces } from './known-places.ts';
 import { LeadWrites } from './lead-writes.ts';
 import { preparePages } from './leads-read.ts';
@@ -64,15 +65,6 @@ function openConnection(file: string): Connection {
     // Made here and not by SQLite, which would let every user of the machine read it. Its log gets the same mode.
     closeSync(openSync(file, 'a', 0o600));
     return new Connection(file);
-  } catch (error) {
-    throw asStoreError(error);
-  }
-}
-
-/** Throws where that cannot be found out: a folder that may not be entered does not mean that there is no file. */
-function fileExists(file: string): boolean {
-  try {
-    return statSync(file, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {
     throw asStoreError(error);
   }
@@ -269,18 +261,14 @@ class SqliteStore implements Store, WatchedStore {
   }
 
   async findPlacementProblems(leads: readonly LeadInput[]): Promise<readonly PlacementProblem[][]> {
-    const begin = preparePlaces(this.#connection);
     return this.#read(() => {
-      const places = begin();
+      const places = preparePlaces(this.#connection)();
       return leads.map((lead) => findPlacementProblems(lead, places));
     });
   }
 
   async countAccounts(): Promise<AccountCounts> {
-    const count = this.#connection.prepare<AccountCounts>(
-      'SELECT (SELECT count(*) FROM companies) AS companies, (SELECT count(*) FROM users) AS users',
-    );
-    return (await this.#read(() => count.get())) ?? { companies: 0, users: 0 };
+    return this.#read(() => this.#users.countAccounts());
   }
 
   async ping(): Promise<void> {
