@@ -81,7 +81,7 @@ const SHELLS = [
 ].filter(({ name }) => name === 'bash' || findOnPath(name) !== undefined);
 
 describe.each(SHELLS)('README.md, "Run it", in an interactive $name', ({ name, argv }) => {
-  test('serves the examples, and a token polls them', { timeout: 120_000 }, async () => {
+  test('serves the examples, and a token polls them', { timeout: 600_000 }, async () => {
     const [, run = ''] = read('README.md').split('## Run it');
     const [serve = '', poll = ''] = [...run.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
       ([, block = '']) => block,
@@ -109,7 +109,7 @@ describe.each(SHELLS)('README.md, "Run it", in an interactive $name', ({ name, a
   });
 });
 
-test('kill ends the service that npm start has started', { timeout: 120_000 }, async () => {
+test('kill ends the service that npm start has started', { timeout: 600_000 }, async () => {
   const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const npm = start('npm', ['start'], freshCopy(), env);
   await npm.says('"msg":"serving new leads"');
