@@ -40,12 +40,12 @@ async function run(config: Config, lines: LineSink, context: CommandContext): Pr
     throw asFailure(error, config);
   }
   const { url, metricsUrl } = running;
+  for (const sentence of installation.warnings()) logger.warn(sentence);
   const facts = await installation.describe();
   logger.info(
     { version: VERSION, url: `${url}${config.basePath}`, metricsUrl, ...facts },
     'serving new leads',
   );
-  for (const sentence of installation.warnings()) logger.warn(sentence);
   await aborted(context.signal);
   logger.info('stopping: requests in hand are finished first');
   await running.stop();
