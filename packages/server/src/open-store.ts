@@ -10,6 +10,8 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 export interface OpenStoreOptions {
   /** For a database that has none of its own. */
   readonly clock?: Clock;
+  /** Make the database if there is none (the default), or throw a SchemaVersionError that found version 0. */
+  readonly create?: boolean;
   /** For faults of the database file. */
   readonly log?: StoreLog;
   /** Default: those of the adapter. */
@@ -28,18 +30,17 @@ export interface StoreTimeouts {
 /** Config to a store: the only place that chooses an adapter. */
 export async function openStore(
   { database, autoMigrate: migrate }: Config,
-  { clock = systemClock, log, timeouts = {} }: OpenStoreOptions = {},
+  { clock = systemClock, create = true, log, timeouts = {} }: OpenStoreOptions = {},
 ): Promise<Store> {
   const { pollLockWaitMs, ...limits } = timeouts;
-  const lockWait = pollLockWaitMs === undefined ? {} : { pollLockWaitMs };
+  const common = { migrate, create, ...(pollLockWaitMs !== undefined && { pollLockWaitMs }) };
   if (database.kind === 'sqlite')
-    return openSqliteStore({ file: database.file, migrate, clock, ...(log && { log }), ...lockWait });
+    return openSqliteStore({ file: database.file, clock, ...common, ...(log && { log }) });
   const { openPostgresStore } = await loadPostgres();
   return openPostgresStore({
     url: database.url,
     connections: database.connections,
-    migrate,
-    ...lockWait,
+    ...common,
     ...limits,
   });
 }

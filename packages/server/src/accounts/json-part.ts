@@ -7,6 +7,9 @@ export interface JsonProblem {
   readonly detail: string;
 }
 
+const MAX_EMAIL = 320;
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+
 /** Control characters, and halves of a pair that a database could not store as they are. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
 
@@ -89,6 +92,13 @@ export class JsonPart {
 
   textOrNull(maxLength: number): string | null {
     return this.isGiven ? this.text(maxLength) : null;
+  }
+
+  email(): string {
+    const text = this.text(MAX_EMAIL);
+    if (text === '' || EMAIL.test(text)) return text;
+    this.note(`must be an e-mail address, such as ada@example.com, not ${JSON.stringify(text)}`);
+    return '';
   }
 
   matching(pattern: RegExp, what: string): string {

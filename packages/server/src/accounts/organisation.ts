@@ -23,7 +23,6 @@ export const UPPER_CASE_WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
 export const PLAN_EXAMPLE = 'an upper-case word, such as PROFESSIONAL';
 
 export const MAX_TEXT = 200;
-export const MAX_EMAIL = 320;
 
 /** Where each id was used first, so that a second use can point to it. */
 type FirstUse = Map<string, string>;
@@ -120,7 +119,7 @@ function readUser(part: JsonPart, places: Places, userIds: FirstUse): UserInput 
   const accessLevel = part.at('accessLevel').oneOf(ACCESS_LEVELS);
   return {
     id: readId(part.at('id'), userIds),
-    ...(part.at('email').isThere && { email: part.at('email').textOrNull(MAX_EMAIL) }),
+    ...(part.at('email').isThere && { email: part.at('email').isGiven ? part.at('email').email() : null }),
     ...(part.at('name').isThere && { name: part.at('name').textOrNull(MAX_TEXT) }),
     plan: part.at('plan').matching(UPPER_CASE_WORD, PLAN_EXAMPLE),
     accessLevel: accessLevel ?? 'COMPANY',

@@ -21,18 +21,36 @@ export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
 export type SigningKeySource = { readonly secrets: readonly string[] } | { readonly file: string };
 
+export type SigningKeyProblem = 'missing' | 'unreadable' | 'unwritable' | 'invalid';
+
 export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
+  readonly reason: SigningKeyProblem;
+
+  constructor(reason: SigningKeyProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
 
-export async function loadSigningKeys(source: SigningKeySource): Promise<SigningKeys> {
+export interface LoadKeyOptions {
+  /** Make the key file if there is none (the default), or throw. */
+  readonly create?: boolean;
+}
+
+export async function loadSigningKeys(
+  source: SigningKeySource,
+  { create: mayCreate = true }: LoadKeyOptions = {},
+): Promise<SigningKeys> {
   if ('secrets' in source) return toKeys(source.secrets);
-  return toKeys(readOrCreate(source.file).split(/\s+/).filter(Boolean));
+  const text = read(source.file) ?? (mayCreate ? create(source.file) : undefined);
+  if (text === undefined) throw new SigningKeyError('missing', 'there is no signing key file');
+  return toKeys(text.split(/\s+/).filter(Boolean));
 }
 
 function toKeys(secrets: readonly string[]): SigningKeys {
   const [first, ...others] = secrets.map(toKey);
-  if (!first) throw new SigningKeyError('there is no signing key');
+  if (!first) throw new SigningKeyError('invalid', 'the signing key file is empty');
   return [first, ...others];
 }
 
@@ -40,14 +58,11 @@ function toKey(text: string): SigningKey {
   const problem = secretProblem(text);
   if (problem !== undefined)
     throw new SigningKeyError(
+      'invalid',
       `a signing key ${problem}; it must be base64 of at least ${MIN_SECRET_BYTES} bytes`,
     );
   const secret = decodeSecret(text);
   return { id: createHash('sha256').update(secret).digest('base64url').slice(0, 16), secret };
-}
-
-function readOrCreate(file: string): string {
-  return read(file) ?? create(file);
 }
 
 function read(file: string): string | undefined {
@@ -55,7 +70,7 @@ function read(file: string): string | undefined {
     return readFileSync(file, 'utf8');
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return undefined;
-    throw new SigningKeyError('the signing key file cannot be read', { cause: error });
+    throw new SigningKeyError('unreadable', 'the signing key file cannot be read', { cause: error });
   }
 }
 
@@ -72,7 +87,7 @@ function create(file: string): string {
     unlessThere(() => placeDraft(draft, file, secret));
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new SigningKeyError('the signing key file cannot be made', { cause: error });
+    throw new SigningKeyError('unwritable', 'the signing key file cannot be made', { cause: error });
   }
 }
 

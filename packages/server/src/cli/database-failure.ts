@@ -3,8 +3,7 @@ import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from
 import { innermostCode, reasonOf } from '../system-error.ts';
 import { Failure } from './failure.ts';
 import { mendPostgres } from './postgres-mends.ts';
-
-export const SEE_DOCTOR = 'Run `leadtap doctor` to see what is wrong and how to mend it.';
+import { sqliteHint } from './sqlite-hints.ts';
 
 type Database = Config['database'] | undefined;
 
@@ -44,8 +43,13 @@ function failureToReach(
 
 function mendsOf(error: Error, database: Database, setting: string): string[] {
   const isUnusable = error instanceof UnusableDatabaseError;
-  if (database?.kind !== 'postgres')
-    return [isUnusable ? `Name another file in ${setting}, or put a backup in its place.` : SEE_DOCTOR];
+  if (database === undefined) return [`Check ${setting}.`];
+  if (database.kind === 'sqlite')
+    return [
+      isUnusable
+        ? `Name another file in ${setting}, or put a backup in its place.`
+        : sqliteHint(error, database, setting),
+    ];
   const code = innermostCode(error);
   if (isUnusable && code === undefined) return [otherDatabase(setting)];
   const words = spoken(error.cause, code);
@@ -72,6 +76,7 @@ function spoken(cause: unknown, code = ''): string[] {
 }
 
 function schemaFailure({ found, expected }: SchemaVersionError, database: Database): Failure {
+  if (found === 0 && database !== undefined) return missingDatabase(database);
   const place = database === undefined ? 'the database' : `the database (${describeDatabase(database)})`;
   if (found > expected)
     return new Failure(
@@ -85,6 +90,22 @@ function schemaFailure({ found, expected }: SchemaVersionError, database: Databa
     mendOldSchema(database),
   );
 }
+
+/** Most often the command runs in another folder, or a path is mistyped. */
+const missingDatabase = (database: Config['database']): Failure =>
+  database.kind === 'sqlite'
+    ? new Failure(
+        'unavailable',
+        `there is no Leadtap database at ${database.file}`,
+        'If there should be one, run this in the folder of the installation, or set LEADTAP_DATABASE_URL.',
+        'To make a new one here, run `leadtap migrate`.',
+      )
+    : new Failure(
+        'unavailable',
+        `there is no schema leadtap in ${describeDatabase(database)}`,
+        'If there should be one, correct LEADTAP_DATABASE_URL.',
+        'To make a new one there, run `leadtap migrate` with a role that may create it.',
+      );
 
 const mendOldSchema = (database: Database): string =>
   database?.kind === 'postgres'

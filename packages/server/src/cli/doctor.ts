@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { CommandContext } from './context.ts';
-import { examine } from './doctor/examine.ts';
+import { CONFIGURATION, examine } from './doctor/examine.ts';
 import type { Finding } from './doctor/finding.ts';
-import { ExitCode } from './exit-code.ts';
+import { EXIT_CODES, ExitCode } from './exit-code.ts';
 import { hasColours, type Style, styled, writeJson, writeLine } from './output.ts';
 
 const HELP = `
 It only looks: nothing is created, migrated or changed. It may be run while the service runs.
-Exit code 1 when anything keeps Leadtap from working.
+Exit code 1 when anything keeps Leadtap from working, 2 when that is the configuration.
 
 Examples:
   leadtap doctor
@@ -37,7 +37,9 @@ async function runDoctor(context: CommandContext, json: boolean): Promise<void> 
   }
   const isWell = findings.every(({ state }) => state !== 'failed');
   if (json) await writeJson(context.stdout, { ok: isWell, checks: findings });
-  if (!isWell) throw new ExitCode(1);
+  if (isWell) return;
+  const isConfiguration = findings.some(({ check, state }) => check === CONFIGURATION && state === 'failed');
+  throw new ExitCode(isConfiguration ? EXIT_CODES.usage : EXIT_CODES.failed);
 }
 
 function format({ check, state, detail, mend }: Finding, { stdout, env }: CommandContext): string {

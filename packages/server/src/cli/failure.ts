@@ -1,16 +1,18 @@
-/** How a command can fail for a reason that a person can mend. The exit code is part of the contract. */
-const EXIT_CODES = {
-  /** The command ran, and something in what it was given is wrong. */
-  'bad-input': 1,
-  'not-found': 1,
-  conflict: 1,
-  unavailable: 1,
-  /** The command line or the configuration is wrong: nothing was tried. */
-  usage: 2,
-  configuration: 2,
+import { EXIT_CODES } from './exit-code.ts';
+
+/** How a command can fail for a reason that a person can fix. The same kind has the same exit code in every command. */
+const EXIT_CODE_OF = {
+  /** A file or a value that the command was given is wrong. */
+  'bad-input': EXIT_CODES.failed,
+  'not-found': EXIT_CODES.failed,
+  conflict: EXIT_CODES.failed,
+  /** The database, a file or a port that the command needs cannot be used. */
+  unavailable: EXIT_CODES.failed,
+  usage: EXIT_CODES.usage,
+  configuration: EXIT_CODES.usage,
 } as const;
 
-export type FailureKind = keyof typeof EXIT_CODES;
+export type FailureKind = keyof typeof EXIT_CODE_OF;
 
 /** Printed as `leadtap: <message>`, with the system's code of its cause, and, below it, what to do. Never with a stack. */
 export class Failure extends Error {
@@ -30,6 +32,6 @@ export class Failure extends Error {
   }
 
   get exitCode(): number {
-    return EXIT_CODES[this.kind];
+    return EXIT_CODE_OF[this.kind];
   }
 }

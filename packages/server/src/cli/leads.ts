@@ -8,7 +8,7 @@ Fields: companyId (required), branchId, departmentId, id, firstName, lastName, f
 address, postalCode, addressNotes, appointmentDateTime, timeslot, statusValue, customFields, images, sameDay.
 A lead whose id its company has already is updated: fields that are left out stay, null clears.
 
-NDJSON, one object a line:
+NDJSON, one object a line, or a JSON array of such objects:
   {"companyId":"soleil","id":"4711","firstName":"Ada","email":"ada@example.com","customFields":{"source":"web"}}
 CSV, with a header row:
   companyId,id,firstName,email,images,customFields.source
@@ -32,7 +32,7 @@ export function registerLeads(program: Command, context: CommandContext, withSto
   leads
     .command('import')
     .description('take leads in from a file, or update them')
-    .argument('<file>', 'NDJSON or CSV, also compressed (.gz), or - for standard input')
+    .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
     .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
     .option('--historical', 'the leads are history: keep their createdAt, and do not show them as new')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')

@@ -1,24 +1,18 @@
 import { CommanderError } from 'commander';
 import { reasonOf, systemCode } from '../system-error.ts';
 import type { CommandContext } from './context.ts';
-import { ExitCode } from './exit-code.ts';
+import { EXIT_CODES, ExitCode } from './exit-code.ts';
 import { Failure } from './failure.ts';
 import { asFailure } from './known-errors.ts';
 import { writeLine } from './output.ts';
 import { buildProgram } from './program.ts';
 import { loadConfig } from './with-store.ts';
 
-const USAGE = 2;
-/** EX_SOFTWARE of sysexits.h: a defect of the program itself. */
-const DEFECT = 70;
-/** What a shell shows for a program that SIGPIPE ended. */
-const NOBODY_READS = 128 + 13;
-
 /** Runs one command in this process and tells the exit code. */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
   try {
     await buildProgram(context).parseAsync(argv, { from: 'user' });
-    return 0;
+    return EXIT_CODES.done;
   } catch (error) {
     return report(asFailure(error), context);
   }
@@ -27,15 +21,15 @@ export async function main(argv: readonly string[], context: CommandContext): Pr
 async function report(error: unknown, context: CommandContext): Promise<number> {
   if (error instanceof ExitCode) return error.code;
   // Commander has printed what there is to say; it ends help and version this way, too.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : USAGE;
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
   // Whoever read the output, such as `head`, has seen enough. Not a success: an import may have been cut short.
-  if (systemCode(error) === 'EPIPE') return NOBODY_READS;
+  if (systemCode(error) === 'EPIPE') return EXIT_CODES.outputClosed;
   if (error instanceof Failure) {
     await complain(context, reasonOf(error), error.mend);
     return error.exitCode;
   }
   await complain(context, `unexpected error: ${reasonOf(error)}`, await explainDefect(error, context));
-  return DEFECT;
+  return EXIT_CODES.defect;
 }
 
 async function complain(context: CommandContext, message: string, lines: readonly string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseOrganisation } from '../accounts/organisation.ts';
+import { loadSigningKeys } from '../accounts/own-tokens.ts';
 import type { Organisation } from '../store/records.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../store/store.ts';
 import type { CommandContext } from './context.ts';
@@ -40,7 +41,9 @@ export function registerOrg(program: Command, context: CommandContext, withStore
     .addHelpText('after', HELP)
     .action(async (file: string, { json }: { json?: true }) => {
       const organisation = readOrganisation(file, await readText(file, context));
-      const changes = await withStore(async (store) => {
+      const changes = await withStore(async (store, config) => {
+        // With it, a new installation is complete: no later command makes a key of its own in another folder.
+        await loadSigningKeys(config.signingKey);
         const outcome = await store.applyOrganisation(organisation);
         if (outcome.kind === 'conflict') throw conflictFailure(outcome.conflicts);
         return outcome.changes;

@@ -35,12 +35,12 @@ export function buildProgram(context: CommandContext): Command {
     .showHelpAfterError('  Add --help to see how the command is used.');
   connectStreams(program, context);
 
-  const withStore = makeWithStore(context);
+  const withStore = makeWithStore(context, { create: false });
   program.commandsGroup('Run the service:');
   registerServe(program, context);
   registerDemo(program, context);
   program.commandsGroup('Say who may poll, and feed it:');
-  registerOrg(program, context, withStore);
+  registerOrg(program, context, makeWithStore(context, { create: true }));
   registerUser(program, context, withStore);
   registerToken(program, context, withStore);
   registerLeads(program, context, withStore);

@@ -11,11 +11,21 @@ import { asFailure } from './known-errors.ts';
 /** Opens the store that the configuration names, lends it, and always closes it. */
 export type WithStore = <T>(use: (store: Store, config: Config) => Promise<T>) => Promise<T>;
 
-export function makeWithStore(context: CommandContext, open = openStore): WithStore {
+export interface WithStoreOptions {
+  /** Make the database if there is none. A command in the wrong folder must not begin a new installation there. */
+  readonly create: boolean;
+  readonly open?: typeof openStore;
+}
+
+export function makeWithStore(
+  context: CommandContext,
+  { create, open = openStore }: WithStoreOptions,
+): WithStore {
   return async (use) => {
     const config = await loadConfig(context);
     try {
-      const store = await open(config, { clock: context.clock, timeouts: context.storeTimeouts ?? {} });
+      const { clock, storeTimeouts: timeouts = {} } = context;
+      const store = await open(config, { clock, create, timeouts });
       try {
         return await use(store, config);
       } finally {

@@ -87,7 +87,7 @@ export const VARIABLES = {
   signingKeyFile: optional(
     'LEADTAP_SIGNING_KEY_FILE',
     parsePath,
-    'A file with such secrets, one a line; unless given `signing.key` beside the SQLite file, with PostgreSQL in `./data`. Made when missing.',
+    'A file with such secrets, one a line; unless given `signing.key` beside the SQLite file, with PostgreSQL in `./data`. `serve` and `org apply` make it when it is missing.',
   ),
   jwksUrl: optional(
     'LEADTAP_JWKS_URL',

@@ -10,7 +10,7 @@ export class KeyedHash {
   readonly #first: number;
   readonly #second: number;
   /** The hash of the last text. Written over by the next, because a new object for each would cost as much as the hash. */
-  readonly words = new Uint32Array(2);
+  readonly words: Uint32Array = new Uint32Array(2);
 
   /** @param key two random numbers of 32 bits */
   constructor(key: Uint32Array) {

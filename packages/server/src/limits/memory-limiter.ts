@@ -27,7 +27,8 @@ export class MemoryLimiter implements Limiter {
   constructor(
     policies: readonly Policy[],
     clock: Clock,
-    hashKey = crypto.getRandomValues(new Uint32Array(2)),
+    // The type is written out: TypeScript before 5.7 cannot read the one that is inferred, Uint32Array<ArrayBuffer>.
+    hashKey: Uint32Array = crypto.getRandomValues(new Uint32Array(2)),
   ) {
     this.#policies = policies;
     this.#clock = clock;

@@ -30,6 +30,24 @@ export function resolvePlace(input: LeadInput, existing: Place | undefined, plac
   return { place: { ...withoutNewDepartment(input, existing), statusValue } };
 }
 
+/** Every place that the lead names and its company does not have. `resolvePlace` stops at the first one. */
+export function findPlacementProblems(
+  input: LeadInput,
+  places: Places & { hasCompany(companyId: string): boolean },
+): PlacementProblem[] {
+  const { companyId, branchId, departmentId, statusValue } = input;
+  if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
+  const problems: PlacementProblem[] = [];
+  const statuses = places.statusValues(companyId);
+  if (statusValue !== undefined && !statuses.includes(statusValue))
+    problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed: statuses });
+  const hasBranch = branchId == null || places.hasBranch(companyId, branchId);
+  if (!hasBranch) problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
+  if (departmentId == null) return problems;
+  const placed = inDepartment(hasBranch ? input : { ...input, branchId: null }, departmentId, '', places);
+  return 'problem' in placed ? [...problems, placed.problem] : problems;
+}
+
 /** The department says which branch it is; a branch given beside it must be that one. */
 function inDepartment(input: LeadInput, departmentId: string, statusValue: string, places: Places): Placed {
   const branchId = places.branchOfDepartment(input.companyId, departmentId);

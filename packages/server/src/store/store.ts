@@ -203,6 +203,11 @@ export interface StoreStatus {
   readonly now: number;
 }
 
+export interface AccountCounts {
+  readonly companies: number;
+  readonly users: number;
+}
+
 export interface Store extends PollStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
   /** In the order of their ids, after `afterId`, so that any number can be listed in pages. */
@@ -217,11 +222,18 @@ export interface Store extends PollStore {
   revokeToken(tokenId: string): Promise<boolean>;
 
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
+  /**
+   * Every placement problem of each lead, without writing anything, so that a rejected line is reported with all its
+   * errors. Absent: only the one that `writeLeads` gives is reported.
+   */
+  findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
 
   /** One cheap read, which rejects while polls could not be answered. Anybody may cause it, without a token. */
   ping(): Promise<void>;
   /** Looks at every company: for the metrics and the doctor, not for what strangers can ask. */
   status(): Promise<StoreStatus>;
+  /** For the log at the start. Absent: the log has no counts. */
+  countAccounts?(): Promise<AccountCounts>;
   close(): Promise<void>;
 }
 

@@ -39,7 +39,9 @@ test('commands work, and say nothing but their own words', { timeout: TIMEOUT_MS
 });
 
 test('the exit code is the one of the command', { timeout: TIMEOUT_MS }, async () => {
-  await expect(leadtap(tempFolder(), 'user', 'remove', 'nobody')).rejects.toMatchObject({
+  const folder = tempFolder();
+  await leadtap(folder, 'migrate');
+  await expect(leadtap(folder, 'user', 'remove', 'nobody')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/^leadtap: there is no user nobody\n/),
   });

@@ -17,11 +17,12 @@ async function lend(use: () => Promise<string>) {
     clock: () => 0,
     signal: new AbortController().signal,
   };
-  const withStore = makeWithStore(context, async (...parts) => {
+  const open: typeof openStore = async (...parts) => {
     const store = await openStore(...parts);
     opened.push(store);
     return store;
-  });
+  };
+  const withStore = makeWithStore(context, { create: true, open });
   const outcome = await withStore(use).catch((error: Error) => error.message);
   const answers = await Promise.allSettled(opened.map((store) => store.status()));
   return { outcome, answers: answers.map(({ status }) => status) };

@@ -31,6 +31,6 @@ test.each(['flag', 'variable'])('but not in the place of one that a %s asks for'
       : await terminal().run('demo', { parts, env: { LEADTAP_PORT: port } });
   expect(ran).toMatchObject({ code: 1, stdout: '' });
   expect(ran.stderr).toContain(
-    `cannot listen on 127.0.0.1:${port}: something else listens there (EADDRINUSE)`,
+    `cannot listen on 127.0.0.1:${port}: another program listens there (EADDRINUSE)`,
   );
 });

@@ -2,6 +2,8 @@ import { chmodSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { SigningKeyError } from '../../src/accounts/own-tokens.ts';
+import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
 import { startService } from '../harness/service.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
@@ -41,7 +43,7 @@ test('colours are for terminals, and not for people who want none', async () => 
 test('a wrong configuration ends the visit with every problem', async () => {
   const { run } = terminal();
   const { code, stdout } = await run('doctor', { env: { LEADTAP_PROT: '1', LEADTAP_LOG_LEVEL: 'loud' } });
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stdout).toContain('✗ configuration: the configuration has 2 problems');
   expect(stdout).toContain('Did you mean LEADTAP_PORT?');
   expect(stdout).not.toContain('database');
@@ -51,7 +53,8 @@ describe('the signing key', () => {
   test.skipIf(process.platform === 'win32')('a key that others may read', async () => {
     const shell = terminal();
     const env = { LEADTAP_SIGNING_KEY_FILE: 'own.key' };
-    await shell.run('token issue --user boss --force', { env });
+    shell.save('organisation.json', { companies: [] });
+    await shell.run('org apply organisation.json', { env });
     expect(await finding(shell, 'signing key', { env })).toMatchObject({ state: 'ok' });
     const file = shell.path('own.key');
     chmodSync(file, 0o640);
@@ -66,12 +69,42 @@ describe('the signing key', () => {
     shell.save('data/signing.key', 'short');
     chmodSync(shell.path('data/signing.key'), 0o600);
     const bad = await finding(shell, 'signing key');
-    expect(bad).toMatchObject({ state: 'failed', detail: expect.stringContaining('at least 32 bytes') });
+    expect(bad).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining('at least 32 bytes'),
+      mend: [expect.stringContaining('Put a backup'), expect.stringContaining('remove the file')],
+    });
     const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
     expect(await finding(shell, 'signing key', { env })).toMatchObject({
       state: 'ok',
       detail: 'one key in LEADTAP_SIGNING_KEY',
     });
+  });
+
+  test('a key file that is a folder, and one below a file: the path is to be corrected', async () => {
+    const shell = terminal();
+    shell.save('keys/x', '');
+    for (const file of ['keys', 'keys/x/own.key'])
+      expect(await finding(shell, 'signing key', { env: { LEADTAP_SIGNING_KEY_FILE: file } })).toMatchObject({
+        state: 'failed',
+        mend: [`Correct LEADTAP_SIGNING_KEY_FILE: ${shell.path(file)} cannot be a file.`],
+      });
+  });
+
+  // The tests may run as root, who may read and write everything: so not through a real file.
+  test.each([
+    ['unreadable', 'EACCES', 'Give this user the right to read /srv/data/signing.key.'],
+    ['unwritable', 'EACCES', 'Give this user the right to write to /srv/data,'],
+    ['unwritable', 'EROFS', 'Give this user the right to write to /srv/data,'],
+    ['unwritable', 'ENOSPC', 'Free some space on the disk of /srv/data.'],
+    ['unreadable', 'EISDIR', 'Correct LEADTAP_SIGNING_KEY_FILE'],
+  ] as const)('a key file that is %s (%s): %s', (reason, code, hint) => {
+    const cause = Object.assign(new Error(), { code });
+    const hints = signingKeyHints(
+      new SigningKeyError(reason, 'it fails', { cause }),
+      '/srv/data/signing.key',
+    );
+    expect(hints).toEqual([expect.stringContaining(hint)]);
   });
 });
 

@@ -34,7 +34,7 @@ test('with LEADTAP_AUTO_MIGRATE=false other commands wait for it', async () => {
   expect(refused.code).toBe(1);
   const { env } = await database();
   expect(refused.stderr).toContain(describeDatabase(parseConfig({ env, cwd }).database));
-  expect(refused.stderr).toContain('Run `leadtap migrate`');
+  expect(refused.stderr).toContain('run `leadtap migrate`');
   expect((await run('migrate', { env: NO_AUTO_MIGRATE })).code).toBe(0);
   expect((await run('user list', { env: NO_AUTO_MIGRATE })).code).toBe(0);
 });

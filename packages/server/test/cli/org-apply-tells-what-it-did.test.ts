@@ -72,6 +72,7 @@ describe('a file that cannot be applied', () => {
 
   test('is told every mistake with its place, and changes nothing', async () => {
     const { run } = terminal();
+    await run('migrate');
     const stdin = JSON.stringify(company({ users: [user('ada'), { id: 'bo', plan: 'pro' }] }));
     expect(await run('org apply -', { stdin })).toEqual({
       code: 1,

@@ -35,6 +35,7 @@ describe('user list', () => {
 
   test('says how to begin when there are none', async () => {
     const { run } = terminal();
+    await run('migrate');
     expect(await run('user list')).toEqual({
       code: 0,
       stdout: '',
@@ -55,7 +56,7 @@ describe('user set', () => {
     const { run } = await terminalWithUsers();
     const { code, stdout } = await run('user set starter --plan PROFESSIONAL');
     expect(code).toBe(0);
-    expect(stdout).toBe('User starter now has the plan PROFESSIONAL and the access level COMPANY.\n');
+    expect(stdout).toBe('User starter was changed.\n  plan: STARTER -> PROFESSIONAL\n');
     const after = await run(['user', 'set', 'starter', '--name', 'Ada Moreau', '--email', '', '--json']);
     expect(JSON.parse(after.stdout)).toEqual({
       id: 'starter',
@@ -72,14 +73,28 @@ describe('user set', () => {
   test('moves a user to a branch, a department and back', async () => {
     const { run } = await terminalWithUsers();
     const branch = await run('user set boss --access-level BRANCH --branch south');
-    expect(branch.stdout).toContain('BRANCH for branch south');
+    expect(branch.stdout).toBe(
+      'User boss was changed.\n  access level: COMPANY -> BRANCH\n  branch: none -> south\n',
+    );
     const department = await run('user set boss --access-level DEPARTMENT --department sales --json');
     expect(JSON.parse(department.stdout)).toMatchObject({ branchId: 'north', departmentId: 'sales' });
     const all = await run('user set boss --access-level COMPANY --json');
     expect(JSON.parse(all.stdout)).toMatchObject({ branchId: null, departmentId: null });
   });
 
+  test('says what changed, and when nothing did', async () => {
+    const { run } = await terminalWithUsers();
+    const changed = await run(['user', 'set', 'boss', '--email', 'new@example.com', '--name', '']);
+    expect(changed.stdout).toBe(
+      'User boss was changed.\n  name: boss -> none\n  e-mail: boss@example.com -> new@example.com\n',
+    );
+    expect((await run('user set boss --email new@example.com')).stdout).toBe(
+      'User boss had these values already. Nothing changed.\n',
+    );
+  });
+
   test.each([
+    ['user set boss --email nonsense', 2, '--email must be an e-mail address, such as ada@example.com'],
     ['user set boss', 2, 'there is nothing to change'],
     ['user set boss --plan pro', 2, '--plan must be an upper-case word, such as PROFESSIONAL'],
     ['user set boss --access-level REGION', 2, 'Allowed choices are COMPANY, BRANCH, DEPARTMENT'],

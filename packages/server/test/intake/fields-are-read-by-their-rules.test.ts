@@ -90,9 +90,9 @@ describe('accepted', () => {
     expect(leadOf(await read({ id: null, statusValue: null }))).toEqual({ companyId: 'acme', fields: {} });
   });
 
-  test('half a character is replaced, because no database keeps it', async () => {
-    const [line] = await ndjson('{"companyId":"acme","firstName":"a\\ud800b"}');
-    expect(leadOf(line).fields.firstName).toBe('a\uFFFDb');
+  test('whole surrogate pairs are kept', async () => {
+    const [line] = await ndjson('{"companyId":"acme","firstName":"a\\ud83d\\ude00b"}');
+    expect(leadOf(line).fields.firstName).toBe('a😀b');
   });
 });
 
@@ -108,6 +108,12 @@ describe('rejected', () => {
     ['firstName', { a: 1 }, 'must be a string, not an object'],
     ['firstName', true, 'must be a string, not a boolean'],
     ['phone1', 'a\u0000b', 'contains a NUL character; remove it'],
+    ['firstName', 'a\ud800b', '"a\\ud800b" holds half a character; remove it'],
+    ['id', '\udc00', '"\\udc00" holds half a character; remove it'],
+    ['companyId', 'acme\ud800', 'holds half a character; remove it'],
+    ['branchId', '\ud800', 'holds half a character; remove it'],
+    ['departmentId', '\ud800', 'holds half a character; remove it'],
+    ['images', ['https://a.example/\ud800'], 'holds half a character; remove it'],
     [
       'customFields',
       { deep: [{ text: 'a\u0000b' }] },

@@ -26,6 +26,7 @@ describe('docs/importing-leads.md', () => {
 
   test.each([
     ['ndjson', '2 added, 1 updated, 0 rejected\n'],
+    ['json', '2 added, 0 updated, 0 rejected\n'],
     ['csv', '2 added, 0 updated, 0 rejected\n'],
   ])('its %s can be imported as it stands', async (format, result) => {
     const shell = terminal();

@@ -199,7 +199,11 @@ test.each([
     1,
     'the header row of header.csv cannot be used; nothing was imported\n  companyId: is missing',
   ],
-  ['leads import header.csv --rejects no/such/folder', 1, 'the rejects file cannot be made'],
+  [
+    'leads import header.csv --rejects no/such/folder',
+    1,
+    'the rejects file no/such/folder cannot be made (ENOENT)',
+  ],
   ['leads import header.csv --format xml', 2, "'xml' is invalid"],
   ['leads import header.csv --skip-lines -1', 2, 'Give a whole number of at least 0.'],
   ['leads import', 2, "missing required argument 'file'"],

@@ -88,7 +88,7 @@ describe('leadtap serve', () => {
     const env = { LEADTAP_METRICS_ADDRESS: 'off' };
     const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
     expect(code).toBe(1);
-    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: something else listens there`);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there`);
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 

@@ -12,6 +12,7 @@ import { loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../harness/database.ts';
 import { runLeadtap } from '../harness/leadtap-process.ts';
+import { ORGANISATION } from '../harness/organisation.ts';
 import { keyFileOf, startService } from '../harness/service.ts';
 import { tempFolder } from '../harness/temp-folder.ts';
 import { outcome, pollWith } from './polling.ts';
@@ -36,8 +37,14 @@ describe('the key that signs our tokens', () => {
   it('is one, however many processes want it first', async () => {
     const folder = tempFolder();
     const database = await makeTestDatabase(onTestFinished, { folder: join(folder, 'data') });
-    const issue = () => runLeadtap(['token', 'issue', '--user', 'boss', '--force'], database.env, folder);
-    const issued = await Promise.all([issue(), issue(), issue(), issue()]);
+    writeFileSync(join(folder, 'organisation.json'), JSON.stringify(ORGANISATION));
+    const run = (...command: string[]) => runLeadtap(command, database.env, folder);
+    const setUp = async () => {
+      const applied = await run('org', 'apply', 'organisation.json');
+      const issued = await run('token', 'issue', '--user', 'boss');
+      return { stdout: issued.stdout, stderr: applied.stderr + issued.stderr };
+    };
+    const issued = await Promise.all([setUp(), setUp(), setUp(), setUp()]);
     expect(issued.map(({ stderr }) => stderr)).toEqual(['', '', '', '']);
     expect(readdirSync(join(folder, 'data')).filter((file) => file.includes('key'))).toEqual(['signing.key']);
     const { url } = await startService({ beside: { folder, database } });

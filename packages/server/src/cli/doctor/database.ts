@@ -11,7 +11,7 @@ import { checkRoles, checkServer } from './server.ts';
 
 const DATABASE = 'database';
 const SCHEMA = 'schema';
-const MADE_LATER = 'The first command that needs it makes it; `leadtap migrate` does so now.';
+const MADE_LATER = '`leadtap migrate`, `leadtap org apply` and `leadtap serve` make it.';
 
 export interface DatabaseVisit {
   readonly findings: readonly Finding[];

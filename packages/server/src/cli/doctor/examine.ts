@@ -9,7 +9,7 @@ import { checkJwks, checkPort } from './network.ts';
 import { checkRedis } from './redis.ts';
 import { checkEncryption } from './server.ts';
 
-const CONFIGURATION = 'configuration';
+export const CONFIGURATION = 'configuration';
 
 /** One check after another. Nothing is made, migrated or changed. */
 export async function* examine(context: CommandContext, nodeVersion: string): AsyncGenerator<Finding> {

@@ -1,22 +1,19 @@
 import type { Config } from '../../config.ts';
-import { readCsv } from '../../leads/intake/csv.ts';
 import { HeaderError } from '../../leads/intake/csv-columns.ts';
+import { FileFormatError } from '../../leads/intake/file-start.ts';
 import { type ImportOutcome, importLeads } from '../../leads/intake/import-leads.ts';
-import { readNdjson } from '../../leads/intake/ndjson.ts';
+import { type LeadsFormat, readLeads } from '../../leads/intake/read-leads.ts';
 import { systemSleep } from '../../leads/intake/sleep.ts';
 import { uuidV7 } from '../../uuid.ts';
 import type { CommandContext } from '../context.ts';
 import { unavailableFailure } from '../database-failure.ts';
-import { ExitCode } from '../exit-code.ts';
+import { EXIT_CODES, ExitCode } from '../exit-code.ts';
 import { Failure } from '../failure.ts';
 import { writeLine } from '../output.ts';
 import type { WithStore } from '../with-store.ts';
-import { InputBrokenError, type LeadsFormat, type LeadsInput, openLeadsInput } from './input.ts';
+import { InputBrokenError, type LeadsInput, openLeadsInput } from './input.ts';
 import { RejectsFile } from './rejects.ts';
-import { howToGoOn, ImportReport, type ReportOptions } from './report.ts';
-
-const SOME_REJECTED = 1;
-const INTERRUPTED = 130;
+import { ImportReport, type ReportOptions } from './report.ts';
 
 export interface ImportFlags extends ReportOptions {
   readonly format?: LeadsFormat;
@@ -37,7 +34,7 @@ export async function importFile(
     try {
       const report = new ImportReport(context, flags, input, rejects);
       const { outcome, config } = await run(input, report, flags, context, withStore);
-      await conclude(outcome, config, context);
+      await conclude(outcome, config, report, context);
     } finally {
       await rejects?.close();
     }
@@ -56,11 +53,8 @@ async function run(
   const { skipLines, historical = false } = flags;
   const { clock, signal } = context;
   const rules = { historical, clock };
-  const lines =
-    input.format === 'csv'
-      ? readCsv(input.bytes, rules, { skipLines, onHeader: report.onHeader })
-      : readNdjson(input.bytes, rules, { skipLines });
-  const { onRejected, onCommitted, onPaced } = report;
+  const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
+  const lines = readLeads(input, rules, { skipLines, onHeader, onItems });
   const newId = () => uuidV7(clock());
   const elapsedMs = () => performance.now();
   const hooks = { newId, elapsedMs, sleep: systemSleep, onRejected, onCommitted, onPaced };
@@ -73,31 +67,34 @@ async function run(
     return done;
   } catch (error) {
     report.clear();
-    throw explained(error, input.name, report.savedLine);
+    throw explained(error, input.name, report);
   }
 }
 
-function explained(error: unknown, name: string, savedLine: number): unknown {
+function explained(error: unknown, name: string, report: ImportReport): unknown {
+  if (error instanceof FileFormatError)
+    return new Failure('bad-input', `${name} ${error.message}; nothing was imported`, error.hint);
   if (error instanceof HeaderError)
     return new Failure(
       'bad-input',
       `the header row of ${name} cannot be used; nothing was imported`,
       ...error.problems,
     );
-  if (error instanceof InputBrokenError) return new Failure('bad-input', error.message, howToGoOn(savedLine));
+  if (error instanceof InputBrokenError) return new Failure('bad-input', error.message, report.howToGoOn());
   return error;
 }
 
 async function conclude(
   outcome: ImportOutcome,
   { database }: Config,
+  report: ImportReport,
   { stderr, signal }: CommandContext,
 ): Promise<void> {
-  const { counts, savedLine } = outcome;
-  if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, howToGoOn(savedLine));
+  const { counts } = outcome;
+  if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, report.howToGoOn());
   if (outcome.kind === 'interrupted') {
-    await writeLine(stderr, `Interrupted. ${howToGoOn(savedLine)}`);
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(INTERRUPTED);
+    await writeLine(stderr, `Interrupted. ${report.howToGoOn()}`);
+    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
   }
-  if (counts.rejected > 0) throw new ExitCode(SOME_REJECTED);
+  if (counts.rejected > 0) throw new ExitCode(EXIT_CODES.failed);
 }

@@ -2,17 +2,14 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import type { LeadsFile, LeadsFormat } from '../../leads/intake/read-leads.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 
-export type LeadsFormat = 'ndjson' | 'csv';
-
-export interface LeadsInput {
+export interface LeadsInput extends LeadsFile {
   /** As people call it. */
   readonly name: string;
-  readonly format: LeadsFormat;
-  readonly bytes: AsyncIterable<Buffer>;
   /** How much of it has been read, from 0 to 1; undefined when its size is unknown. */
   readonly share: () => number | undefined;
   readonly close: () => void;
@@ -24,6 +21,7 @@ export class InputBrokenError extends Error {
 }
 
 const STANDARD_INPUT = '-';
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 function openFailure(file: string, error: unknown): Failure {
   if (systemCode(error) === 'ENOENT')
@@ -48,15 +46,33 @@ async function openFile(file: string, cwd: string): Promise<FileHandle> {
   throw new Failure('bad-input', `${file} is a folder`, 'Name the file with the leads in it.');
 }
 
+/** A pipe cannot be read twice, and is taken for what its name says. */
+async function isGzip(handle: FileHandle): Promise<boolean> {
+  if (!(await handle.stat()).isFile()) return true;
+  const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+  return buffer.equals(GZIP_MAGIC);
+}
+
+const notGzip = (file: string): Failure =>
+  new Failure(
+    'bad-input',
+    `${file} is not compressed with gzip, although its name ends in .gz; nothing was imported`,
+    'Remove .gz from its name, or compress it with gzip.',
+  );
+
 async function* chunks(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<Buffer> {
   addAbortSignal(signal, stream);
   try {
     for await (const chunk of stream) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   } catch (error) {
     if (signal.aborted) throw error;
-    throw new InputBrokenError(`${name} cannot be read to its end: ${messageOf(error)}`, { cause: error });
+    const reason = isSystemError(error) ? systemCode(error) : messageOf(error);
+    throw new InputBrokenError(`${name} cannot be read to its end: ${reason}`, { cause: error });
   }
 }
+
+/** Its message repeats the path and names a system call, which helps nobody. */
+const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const formatOf = (file: string): LeadsFormat => (/\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');
 
@@ -73,8 +89,13 @@ export async function openLeadsInput(
   }
   const handle = await openFile(file, cwd);
   const { size } = await handle.stat();
+  const isNamedGzip = /\.gz$/i.test(file);
+  if (isNamedGzip && !(await isGzip(handle))) {
+    await handle.close();
+    throw notGzip(file);
+  }
   const stream = handle.createReadStream();
-  const plain = /\.gz$/i.test(file) ? pipeline(stream, createGunzip(), () => {}) : stream;
+  const plain = isNamedGzip ? pipeline(stream, createGunzip(), () => {}) : stream;
   // Whoever reads hears of it, however long after it has happened; nobody else need be told.
   plain.on('error', () => undefined);
   return {

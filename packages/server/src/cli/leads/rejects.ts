@@ -1,6 +1,6 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { messageOf, systemCode } from '../../system-error.ts';
+import { systemCode } from '../../system-error.ts';
 import { Failure } from '../failure.ts';
 
 const LINE_FEED = Buffer.from('\n');
@@ -12,7 +12,11 @@ function createFailure(file: string, error: unknown): Failure {
       `${file} exists already`,
       'Name another file for --rejects, or move this one away.',
     );
-  return new Failure('bad-input', `the rejects file cannot be made: ${messageOf(error)}`);
+  return new Failure(
+    'bad-input',
+    `the rejects file ${file} cannot be made`,
+    'Check its path, and your right to write there.',
+  ).causedBy(error);
 }
 
 /** The rejected lines as they stood, so that they can be mended and imported again. */
@@ -49,7 +53,11 @@ export class RejectsFile {
     this.#waiting = [];
     this.#isEmpty = false;
     await this.#handle.appendFile(lines).catch((error: unknown) => {
-      throw new Failure('unavailable', `the rejects file cannot be written: ${messageOf(error)}`);
+      throw new Failure(
+        'unavailable',
+        `the rejects file ${this.#path} cannot be written`,
+        'Check the space on its disk.',
+      ).causedBy(error);
     });
   }
 

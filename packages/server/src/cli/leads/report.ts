@@ -17,14 +17,11 @@ export interface ReportOptions {
   readonly skipLines: number;
 }
 
-const describe = (number: number, { field, mend }: LineProblem): string =>
-  field === undefined ? `line ${number}: ${mend}` : `line ${number}: ${shownField(field)}: ${mend}`;
+const placeOf = ({ number, startLine }: InputLine): string =>
+  startLine === undefined ? `line ${number}` : `item ${number} (line ${startLine})`;
 
-/** What to do about an import that did not come to its end. */
-export const howToGoOn = (savedLine: number): string =>
-  savedLine === 0
-    ? 'Nothing is saved yet. Run the same command again.'
-    : `Everything up to line ${savedLine} is saved. To go on, run the same command with --skip-lines ${savedLine}.`;
+const describe = (line: InputLine, { field, mend }: LineProblem): string =>
+  [placeOf(line), ...(field === undefined ? [] : [shownField(field)]), mend].join(': ');
 
 /** Tells a person, and a program that reads standard output, how an import goes. */
 export class ImportReport {
@@ -38,6 +35,8 @@ export class ImportReport {
   #messages: string[] = [];
   #rejectedLines = 0;
   #isPaced = false;
+  /** What is counted: the items of a JSON array, or else lines. */
+  #unit: 'line' | 'item' = 'line';
 
   constructor(context: CommandContext, options: ReportOptions, input: LeadsInput, rejects?: RejectsFile) {
     this.#context = context;
@@ -52,11 +51,15 @@ export class ImportReport {
     if (this.#rejects !== undefined) this.#rejects.header = raw;
   };
 
-  readonly onRejected = ({ number, raw }: InputLine, problems: readonly LineProblem[]): void => {
-    if (raw !== undefined) this.#rejects?.add(raw);
+  readonly onItems = (): void => {
+    this.#unit = 'item';
+  };
+
+  readonly onRejected = (line: InputLine, problems: readonly LineProblem[]): void => {
+    if (line.raw !== undefined) this.#rejects?.add(line.raw);
     this.#rejectedLines += 1;
     if (this.#rejectedLines > this.#options.maxErrorsShown) return;
-    this.#messages.push(...problems.map((problem) => describe(number, problem)));
+    this.#messages.push(...problems.map((problem) => describe(line, problem)));
   };
 
   /** The first time only: an import of a million leads waits often. */
@@ -90,6 +93,14 @@ export class ImportReport {
       this.#context.stdout,
       this.#options.json ? JSON.stringify({ added, updated, rejected }) : words,
     );
+  }
+
+  /** What to do about an import that did not come to its end. */
+  howToGoOn(): string {
+    const saved = this.savedLine;
+    return saved === 0
+      ? 'Nothing is saved yet. Run the same command again.'
+      : `Everything up to ${this.#unit} ${saved} is saved. To go on, run the same command with --skip-lines ${saved}.`;
   }
 
   /** Takes the bar off the terminal when the import ends in another way. */

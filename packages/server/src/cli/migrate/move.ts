@@ -1,6 +1,6 @@
 import { type MoveOutcome, move } from '../../store/move/move.ts';
 import type { CommandContext } from '../context.ts';
-import { ExitCode } from '../exit-code.ts';
+import { EXIT_CODES, ExitCode } from '../exit-code.ts';
 import { writeLine } from '../output.ts';
 import { loadConfig } from '../with-store.ts';
 import { type AddressFlags, type MoveAddresses, readAddresses } from './addresses.ts';
@@ -8,8 +8,6 @@ import { withEnds } from './ends.ts';
 import { MoveProgress } from './progress.ts';
 import { refusal } from './refusal.ts';
 import { reportMove } from './report.ts';
-
-const INTERRUPTED = 130;
 
 export interface MoveFlags extends AddressFlags {
   readonly replaceCharacters?: true;
@@ -41,7 +39,7 @@ async function run(
     if (!signal.aborted) throw error;
     progress.clear();
     await writeLine(context.stderr, 'Interrupted. Run the same command again to go on.');
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(INTERRUPTED);
+    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
   } finally {
     progress.clear();
   }

@@ -8,6 +8,7 @@ import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure } from '../known-errors.ts';
 import { loadConfig } from '../with-store.ts';
+import { Installation } from './installation.ts';
 
 export interface ServeFlags {
   readonly host?: string;
@@ -30,14 +31,21 @@ export async function serve(context: CommandContext, flags: ServeFlags): Promise
 
 async function run(config: Config, lines: LineSink, context: CommandContext): Promise<void> {
   const logger = makeLogger(config.logLevel, lines);
+  const installation = new Installation(config);
   let running: Running;
   try {
-    running = await start(await compose(config, logger, { clock: context.clock }), config);
+    const service = await compose(config, logger, { clock: context.clock, open: installation.open });
+    running = await start(service, config);
   } catch (error) {
     throw asFailure(error, config);
   }
   const { url, metricsUrl } = running;
-  logger.info({ version: VERSION, url: `${url}${config.basePath}`, metricsUrl }, 'serving new leads');
+  for (const sentence of installation.warnings()) logger.warn(sentence);
+  const facts = await installation.describe();
+  logger.info(
+    { version: VERSION, url: `${url}${config.basePath}`, metricsUrl, ...facts },
+    'serving new leads',
+  );
   await aborted(context.signal);
   logger.info('stopping: requests in hand are finished first');
   await running.stop();

@@ -50,7 +50,8 @@ export function registerTokenIssue(token: Command, context: CommandContext, with
     .action(async (options: IssueOptions) => {
       refuseContradictions(options);
       await withStore(async (store, config) => {
-        const issuer = new Issuer(store, await loadSigningKeys(config.signingKey), options, context.clock);
+        const keys = await loadSigningKeys(config.signingKey, { create: false });
+        const issuer = new Issuer(store, keys, options, context.clock);
         await (options.user === undefined
           ? writeJsonArray(context.stdout, issueForAll(store, issuer, context.signal))
           : issueForOne(options.user, options, store, issuer, context));

@@ -1,12 +1,6 @@
 import { type Command, Option } from 'commander';
 import { JsonPart, type JsonProblem } from '../../accounts/json-part.ts';
-import {
-  ACCESS_LEVELS,
-  MAX_EMAIL,
-  MAX_TEXT,
-  PLAN_EXAMPLE,
-  UPPER_CASE_WORD,
-} from '../../accounts/organisation.ts';
+import { ACCESS_LEVELS, MAX_TEXT, PLAN_EXAMPLE, UPPER_CASE_WORD } from '../../accounts/organisation.ts';
 import type { AccessLevel, User } from '../../store/records.ts';
 import type { UpdateUserOutcome, UserChanges } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
@@ -57,13 +51,15 @@ async function setUser(
   withStore: WithStore,
 ): Promise<void> {
   const changes = toChanges(options);
-  const user = await withStore(async (store) => {
-    const { accessLevel } = await findUser(store, id);
-    refuseIdlePlace(options, options.accessLevel ?? accessLevel);
-    return updatedUser(id, options, await store.updateUser(id, changes));
+  const { before, after } = await withStore(async (store) => {
+    const before = await findUser(store, id);
+    refuseIdlePlace(options, options.accessLevel ?? before.accessLevel);
+    return { before, after: updatedUser(id, options, await store.updateUser(id, changes)) };
   });
-  if (options.json) return writeJson(stdout, user);
-  await writeLine(stdout, `User ${id} now has ${describe(user)}.`);
+  if (options.json) return writeJson(stdout, after);
+  const lines = changedFields(before, after);
+  if (lines.length === 0) return writeLine(stdout, `User ${id} had these values already. Nothing changed.`);
+  await writeLine(stdout, [`User ${id} was changed.`, ...lines].join('\n'));
 }
 
 function toChanges({ plan, accessLevel, branch, department, name, email }: SetOptions): UserChanges {
@@ -75,7 +71,7 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
     ...(branch !== undefined && { branchId: branch }),
     ...(department !== undefined && { departmentId: department }),
     ...(name !== undefined && { name: flag('--name', name || undefined).text(MAX_TEXT) || null }),
-    ...(email !== undefined && { email: flag('--email', email || undefined).text(MAX_EMAIL) || null }),
+    ...(email !== undefined && { email: flag('--email', email || undefined).email() || null }),
   };
   if (problems.length > 0)
     throw new Failure('usage', problems.map(({ path, detail }) => `${path} ${detail}`).join('; '));
@@ -110,11 +106,19 @@ function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome
   );
 }
 
-function describe({ plan, accessLevel, branchId, departmentId }: User): string {
-  const place = {
-    COMPANY: '',
-    BRANCH: ` for branch ${branchId}`,
-    DEPARTMENT: ` for department ${departmentId}`,
-  };
-  return `the plan ${plan} and the access level ${accessLevel}${place[accessLevel]}`;
-}
+const LABELS = {
+  plan: 'plan',
+  accessLevel: 'access level',
+  branchId: 'branch',
+  departmentId: 'department',
+  name: 'name',
+  email: 'e-mail',
+} as const satisfies Partial<Record<keyof User, string>>;
+
+/** A line for each field that differs, with the old and the new value. */
+const changedFields = (before: User, after: User): string[] =>
+  (Object.keys(LABELS) as (keyof typeof LABELS)[])
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `  ${LABELS[field]}: ${printable(before[field])} -> ${printable(after[field])}`);
+
+const printable = (value: string | null): string => (value ?? 'none').replace(/\p{Cc}/gu, '?');

@@ -1,7 +1,6 @@
-import { toUSVString } from 'node:util';
 import { isJsonObject } from '../../json-object.ts';
 import { Mend, shown } from './mend.ts';
-import { kindOf, number, type Reader, SUSPICIOUS } from './values.ts';
+import { isWellFormed, kindOf, number, type Reader, SUSPICIOUS } from './values.ts';
 
 const MAX_BYTES = 64 * 1024;
 /** JSON.stringify runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
@@ -30,7 +29,7 @@ function changedNumber(object: object): string | undefined {
 }
 
 /** PostgreSQL keeps no NUL in a text, and halves of a character are no text. Keys are read like values. */
-const isUnkeepable = (text: string): boolean => text.includes('\0') || toUSVString(text) !== text;
+const isUnkeepable = (text: string): boolean => text.includes('\0') || !isWellFormed(text);
 
 /** The first such text; undefined when there is none. */
 function unkeepableText(value: unknown): string | undefined {

@@ -30,7 +30,7 @@ export type ImportOutcome = ImportProgress & (GivenUp | { readonly kind: 'finish
 
 export interface LeadImport {
   readonly lines: AsyncIterable<readonly ParsedLine[]>;
-  readonly store: Pick<Store, 'writeLeads'>;
+  readonly store: Pick<Store, 'writeLeads' | 'findPlacementProblems'>;
   readonly historical: boolean;
   /** The lines that an earlier run has saved. */
   readonly skippedLines: number;
@@ -104,22 +104,58 @@ async function writeInPace(
 const wasAddedBefore = (reading: LeadReading, { kind }: { kind: LeadResult['kind'] }): boolean =>
   kind === 'updated' && reading.kind === 'lead' && reading.lead.id === undefined;
 
+interface Rejection {
+  readonly line: ParsedLine;
+  readonly problems: readonly LineProblem[];
+}
+
 /** Walks through a batch in the order of the file, with the results of those of its lines that were written. */
 function settle(
   batch: readonly ParsedLine[],
   results: readonly LeadResult[],
   counts: { added: number; updated: number; rejected: number },
-  onRejected: LeadImport['onRejected'],
-): void {
+): Rejection[] {
   const remaining = results.values();
+  const rejections: Rejection[] = [];
   for (const line of batch) {
     const { reading } = line;
     const result = reading.kind === 'lead' ? remaining.next().value : reading;
     if (result === undefined) throw new Error('the store gave fewer results than it took leads');
     counts[wasAddedBefore(reading, result) ? 'added' : result.kind] += 1;
     if (result.kind === 'rejected')
-      onRejected(line, 'problems' in result ? result.problems : [misplaced(result.problem)]);
+      rejections.push({
+        line,
+        problems: 'problems' in result ? result.problems : [misplaced(result.problem)],
+      });
   }
+  return rejections;
+}
+
+/** The batch is saved by then: a database that has just become unreachable must not hide that. */
+function unlessUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailableError)) throw error;
+}
+
+/**
+ * Adds what only the store can see. A line is read without its company's catalogue, and the store names the first
+ * problem only; a person wants all of them at once.
+ */
+async function withPlacementProblems(
+  rejections: readonly Rejection[],
+  store: LeadImport['store'],
+): Promise<readonly Rejection[]> {
+  const leads = rejections.flatMap(({ line: { reading } }) => reading.lead ?? []);
+  if (leads.length === 0 || store.findPlacementProblems === undefined) return rejections;
+  const answer = await store.findPlacementProblems(leads).catch(unlessUnavailable);
+  if (answer === undefined) return rejections;
+  const found = answer.values();
+  return rejections.map(({ line, problems }) => {
+    const placement = line.reading.lead === undefined ? [] : (found.next().value ?? []);
+    const ofReading = line.reading.kind === 'rejected' ? problems : [];
+    const all = [...ofReading, ...placement.map(misplaced)];
+    // What was wrong for the store may be right by now.
+    return { line, problems: all.length > 0 ? all : problems };
+  });
 }
 
 const NOTHING_TO_WRITE: Written = { kind: 'written', results: [] };
@@ -132,7 +168,9 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
     const leads = leadsOf(batch, run.newId);
     const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await writeInPace(leads, pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
-    settle(batch, outcome.results, counts, run.onRejected);
+    const rejections = settle(batch, outcome.results, counts);
+    for (const { line, problems } of await withPlacementProblems(rejections, run.store))
+      run.onRejected(line, problems);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;
     await run.onCommitted({ counts: { ...counts }, savedLine });
   }

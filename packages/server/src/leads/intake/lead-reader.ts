@@ -31,7 +31,7 @@ export function leadReader(intake: IntakeRules): LeadReader {
       const mend = mendOf(rules.get(field), draft, field, value);
       if (mend !== undefined) problems.push({ field, mend });
     }
-    if (!hasCompany(draft) || problems.length > 0) return { kind: 'rejected', problems };
-    return { kind: 'lead', lead: draft };
+    if (!hasCompany(draft)) return { kind: 'rejected', problems };
+    return problems.length > 0 ? { kind: 'rejected', problems, lead: draft } : { kind: 'lead', lead: draft };
   };
 }

@@ -3,10 +3,12 @@ import type { LeadInput } from '../../store/records.ts';
 /** Longer lines are refused unread, so that a file of any content is read in constant memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
-/** A line of NDJSON or a row of CSV, as it stood in the file. */
+/** A line of NDJSON, a row of CSV, or an item of a JSON array. */
 export interface InputLine {
-  /** Its number in the file, from 1. */
+  /** The number of the line, or of the item, from 1. */
   readonly number: number;
+  /** For an item: the line in which it begins. An array may stand on one line, so the items have numbers of their own. */
+  readonly startLine?: number;
   /** Greater than `number` for a CSV row whose quoted cells contain line breaks. */
   readonly lastNumber: number;
   /** Without the line feed at its end. Absent when it is longer than `MAX_LINE_BYTES`. */
@@ -21,7 +23,12 @@ export interface LineProblem {
 
 export type LeadReading =
   | { readonly kind: 'lead'; readonly lead: LeadInput }
-  | { readonly kind: 'rejected'; readonly problems: readonly LineProblem[] };
+  | {
+      readonly kind: 'rejected';
+      readonly problems: readonly LineProblem[];
+      /** The parts of the lead that could be read, where its company is one of them. */
+      readonly lead?: LeadInput;
+    };
 
 export interface ParsedLine extends InputLine {
   readonly reading: LeadReading;
@@ -31,9 +38,10 @@ export const TOO_LONG = `is longer than ${MAX_LINE_BYTES.toLocaleString('en')} b
 export const NOT_UTF8 = 'contains bytes that are not UTF-8; save the file as UTF-8';
 
 /** A line that is wrong as a whole. */
-export const unreadable = (line: InputLine, mend: string): ParsedLine => ({
-  number: line.number,
-  lastNumber: line.lastNumber,
-  raw: line.raw,
+export const unreadable = ({ number, lastNumber, startLine, raw }: InputLine, mend: string): ParsedLine => ({
+  number,
+  lastNumber,
+  ...(startLine !== undefined && { startLine }),
+  raw,
   reading: { kind: 'rejected', problems: [{ mend }] },
 });

@@ -14,13 +14,14 @@ function notJson(error: unknown): string {
   return `is not JSON${where}; write each lead as one object on one line, such as ${EXAMPLE}`;
 }
 
-function parseLine(line: InputLine, read: LeadReader): ParsedLine {
-  const { number, lastNumber, raw } = line;
+/** Also for an item of a JSON array, which stands on a line of its own by then. */
+export function parseLine(line: InputLine, read: LeadReader): ParsedLine {
+  const { raw } = line;
   if (raw === undefined) return unreadable(line, TOO_LONG);
   if (!isUtf8(raw)) return unreadable(line, NOT_UTF8);
   try {
     const value: unknown = JSON.parse(raw.toString());
-    if (isJsonObject(value)) return { number, lastNumber, raw, reading: read(value) };
+    if (isJsonObject(value)) return { ...line, reading: read(value) };
   } catch (error) {
     return unreadable(line, notJson(error));
   }

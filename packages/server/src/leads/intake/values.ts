@@ -12,6 +12,9 @@ const MAX_URL_CHARACTERS = 2048;
 /** A NUL, or half of a character, or what may be half of one. */
 export const SUSPICIOUS = /[\0\ud800-\udfff]/;
 
+/** False for text with half of a surrogate pair, which no database keeps. */
+export const isWellFormed = (value: string): boolean => toUSVString(value) === value;
+
 export const number = (value: number): string => value.toLocaleString('en');
 
 export function kindOf(value: unknown): string {
@@ -30,7 +33,7 @@ export const text =
       );
     if (!SUSPICIOUS.test(value)) return value;
     if (value.includes('\0')) return new Mend('contains a NUL character; remove it');
-    return toUSVString(value);
+    return isWellFormed(value) ? value : new Mend(`${shown(value)} holds half a character; remove it`);
   };
 
 const matching =

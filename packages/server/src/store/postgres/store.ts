@@ -1,6 +1,8 @@
 import { type Clock, systemClock } from '../../clock.ts';
+import { findPlacementProblems } from '../placement.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
+  type AccountCounts,
   type ApplyOutcome,
   type Inspection,
   type ListedToken,
@@ -8,6 +10,7 @@ import {
   type MigrationReport,
   type Page,
   type PageQuery,
+  type PlacementProblem,
   type Question,
   SchemaVersionError,
   type Store,
@@ -19,6 +22,7 @@ import {
   type WriteOutcome,
 } from '../store.ts';
 import { Database, LIMITS } from './connection.ts';
+import { KnownPlaces } from './known-places.ts';
 import { Pages } from './leads-read.ts';
 import { writeLeads } from './leads-write.ts';
 import { Lookout } from './lookout.ts';
@@ -39,6 +43,8 @@ export interface PostgresOptions {
   readonly connections?: number;
   /** Bring the schema up to date first (the default), or refuse one that is not. */
   readonly migrate?: boolean;
+  /** Make the schema if there is none (the default), or refuse. Needs `migrate`. */
+  readonly create?: boolean;
   readonly pollLockWaitMs?: number;
   readonly connectLimitMs?: number;
   /** For a poll's question. */
@@ -78,7 +84,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     queryMs: options.queryLimitMs ?? LIMITS.queryMs,
   });
   try {
-    await useSchema(database, options.migrate ?? true);
+    await useSchema(database, options.migrate ?? true, options.create ?? true);
     return new PostgresStore(database, options);
   } catch (error) {
     await database.close();
@@ -87,12 +93,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 }
 
 /** A schema that is up to date needs no lock, so that any number of instances start side by side. */
-async function useSchema(database: Database, mayMigrate: boolean): Promise<void> {
+async function useSchema(database: Database, mayMigrate: boolean, create: boolean): Promise<void> {
   await refuseOldServer(database);
   const expected = expectedVersion();
   const found = await schemaVersion(database);
   if (found === expected) return;
-  if (!mayMigrate || found > expected) throw new SchemaVersionError(found, expected);
+  const isAllowed = mayMigrate && found < expected && (create || found > 0);
+  if (!isAllowed) throw new SchemaVersionError(found, expected);
   await migrate(database);
 }
 
@@ -170,6 +177,11 @@ class PostgresStore implements Store, WatchedStore {
     return this.#database.transaction((session) => writeLeads(session, leads, options));
   }
 
+  async findPlacementProblems(leads: readonly LeadInput[]): Promise<readonly PlacementProblem[][]> {
+    const places = await KnownPlaces.read(this.#database, leads);
+    return leads.map((lead) => findPlacementProblems(lead, places));
+  }
+
   /** A poll for nothing, not `SELECT 1`: a standby answers that, and no polls. */
   async ping(): Promise<void> {
     await this.#pages.check();
@@ -183,6 +195,16 @@ class PostgresStore implements Store, WatchedStore {
                          FROM leadtap.leads AS l WHERE l.company_id = c.id) AS latest`,
     );
     return { engine: `PostgreSQL ${row?.version}`, latestStamp: row?.latest ?? 0, now: row?.now ?? 0 };
+  }
+
+  /** In a transaction, because a million users take longer to count than a single query may take. */
+  async countAccounts(): Promise<AccountCounts> {
+    const [row] = await this.#database.transaction((session) =>
+      session.query<AccountCounts>(
+        'SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users',
+      ),
+    );
+    return row ?? { companies: 0, users: 0 };
   }
 
   close(): Promise<void> {

@@ -4,13 +4,14 @@ import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 /** SQLite's primary result codes, https://www.sqlite.org/rescode.html */
 const BUSY = 5;
 const IO_ERROR = 10;
+const CANNOT_OPEN = 'the database file cannot be opened';
 const UNAVAILABLE = new Map([
   [BUSY, 'another program holds the write lock of the database'],
   [6, 'the database is locked'],
   [8, 'the database file cannot be written'],
   [IO_ERROR, 'the database file cannot be read or written'],
   [13, 'the disk is full'],
-  [14, 'the database file cannot be opened'],
+  [14, CANNOT_OPEN],
   [15, 'too many programs use the database at once'],
 ]);
 
@@ -49,7 +50,7 @@ export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
 export function asStoreError(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined)
-    return isFileError(error) ? new StoreUnavailableError(error.message, { cause: error }) : error;
+    return isFileError(error) ? new StoreUnavailableError(CANNOT_OPEN, { cause: error }) : error;
   const unavailable = UNAVAILABLE.get(code);
   if (unavailable !== undefined) return new StoreUnavailableError(unavailable, { cause: error });
   const unusable = UNUSABLE.get(code);

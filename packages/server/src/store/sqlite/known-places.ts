@@ -5,6 +5,7 @@ import type { Connection } from './connection.ts';
 import type { PackedLead } from './packed-lead.ts';
 
 const prepareStatements = (connection: Connection) => ({
+  company: connection.prepare<{ id: string }>('SELECT id FROM companies WHERE id = ?'),
   branch: connection.prepare<{ id: string }>('SELECT id FROM branches WHERE company_id = ? AND id = ?'),
   department: connection.prepare<{ branch_id: string }>(
     'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
@@ -39,6 +40,11 @@ export class KnownPlaces implements Places {
     const [companyId, , , branchId, departmentId, statusValue] = lead;
     const key = placeKey(companyId, branchId, departmentId, statusValue);
     return remember(this.#ofNewLeads, key, () => resolvePlace(placeGiven(lead), undefined, this));
+  }
+
+  /** Not remembered: only rejected leads are checked by it. */
+  hasCompany(companyId: string): boolean {
+    return this.#sql.company.get(companyId) !== undefined;
   }
 
   statusValues(companyId: string): readonly string[] {

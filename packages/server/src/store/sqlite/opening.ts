@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SchemaVersionError, StoreUnavailableError } from '../store.ts';
 import { Connection } from './connection.ts';
@@ -7,6 +7,15 @@ import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from '
 
 /** Several processes that start at once on a new database make its schema one after the other. */
 const OPEN_WAIT_MS = 10_000;
+
+/** Throws where that cannot be found out: a folder that may not be entered does not mean that there is no file. */
+export function fileExists(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
 
 export function openConnection(file: string): Connection {
   try {
@@ -33,8 +42,15 @@ export async function withConnection<T>(file: string, work: (connection: Connect
   }
 }
 
-export function useSchema(connection: Connection, mayMigrate: boolean): void {
+export interface SchemaOptions {
+  readonly mayMigrate: boolean;
+  /** False: an empty file is refused. */
+  readonly create: boolean;
+}
+
+export function useSchema(connection: Connection, { mayMigrate, create }: SchemaOptions): void {
   refuseForeignDatabase(connection);
+  if (!create && schemaVersion(connection) === 0) throw new SchemaVersionError(0, expectedVersion());
   connection.useWriteAheadLog();
   if (mayMigrate) migrate(connection);
   const found = schemaVersion(connection);

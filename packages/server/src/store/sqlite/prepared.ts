@@ -1,6 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { prepareChanges } from './changes.ts';
 import type { Connection } from './connection.ts';
+import { preparePlaces } from './known-places.ts';
 import { LeadWrites } from './lead-writes.ts';
 import { preparePages } from './leads-read.ts';
 import { prepareApply } from './organisation.ts';
@@ -32,6 +33,7 @@ export function prepareDatabase(connection: Connection, { file, clock, writeLock
     leads: new LeadWrites(connection, { file, clock, lockWaitMs: writeLockWaitMs }),
     readLeads: preparePages(connection),
     readChanges: prepareChanges(connection),
+    beginPlaces: preparePlaces(connection),
     /** A company that has never had a lead has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
     ping: () => ping.get(),

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
+import { findPlacementProblems } from '../placement.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
 import {
+  type AccountCounts,
   type ApplyOutcome,
   type Inspection,
   type ListedToken,
@@ -9,6 +10,7 @@ import {
   type MigrationReport,
   type Page,
   type PageQuery,
+  type PlacementProblem,
   type Question,
   SchemaVersionError,
   type Store,
@@ -26,7 +28,7 @@ import type { Connection } from './connection.ts';
 import { CurrentFile, identityOf, type StoreLog } from './current-file.ts';
 import { asStoreError, isDamage } from './errors.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
-import { firstWork, granted, openConnection, useSchema, withConnection } from './opening.ts';
+import { fileExists, firstWork, granted, openConnection, useSchema, withConnection } from './opening.ts';
 import { type PreparedDatabase, type PrepareOptions, prepareDatabase } from './prepared.ts';
 
 export type { StoreLog } from './current-file.ts';
@@ -43,6 +45,8 @@ export interface SqliteOptions {
   readonly file: string;
   /** Bring the schema up to date first (the default), or refuse one that is not. */
   readonly migrate?: boolean;
+  /** Make the database if there is none (the default), or refuse. Needs `migrate`. */
+  readonly create?: boolean;
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
@@ -53,7 +57,7 @@ export interface SqliteOptions {
 /** What stands in the file, without making or changing anything. */
 export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
-  if (!existsSync(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
+  if (!fileExists(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
   return withConnection(file, (connection) => {
     refuseForeignDatabase(connection);
     const faults = checkFiles(connection);
@@ -70,9 +74,9 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, log, migrate: mayMigrate = true } = options;
-  // Opening would make the file, as a user who is not meant to own it.
-  if (!mayMigrate && !existsSync(file)) throw new SchemaVersionError(0, expectedVersion());
+  const { file, log, migrate: mayMigrate = true, create = true } = options;
+  // Opening would make the file: as a user who is not meant to own it, or in a folder that was not meant.
+  if (!(mayMigrate && create) && !fileExists(file)) throw new SchemaVersionError(0, expectedVersion());
   const settings: Settings = {
     file,
     clock: options.clock ?? systemClock,
@@ -83,7 +87,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   try {
     return await firstWork(connection, () => {
       const identity = identityOf(file);
-      useSchema(connection, mayMigrate);
+      useSchema(connection, { mayMigrate, create });
       const open = () => reopen(settings, mayMigrate);
       const current = new CurrentFile(prepareDatabase(connection, settings), identity, { file, open, log });
       return new SqliteStore(current, settings, log);
@@ -99,7 +103,7 @@ function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
   const connection = openConnection(settings.file);
   try {
     if (schemaVersion(connection) === 0) refuseEmptyFile(connection);
-    useSchema(connection, mayMigrate);
+    useSchema(connection, { mayMigrate, create: false });
     return prepareDatabase(connection, settings);
   } catch (error) {
     connection.close();
@@ -223,6 +227,17 @@ class SqliteStore implements Store, WatchedStore {
 
   async writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
     return granted(await this.#current.database.leads.write(leads, options));
+  }
+
+  async findPlacementProblems(leads: readonly LeadInput[]): Promise<readonly PlacementProblem[][]> {
+    return this.#read((database) => {
+      const places = database.beginPlaces();
+      return leads.map((lead) => findPlacementProblems(lead, places));
+    });
+  }
+
+  async countAccounts(): Promise<AccountCounts> {
+    return this.#read(({ users }) => users.countAccounts());
   }
 
   async ping(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { AccessLevel, User } from '../records.ts';
-import type { UpdateUserOutcome, UserChanges } from '../store.ts';
+import type { AccountCounts, UpdateUserOutcome, UserChanges } from '../store.ts';
 import { placeUser } from '../user-place.ts';
 import type { Connection } from './connection.ts';
 
@@ -34,6 +34,7 @@ export class Users {
   readonly #remove;
   readonly #branch;
   readonly #department;
+  readonly #count;
 
   constructor(connection: Connection) {
     this.#find = connection.prepare<UserRow>(`SELECT ${COLUMNS} FROM users WHERE id = ?`);
@@ -49,6 +50,13 @@ export class Users {
     this.#department = connection.prepare<{ branch_id: string }>(
       'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
     );
+    this.#count = connection.prepare<AccountCounts>(
+      'SELECT (SELECT count(*) FROM companies) AS companies, (SELECT count(*) FROM users) AS users',
+    );
+  }
+
+  countAccounts(): AccountCounts {
+    return this.#count.get() ?? { companies: 0, users: 0 };
   }
 
   find(userId: string): User | undefined {

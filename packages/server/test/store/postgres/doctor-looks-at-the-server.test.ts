@@ -191,12 +191,13 @@ describe('the signing key', () => {
     expect((await shell.run('doctor', { env })).stdout).toContain(
       `! signing key: ${shell.path('data/signing.key')} does not exist yet\n    Every instance`,
     );
-    await shell.run('token issue --user ada --force', { env });
+    shell.save('organisation.json', { companies: [] });
+    await shell.run('org apply organisation.json', { env });
     expect((await shell.run('doctor', { env })).stdout).toContain(
       `! signing key: ${shell.path('data/signing.key')} is of this machine alone\n    Every instance`,
     );
     const chosen = { ...env, LEADTAP_SIGNING_KEY_FILE: 'data/../data/../keys/shared.key' };
-    await shell.run('token issue --user ada --force', { env: chosen });
+    await shell.run('org apply organisation.json', { env: chosen });
     expect((await shell.run('doctor', { env: chosen })).stdout).toContain('✓ signing key: one key');
   });
 });

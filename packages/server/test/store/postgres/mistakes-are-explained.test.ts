@@ -111,6 +111,7 @@ describe('the schema', () => {
   test('is waited for with LEADTAP_AUTO_MIGRATE=false', async () => {
     const url = address('postgres', await emptyDatabase());
     const stderr = await refusal('user list', url, { LEADTAP_AUTO_MIGRATE: 'false' });
-    expect(stderr).toContain('the role that owns the schema');
+    expect(stderr).toContain('there is no schema leadtap in ');
+    expect(stderr).toContain('run `leadtap migrate` with a role that may create it');
   });
 });

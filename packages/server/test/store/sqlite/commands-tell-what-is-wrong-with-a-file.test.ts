@@ -11,7 +11,12 @@ test('a file that is no database, and a path that cannot be one, are told with t
   expect(letter.code).toBe(1);
   expect(letter.stderr).toContain(`the file is not an SQLite database (${path('letter.txt')})`);
   const below = await run('user list', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt/leadtap.db' } });
-  expect(below).toMatchObject({ code: 1, stderr: expect.stringContaining('leadtap doctor') });
+  expect(below).toMatchObject({ code: 1, stderr: expect.stringContaining(path('letter.txt/leadtap.db')) });
+  const made = await run('migrate', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt/leadtap.db' } });
+  expect(made.stderr).toMatch(
+    /^leadtap: the database file cannot be opened \(.*leadtap\.db, (EEXIST|ENOTDIR)\)\n/,
+  );
+  expect(made.stderr).toContain('Correct the path in LEADTAP_DATABASE_URL.');
   expect(existsSync(path('data'))).toBe(false);
 });
 

@@ -1,6 +1,9 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { checkDataFolder } from '../../../src/cli/doctor/files.ts';
 import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
+import { tempFolder } from '../../harness/temp-folder.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0' };
 
@@ -45,6 +48,35 @@ test('a data folder that is a file', async () => {
   const { code, stdout } = await run('doctor', { env: FREE_PORT });
   expect(code).toBe(1);
   expect(stdout).toContain(`✗ data folder: ${path('data')} is not a folder`);
+});
+
+const MEBIBYTE = 1024 * 1024;
+
+test.each([
+  [0, 'failed', 'it is full'],
+  [15 * MEBIBYTE, 'failed', '15 MiB are free'],
+  [200 * MEBIBYTE, 'warning', '200 MiB are free'],
+  [300 * MEBIBYTE, 'ok', 'can be written'],
+])('a disk with %i free bytes: %s', async (free, state, detail) => {
+  const file = join(tempFolder(), 'leadtap.db');
+  const finding = await checkDataFolder({ kind: 'sqlite', file }, async () => ({
+    bavail: free / 4096,
+    bsize: 4096,
+  }));
+  expect(finding).toMatchObject({ state, detail: expect.stringContaining(detail) });
+  expect(finding.mend.join()).toContain(state === 'ok' ? '' : 'Free some space');
+});
+
+test('a database that cannot be opened is told with what to do, and not with "run leadtap doctor"', async () => {
+  const { run, save, path } = terminal();
+  save('data/leadtap.db/inside', 'x');
+  const { code, stdout } = await run('doctor', { env: FREE_PORT });
+  expect(code).toBe(1);
+  expect(stdout).toContain(
+    `✗ database: the database file cannot be opened (${path('data/leadtap.db')}, EISDIR)`,
+  );
+  expect(stdout).toContain('Correct the path in LEADTAP_DATABASE_URL.');
+  expect(stdout).not.toContain('leadtap doctor');
 });
 
 test('a database that nobody may make is missed', async () => {

@@ -1,0 +1,45 @@
+import { dirname } from 'node:path';
+import type { SqliteDatabase } from '../config.ts';
+import { innermostCode } from '../system-error.ts';
+
+type Hint = (file: string, setting: string) => string;
+
+const RIGHTS: Hint = (file) => `Give this user the right to read and write ${file} and its folder.`;
+const PATH: Hint = (_file, setting) => `Correct the path in ${setting}.`;
+const SPACE: Hint = (file) => `Free some space on the disk of ${dirname(file)}.`;
+const BUSY: Hint = () =>
+  'Try again. If it stays so, another program keeps the database locked: end that program.';
+
+/** By the code of the system, or by SQLite's primary result code (https://www.sqlite.org/rescode.html). */
+const HINTS: Readonly<Record<string, Hint>> = {
+  EACCES: RIGHTS,
+  EPERM: RIGHTS,
+  EROFS: RIGHTS,
+  ENOTDIR: PATH,
+  EEXIST: PATH,
+  EISDIR: PATH,
+  ENOENT: PATH,
+  ENAMETOOLONG: PATH,
+  ENOSPC: SPACE,
+  EDQUOT: SPACE,
+  '5': BUSY,
+  '6': BUSY,
+  '8': RIGHTS,
+  '10': (file) => `Check the disk of ${dirname(file)}: its free space, and the log of the system.`,
+  '13': SPACE,
+  '14': RIGHTS,
+  '15': BUSY,
+};
+
+const ANYTHING: Hint = (_file, setting) => `Check ${setting}, and the file that it names.`;
+
+/** What to do about a SQLite file that cannot be used now. */
+export function sqliteHint(error: Error, { file }: SqliteDatabase, setting: string): string {
+  const code = innermostCode(error) ?? String(resultCode(error.cause));
+  return (HINTS[code] ?? ANYTHING)(file, setting);
+}
+
+const resultCode = (cause: unknown): number | undefined =>
+  cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number'
+    ? cause.errcode & 0xff
+    : undefined;

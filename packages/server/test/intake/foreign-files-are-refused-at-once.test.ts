@@ -1,0 +1,44 @@
+import { writeFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { terminalWithUsers } from '../cli/terminal.ts';
+
+const CSV = 'companyId,id\nacme,1\nacme,2\n';
+const NDJSON = '{"companyId":"acme","id":"1"}\n{"companyId":"acme","id":"2"}\n';
+const ZIP = Buffer.from('504b0304140006000800000021', 'hex');
+const OLD_EXCEL = Buffer.from('d0cf11e0a1b11ae10000', 'hex');
+const utf16 = (text: string) => Buffer.from(text, 'utf16le');
+const bigEndian = (text: string) => utf16(text).swap16();
+
+test.each<[string, string | Buffer, string, string]>([
+  ['leads.xlsx', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
+  ['leads.csv', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
+  ['leads.xls', OLD_EXCEL, 'is a workbook of an old Excel', 'save it as CSV'],
+  ['leads.pdf', '%PDF-1.7\n', 'is a PDF', 'save it as CSV'],
+  ['leads.csv', utf16(`\uFEFF${CSV}`), 'is UTF-16', 'Save the file as UTF-8.'],
+  ['leads.ndjson', bigEndian(`\uFEFF${NDJSON}`), 'is UTF-16', 'Save the file as UTF-8.'],
+  ['leads.ndjson', utf16(NDJSON), 'is UTF-16, or no text at all', 'Save the file as UTF-8.'],
+  ['leads.ndjson', gzipSync(NDJSON), 'is compressed with gzip', '.gz'],
+  ['leads.html', '<!DOCTYPE html>\n<title>Sign in</title>\n', 'is XML or HTML', 'NDJSON, JSON or CSV'],
+  ['leads.txt', CSV, 'looks like CSV', 'Add --format csv'],
+  [
+    'leads.csv.gz',
+    CSV,
+    'is not compressed with gzip, although its name ends in .gz',
+    'Remove .gz from its name',
+  ],
+  ['leads.ndjson.gz', NDJSON, 'is not compressed with gzip', 'Remove .gz from its name'],
+])('%s with %o', async (name, content, message, hint) => {
+  const shell = await terminalWithUsers();
+  writeFileSync(shell.path(name), content);
+  const { code, stdout, stderr } = await shell.run(`leads import ${name}`);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  const [first, second, ...others] = stderr.trimEnd().split('\n');
+  expect(first).toMatch(/; nothing was imported$/);
+  expect(first).toContain(`leadtap: ${name} ${message}`);
+  expect(second).toContain(hint);
+  expect(others).toEqual([]);
+  expect((await shell.run('leads import -', { stdin: NDJSON })).stdout).toBe(
+    '2 added, 0 updated, 0 rejected\n',
+  );
+});
