@@ -72,11 +72,12 @@ interface LegacyRequest {
 }
 
 /** What n8n gives to a credential test: a request with the options of an older library. */
-export const credentialTestFunctions = {
-  helpers: {
-    async request({ uri, qs, headers }: LegacyRequest): Promise<Answer> {
-      const response = await fetch(`${uri}?${new URLSearchParams(qs)}`, { headers });
-      return answerOf(response, await response.text());
-    },
+const helpers: Partial<ICredentialTestFunctions['helpers']> = {
+  async request(options): Promise<Answer> {
+    const { uri, qs, headers } = options as LegacyRequest;
+    const response = await fetch(`${uri}?${new URLSearchParams(qs)}`, { headers });
+    return answerOf(response, await response.text());
   },
-} as unknown as ICredentialTestFunctions;
+};
+
+export const credentialTestFunctions = { helpers } as ICredentialTestFunctions;

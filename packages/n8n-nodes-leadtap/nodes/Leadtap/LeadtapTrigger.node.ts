@@ -6,10 +6,10 @@ import {
   type IPollFunctions,
   NodeConnectionTypes,
 } from 'n8n-workflow';
-import { testCredential } from './credential-test.ts';
 import { SAMPLE_LEAD, simplify } from './lead.ts';
 import { newLeads } from './new-leads.ts';
 import { readPage } from './page.ts';
+import { testCredential } from './test-credential.ts';
 
 const SAMPLES = 3;
 

@@ -9,6 +9,7 @@ import { LockQueue } from './lock-queue.ts';
 interface PageRow {
   read_at: number | null;
   locked: boolean | null;
+  last_stamp: number | null;
   leads: LeadRow[] | null;
 }
 
@@ -39,19 +40,7 @@ export class Pages {
   }
 
   async readPage(query: PageQuery, options: QueryOptions = {}): Promise<Page> {
-    // Before the page: a lead that is committed in between has a later stamp, and is in the page.
-    const lastStamp = query.since === undefined ? await this.#readLastStamp(query, options) : undefined;
-    const page = (await this.#read(query, NOT_AT_ALL, options)) ?? (await this.#waitForPage(query, options));
-    return { ...page, lastStamp };
-  }
-
-  async #readLastStamp({ scope }: PageQuery, options: QueryOptions): Promise<number | undefined> {
-    const [row] = await this.#database.query<{ last_stamp: number | null }>(
-      'SELECT leadtap.to_ms(leadtap.last_stamp($1)) AS last_stamp',
-      [scope.companyId],
-      options,
-    );
-    return row?.last_stamp ?? undefined;
+    return (await this.#read(query, NOT_AT_ALL, options)) ?? this.#waitForPage(query, options);
   }
 
   /** For a page whose lock is taken: after a while it is read without. */
@@ -94,7 +83,8 @@ function placeOf(scope: Scope): [string, string | null, string | null] {
   }
 }
 
-const toPage = ({ read_at, locked, leads }: PageRow): Page | undefined =>
-  leads === null || read_at === null
-    ? undefined
-    : { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true };
+function toPage({ read_at, locked, last_stamp, leads }: PageRow): Page | undefined {
+  if (leads === null || read_at === null) return undefined;
+  const lastStamp = last_stamp ?? undefined;
+  return { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true, lastStamp };
+}

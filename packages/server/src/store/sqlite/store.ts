@@ -24,7 +24,6 @@ import {
 } from '../store.ts';
 import type { Undo } from '../undo.ts';
 import { checkFiles } from './check-files.ts';
-import type { Connection } from './connection.ts';
 import { CurrentFile, identityOf, type StoreLog } from './current-file.ts';
 import { asStoreError, isDamage } from './errors.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
@@ -102,18 +101,14 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
 function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
   const connection = openConnection(settings.file);
   try {
-    if (schemaVersion(connection) === 0) refuseEmptyFile(connection);
+    refuseForeignDatabase(connection);
+    if (schemaVersion(connection) === 0) throw new UnusableDatabaseError('the file holds no database');
     useSchema(connection, { mayMigrate, create: false });
     return prepareDatabase(connection, settings);
   } catch (error) {
     connection.close();
     throw asStoreError(error);
   }
-}
-
-function refuseEmptyFile(connection: Connection): void {
-  refuseForeignDatabase(connection);
-  throw new UnusableDatabaseError('the file holds no database');
 }
 
 type Settings = PrepareOptions & { readonly pollLockWaitMs: number };

@@ -46,9 +46,17 @@ describe('a poll', () => {
 
   it('of a user who was not there before is one, if the leads are known', async () => {
     const service = await startService();
+    await service.add({});
     const poll = await pollerOf(service, 'boss');
     await poll();
     expect(await questionsOf(() => service.poll('boss'))).toEqual([LOOK]);
+  });
+
+  it('without since that finds no lead reads the page, for the last stamp', async () => {
+    const poll = await pollerOf(await startService(), 'boss');
+    await poll();
+    expect(await questionsOf(() => poll())).toEqual([LOOK, READ_PAGE]);
+    expect(await questionsOf(() => poll(IN_THE_FUTURE))).toEqual([LOOK]);
   });
 
   it('after new leads reads those alone', async () => {

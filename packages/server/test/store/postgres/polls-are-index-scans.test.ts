@@ -57,7 +57,11 @@ describe.each([
     ['without since', null, `Index Only Scan Backward using ${index} on leads`],
   ])('%s reads as many leads as it gives, from one range of one index', async (_what, since, scan) => {
     const plans = await plansOfPage(since, 0);
-    const [keys = '', page = '', ...others] = plans.filter((plan) => / on leads\b/.test(plan));
+    const ofLeads = plans.filter((plan) => / on leads\b/.test(plan));
+    // A page without since comes with the last stamp of the company, which is one row of an index.
+    if (since === null)
+      expect(ofLeads.shift()).toMatch(/Index Only Scan Backward .*\(actual rows=1 loops=1\)/);
+    const [keys = '', page = '', ...others] = ofLeads;
     expect(others).toEqual([]);
     expect(keys).toContain(scan);
     expect(keys).toContain('Index Cond');

@@ -331,9 +331,11 @@ END $$;
 COMMENT ON FUNCTION leadtap.page_keys(text, text, text, timestamptz, integer) IS 'The created_at of the leads of a page, in its order.';
 
 -- As it was, but with named columns alone: a plan that holds whole rows of leads fails for good when a column is dropped.
-CREATE OR REPLACE FUNCTION leadtap.read_page(
+-- Without since, it also gives the last stamp of the company: from there, a client continues whose first page is empty.
+DROP FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer);
+CREATE FUNCTION leadtap.read_page(
   company text, branch text, department text, since_ms bigint, page_limit integer, wait_ms integer,
-  OUT read_at bigint, OUT locked boolean, OUT leads json
+  OUT read_at bigint, OUT locked boolean, OUT last_stamp bigint, OUT leads json
 ) LANGUAGE plpgsql VOLATILE
   SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
   SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off AS $$
@@ -361,6 +363,10 @@ BEGIN
     END IF;
     read_at := leadtap.clock_ms();
   END IF;
+  -- Before the page: a lead that is committed in between has a later stamp, and is in the page.
+  IF since_ms IS NULL THEN
+    last_stamp := leadtap.to_ms(leadtap.last_stamp(company));
+  END IF;
 
   -- One statement, hence one snapshot: leads with the names that places and statuses have now. Each row is looked up by
   -- itself (hence the limits): without statistics, a join would read all leads or branches of the company.
@@ -383,3 +389,4 @@ BEGIN
      ORDER BY page.position
   ) AS lead;
 END $$;
+COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';
