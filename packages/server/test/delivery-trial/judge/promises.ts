@@ -10,7 +10,10 @@ export function judgePromises(history: History, timelines: Timelines): string[] 
   ];
 }
 
-/** D1: no two leads share a `createdAt`. D4: what identifies a lead never changes. */
+/**
+ * D1: no two leads share a `createdAt`. A lead of history, which keeps its own time, may have that of a deleted lead. D4:
+ * what identifies a lead never changes.
+ */
 function judgeShownIdentities({ pages }: History): Set<string> {
   const broken = new Set<string>();
   const owners = new Map<string, string>();
@@ -22,7 +25,8 @@ function judgeShownIdentities({ pages }: History): Set<string> {
   for (const { client, leads } of pages)
     for (const { id, triggerId, createdAt, automationCreatedAt } of leads) {
       const { companyId } = client.scope;
-      claim('D1', `${companyId} createdAt ${createdAt}`, triggerId);
+      if (createdAt === Date.parse(automationCreatedAt))
+        claim('D1', `${companyId} createdAt ${createdAt}`, triggerId);
       claim(
         'D4',
         `automation_trigger_id ${triggerId}`,

@@ -125,13 +125,17 @@ export class SqlSession {
     return true;
   }
 
-  async #refused(client: Client, { code = '', message }: DatabaseError, commit?: Commit): Promise<boolean> {
+  async #refused(
+    client: Client,
+    { code = '', message, detail = '' }: DatabaseError,
+    commit?: Commit,
+  ): Promise<boolean> {
     const { recorder, name, isDeadlockFree = false } = this.#options;
     commit?.refuse();
     const conflict = CONFLICTS[code];
     if (conflict) recorder.count(`transactions: ${conflict}`);
     if (!conflict || (code === '40P01' && isDeadlockFree))
-      recorder.complain(`${name} was refused with ${code} ${message}`);
+      recorder.complain(`${name} was refused with ${code} ${message} ${detail}`.trimEnd());
     await client.query('ROLLBACK').catch(() => this.#drop());
     return false;
   }
