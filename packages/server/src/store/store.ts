@@ -122,7 +122,9 @@ export type PlacementProblem =
       readonly reason: 'unknown';
       readonly value: string;
       readonly allowed: readonly string[];
-    };
+    }
+  /** A trigger of the operator's own kept it out of the table. */
+  | { readonly field: 'id'; readonly reason: 'not-stored'; readonly value: string };
 
 export type LeadResult =
   | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }

@@ -36,3 +36,20 @@ it('a poll that waits among writers in a deadlock answers what is committed', as
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND application_name <> 'leadtap'`,
   );
 });
+
+it('a page that could not be read for a lock of its table is an error, and never an empty page', async () => {
+  const observer = await connect(server().url);
+  // As an operator may set it; a table that is being altered is locked for as long as that takes.
+  await observer.query(`ALTER DATABASE ${observer.database} SET lock_timeout = '50ms'`);
+  const { store, poll } = await serve(server().url);
+  const since = 'since=1970-01-01';
+  await observer.query('DELETE FROM leadtap.leads');
+  await addLead(store, 'first');
+  expect(await poll('acme', since)).toMatchObject({ status: 200, leads: [{ id: 'first' }] });
+  await addLead(store, 'second');
+  await observer.query('BEGIN; LOCK TABLE leadtap.leads IN ACCESS EXCLUSIVE MODE');
+  expect(await poll('acme', since)).toMatchObject({ status: 503 });
+  await observer.query('ROLLBACK');
+  expect(await poll('acme', since)).toMatchObject({ leads: [{ id: 'first' }, { id: 'second' }] });
+  await observer.query(`ALTER DATABASE ${observer.database} RESET lock_timeout`);
+});

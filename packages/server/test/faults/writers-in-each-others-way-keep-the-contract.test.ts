@@ -17,6 +17,10 @@ const insert = (client: Client, companyId: string, id: string) =>
 const idsOf = async ({ poll }: Instance, companyId: string): Promise<string[]> =>
   (await poll(companyId, 'since=1970-01-01')).leads.map(({ id }) => id);
 
+async function newestOf({ poll }: Instance, companyId: string): Promise<string> {
+  return (await poll(companyId, 'since=1970-01-01')).leads.at(-1)?.createdAt ?? '';
+}
+
 async function cleanService(): Promise<Instance> {
   const service = await serve(server().url);
   await (await connect(server().url)).query('DELETE FROM leadtap.leads');
@@ -114,14 +118,22 @@ describe.each(['REPEATABLE READ', 'SERIALIZABLE'])('a writer in %s', (level) => 
     expect(await idsOf(service, 'acme')).toEqual(['first', 'second', 'third', 'fourth']);
   });
 
-  it.each<[string, (service: Instance) => Promise<unknown>]>([
-    ['adds a lead', ({ store }) => write(store, 'unseen')],
-    ['deletes the newest lead', async () => (await connect(server().url)).query('DELETE FROM leadtap.leads')],
-  ])('is refused, and must begin anew, after another one %s', async (_what, interfere) => {
+  it('is stamped after a lead that another one deletes, and that it still sees', async () => {
+    const service = await cleanService();
+    await write(service.store, 'first');
+    const first = await newestOf(service, 'acme');
+    const client = await begin();
+    await (await connect(server().url)).query('DELETE FROM leadtap.leads');
+    await insert(client, 'acme', 'late');
+    await client.query('COMMIT');
+    expect(Date.parse(await newestOf(service, 'acme'))).toBeGreaterThan(Date.parse(first));
+  });
+
+  it('is refused, and must begin anew, after another one adds a lead', async () => {
     const service = await cleanService();
     await write(service.store, 'first');
     const client = await begin();
-    await interfere(service);
+    await write(service.store, 'unseen');
     await expect(insert(client, 'acme', 'late')).rejects.toMatchObject({ code: '40001' });
     await client.query('ROLLBACK');
     await client.query(`BEGIN ISOLATION LEVEL ${level}`);

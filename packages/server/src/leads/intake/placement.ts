@@ -8,6 +8,8 @@ function mendOf(problem: PlacementProblem): string {
   const value = shown(problem.value);
   if (problem.reason === 'in-another-branch')
     return `department ${value} belongs to branch ${shown(problem.branchId)}; give that branchId, or leave branchId out`;
+  if (problem.reason === 'not-stored')
+    return `lead ${value} was not stored: a trigger of the database suppressed it`;
   if (problem.field === 'statusValue')
     return `unknown status ${value}; use one of ${problem.allowed.join(', ')}, or add it with leadtap org apply`;
   return `unknown ${PLACES[problem.field]} ${value}; create it with leadtap org apply`;

@@ -68,8 +68,15 @@ interface Draft {
   readonly id: string;
   place: Place;
   fields: LeadFields;
-  /** Undefined while the database has not stamped it. For history, the time that it wants. */
-  createdAt: number | undefined;
+  /** The time that history wants. */
+  readonly wantedAt: number | undefined;
+  /** Undefined while it is not in the database, also if a trigger of the operator's has suppressed it. */
+  stored: Stored | undefined;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly createdAt: number;
 }
 
 /** A lead on its way in that has an id. */
@@ -89,10 +96,13 @@ export async function writeBatch(
 
 type Outcome = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
-const toResult = (outcome: Outcome): LeadResult =>
-  outcome.kind === 'rejected'
-    ? outcome
-    : { kind: outcome.kind, id: outcome.draft.id, createdAt: outcome.draft.createdAt ?? 0 };
+function toResult(outcome: Outcome): LeadResult {
+  if (outcome.kind === 'rejected') return outcome;
+  const { kind, draft } = outcome;
+  if (!draft.stored)
+    return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
+  return { kind, ...draft.stored };
+}
 
 /** What a batch finds and what it leaves. A lead that comes twice in it is added once, and changed before it is written. */
 class Batch {
@@ -123,9 +133,9 @@ class Batch {
     const placed = resolvePlace(lead, known?.place, this.#places);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (known) return this.#change(known, placed.place, lead.fields);
-    const createdAt = historical ? lead.createdAt : undefined;
+    const wantedAt = historical ? lead.createdAt : undefined;
     const fields = { ...NO_FIELDS, ...lead.fields };
-    const draft: Draft = { companyId, id, place: placed.place, fields, createdAt };
+    const draft: Draft = { companyId, id, place: placed.place, fields, wantedAt, stored: undefined };
     this.#drafts.set(idInCompany(companyId, id), draft);
     this.#added.add(draft);
     return { kind: 'added', draft };
@@ -141,10 +151,13 @@ class Batch {
   async save(session: Session): Promise<void> {
     if (this.#changed.size > 0) await session.query(UPDATE, [toJson([...this.#changed])]);
     if (this.#added.size === 0) return;
-    const stamped = await session.query<ExistingRow>(INSERT, [toJson([...this.#added])]);
-    for (const { company_id, id, created_at } of stamped) {
-      const draft = this.#drafts.get(idInCompany(company_id, id));
-      if (draft) draft.createdAt = created_at;
+    const added = [...this.#added];
+    const rows = await session.query<ExistingRow>(INSERT, [toJson(added)]);
+    for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
+      // A trigger of the operator's may have changed the company or the id; if all rows are there, they are in order.
+      const draft =
+        rows.length === added.length ? added[index] : this.#drafts.get(idInCompany(company_id, id));
+      if (draft) draft.stored = { id, createdAt };
     }
   }
 }
@@ -154,15 +167,16 @@ const toDraft = (row: ExistingRow): Draft => ({
   id: row.id,
   place: { branchId: row.branch_id, departmentId: row.department_id, statusValue: row.status_value },
   fields: toLeadFields(row),
-  createdAt: row.created_at,
+  wantedAt: undefined,
+  stored: { id: row.id, createdAt: row.created_at },
 });
 
 const toJson = (drafts: readonly Draft[]): string =>
   JSON.stringify(
-    drafts.map(({ companyId, id, place, fields, createdAt }) => ({
+    drafts.map(({ companyId, id, place, fields, wantedAt }) => ({
       company_id: companyId,
       id,
-      created_at: createdAt ?? null,
+      created_at: wantedAt ?? null,
       branch_id: place.branchId,
       department_id: place.departmentId,
       status_value: place.statusValue,

@@ -32,15 +32,15 @@ export class Pages {
 
   /** Rejects while no page could be read. */
   async check(): Promise<void> {
-    await this.#read({ scope: { level: 'COMPANY', companyId: '' }, since: 0, limit: 0 }, WITHOUT_LOCK, {});
+    await this.#readUnlocked({ scope: { level: 'COMPANY', companyId: '' }, since: 0, limit: 0 }, {});
   }
 
   async readLeads(query: PageQuery, options: QueryOptions = {}): Promise<readonly LeadRecord[]> {
-    return (await this.#read(query, WITHOUT_LOCK, options))?.leads ?? [];
+    return (await this.#readUnlocked(query, options)).leads;
   }
 
   async readPage(query: PageQuery, options: QueryOptions = {}): Promise<Page> {
-    return (await this.#read(query, NOT_AT_ALL, options)) ?? this.#waitForPage(query, options);
+    return (await this.#readLocked(query, NOT_AT_ALL, options)) ?? this.#waitForPage(query, options);
   }
 
   /** For a page whose lock is taken: after a while it is read without. */
@@ -48,26 +48,36 @@ export class Pages {
     const { companyId } = query.scope;
     const wait = { limitMs: this.#lockWaitMs, signal: options.signal };
     const waited = await this.#queue.wait(companyId, wait, (remainingMs) =>
-      this.#read(query, remainingMs, options),
+      this.#readLocked(query, remainingMs, options),
     );
-    const page = waited ?? (await this.#read(query, WITHOUT_LOCK, options));
+    return waited ?? this.#readUnlocked(query, options);
+  }
+
+  /** Undefined when the lock is taken. */
+  async #readLocked(query: PageQuery, waitMs: number, options: QueryOptions): Promise<Page | undefined> {
+    try {
+      return await this.#read(query, waitMs, options);
+    } catch (error) {
+      if (isLockBusy(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** A lock error here is about a table, such as that of a migration: the read fails, and is not an empty page. */
+  async #readUnlocked(query: PageQuery, options: QueryOptions): Promise<Page> {
+    const page = await this.#read(query, WITHOUT_LOCK, options);
     if (!page) throw new Error('leadtap.read_page gave no page although it did without the lock');
     return page;
   }
 
   async #read(query: PageQuery, waitMs: number | null, options: QueryOptions): Promise<Page | undefined> {
     const { scope, since, limit } = query;
-    try {
-      const [row] = await this.#database.query<PageRow>(
-        'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)',
-        [...placeOf(scope), since ?? null, limit, waitMs],
-        options,
-      );
-      return row && toPage(row);
-    } catch (error) {
-      if (isLockBusy(error)) return undefined;
-      throw error;
-    }
+    const [row] = await this.#database.query<PageRow>(
+      'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)',
+      [...placeOf(scope), since ?? null, limit, waitMs],
+      options,
+    );
+    return row && toPage(row);
   }
 }
 

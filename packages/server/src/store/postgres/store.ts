@@ -189,10 +189,8 @@ class PostgresStore implements Store, WatchedStore {
 
   async status(): Promise<StoreStatus> {
     const [row] = await this.#database.query<{ version: string; latest: number; now: number }>(
-      `SELECT current_setting('server_version') AS version, leadtap.clock_ms() AS now, coalesce(leadtap.to_ms(max(latest.stamp)), 0) AS latest
-         FROM leadtap.companies AS c,
-              LATERAL (SELECT greatest(c.stamp_floor, max(l.created_at)) AS stamp
-                         FROM leadtap.leads AS l WHERE l.company_id = c.id) AS latest`,
+      `SELECT current_setting('server_version') AS version, leadtap.clock_ms() AS now,
+              coalesce(leadtap.to_ms(max(leadtap.last_stamp(c.id))), 0) AS latest FROM leadtap.companies AS c`,
     );
     return { engine: `PostgreSQL ${row?.version}`, latestStamp: row?.latest ?? 0, now: row?.now ?? 0 };
   }

@@ -23,10 +23,11 @@ const addTrigger = (name: string, when: string, body: string) =>
 const insert = (id: string, companyId = 'acme') =>
   `INSERT INTO leadtap.leads (company_id, id) VALUES ('${companyId}', '${id}')`;
 
-async function importLead(id: string): Promise<void> {
+async function importLeads(...ids: readonly string[]) {
   const store = await database.openStore();
   onTestFinished(() => store.close());
-  await store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
+  const { results } = await store.writeLeads(ids.map((id) => ({ companyId: 'acme', id, fields: {} })));
+  return results;
 }
 
 /** The leads of a company by their stamps, as milliseconds after noon. */
@@ -40,7 +41,7 @@ async function leadsOf(companyId: string): Promise<unknown[]> {
 
 const WAYS_IN = [
   ['INSERT', (id: string) => client.query(insert(id))],
-  ['leads import', importLead],
+  ['leads import', importLeads],
 ] as const;
 
 describe.each(WAYS_IN)('with %s', (_way, add) => {
@@ -124,4 +125,24 @@ test('the same id again is accepted when a trigger suppresses the update', async
     FOR EACH ROW EXECUTE FUNCTION suppress_redundant_updates_trigger()`);
   await client.query(`${insert('a')}; ${insert('a')}`);
   expect(await leadsOf('acme')).toEqual([['a', 1]]);
+});
+
+describe('the result of a write', () => {
+  test('says which leads a BEFORE trigger has suppressed', async () => {
+    await addTrigger('filter', 'BEFORE INSERT', `RETURN CASE NEW.id WHEN 'spam' THEN NULL ELSE NEW END;`);
+    expect(await importLeads('a', 'spam', 'b')).toEqual([
+      { kind: 'added', id: 'a', createdAt: NOON + 1 },
+      { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: 'spam' } },
+      { kind: 'added', id: 'b', createdAt: NOON + 2 },
+    ]);
+    expect(await leadsOf('acme')).toEqual([
+      ['a', 1],
+      ['b', 2],
+    ]);
+  });
+
+  test('has the id that a BEFORE trigger gives to a lead', async () => {
+    await addTrigger('rename', 'BEFORE INSERT', `NEW.id := 'crm-' || NEW.id; RETURN NEW;`);
+    expect(await importLeads('a')).toEqual([{ kind: 'added', id: 'crm-a', createdAt: NOON + 1 }]);
+  });
 });

@@ -79,7 +79,7 @@ test('a subscriber keeps the stamps of its publisher, and its caches follow', {
   const [source, copy] = [await open('source'), await open('copy')];
   await source.store.applyOrganisation(ORGANISATION);
   await source.client.query(`CREATE PUBLICATION leads FOR TABLE leadtap.companies, leadtap.statuses, leadtap.branches,
-      leadtap.departments, leadtap.users, leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_companies, leadtap.leads`);
+      leadtap.departments, leadtap.users, leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps, leadtap.leads`);
   // Both databases are of one server, which would wait for itself if it made the slot.
   await source.client.query(`SELECT pg_create_logical_replication_slot('leads', 'pgoutput')`);
   await copy.client.query(`CREATE SUBSCRIPTION leads CONNECTION '${source.url}' PUBLICATION leads

@@ -236,8 +236,8 @@ describe('leadtap_writer', () => {
       INSERT INTO leadtap.leads (company_id, id, created_at) VALUES ('acme', 'old', '2024-05-01'), ('acme', 'older', '2024-05-01');
       COMMIT;
       DELETE FROM leadtap.leads`);
-    const { rows } = await client.query('SELECT FROM leadtap.companies WHERE stamp_floor IS NOT NULL');
-    expect(rows).toHaveLength(1);
+    const owner = await connectSql(address('postgres', name));
+    expect((await owner.query('SELECT FROM leadtap.deleted_stamps')).rows).toHaveLength(1);
   });
 });
 

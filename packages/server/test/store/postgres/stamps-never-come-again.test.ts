@@ -66,25 +66,42 @@ describe('of leads that are gone', () => {
     expect((await stamps('globex')).at(-1)).toBe(2);
   });
 
-  test('whoever removes and adds in one transaction does not meet another who adds', async () => {
+  test.each([
+    ['newest', REMOVE_NEWEST, [1, 3, 4]],
+    ['old', `DELETE FROM leadtap.leads WHERE id = 'a'`, [2, 3, 4]],
+  ])('an insert does not wait for an open delete of the %s lead', async (_which, remove, expected) => {
+    await client.query(`${insert('a')}; ${insert('b')}`);
+    await client.query(`BEGIN; ${remove}`);
+    const other = await connectSql(database.url);
+    await other.query(`SET statement_timeout = '10s'; ${insert('c')}`);
+    await client.query(`${insert('d')}; COMMIT`);
+    expect(await stamps()).toEqual(expected);
+  });
+
+  test('an insert after deletes of the newest leads by two transactions is stamped after both', async () => {
     await client.query(`${insert('a')}; ${insert('b')}`);
     const other = await connectSql(database.url);
     await client.query(`BEGIN; ${REMOVE_NEWEST}`);
-    const backend = (await other.query('SELECT pg_backend_pid() AS pid')).rows[0].pid;
-    const adding = other.query(insert('d'));
-    await expect.poll(() => isWaiting(backend)).toBe(true);
-    await client.query(`${insert('c')}; COMMIT`);
-    await adding;
-    expect(await stamps()).toEqual([1, 3, 4]);
+    await other.query(`BEGIN; DELETE FROM leadtap.leads WHERE id = 'a'`);
+    await client.query('COMMIT');
+    await other.query('COMMIT');
+    await database.stopClock(NOON - 60_000);
+    await client.query(insert('c'));
+    expect(await stamps()).toEqual([3]);
   });
 
-  test('nobody waits for those who remove old leads', async () => {
-    await client.query(`${insert('a')}; ${insert('b')}`);
-    await client.query(`BEGIN; DELETE FROM leadtap.leads WHERE id = 'a'`);
-    const other = await connectSql(database.url);
-    await other.query(`SET statement_timeout = '10s'; ${insert('c')}`);
-    await client.query('COMMIT');
-    expect(await stamps()).toEqual([2, 3]);
+  test('only the latest of the deleted stamps is kept', async () => {
+    for (const id of ['a', 'b', 'c'])
+      await client.query(`${insert(id)}; DELETE FROM leadtap.leads WHERE id = '${id}'`);
+    const count = async () =>
+      Number((await client.query('SELECT count(*) FROM leadtap.deleted_stamps')).rows[0].count);
+    expect(await count()).toBe(3);
+    await client.query(`UPDATE leadtap.forgotten_changes SET next_from = '2000-01-01'`);
+    await client.query('SELECT leadtap.tend_changes()');
+    expect(await count()).toBe(1);
+    await database.stopClock(NOON - 60_000);
+    await client.query(insert('d'));
+    expect(await stamps()).toEqual([4]);
   });
 });
 
