@@ -58,7 +58,7 @@ const MENDS: Readonly<Record<string, Mend>> = {
   '57': UP_SOON,
   '57014': BUSY,
   '55P03': BUSY,
-  '55000': 'Rename that trigger so that its name sorts earlier: ALTER TRIGGER … ON leadtap.leads RENAME TO …',
+  LT001: 'Rename that trigger so that its name sorts earlier: ALTER TRIGGER … ON leadtap.leads RENAME TO …',
   '0A': 'Update PostgreSQL to version 14 or later.',
   '25000': ({ user }) => `Run: ALTER ROLE ${user} SET default_transaction_isolation = 'read committed'`,
   '25006': ({ setting }) =>

@@ -29,7 +29,8 @@ const UNAVAILABLE = new Map([
 
 const UNUSABLE = new Map([
   ['0A', 'the database server is too old; Leadtap needs PostgreSQL 14 or later'],
-  ['55000', 'the database refuses to write leads'],
+  // From leadtap.refuse_later_triggers.
+  ['LT001', 'the database refuses to write leads'],
   ['XX', 'the database is damaged, or its server has a defect'],
 ]);
 
@@ -43,7 +44,7 @@ const isUnavailableWith = (error: unknown, ...states: readonly string[]): boolea
   error instanceof StoreUnavailableError && states.includes(stateOf(error.cause) ?? '');
 
 /**
- * The lock was not to be had: not in time, or PostgreSQL ended this wait to resolve a deadlock. A poll that waits behind two
+ * The lock could not be taken: not in time, or PostgreSQL ended this wait to resolve a deadlock. A poll that waits behind two
  * writers in a deadlock is part of the cycle, and may be the one that is ended.
  */
 export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, '55P03', '40P01');

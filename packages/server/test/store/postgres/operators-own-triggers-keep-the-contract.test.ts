@@ -93,7 +93,7 @@ describe('a BEFORE trigger that would fire after the stamp', () => {
     await addTrigger('~~late', when, `NEW.company_id := 'globex'; RETURN NEW;`);
     const refusal = await refusalOf(client, statement);
     expect(refusal).toMatchObject({
-      code: '55000',
+      code: 'LT001',
       message: expect.stringContaining('trigger "~~late" on leadtap.leads would fire after'),
       hint: expect.stringContaining('ALTER TRIGGER "~~late" ON leadtap.leads RENAME TO'),
     });

@@ -2,7 +2,7 @@
 
 -- One way in ----------------------------------------------------------------------------------------------------------
 
--- The second way in, with its own locks and its exception in the trigger, is gone: `leadtap leads import` inserts like any program.
+-- The second way in, with its own locks and its exception in the trigger, was removed: `leadtap leads import` inserts like any program.
 DROP TRIGGER take_in ON leadtap.leads;
 DROP FUNCTION leadtap.add_leads(leadtap.place[], leadtap.new_lead[]);
 DROP FUNCTION leadtap.known_places(leadtap.place[]);
@@ -167,18 +167,19 @@ COMMENT ON FUNCTION leadtap.leads_before_insert() IS 'Stamps a new lead under th
 CREATE TRIGGER "~leads_before_insert" BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_insert();
 ALTER TRIGGER change ON leadtap.leads RENAME TO "~leads_before_update";
 
--- A trigger that fires after ours could change the company or the stamp of a row behind our back, so no statement runs beside one.
+-- A trigger that fires after ours could change the company or the stamp of a row, so no statement runs beside one.
 CREATE FUNCTION leadtap.refuse_later_triggers() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   later text;
 BEGIN
   -- The bits of tgtype: 1 for each row, 2 before, 4 insert, 16 update.
   SELECT t.tgname INTO later FROM pg_trigger AS t
-   WHERE t.tgrelid = TG_RELID AND t.tgname > TG_ARGV[0]::name AND t.tgenabled <> 'D'
+   WHERE t.tgrelid = TG_RELID AND t.tgname > TG_ARGV[0]::name AND t.tgenabled IN ('O', 'A')
      AND t.tgtype & 3 = 3 AND t.tgtype & CASE TG_OP WHEN 'INSERT' THEN 4 ELSE 16 END > 0
    LIMIT 1;
   IF FOUND THEN
-    RAISE object_not_in_prerequisite_state USING
+    RAISE EXCEPTION USING
+      ERRCODE = 'LT001',
       MESSAGE = format('trigger %I on leadtap.leads would fire after %I', later, TG_ARGV[0]),
       DETAIL = 'It could change a lead after it was stamped, and pollers would miss it.',
       HINT = format('Give it a name that sorts earlier: ALTER TRIGGER %I ON leadtap.leads RENAME TO …', later),
@@ -394,7 +395,11 @@ BEGIN
            leadtap.to_ms(l.automation_created_at) AS automation_created_at
       FROM unnest(leadtap.page_keys(company, branch, department, leadtap.from_ms(since_ms), page_limit))
              WITH ORDINALITY AS page (created_at, position)
-     CROSS JOIN LATERAL (SELECT o.* FROM leadtap.leads AS o
+     CROSS JOIN LATERAL (SELECT o.id, o.first_name, o.last_name, o.full_name, o.phone1, o.phone2, o.email, o.address, o.postal_code,
+                              o.address_notes, o.appointment_date_time, o.timeslot, o.status_value, o.branch_id, o.department_id,
+                              o.custom_fields, o.images, o.same_day, o.created_at, o.updated_at, o.automation_trigger_id,
+                              o.automation_created_at
+                           FROM leadtap.leads AS o
                           WHERE o.company_id = company AND o.created_at = page.created_at LIMIT 1) AS l
      CROSS JOIN LATERAL (SELECT o.label, o.color, o.final FROM leadtap.statuses AS o
                           WHERE o.company_id = company AND o.value = l.status_value LIMIT 1) AS s
