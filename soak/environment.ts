@@ -88,7 +88,15 @@ const preparePostgres: Prepare = async (options, organisation, cleanUps) => {
   return {
     installation,
     databaseUrl,
-    openStore: () => openPostgresStore({ url: databaseUrl, connections: 4, migrate: false }),
+    // Writers wait longer than a service would: a busy machine is no fault.
+    openStore: () =>
+      openPostgresStore({
+        url: databaseUrl,
+        connections: 4,
+        migrate: false,
+        connectLimitMs: 60_000,
+        queryLimitMs: 60_000,
+      }),
     readStored: readStoredFrom(
       databaseUrl,
       organisation.companies.map(({ id }) => id),
