@@ -9,6 +9,7 @@ import { startService } from '../../server/test/harness/service.ts';
 import { answering, thrownBy } from './answering.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';
+const ANSWERS = [...FOREIGN_ANSWERS, ...FOREIGN_LISTS];
 const SENTENCE =
   /^http:.+\/automation\/new-leads answered 200, but not with a list of leads of Leadtap: check the base address\.$/;
 
@@ -18,7 +19,7 @@ async function start() {
   return { service, proxy, options: { baseUrl: proxy.url, token: await service.token('boss') } };
 }
 
-describe.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])('200 with $name', (foreign) => {
+describe.each(ANSWERS)('200 with $name', (foreign) => {
   it('is an error of poll with a sentence', async () => {
     const { proxy, options } = await start();
     proxy.foreign = foreign;
@@ -26,7 +27,18 @@ describe.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])('200 with $name', (foreign
     expect(error).toMatchObject({ code: 'not-leads', status: 200, isTransient: true });
     expect(error.message).toMatch(SENTENCE);
   });
+});
 
+function answerNamed(name: string) {
+  const answer = ANSWERS.find((known) => known.name === name);
+  if (!answer) throw new Error(`no answer has the name ${name}`);
+  return answer;
+}
+
+/** All that the loop sees of an answer is the error of `poll`, so one of each kind is enough. */
+const ONE_OF_EACH_KIND = ['a maintenance page', 'an array without Link', 'an array of other things'];
+
+describe.each(ONE_OF_EACH_KIND.map(answerNamed))('200 with $name', (foreign) => {
   it('ends the loop when the address has never worked, and nothing is saved', async () => {
     const { proxy, options } = await start();
     proxy.foreign = foreign;
@@ -46,6 +58,7 @@ describe.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])('200 with $name', (foreign
     const checkpoint = memoryCheckpoint(isRestarted ? { since, triggerIds } : undefined);
     Object.assign(proxy, { foreign, passesBefore });
     const retries: object[] = [];
+    let now = Date.now();
     const loop = newLeads({
       ...options,
       since: BEGIN,
@@ -53,7 +66,9 @@ describe.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])('200 with $name', (foreign
       intervalMs: 0,
       onRetry: ({ code }) => retries.push({ code, checkpoint: checkpoint.load() }),
       surroundings: {
-        sleep: async () => {
+        now: () => now,
+        sleep: async (ms) => {
+          now += ms;
           if (retries.length < 3) return;
           proxy.foreign = undefined;
           await service.add({ id: 'new' });

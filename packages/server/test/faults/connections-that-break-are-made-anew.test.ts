@@ -89,7 +89,12 @@ describe('connections that the network cuts', () => {
   it('between two statements of a writer free its locks', async () => {
     const network = await Network.to(server().port);
     await serve(server().url);
-    const store = await openPostgresStore({ url: network.through(server().url), ...LONG_STORE_TIMEOUTS });
+    const store = await openPostgresStore({
+      url: network.through(server().url),
+      ...LONG_STORE_TIMEOUTS,
+      // A live writer, also on a slow machine, sends its next statement sooner.
+      idleLimitMs: 2000,
+    });
     const writer = await holdLock(server().url, 'acme');
     const observer = await connect(server().url);
     const cutOff = store.writeLeads([{ companyId: 'acme', id: 'cut-off', fields: {} }]);

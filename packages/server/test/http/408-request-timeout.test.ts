@@ -21,8 +21,8 @@ async function startImpatient(): Promise<string> {
     clock: Date.now,
     version: '0.0.0',
   };
-  const options = { basePath: '', publicUrl: undefined, trustProxy: false, requestTimeoutMs: 100 } as const;
-  const app = buildApp(services, options);
+  const address = { basePath: '', publicUrl: undefined, trustProxy: false } as const;
+  const app = buildApp(services, { ...address, requestTimeoutMs: 100, drainMs: 0 });
   onTestFinished(() => app.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

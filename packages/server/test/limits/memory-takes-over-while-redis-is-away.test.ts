@@ -37,9 +37,13 @@ const byCommands =
   };
 
 /** So short that a Redis that hangs is noticed soon, and so long that one on a slow machine is not taken for it. */
-const NOTICES_SILENCE: RedisTimeouts = { connectMs: 1000, attemptMs: 1000, silenceMs: 1500 };
+const NOTICES_SILENCE: RedisTimeouts = { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 };
 /** As long as usual for an answer, but not for the connection, which no test here is about. */
-const USUAL_SILENCE: RedisTimeouts = { ...LONG_REDIS_TIMEOUTS, silenceMs: REDIS_TIMEOUTS.silenceMs };
+const USUAL_SILENCE: RedisTimeouts = {
+  ...LONG_REDIS_TIMEOUTS,
+  silenceMs: REDIS_TIMEOUTS.silenceMs,
+  retryMs: REDIS_TIMEOUTS.retryMs,
+};
 
 const CUT_THE_OTHERS = 'CLIENT KILL TYPE normal SKIPME yes';
 

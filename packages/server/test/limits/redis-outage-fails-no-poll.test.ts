@@ -62,7 +62,7 @@ const OUTAGES = [
     name: 'hangs and goes on',
     strike: async (redis: RedisServer) => redis.pause(),
     mend: async (redis: RedisServer) => redis.resume(),
-    timeouts: { connectMs: 1000, attemptMs: 1000, silenceMs: 1500 },
+    timeouts: { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 },
   },
 ];
 

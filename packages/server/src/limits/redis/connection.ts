@@ -19,6 +19,8 @@ export interface ConnectionLog {
 export interface RedisTimeouts extends ConnectTimeouts {
   /** When Redis answers nobody for so long, all who wait go on without it. One that is slow but answers is waited for. */
   readonly silenceMs: number;
+  /** Between two attempts to get Redis back. */
+  readonly retryMs: number;
 }
 
 interface RedisConnectionOptions {
@@ -27,9 +29,7 @@ interface RedisConnectionOptions {
   readonly timeouts?: RedisTimeouts | undefined;
 }
 
-export const REDIS_TIMEOUTS: RedisTimeouts = { ...CONNECT_TIMEOUTS, silenceMs: 150 };
-/** Between two attempts to get Redis back. */
-const RETRY_MS = 500;
+export const REDIS_TIMEOUTS: RedisTimeouts = { ...CONNECT_TIMEOUTS, silenceMs: 150, retryMs: 500 };
 
 /**
  * Redis is here or away. Any failure takes it away for everybody at once, so that only those who were waiting at that
@@ -115,7 +115,7 @@ export class RedisConnection {
     if (this.#isAway) log.debug({ reason }, 'Redis is still away');
     else log.warn({ reason }, 'Redis is away: until it is back, each instance limits by itself');
     this.#isAway = true;
-    this.#retry = setTimeout(() => void this.#connect(), RETRY_MS).unref();
+    this.#retry = setTimeout(() => void this.#connect(), this.#timeouts.retryMs).unref();
   }
 
   #comeBack(): void {

@@ -35,21 +35,18 @@ export interface Limits {
   readonly connectMs: number;
   /** For a statement by itself. */
   readonly queryMs: number;
+  /** Between two statements of a transaction. When the connection is lost there, its locks are released after this. */
+  readonly idleMs: number;
 }
 
 /** A poll takes a millisecond or waits a second for its lock; what takes three does not come back. */
-export const LIMITS: Limits = { connectMs: 2000, queryMs: 3000 };
+export const LIMITS: Limits = { connectMs: 2000, queryMs: 3000, idleMs: 10_000 };
 /** Whoever comes while so many wait already is turned away: a database that hangs must not fill the memory. */
 const MOST_WAITING = 1000;
 /** A statement of a transaction: a batch of leads, an organisation of many thousand users. */
 const STATEMENT_LIMIT_MS = 60_000;
-/**
- * A write that cannot have its lock for this long fails with "unavailable"; nothing was written. And if this program is
- * cut off between two statements, the locks that it holds are free after as long.
- */
-const BEGIN = `BEGIN ISOLATION LEVEL READ COMMITTED;
-  SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s'`;
-const BEGIN_WITH_FRESH_PLANS = `${BEGIN}; DISCARD PLANS`;
+/** A write that cannot have its lock for this long fails with "unavailable"; nothing was written. */
+const LOCK_LIMIT_MS = 10_000;
 const TRIES = 5;
 const INT8 = 20;
 
@@ -66,10 +63,13 @@ const types: pg.CustomTypesConfig = {
 export class Database {
   readonly #pool: pg.Pool;
   readonly #queryLimitMs: number;
+  readonly #begin: string;
   #waiting = 0;
 
-  constructor(url: string, connections: number, { connectMs, queryMs }: Limits = LIMITS) {
+  constructor(url: string, connections: number, { connectMs, queryMs, idleMs }: Limits = LIMITS) {
     this.#queryLimitMs = queryMs;
+    this.#begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
+      SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`;
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
@@ -111,14 +111,14 @@ export class Database {
     work: (session: Session, undo: Undo<T>) => Promise<T>,
     statementLimitMs = STATEMENT_LIMIT_MS,
   ): Promise<T> {
-    let begin = BEGIN;
+    let begin = this.#begin;
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#withClient({}, (client) => runTransaction(client, begin, work, statementLimitMs));
       } catch (error) {
         if (error instanceof Undone) return error.result as T;
-        const isStale = isStalePlan(error) && begin === BEGIN;
-        if (isStale) begin = BEGIN_WITH_FRESH_PLANS;
+        const isStale = isStalePlan(error) && begin === this.#begin;
+        if (isStale) begin = `${begin}; DISCARD PLANS`;
         else if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
       }
     }

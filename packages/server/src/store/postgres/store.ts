@@ -49,6 +49,8 @@ export interface PostgresOptions {
   readonly connectLimitMs?: number;
   /** For a poll's question. */
   readonly queryLimitMs?: number;
+  /** Between two statements of a write. When the connection is lost there, its locks are released after this. */
+  readonly idleLimitMs?: number;
 }
 
 /** Opens the database for this work alone. */
@@ -82,6 +84,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   const database = new Database(options.url, options.connections ?? CONNECTIONS, {
     connectMs: options.connectLimitMs ?? LIMITS.connectMs,
     queryMs: options.queryLimitMs ?? LIMITS.queryMs,
+    idleMs: options.idleLimitMs ?? LIMITS.idleMs,
   });
   try {
     await useSchema(database, options.migrate ?? true, options.create ?? true);

@@ -82,21 +82,19 @@ async function dumpOfOne(program: string): Promise<string> {
   return dump(database);
 }
 
-test.each([0, ...upTo(newest - 1)])(
-  'from version %i, two processes at once end as one does',
-  async (version) => {
-    const program = installed(newest);
-    expected ??= await dumpOfOne(program);
-    expect(expected).toContain('next text');
+/** An empty database, the oldest schema and the newest one. How migrations wait for each other is the same for all. */
+test.each([0, 1, newest - 1])('from version %i, two processes at once end as one does', async (version) => {
+  const program = installed(newest);
+  expected ??= await dumpOfOne(program);
+  expect(expected).toContain('next text');
 
-    const database = await databaseAt(version);
-    const reports = await Promise.all([migrate(program, database), migrate(program, database)]);
-    reports.sort((a, b) => a.from - b.from);
-    expect(reports).toMatchObject([
-      { from: version, to: newest, applied: { length: newest - version } },
-      { from: newest, to: newest, applied: [] },
-    ]);
-    expect(await versions(database)).toEqual(upTo(newest));
-    expect(await dump(database)).toBe(expected);
-  },
-);
+  const database = await databaseAt(version);
+  const reports = await Promise.all([migrate(program, database), migrate(program, database)]);
+  reports.sort((a, b) => a.from - b.from);
+  expect(reports).toMatchObject([
+    { from: version, to: newest, applied: { length: newest - version } },
+    { from: newest, to: newest, applied: [] },
+  ]);
+  expect(await versions(database)).toEqual(upTo(newest));
+  expect(await dump(database)).toBe(expected);
+});
