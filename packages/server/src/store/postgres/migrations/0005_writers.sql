@@ -2,7 +2,7 @@
 
 -- One way in ----------------------------------------------------------------------------------------------------------
 
--- The second way in, with its own locks and its exception in the trigger, is gone: `leadtap leads import` inserts like any program.
+-- The second way in, with its own locks and its exception in the trigger, was removed: `leadtap leads import` inserts like any program.
 DROP TRIGGER take_in ON leadtap.leads;
 DROP FUNCTION leadtap.add_leads(leadtap.place[], leadtap.new_lead[]);
 DROP FUNCTION leadtap.known_places(leadtap.place[]);
@@ -61,8 +61,9 @@ BEGIN
   -- The id is searched for in the order of the index: a plan that was made while the table was empty would else read all leads
   -- of the company.
   SELECT c.last_writer, c.last_writer_server,
-         greatest(c.stamp_floor, (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = c.id
-                                   ORDER BY l.created_at DESC LIMIT 1)),
+         greatest(c.stamp_floor,
+                  (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = c.id ORDER BY l.created_at DESC LIMIT 1),
+                  (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = c.id ORDER BY d.created_at DESC LIMIT 1)),
          NEW.id = (SELECT l.id FROM leadtap.leads AS l WHERE l.company_id = NEW.company_id AND l.id >= NEW.id
                     ORDER BY l.id LIMIT 1)
     INTO writer, writer_server, last, is_known FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
@@ -166,18 +167,19 @@ COMMENT ON FUNCTION leadtap.leads_before_insert() IS 'Stamps a new lead under th
 CREATE TRIGGER "~leads_before_insert" BEFORE INSERT ON leadtap.leads FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_insert();
 ALTER TRIGGER change ON leadtap.leads RENAME TO "~leads_before_update";
 
--- A trigger that fires after ours could change the company or the stamp of a row behind our back, so no statement runs beside one.
+-- A trigger that fires after ours could change the company or the stamp of a row, so no statement runs beside one.
 CREATE FUNCTION leadtap.refuse_later_triggers() RETURNS trigger LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   later text;
 BEGIN
   -- The bits of tgtype: 1 for each row, 2 before, 4 insert, 16 update.
   SELECT t.tgname INTO later FROM pg_trigger AS t
-   WHERE t.tgrelid = TG_RELID AND t.tgname > TG_ARGV[0]::name AND t.tgenabled <> 'D'
+   WHERE t.tgrelid = TG_RELID AND t.tgname > TG_ARGV[0]::name AND t.tgenabled IN ('O', 'A')
      AND t.tgtype & 3 = 3 AND t.tgtype & CASE TG_OP WHEN 'INSERT' THEN 4 ELSE 16 END > 0
    LIMIT 1;
   IF FOUND THEN
-    RAISE object_not_in_prerequisite_state USING
+    RAISE EXCEPTION USING
+      ERRCODE = 'LT001',
       MESSAGE = format('trigger %I on leadtap.leads would fire after %I', later, TG_ARGV[0]),
       DETAIL = 'It could change a lead after it was stamped, and pollers would miss it.',
       HINT = format('Give it a name that sorts earlier: ALTER TRIGGER %I ON leadtap.leads RENAME TO …', later),
@@ -193,77 +195,88 @@ CREATE TRIGGER refuse_later_update_triggers BEFORE UPDATE ON leadtap.leads
 
 -- Stamps of what is deleted -------------------------------------------------------------------------------------------
 
-CREATE TABLE leadtap.deleted_companies (
-  id          text COLLATE "C" PRIMARY KEY,
-  stamp_floor leadtap.moment NOT NULL
+-- A stamp is never given again, also when the lead that had it, or its company, is deleted. Its row is inserted without the lock of
+-- the company: a transaction that deletes a lead would hold the row and wait for the lock, while one that writes the same lead
+-- holds the lock and waits for the row. Until the delete commits, writers see the lead itself.
+CREATE TABLE leadtap.deleted_stamps (
+  company_id text COLLATE "C" NOT NULL,
+  created_at leadtap.moment NOT NULL,
+  PRIMARY KEY (company_id, created_at)
 );
-COMMENT ON TABLE leadtap.deleted_companies IS 'The last stamps of companies that were deleted. A company that gets the same id continues after them.';
+COMMENT ON TABLE leadtap.deleted_stamps IS 'Stamps of deleted leads that no newer lead has followed. A company, also one that is deleted and inserted again, continues after them.';
 
--- Leads and their company may be deleted by one statement; the company is gone by then.
+CREATE OR REPLACE FUNCTION leadtap.last_stamp(company text) RETURNS timestamptz LANGUAGE sql VOLATILE STRICT
+BEGIN ATOMIC
+  SELECT greatest(
+    (SELECT c.stamp_floor FROM leadtap.companies AS c WHERE c.id = company),
+    (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = company ORDER BY l.created_at DESC LIMIT 1),
+    (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = company ORDER BY d.created_at DESC LIMIT 1));
+END;
+
 CREATE OR REPLACE FUNCTION leadtap.remember_stamps() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  gone record;
 BEGIN
-  FOR gone IN
-    SELECT d.company_id, max(d.created_at) AS newest FROM deleted AS d GROUP BY d.company_id
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at)
+    SELECT d.company_id, max(d.created_at) FROM deleted AS d GROUP BY d.company_id
     HAVING max(d.created_at) > coalesce(leadtap.last_stamp(d.company_id), '-infinity')
-     ORDER BY d.company_id
-  LOOP
-    PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(gone.company_id));
-    UPDATE leadtap.companies AS c SET stamp_floor = greatest(c.stamp_floor, gone.newest) WHERE c.id = gone.company_id;
-    IF NOT FOUND THEN
-      INSERT INTO leadtap.deleted_companies AS d (id, stamp_floor) VALUES (gone.company_id, gone.newest)
-        ON CONFLICT (id) DO UPDATE SET stamp_floor = greatest(d.stamp_floor, excluded.stamp_floor);
-    END IF;
-  END LOOP;
+    ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
 
+-- stamp_floor goes with the row of the company.
 CREATE FUNCTION leadtap.companies_after_delete() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO leadtap.deleted_companies AS d (id, stamp_floor)
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at)
     SELECT o.id, o.stamp_floor FROM deleted AS o WHERE o.stamp_floor IS NOT NULL
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = greatest(d.stamp_floor, excluded.stamp_floor);
+    ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.companies_after_delete() IS 'Keeps the last stamps of deleted companies.';
+COMMENT ON FUNCTION leadtap.companies_after_delete() IS 'Keeps the last stamps of companies that were deleted, or whose id was changed.';
 CREATE TRIGGER companies_after_delete AFTER DELETE ON leadtap.companies REFERENCING OLD TABLE AS deleted
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.companies_after_delete();
-
--- After and not before: an insert of an id that another transaction is deleting waits for that one first.
-CREATE FUNCTION leadtap.companies_after_insert() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-BEGIN
-  UPDATE leadtap.companies AS c SET stamp_floor = greatest(c.stamp_floor, d.stamp_floor)
-    FROM leadtap.deleted_companies AS d JOIN added AS a ON a.id = d.id WHERE c.id = d.id;
-  RETURN NULL;
-END $$;
-COMMENT ON FUNCTION leadtap.companies_after_insert() IS 'Lets a company continue after the last stamps of a deleted one with the same id.';
-CREATE TRIGGER companies_after_insert AFTER INSERT ON leadtap.companies REFERENCING NEW TABLE AS added
-  FOR EACH STATEMENT EXECUTE FUNCTION leadtap.companies_after_insert();
 
 -- For clients, a new id is another company, and the old one is deleted.
 CREATE FUNCTION leadtap.companies_after_new_id() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO leadtap.deleted_companies AS d (id, stamp_floor) SELECT OLD.id, OLD.stamp_floor WHERE OLD.stamp_floor IS NOT NULL
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = greatest(d.stamp_floor, excluded.stamp_floor);
-  UPDATE leadtap.companies AS c SET stamp_floor = greatest(c.stamp_floor, d.stamp_floor)
-    FROM leadtap.deleted_companies AS d WHERE d.id = NEW.id AND c.id = NEW.id;
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at) SELECT OLD.id, OLD.stamp_floor WHERE OLD.stamp_floor IS NOT NULL
+    ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-COMMENT ON FUNCTION leadtap.companies_after_new_id() IS 'Keeps the last stamp of the id that a company had, and continues after that of the id that it gets.';
+COMMENT ON FUNCTION leadtap.companies_after_new_id() IS 'Keeps the last stamp of the id that a company had.';
 CREATE TRIGGER companies_after_new_id AFTER UPDATE OF id ON leadtap.companies
   FOR EACH ROW WHEN (OLD.id IS DISTINCT FROM NEW.id) EXECUTE FUNCTION leadtap.companies_after_new_id();
 
 CREATE FUNCTION leadtap.companies_before_truncate() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO leadtap.deleted_companies AS d (id, stamp_floor)
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at)
     SELECT c.id, s.stamp FROM leadtap.companies AS c, leadtap.last_stamp(c.id) AS s (stamp) WHERE s.stamp IS NOT NULL
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = greatest(d.stamp_floor, excluded.stamp_floor);
+    ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
 COMMENT ON FUNCTION leadtap.companies_before_truncate() IS 'Keeps the last stamps of all companies.';
 CREATE TRIGGER companies_before_truncate BEFORE TRUNCATE ON leadtap.companies
   FOR EACH STATEMENT EXECUTE FUNCTION leadtap.companies_before_truncate();
+
+-- As it was, and stamps that a later one of the same company replaces are deleted, too.
+CREATE OR REPLACE FUNCTION leadtap.tend_changes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  forgotten xid8;
+BEGIN
+  INSERT INTO leadtap.server_run DEFAULT VALUES ON CONFLICT DO NOTHING;
+  SELECT f.next INTO forgotten FROM leadtap.forgotten_changes AS f
+   WHERE f.next_from < clock_timestamp() - interval '5 minutes' FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  -- After a restore, what is there may be of another server, whose transactions had other numbers.
+  forgotten := least(forgotten, pg_snapshot_xmin(pg_current_snapshot()));
+  DELETE FROM leadtap.changes AS c WHERE c.xid < forgotten;
+  DELETE FROM leadtap.changes AS c WHERE c.xid >= pg_snapshot_xmax(pg_current_snapshot());
+  DELETE FROM leadtap.deleted_stamps AS d
+   WHERE EXISTS (SELECT FROM leadtap.deleted_stamps AS later WHERE later.company_id = d.company_id AND later.created_at > d.created_at);
+  UPDATE leadtap.forgotten_changes
+     SET below = forgotten, next = pg_snapshot_xmin(pg_current_snapshot()), next_from = clock_timestamp();
+END $$;
+COMMENT ON FUNCTION leadtap.tend_changes() IS 'Deletes the entries of leadtap.changes that are five minutes old, and names the run of the server where it has no name.';
 
 -- Replication ---------------------------------------------------------------------------------------------------------
 
@@ -291,7 +304,7 @@ ALTER TABLE leadtap.users ENABLE ALWAYS TRIGGER note_user, ENABLE ALWAYS TRIGGER
 ALTER TABLE leadtap.revoked_tokens ENABLE ALWAYS TRIGGER note_token;
 
 -- Like all trigger functions that have the rights of the owner.
-REVOKE EXECUTE ON FUNCTION leadtap.leads_before_insert(), leadtap.companies_after_delete(), leadtap.companies_after_insert(),
+REVOKE EXECUTE ON FUNCTION leadtap.leads_before_insert(), leadtap.companies_after_delete(),
   leadtap.companies_after_new_id(), leadtap.companies_before_truncate(), leadtap.log_change_replicated() FROM PUBLIC;
 
 -- Polls ---------------------------------------------------------------------------------------------------------------
@@ -382,7 +395,11 @@ BEGIN
            leadtap.to_ms(l.automation_created_at) AS automation_created_at
       FROM unnest(leadtap.page_keys(company, branch, department, leadtap.from_ms(since_ms), page_limit))
              WITH ORDINALITY AS page (created_at, position)
-     CROSS JOIN LATERAL (SELECT o.* FROM leadtap.leads AS o
+     CROSS JOIN LATERAL (SELECT o.id, o.first_name, o.last_name, o.full_name, o.phone1, o.phone2, o.email, o.address, o.postal_code,
+                              o.address_notes, o.appointment_date_time, o.timeslot, o.status_value, o.branch_id, o.department_id,
+                              o.custom_fields, o.images, o.same_day, o.created_at, o.updated_at, o.automation_trigger_id,
+                              o.automation_created_at
+                           FROM leadtap.leads AS o
                           WHERE o.company_id = company AND o.created_at = page.created_at LIMIT 1) AS l
      CROSS JOIN LATERAL (SELECT o.label, o.color, o.final FROM leadtap.statuses AS o
                           WHERE o.company_id = company AND o.value = l.status_value LIMIT 1) AS s
