@@ -27,8 +27,12 @@ export function spawnLeadtap(
   argv: readonly string[],
   env: Record<string, string> = {},
   cwd = tempFolder(),
+  /** A limit as the shell's `ulimit` takes it. */
+  ulimit?: string,
 ): LeadtapProcess {
-  const child = spawn(process.execPath, [BIN, ...argv], {
+  const limited = ulimit === undefined ? [] : ['sh', '-c', `ulimit ${ulimit} && exec "$0" "$@"`];
+  const [command, ...rest] = [...limited, process.execPath, BIN, ...argv] as [string, ...string[]];
+  const child = spawn(command, rest, {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   });

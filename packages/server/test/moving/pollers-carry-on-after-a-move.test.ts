@@ -65,6 +65,13 @@ const setClockBack = ({ sql }: Ends) =>
 const addBySql = ({ sql }: Ends, companyId: string, id: string) =>
   sql(`INSERT INTO leadtap.leads (company_id, id) VALUES ('${companyId}', '${id}')`);
 
+function runInFile({ file }: Ends, ...statements: readonly string[]): void {
+  const { DatabaseSync } = loadDriver();
+  const database = new DatabaseSync(file);
+  for (const statement of statements) database.exec(statement);
+  database.close();
+}
+
 async function firstStamp({ sql }: Ends, like: string): Promise<number> {
   const [row] = await sql(
     `SELECT leadtap.to_ms(min(created_at)) AS first FROM leadtap.leads WHERE id LIKE '${like}'`,
@@ -121,12 +128,29 @@ test('the stamp of a lead that was deleted is not given again', async () => {
   const deleted = { companyId: 'acme', id: 'deleted', createdAt: Date.now() + HOUR_MS, fields: {} };
   const [stamp = 0] = await store.add([deleted], { historical: true });
   await store.close();
-  const { DatabaseSync } = loadDriver();
-  const file = new DatabaseSync(ends.file);
-  file.exec('DELETE FROM leads');
-  file.close();
+  runInFile(ends, 'DELETE FROM leads');
 
   expect((await moveUp(ends)).code).toBe(0);
   await addBySql(ends, 'acme', 'new');
   expect(await firstStamp(ends, 'new')).toBeGreaterThan(stamp);
+});
+
+test('a company that was deleted continues after its last stamp when it is inserted again after the move', async () => {
+  const ends = await makeEnds();
+  const store = new StoreProcess(ends.from);
+  await store.call('applyOrganisation', ORGANISATION);
+  const deleted = { companyId: 'acme', id: 'deleted', createdAt: Date.now() + HOUR_MS, fields: {} };
+  const [stamp = 0] = await store.add([deleted], { historical: true });
+  await store.close();
+  const tables = ['leads', 'users', 'departments', 'branches', 'statuses'];
+  runInFile(ends, ...tables.map((name) => `DELETE FROM ${name} WHERE company_id = 'acme'`));
+  runInFile(ends, `DELETE FROM companies WHERE id = 'acme'`);
+
+  // A second time, because a move that was interrupted is run again.
+  for (let n = 0; n < 2; n += 1) expect((await moveUp(ends)).code).toBe(0);
+  const again = new StoreProcess(ends.to);
+  await again.call('applyOrganisation', ORGANISATION);
+  const [next] = await again.add([{ companyId: 'acme', id: 'new', fields: {} }]);
+  await again.close();
+  expect(next).toBeGreaterThan(stamp);
 });

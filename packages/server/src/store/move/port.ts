@@ -12,7 +12,7 @@ export interface MoveEnd {
 export interface MoveSource extends MoveEnd {
   /** The row with the same key. */
   find(table: Table, row: Row): Promise<Row | undefined>;
-  /** The newest stamp of every company. */
+  /** The newest stamp of every company, also of those that were deleted: they may be inserted again in the target. */
   lastStamps(): Promise<readonly LastStamp[]>;
 }
 
@@ -26,7 +26,7 @@ export interface MoveTarget extends MoveEnd {
   last(table: Table): Promise<Row | undefined>;
   /** Adds the rows as they are, as a whole. Rows that are there already stay, save leads, which must be new. */
   add(table: Table, rows: readonly Row[]): Promise<void>;
-  /** From now on leads of these companies are stamped after these times, whatever the clock says. */
+  /** From now on leads of these companies are stamped after these times, whatever the clock says. Some may not be there yet. */
   raiseStamps(stamps: readonly LastStamp[]): Promise<void>;
 }
 

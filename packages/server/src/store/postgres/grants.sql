@@ -7,6 +7,9 @@ BEGIN
     GRANT INSERT, UPDATE ON leadtap.companies, leadtap.branches, leadtap.departments, leadtap.leads TO leadtap_service;
     GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users TO leadtap_service;
     GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens TO leadtap_service;
+    IF to_regclass('leadtap.deleted_stamps') IS NOT NULL THEN
+      GRANT INSERT ON leadtap.deleted_stamps TO leadtap_service;
+    END IF;
     IF to_regprocedure('leadtap.tend_changes()') IS NOT NULL THEN
       GRANT EXECUTE ON FUNCTION leadtap.tend_changes() TO leadtap_service;
     END IF;

@@ -75,6 +75,13 @@ const RAISE_STAMPS = `
     FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
    WHERE c.id = s."companyId" AND (c.stamp_floor IS NULL OR c.stamp_floor < leadtap.from_ms(s.stamp))`;
 
+/** For companies that were deleted in the source. One that is inserted again continues after these stamps. */
+const KEEP_DELETED_STAMPS = `
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at)
+  SELECT s."companyId", leadtap.from_ms(s.stamp) FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
+   WHERE NOT EXISTS (SELECT FROM leadtap.companies AS c WHERE c.id = s."companyId")
+  ON CONFLICT DO NOTHING`;
+
 /** However long a table takes to be counted or sorted. */
 const NO_LIMIT = { limitMs: NO_LIMIT_MS };
 
@@ -114,7 +121,10 @@ class PostgresMoveTarget implements MoveTarget {
   }
 
   async raiseStamps(stamps: readonly LastStamp[]): Promise<void> {
-    await this.#database.transaction((session) => inParts(session, RAISE_STAMPS, stamps));
+    await this.#database.transaction(async (session) => {
+      await inParts(session, RAISE_STAMPS, stamps);
+      await inParts(session, KEEP_DELETED_STAMPS, stamps);
+    });
   }
 
   close(): Promise<void> {

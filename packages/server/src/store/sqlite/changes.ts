@@ -7,7 +7,7 @@ interface ChangeRow extends Change {
 }
 
 /** What is new in the log of changes, and how far it has been read. */
-export interface News {
+export interface ChangesRead {
   readonly seen: string;
   readonly changes: readonly Change[] | undefined;
 }
@@ -21,22 +21,22 @@ const NONE: readonly Change[] = [];
 const nameOf = ({ seq, mark }: ChangeRow): string => `${seq} ${mark}`;
 
 /** Prepares the reading of what has changed. */
-export function prepareChanges(connection: Connection): (known: string | undefined) => News {
+export function prepareChanges(connection: Connection): (known: string | undefined) => ChangesRead {
   const from = connection.prepare<ChangeRow>(
     `SELECT seq, kind, id, mark FROM changes WHERE seq >= ? ORDER BY seq LIMIT ${AT_MOST + 2}`,
   );
   const newest = connection.prepare<ChangeRow>(
     'SELECT seq, kind, id, mark FROM changes ORDER BY seq DESC LIMIT 1',
   );
-  const readFrom = (known: string): News | undefined => {
+  const readFrom = (known: string): ChangesRead | undefined => {
     const [first, ...changes] = from.all(Number.parseInt(known, 10));
     // If the entry itself is gone, so may be some that came after it.
     if (!first || nameOf(first) !== known || changes.length > AT_MOST) return undefined;
     return { seen: nameOf(changes.at(-1) ?? first), changes };
   };
-  const read = (known: string | undefined): News => {
-    const news = known === undefined ? undefined : readFrom(known);
-    if (news) return news;
+  const read = (known: string | undefined): ChangesRead => {
+    const changesRead = known === undefined ? undefined : readFrom(known);
+    if (changesRead) return changesRead;
     const last = newest.get();
     return { seen: last ? nameOf(last) : '', changes: undefined };
   };
@@ -46,8 +46,8 @@ export function prepareChanges(connection: Connection): (known: string | undefin
     const version = connection.version();
     if (version === last?.version && known === last.seen) return { seen: known, changes: NONE };
     // What is known from before this connection may be from a file that was replaced.
-    const news = read(last && known);
-    last = { version, seen: news.seen };
-    return news;
+    const changesRead = read(last && known);
+    last = { version, seen: changesRead.seen };
+    return changesRead;
   };
 }

@@ -3,6 +3,7 @@ import { StoreUnavailableError } from '../store.ts';
 import { type Undo, Undone, undo } from '../undo.ts';
 import { loadDriver, type SqlValue } from './driver.ts';
 import { asStoreError, isBusy } from './errors.ts';
+import { type FileIdentity, identifyFile, isSameFile } from './file-identity.ts';
 
 export interface Statement<Row> {
   run(...values: SqlValue[]): number;
@@ -16,6 +17,8 @@ const MOST_WAITING = 1000;
 
 /** One connection to the database file. All its work is synchronous and short; all its waiting is not. */
 export class Connection {
+  /** Of the file that is open; undefined if it was deleted at once. */
+  readonly identity: FileIdentity | undefined;
   readonly #database;
   readonly #begin;
   readonly #commit;
@@ -27,8 +30,13 @@ export class Connection {
 
   constructor(file: string) {
     const { DatabaseSync } = loadDriver();
+    const before = identifyFile(file);
     this.#database = new DatabaseSync(file);
     try {
+      this.identity = identifyFile(file);
+      // Then it is unknown which of the two is open.
+      if (before && !isSameFile(before, this.identity))
+        throw new StoreUnavailableError('the database file was replaced while it was being opened');
       this.#configure();
       this.#begin = this.prepare('BEGIN IMMEDIATE');
       this.#commit = this.prepare('COMMIT');
@@ -60,12 +68,13 @@ export class Connection {
     this.#database.exec('PRAGMA journal_mode = WAL');
   }
 
-  /** Writes all of the log into the file, if the file can be written; false when another program is using it. */
+  /** Writes all of the log into the file; false when another program is using it. */
   emptyWriteAheadLog(): boolean {
     try {
       return this.prepare<{ busy: number }>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0;
     } catch (error) {
-      return !isBusy(error);
+      if (isBusy(error)) return false;
+      throw asStoreError(error);
     }
   }
 

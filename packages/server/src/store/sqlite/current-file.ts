@@ -1,6 +1,7 @@
-import { realpathSync, rmSync, statSync } from 'node:fs';
+import { realpathSync, rmSync } from 'node:fs';
 import { messageOf } from '../../system-error.ts';
 import { StoreUnavailableError } from '../store.ts';
+import { type FileIdentity, identifyFile, isSameFile } from './file-identity.ts';
 import type { PreparedDatabase } from './prepared.ts';
 
 /** Where the store reports what an operator must know. One line for each event. */
@@ -21,12 +22,6 @@ const CHECK_EVERY_MS = 1000;
 /** The log of a database and its index, which SQLite finds by their names. */
 const SIDE_FILES = ['-wal', '-shm'];
 
-/** Device and inode: a file that replaces another one at the same path has another pair. */
-export function identityOf(path: string): string | undefined {
-  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats && `${stats.dev} ${stats.ino}`;
-}
-
 /**
  * The database at a path. SQLite keeps to the file that it has opened, also when an operator has deleted it or put a backup
  * in its place; this class notices that, and opens the new file.
@@ -35,20 +30,17 @@ export class CurrentFile {
   readonly #options: CurrentFileOptions;
   readonly #timer: NodeJS.Timeout;
   #database: PreparedDatabase;
-  #identity: string | undefined;
   /** The side files of the open database, by their paths. */
-  #sideFiles: ReadonlyMap<string, string | undefined>;
+  #sideFiles: ReadonlyMap<string, FileIdentity | undefined>;
   /** Files that were closed. A driver may keep its hold on one until its statements are garbage, so none is opened again. */
-  readonly #left = new Set<string>();
+  readonly #closedFiles = new Set<string>();
   /** While there is one, the database must not be used. */
   #fault: StoreUnavailableError | undefined;
   #isClosed = false;
 
-  /** The identity is that of the file before it was opened: if it was replaced meanwhile, the first check notices. */
-  constructor(database: PreparedDatabase, identity: string | undefined, options: CurrentFileOptions) {
+  constructor(database: PreparedDatabase, options: CurrentFileOptions) {
     this.#options = options;
     this.#database = database;
-    this.#identity = identity;
     this.#sideFiles = findSideFiles(options.file);
     this.#timer = setInterval(() => this.check(), CHECK_EVERY_MS).unref();
   }
@@ -80,22 +72,19 @@ export class CurrentFile {
 
   #follow(): void {
     const { file, log } = this.#options;
-    const identity = identityOf(file);
+    const { connection } = this.#database;
+    const identity = identifyFile(file);
     if (identity === undefined)
       throw new StoreUnavailableError(
         `the database file ${file} is missing: put it back, or stop Leadtap and restore a backup`,
       );
-    if (identity === this.#identity) return;
-    if (this.#left.has(identity))
+    if (!connection.isClosed && isSameFile(identity, connection.identity)) return;
+    if (this.#closedFiles.has(keyOf(identity)))
       throw new StoreUnavailableError(
         `the database file ${file} was replaced by one that Leadtap had open before: restart Leadtap`,
       );
-    this.#leave();
-    // Whichever file is there at the next check, if this one cannot be opened.
-    if (this.#identity !== undefined) this.#left.add(this.#identity);
-    this.#identity = undefined;
+    if (!connection.isClosed) this.#closeReplaced();
     this.#database = this.#options.open();
-    this.#identity = identity;
     this.#sideFiles = findSideFiles(file);
     log?.warn(`the database file ${file} was replaced: Leadtap has opened the new file`);
   }
@@ -104,17 +93,33 @@ export class CurrentFile {
    * Closes the file that was replaced. Its log is still at the path, and SQLite would apply it to the new file: so it is
    * written into the old file first, and removed. A log that came with the new file stays.
    */
-  #leave(): void {
+  #closeReplaced(): void {
     const { connection, leads } = this.#database;
-    if (connection.isClosed) return;
-    if (!connection.emptyWriteAheadLog())
-      throw new StoreUnavailableError(
-        `the database file ${this.#options.file} was replaced while another program uses the old file: stop that program`,
-      );
+    this.#emptyLog();
+    const own = [...this.#sideFiles].filter(([path, identity]) => isSameFile(identity, identifyFile(path)));
     void leads.close();
     connection.close();
-    for (const [path, identity] of this.#sideFiles)
-      if (identity !== undefined && identityOf(path) === identity) rmSync(path, { force: true });
+    if (connection.identity) this.#closedFiles.add(keyOf(connection.identity));
+    for (const [path] of own) rmSync(path, { force: true });
+  }
+
+  /** The log may hold acknowledged leads that are nowhere else: unless all of it is in the old file, it stays. */
+  #emptyLog(): void {
+    const { file } = this.#options;
+    let isEmpty: boolean;
+    try {
+      isEmpty = this.#database.connection.emptyWriteAheadLog();
+    } catch (error) {
+      throw new StoreUnavailableError(
+        `the database file ${file} was replaced, but ${file}-wal has leads of the old file that cannot be written to it ` +
+          `(${messageOf(error)}): remove the cause, or stop Leadtap and move ${file}-wal away`,
+        { cause: error },
+      );
+    }
+    if (!isEmpty)
+      throw new StoreUnavailableError(
+        `the database file ${file} was replaced while another program uses the old file: stop that program`,
+      );
   }
 
   #cannotOpen(error: unknown): StoreUnavailableError {
@@ -126,8 +131,11 @@ export class CurrentFile {
   }
 }
 
+/** With the birth time, because the inode of a closed file that is deleted may be given to the next replacement. */
+const keyOf = ({ inode, birthtimeNs }: FileIdentity): string => `${inode} ${birthtimeNs}`;
+
 /** SQLite follows links before it names these. */
-function findSideFiles(file: string): ReadonlyMap<string, string | undefined> {
+function findSideFiles(file: string): ReadonlyMap<string, FileIdentity | undefined> {
   const realFile = realpathSync(file);
-  return new Map(SIDE_FILES.map((suffix) => [`${realFile}${suffix}`, identityOf(`${realFile}${suffix}`)]));
+  return new Map(SIDE_FILES.map((suffix) => [`${realFile}${suffix}`, identifyFile(`${realFile}${suffix}`)]));
 }

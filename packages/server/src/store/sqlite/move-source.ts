@@ -64,6 +64,11 @@ const namesOf = (columns: readonly Column[]): string => columns.map(({ name }) =
 
 const selectSql = ({ name, columns }: Table): string => `SELECT ${namesOf(columns)} FROM ${name}`;
 
+const LAST_STAMPS = `
+  SELECT id AS company_id, last_stamp FROM companies
+  UNION ALL
+  SELECT company_id, last_stamp FROM stamp_floors WHERE company_id NOT IN (SELECT id FROM companies)`;
+
 type SqlRow = Record<string, unknown>;
 
 function reading<T>(work: () => T): T {
@@ -107,8 +112,8 @@ class SqliteMoveSource implements MoveSource {
   }
 
   async lastStamps(): Promise<LastStamp[]> {
-    const rows = reading(() => this.#prepare('SELECT id, last_stamp FROM companies').all());
-    return rows.map((row) => ({ companyId: String(row['id']), stamp: Number(row['last_stamp']) }));
+    const rows = reading(() => this.#prepare(LAST_STAMPS).all());
+    return rows.map((row) => ({ companyId: String(row['company_id']), stamp: Number(row['last_stamp']) }));
   }
 
   /** Each statement once, because rows are looked for one by one, and there may be millions. */

@@ -28,7 +28,7 @@ export function openConnection(file: string): Connection {
   }
 }
 
-/** The first work on a file is tried again and again while another process is in the way. */
+/** The first work on a file is tried again and again while another process holds the lock. */
 export const firstWork = async <T>(connection: Connection, work: (connection: Connection) => T): Promise<T> =>
   granted(await connection.whenFree(OPEN_WAIT_MS, () => work(connection))).result;
 

@@ -175,33 +175,40 @@ BEGIN
   INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id);
 END;
 
-CREATE TABLE deleted_companies (
-  id          TEXT PRIMARY KEY,
-  -- New leads of a company with this id are stamped after it.
-  stamp_floor INTEGER NOT NULL
+CREATE TABLE stamp_floors (
+  company_id TEXT PRIMARY KEY,
+  -- New leads of a company with this id are stamped after it. That of a company that exists may be out of date.
+  last_stamp INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE TRIGGER company_deleted AFTER DELETE ON companies WHEN OLD.last_stamp > 0
 BEGIN
-  INSERT INTO deleted_companies (id, stamp_floor) VALUES (OLD.id, OLD.last_stamp)
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = max(stamp_floor, excluded.stamp_floor);
-END;
-
-CREATE TRIGGER company_id_changed AFTER UPDATE OF id ON companies WHEN OLD.id <> NEW.id AND OLD.last_stamp > 0
-BEGIN
-  INSERT INTO deleted_companies (id, stamp_floor) VALUES (OLD.id, OLD.last_stamp)
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = max(stamp_floor, excluded.stamp_floor);
+  INSERT INTO stamp_floors (company_id, last_stamp) VALUES (OLD.id, OLD.last_stamp)
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
 END;
 
 CREATE TRIGGER company_replaced BEFORE INSERT ON companies
   WHEN EXISTS (SELECT 1 FROM companies WHERE id = NEW.id AND last_stamp > 0)
 BEGIN
-  INSERT INTO deleted_companies (id, stamp_floor) SELECT id, last_stamp FROM companies WHERE id = NEW.id
-    ON CONFLICT (id) DO UPDATE SET stamp_floor = max(stamp_floor, excluded.stamp_floor);
+  INSERT INTO stamp_floors (company_id, last_stamp) SELECT id, last_stamp FROM companies WHERE id = NEW.id
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
+END;
+
+CREATE TRIGGER company_id_replaced BEFORE UPDATE OF id ON companies WHEN OLD.id <> NEW.id
+BEGIN
+  INSERT INTO stamp_floors (company_id, last_stamp)
+    SELECT id, last_stamp FROM companies WHERE id IN (OLD.id, NEW.id) AND last_stamp > 0
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
 END;
 
 CREATE TRIGGER company_inserted AFTER INSERT ON companies
-  WHEN EXISTS (SELECT 1 FROM deleted_companies WHERE id = NEW.id AND stamp_floor > NEW.last_stamp)
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
 BEGIN
-  UPDATE companies SET last_stamp = (SELECT stamp_floor FROM deleted_companies WHERE id = NEW.id) WHERE id = NEW.id;
+  UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
+END;
+
+CREATE TRIGGER company_id_changed AFTER UPDATE OF id ON companies
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
+BEGIN
+  UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
 END;

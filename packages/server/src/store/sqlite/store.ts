@@ -24,7 +24,7 @@ import {
 } from '../store.ts';
 import type { Undo } from '../undo.ts';
 import { checkFiles } from './check-files.ts';
-import { CurrentFile, identityOf, type StoreLog } from './current-file.ts';
+import { CurrentFile, type StoreLog } from './current-file.ts';
 import { asStoreError, isDamage } from './errors.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
 import { fileExists, firstWork, granted, openConnection, useSchema, withConnection } from './opening.ts';
@@ -85,10 +85,9 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const connection = openConnection(file);
   try {
     return await firstWork(connection, () => {
-      const identity = identityOf(file);
       useSchema(connection, { mayMigrate, create });
       const open = () => reopen(settings, mayMigrate);
-      const current = new CurrentFile(prepareDatabase(connection, settings), identity, { file, open, log });
+      const current = new CurrentFile(prepareDatabase(connection, settings), { file, open, log });
       return new SqliteStore(current, settings, log);
     });
   } catch (error) {

@@ -4,6 +4,7 @@ import { openPostgresStore } from 'leadtap';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { openPostgresMoveTarget } from '../../../src/store/postgres/move-target.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { ORGANISATION } from '../../harness/organisation.ts';
 import { untilTold } from '../../memory/until-told.ts';
@@ -119,6 +120,18 @@ describe('leadtap_service', () => {
     expect(await store.listUsers(undefined, 10)).toHaveLength(6);
     await store.ping();
     expect((await store.status()).latestStamp).toBeGreaterThan(1000);
+  });
+
+  test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
+    const target = await openPostgresMoveTarget(address('app', name));
+    const stamp = Date.now() + 3_600_000;
+    await target.raiseStamps([{ companyId: 'acme', stamp }]);
+    await target.close();
+    const store = await openAsService();
+    await store.applyOrganisation(ORGANISATION);
+    expect(await store.writeLeads([{ companyId: 'acme', id: 'x', fields: {} }])).toMatchObject({
+      results: [{ createdAt: stamp + 1 }],
+    });
   });
 
   test('can look, and is told what has changed', async () => {

@@ -156,6 +156,23 @@ test('the old file put back needs a restart', async () => {
   expect(ofFile(ERROR)).toMatchObject([{ msg: expect.stringContaining('restart Leadtap') }]);
 });
 
+test('a file that is replaced while a store waits to open it is noticed', async () => {
+  const { backup } = await startWithBackup();
+  const file = join(tempFolder(), 'leadtap.db');
+  const other = new Connection(file);
+  other.useWriteAheadLog();
+  other.exec('BEGIN IMMEDIATE');
+  const opening = openSqliteStore({ file });
+  renameSync(backup, file);
+  other.exec('ROLLBACK');
+  other.close();
+  const store = await opening;
+  onTestFinished(() => store.close());
+  await store.ping();
+  const { leads } = await store.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 10 });
+  expect(leads.map(({ id }) => id)).toEqual(['in-the-backup', 'first']);
+});
+
 test('a folder that is moved away makes the service unavailable until it is back', async () => {
   const started = await startWithBackup();
   const { service } = started;

@@ -42,7 +42,17 @@ test.each([
     'renamed and made anew',
     `DELETE FROM leads; UPDATE companies SET id = 'other'; INSERT INTO companies (id, name) VALUES ('acme', 'New')`,
   ],
-])('a company that is %s goes on after its last stamp', async (_how, sql) => {
+  [
+    'deleted, and another one gets its id',
+    `DELETE FROM leads; DELETE FROM companies; INSERT INTO companies (id, name) VALUES ('other', 'New');
+     UPDATE companies SET id = 'acme'`,
+  ],
+  [
+    'replaced by another one that gets its id',
+    `DELETE FROM leads; INSERT INTO companies (id, name) VALUES ('other', 'New');
+     UPDATE OR REPLACE companies SET id = 'acme' WHERE id = 'other'`,
+  ],
+])('a company that is %s continues after its last stamp', async (_how, sql) => {
   const { clock, store, other } = await openBoth();
   await add(store, ...burst);
   other.exec(sql);
