@@ -5,6 +5,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler, type PollStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { CallerGoneError } from '../../src/store/store.ts';
+import { eventually } from '../faults/eventually.ts';
 import { deferred } from '../harness/deferred.ts';
 import { emptyStore, noLimit } from '../harness/endpoint.ts';
 import { openSocket, requestText } from '../harness/raw-http.ts';
@@ -45,9 +46,9 @@ it('queries of requests that wait for their turn are cancelled, and each request
         signal.addEventListener('abort', () => reject(new CallerGoneError('the client has disconnected')));
       }),
   );
-  await vi.waitFor(() => expect(signals).toHaveLength(REQUESTS));
+  await eventually(() => expect(signals).toHaveLength(REQUESTS));
   socket.resetAndDestroy();
-  await vi.waitFor(() => expect(lines).toHaveLength(REQUESTS));
+  await eventually(() => expect(lines).toHaveLength(REQUESTS));
   expect(signals.every(({ aborted }) => aborted)).toBe(true);
   expect(lines).toMatchObject(Array.from({ length: REQUESTS }, () => ({ msg: 'request', status: 499 })));
   expect(observe).toHaveBeenCalledTimes(REQUESTS);
@@ -62,11 +63,11 @@ it('responses that wait for their turn are logged and counted', async () => {
     if (reads === 1) await first.promise;
     return emptyStore.readPage(query, signal);
   });
-  await vi.waitFor(() => expect(reads).toBe(REQUESTS));
+  await eventually(() => expect(reads).toBe(REQUESTS));
   socket.resetAndDestroy();
-  await vi.waitFor(() => expect(lines).toHaveLength(REQUESTS - 1));
+  await eventually(() => expect(lines).toHaveLength(REQUESTS - 1));
   first.resolve();
-  await vi.waitFor(() => expect(observe).toHaveBeenCalledTimes(REQUESTS));
+  await eventually(() => expect(observe).toHaveBeenCalledTimes(REQUESTS));
 });
 
 it('no listeners are left on the connection, nor so many added that Node warns', async () => {
@@ -75,7 +76,7 @@ it('no listeners are left on the connection, nor so many added that Node warns',
   process.on('warning', note);
   onTestFinished(() => void process.off('warning', note));
   const { lines, serverSide } = await pipeline(emptyStore.readPage);
-  await vi.waitFor(() => expect(lines).toHaveLength(REQUESTS));
+  await eventually(() => expect(lines).toHaveLength(REQUESTS));
   expect(warnings).toEqual([]);
   expect(serverSide?.listenerCount('close')).toBeLessThan(5);
 });
