@@ -76,7 +76,8 @@ async function serve(options: { cwd: string; env: NodeJS.ProcessEnv }, cleanUps:
   });
   const closed = once(service, 'close');
   cleanUps.add(async () => {
-    service.kill();
+    // Without the drain time of SIGTERM.
+    service.kill('SIGINT');
     await closed;
   });
   return readAddress(service);

@@ -31,7 +31,8 @@ export async function serve(home: Home, port = 0): Promise<RunningService> {
   writeFileSync(join(folder, 'server.pid'), String(child.pid));
   const ended = once(child, 'exit');
   const stop = async () => {
-    child.kill('SIGTERM');
+    // Without the drain time of SIGTERM.
+    child.kill('SIGINT');
     if (child.exitCode === null && child.signalCode === null) await ended;
     await guard.release();
   };

@@ -84,7 +84,8 @@ export async function install(): Promise<Installation> {
 
 async function end(service: ChildProcess): Promise<void> {
   const closed = once(service, 'close');
-  service.kill();
+  // Without the drain time of SIGTERM.
+  service.kill('SIGINT');
   await closed;
 }
 

@@ -40,19 +40,21 @@ export interface AppOptions {
   readonly trustProxy: TrustProxy;
   /** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
   readonly requestTimeoutMs?: number;
-  /** When it stops, it goes on answering for this long, and tells clients to close their connections. */
-  readonly drainMs?: number;
+  /**
+   * When it stops, it continues to accept connections and to answer until this resolves, and tells clients to close
+   * their connections. Default: no such time.
+   */
+  readonly drain?: () => Promise<void>;
   /** Further connections are dropped. Default: no limit. */
   readonly maxConnections?: number | undefined;
   readonly onDroppedConnection?: () => void;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-const DRAIN_MS = 3_000;
 
 /** Services to a Fastify application. The order of the plugins is the order of this function. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
-  const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drainMs = DRAIN_MS } = options;
+  const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
   const handlePoll = createPollHandler({ ...services, ...options });
   const path = `${prefix}${NEW_LEADS_PATH}`;
   let connections: Connections | undefined;
@@ -80,7 +82,8 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
 
   app.addHook('preClose', async () => {
     isStopping = true;
-    await connections?.drain(drainMs);
+    connections?.drain();
+    await drain?.();
   });
   app.setErrorHandler(answerProblem);
   app.addHook('onRequest', async (request, reply) => {

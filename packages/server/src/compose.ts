@@ -23,7 +23,7 @@ export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
   readonly limits?: typeof openLimiters;
-  readonly drainMs?: number;
+  readonly drain?: () => Promise<void>;
   /** Default: what the limit of open files leaves room for. */
   readonly maxConnections?: number;
 }

@@ -37,7 +37,7 @@ export {
   type PollOptions,
 } from './http/poll-handler.ts';
 export type { PublicUrl } from './http/public-url.ts';
-export type { RequestLogger } from './http/request-log.ts';
+export type { RequestLogger } from './http/request-line.ts';
 export {
   FAILED_TOKEN_POLICIES,
   type Limiter,

@@ -4,7 +4,8 @@ import type { ServeFlags } from './serve/run.ts';
 
 const EXAMPLES = `
 The schema is brought up to date first (LEADTAP_AUTO_MIGRATE=false turns that off). Logs are JSON lines on
-stdout. SIGTERM or Ctrl+C stops it: requests in hand are finished, for at most 10 seconds.
+stdout. SIGTERM or Ctrl+C stops it: requests in hand are finished, for at most 10 seconds. After SIGTERM it
+accepts connections for 3 seconds more, so that a load balancer can notice.
 
 Examples:
   leadtap serve

@@ -53,10 +53,10 @@ export function answerProblem(error: unknown, request: FastifyRequest, reply: Fa
 }
 
 /** The operator learns the cause of every 5xx. A service that stops is unavailable without one. */
-export function logFault(problem: ProblemError, logError: (line: object, message: string) => void): void {
+export function logFault(problem: ProblemError, log: (line: object, message: string) => void): void {
   const isFault = problem.code === 'internal-error' || problem.cause !== undefined;
   if (problem.statusCode >= 500 && isFault)
-    logError({ err: problem.cause ?? problem, code: problem.code }, problem.message);
+    log({ err: problem.cause ?? problem, code: problem.code }, problem.message);
 }
 
 /** For an address that is not well-formed: no route is found, so Fastify writes no line to the request log. */

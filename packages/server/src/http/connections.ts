@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
 
 /** A connection that sends more requests than this ahead of their answers is closed after the last of them. */
 const MAX_PIPELINED = 32;
+/** It is closed at once when it sends more than this after them: Node keeps each request until the connection closes. */
+const MAX_DROPPED = 100;
 
 interface Exchange {
   readonly request: IncomingMessage;
@@ -17,6 +18,7 @@ interface Connection {
   bytesRead: number;
   /** Its last response has `Connection: close`; further requests are dropped. */
   isLast: boolean;
+  dropped: number;
 }
 
 /**
@@ -41,14 +43,10 @@ export class Connections {
     server.closeIdleConnections = () => this.#closeIdle();
   }
 
-  /**
-   * From now on every response has `Connection: close`, so that clients go elsewhere. Connections that are open now have
-   * `graceMs` for a further request: closed at once, a request that is on its way would fail.
-   */
-  async drain(graceMs: number): Promise<void> {
+  /** From now on every response has `Connection: close`, so that clients connect to another instance. */
+  drain(): void {
     this.#isDraining = true;
     for (const connection of this.#open.values()) this.#closeAfterLast(connection);
-    if (this.#open.size > 0) await setTimeout(graceMs);
   }
 
   /** Closes the connections on which nothing is being received or sent, and the others when that is done. */
@@ -61,13 +59,18 @@ export class Connections {
   #accept(socket: Socket): void {
     // Node asks the system for the address at the first use and keeps it. After a reset it would be unknown.
     void socket.remoteAddress;
-    this.#open.set(socket, { exchanges: [], bytesRead: 0, isLast: false });
+    this.#open.set(socket, { exchanges: [], bytesRead: 0, isLast: false, dropped: 0 });
     socket.once('close', () => this.#open.delete(socket));
   }
 
   #receive(exchange: Exchange): void {
     const connection = this.#open.get(exchange.request.socket);
-    if (connection === undefined || connection.isLast) return;
+    if (connection === undefined) return;
+    if (connection.isLast) {
+      connection.dropped += 1;
+      if (connection.dropped > MAX_DROPPED) exchange.request.socket.destroy();
+      return;
+    }
     const { exchanges } = connection;
     exchanges.push(exchange);
     if (exchanges.length === MAX_PIPELINED) this.#closeAfterLast(connection);

@@ -19,6 +19,7 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
       address: request.ip ?? '',
       baseUrl: () => publicUrl(request),
       logError: (line: object, message: string) => request.log.error(line, message),
+      logDebug: (line: object, message: string) => request.log.debug(line, message),
     };
     void respond(request.raw, reply.raw, context);
   });

@@ -11,10 +11,11 @@ import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/li
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { answersFrom } from '../memory/answers-from.ts';
 import { CallerGoneError, type PollStore } from '../store/store.ts';
-import { asProblem, commonHeaders, logFault, problemAnswer } from './answer-problem.ts';
+import { asProblem, commonHeaders, problemAnswer } from './answer-problem.ts';
 import { makeAuthentication } from './authenticate.ts';
 import { requirePlan, requireUser } from './caller.ts';
-import { disconnectSignal } from './disconnect.ts';
+import { type CauseLog, createCauseLog } from './cause-log.ts';
+import { disconnectSignal, isDisconnected, onceClosed } from './disconnect.ts';
 import { matches } from './etag.ts';
 import { callerAddress, makeTrust, originOf, type TrustProxy } from './forwarded.ts';
 import { requireHost, requireMethod } from './methods.ts';
@@ -25,7 +26,7 @@ import { makePublicUrl } from './public-url.ts';
 import { parseQuery } from './query.ts';
 import { rateLimitHeaders, refuseByLimit } from './rate-limit.ts';
 import { requestId } from './request-id.ts';
-import { CLIENT_DISCONNECTED, type RequestLogger, requestLine } from './request-log.ts';
+import { CLIENT_DISCONNECTED, type RequestLogger, requestLine } from './request-line.ts';
 
 /** What the endpoint needs, wherever it is mounted. */
 export interface PollOptions {
@@ -66,6 +67,8 @@ export function createPollHandler(options: PollHandlerOptions): PollHandler {
       address: callerAddress(request, trust),
       baseUrl: () => publicUrl(originOf(request, trust)),
       logError: (line: object, message: string) => logger?.error({ requestId: context.id, ...line }, message),
+      logDebug: (line: object, message: string) =>
+        logger?.debug?.({ requestId: context.id, ...line }, message),
     };
     void respond(request, response, context).then((outcome) =>
       logger?.info(
@@ -85,6 +88,7 @@ export interface RequestContext {
   /** The `{base_url}` as the client sees it. */
   baseUrl(): string;
   logError(line: object, message: string): void;
+  logDebug(line: object, message: string): void;
 }
 
 /** How a request ended. */
@@ -107,6 +111,7 @@ const CLIENT_CLOSED_REQUEST = 499;
 
 export function createPollResponder(options: PollOptions): PollResponder {
   const answer = createAnswer(options);
+  const logCause = createCauseLog();
 
   return async (request, response, context) => {
     const startedAt = performance.now();
@@ -116,10 +121,12 @@ export function createPollResponder(options: PollOptions): PollResponder {
       payload = pageOf(await answer(request, response, context, state), request, state);
     } catch (error) {
       if (error instanceof CallerGoneError) response.destroy();
-      payload = problemOf(error, context, state);
+      payload = problemOf(error, context, state, logCause);
     }
-    const isComplete = response.destroyed || (await send(request, response, payload, context, state));
-    const status = response.destroyed && !response.headersSent ? CLIENT_CLOSED_REQUEST : payload.status;
+    const isComplete =
+      isDisconnected(request, response) || (await send(request, response, payload, context, state));
+    const isUnsent = isDisconnected(request, response) && !response.headersSent;
+    const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
     const outcome = { status, durationMs: performance.now() - startedAt, state, isComplete };
     observe(options.observer, observationOf(outcome, request.method), context);
     return outcome;
@@ -155,13 +162,17 @@ function createAnswer(options: PollOptions): Answer {
     const verdict = await limiter.consume(token.userId);
     rateLimitHeaders(verdict, state.headers);
     if (verdict.violated.length > 0) throw refuseByLimit(verdict);
-    if (response.destroyed) throw new CallerGoneError('the client has disconnected');
+    if (isDisconnected(request, response)) throw new CallerGoneError('the client has disconnected');
 
     // User: 404. Plan: 403. Query: 400.
     const user = requirePlan(requireUser(await answers.findUser(), token));
     const query = parseQuery(searchOf(request.url ?? ''));
 
-    const found = await poll((page) => answers.readPage(page, () => disconnectSignal(response)), user, query);
+    const found = await poll(
+      (page) => answers.readPage(page, () => disconnectSignal(request, response)),
+      user,
+      query,
+    );
     pageHeaders(baseUrl(), found, query, state.headers);
     const isKnown = matches(request.headers['if-none-match'], found.page.leads.etag);
     state.answer = { status: isKnown ? 304 : 200, poll: found, query };
@@ -188,30 +199,30 @@ function pageOf({ status, poll: found }: PollAnswer, { method }: IncomingMessage
   return { status, body };
 }
 
-function problemOf(error: unknown, { id, logError }: RequestContext, state: PollState): Payload {
+function problemOf(error: unknown, context: RequestContext, state: PollState, logCause: CauseLog): Payload {
   if (error instanceof CallerGoneError) return { status: CLIENT_CLOSED_REQUEST, body: undefined };
   state.problem = asProblem(error);
-  logFault(state.problem, logError);
-  const { status, headers, body } = problemAnswer(state.problem, id);
+  logCause(state.problem, context);
+  const { status, headers, body } = problemAnswer(state.problem, context.id);
   state.headers.push(...Object.entries(headers).flat(), 'content-length', String(body.length));
   return { status, body };
 }
 
 /** Resolves when the response has left, or the client has disconnected before all of it left. */
 async function send(
-  { method, socket }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   { status, body }: Payload,
   { logError }: RequestContext,
   { headers }: PollState,
 ): Promise<boolean> {
   try {
-    const closed = new Promise((resolve) => response.once('close', resolve));
+    const closed = new Promise<void>((resolve) => onceClosed(request, response, resolve));
     response.writeHead(status, headers);
-    response.end(method === 'HEAD' ? undefined : body);
+    response.end(request.method === 'HEAD' ? undefined : body);
     await closed;
     // Not `writableFinished`: it is also true after a reset that discarded the rest.
-    return !socket.destroyed;
+    return !request.socket.destroyed;
   } catch (error) {
     // The application around has begun a response already, or a header that it adds is not valid.
     logError({ err: error }, 'a response could not be sent');

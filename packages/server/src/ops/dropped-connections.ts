@@ -24,22 +24,25 @@ function readIfThere(file: string): string {
 
 const MINUTE_MS = 60_000;
 
-/** Logs dropped connections, at most once a minute. */
+/** Logs the first dropped connection at once, and those that follow together, once a minute. */
 export function makeDropLog(
   log: Pick<FastifyBaseLogger, 'warn'>,
   maxConnections: number | undefined,
-  now: () => number = () => performance.now(),
 ): () => void {
   let dropped = 0;
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    dropped += 1;
-    if (now() - loggedAt < MINUTE_MS) return;
+  let timer: NodeJS.Timeout | undefined;
+  const logDropped = () => {
+    timer = undefined;
+    if (dropped === 0) return;
     log.warn(
       { dropped, maxConnections },
       'connections were dropped: too many are open, raise the limit of open files or add instances',
     );
     dropped = 0;
-    loggedAt = now();
+    timer = setTimeout(logDropped, MINUTE_MS).unref();
+  };
+  return () => {
+    dropped += 1;
+    if (timer === undefined) logDropped();
   };
 }

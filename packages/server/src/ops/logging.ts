@@ -11,6 +11,6 @@ const serializers = {
 /** Pino's own takes as long as all the rest of a line. */
 const timestamp = () => `,"time":"${toIso(Date.now())}"`;
 
-/** JSON lines, for machines to collect. What a request's line holds is decided in `request-log.ts`. */
+/** JSON lines, for machines to collect. What a request's line holds is decided in `request-line.ts`. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
   pino({ level, base: null, timestamp, serializers }, destination);

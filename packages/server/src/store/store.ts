@@ -235,7 +235,7 @@ export interface Store extends PollStore {
   /** Looks at every company: for the metrics and the doctor, not for what strangers can ask. */
   status(): Promise<StoreStatus>;
   /** For the log at the start. Absent: the log has no counts. */
-  countAccounts?(): Promise<AccountCounts>;
+  countAccounts?(signal?: AbortSignal): Promise<AccountCounts>;
   close(): Promise<void>;
 }
 

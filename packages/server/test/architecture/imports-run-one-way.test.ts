@@ -124,6 +124,12 @@ describe('imports', () => {
     expect(eager.map(({ path }) => path)).toEqual([]);
   });
 
+  it('load Fastify only for the standalone server: Express and bare Node have no use for it', () => {
+    const loaded = loadedBy(`${SERVER}index.ts`);
+    expect(loaded).toContain(`${SERVER}http/poll-handler.ts`);
+    expect(loaded).not.toContain('fastify');
+  });
+
   it('use a package only where its work is done', () => {
     const wrong = edges(packageName).filter(
       ({ from, to }) => to !== '@leadtap/contract' && !uses.get(to)?.includes(from),
@@ -160,4 +166,13 @@ function circles(all: readonly SourceFile[]): string[] {
       return reaches(next, goal, seen);
     });
   return all.map(({ path }) => path).filter((path) => reaches(path, path, new Set()));
+}
+
+/** The modules that run when a file is imported: its own imports and theirs, but not those of types. */
+function loadedBy(entry: string): string[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  const loaded = new Set([entry]);
+  // A set gives what is added while it is read.
+  for (const path of loaded) for (const target of byPath.get(path)?.runtimeImports ?? []) loaded.add(target);
+  return [...loaded];
 }

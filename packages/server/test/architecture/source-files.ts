@@ -10,15 +10,19 @@ export interface SourceFile {
   readonly text: string;
   /** What it imports: paths from the root, or names of modules. */
   readonly imports: readonly string[];
+  /** Those that remain in JavaScript when the file is loaded. */
+  readonly runtimeImports: readonly string[];
 }
 
 const IMPORT = /^(?:import|export)\b(?:[^;'"`]*?\bfrom)?\s*'([^']+)'/gm;
 const DYNAMIC_IMPORT = /\b(?:import|require)\('([^']+)'\)/g;
 
-const importsOf = (path: string, text: string): string[] =>
-  [...text.matchAll(IMPORT), ...text.matchAll(DYNAMIC_IMPORT)].map(([, target = '']) =>
-    target.startsWith('.') ? join(dirname(path), target) : target,
-  );
+const RUNTIME_IMPORT = /^(?:import|export)\b(?! type\b)(?:[^;'"`]*?\bfrom)?\s*'([^']+)'/gm;
+
+const targetsOf = (path: string, text: string, ...patterns: readonly RegExp[]): string[] =>
+  patterns
+    .flatMap((pattern) => [...text.matchAll(pattern)])
+    .map(([, target = '']) => (target.startsWith('.') ? join(dirname(path), target) : target));
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'coverage', '.git']);
 
@@ -31,7 +35,9 @@ export function sourceFiles(folder = '.'): SourceFile[] {
     if (entry.isDirectory()) return sourceFiles(path);
     if (!entry.name.endsWith('.ts')) return [];
     const text = readFileSync(join(ROOT, path), 'utf8');
-    return [{ path: relative('.', path), text, imports: importsOf(path, text) }];
+    const imports = targetsOf(path, text, IMPORT, DYNAMIC_IMPORT);
+    const runtimeImports = targetsOf(path, text, RUNTIME_IMPORT);
+    return [{ path: relative('.', path), text, imports, runtimeImports }];
   });
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

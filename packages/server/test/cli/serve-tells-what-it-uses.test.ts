@@ -1,51 +1,92 @@
 import { expect, test } from 'vitest';
+import { EXIT_CODES, ExitCode } from '../../src/cli/exit-code.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { ORGANISATION } from '../harness/organisation.ts';
-import { type RunOptions, terminal } from './terminal.ts';
+import { paper } from './paper.ts';
+import { terminal } from './terminal.ts';
 
 type Shell = ReturnType<typeof terminal>;
+type Line = Record<string, unknown>;
 
-/** The lines that `serve` logs when it starts and is stopped at once. */
-async function served(shell: Shell, options: RunOptions = {}) {
-  const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off', ...options.env };
-  const { code, stdout } = await shell.run('serve', { parts: { signal: AbortSignal.abort() }, env });
-  expect(code).toBe(0);
-  const lines: Record<string, unknown>[] = stdout
-    .trimEnd()
+const ENV = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+
+const linesOf = (text: string): Line[] =>
+  text
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
-  return {
-    facts: lines.find(({ msg }) => msg === 'serving new leads'),
-    warnings: lines.filter(({ level }) => level === 40 || level === 'warn').map(({ msg }) => msg),
+
+const warningsOf = (lines: readonly Line[]) =>
+  lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+
+/** The lines that `serve` logs until it is stopped, which is when the line with this message appears. */
+async function served(shell: Shell, lastMessage: string, env: Record<string, string> = {}): Promise<Line[]> {
+  const stop = new AbortController();
+  const stdout = paper();
+  const write = stdout.write.bind(stdout);
+  stdout.write = (chunk: unknown) => {
+    if (linesOf(String(chunk)).some(({ msg }) => msg === lastMessage)) stop.abort();
+    return write(chunk);
   };
+  const parts = { signal: stop.signal, stdout };
+  const { code } = await shell.run('serve', { parts, env: { ...ENV, ...env } });
+  expect(code).toBe(0);
+  return linesOf(stdout.text());
 }
 
 test('a start that makes a database and a key warns of it, and the next one does not', async () => {
   const shell = terminal({ empty: true });
   const { env } = await shell.database();
   const database = describeDatabase(parseConfig({ env, cwd: shell.cwd }).database);
-  const first = await served(shell);
-  expect(first.facts).toMatchObject({
-    database,
-    signingKey: shell.path('data/signing.key'),
-    companies: 0,
-    users: 0,
-  });
-  expect(first.warnings).toEqual([
+  const signingKey = shell.path('data/signing.key');
+  const first = await served(shell, 'serving new leads');
+  expect(first).toContainEqual(expect.objectContaining({ msg: 'serving new leads', database, signingKey }));
+  expect(warningsOf(first)).toEqual([
     expect.stringContaining(`made a new, empty database: ${database}.`),
-    expect.stringContaining(`made a new signing key: ${shell.path('data/signing.key')}.`),
+    expect.stringContaining(`made a new signing key: ${signingKey}.`),
   ]);
-  expect((await served(shell)).warnings).toEqual([]);
+  expect(warningsOf(await served(shell, 'serving new leads'))).toEqual([]);
 });
 
-test('the database, the key and the counts of companies and users are logged', async () => {
+test('a start that fails warns of the database and the key that it made: the next one does not', async () => {
+  const shell = terminal({ empty: true });
+  const { code, stdout } = await shell.run('serve --host 192.0.2.1', { env: ENV });
+  expect(code).toBe(1);
+  expect(warningsOf(linesOf(stdout))).toEqual([
+    expect.stringContaining('made a new, empty database'),
+    expect.stringContaining(`made a new signing key: ${shell.path('data/signing.key')}.`),
+  ]);
+});
+
+test('a start that fails before it makes anything warns of nothing', async () => {
+  const shell = terminal({ empty: true });
+  shell.save('data/signing.key/folder', 'in the place of the key');
+  const { code, stdout } = await shell.run('serve', { env: ENV });
+  expect(code).toBe(1);
+  expect(stdout).toBe('');
+});
+
+test('the database, the key and the numbers of companies and users are logged', async () => {
   const shell = terminal();
   shell.save('organisation.json', ORGANISATION);
   await shell.run('org apply organisation.json');
   const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
-  const { facts, warnings } = await served(shell, { env });
-  expect(facts).toMatchObject({ signingKey: 'LEADTAP_SIGNING_KEY', companies: 2, users: 7 });
-  expect(warnings).toEqual([]);
+  const lines = await served(shell, 'accounts', env);
+  expect(lines).toMatchObject([
+    { msg: expect.stringContaining('listening') },
+    { msg: 'serving new leads', signingKey: 'LEADTAP_SIGNING_KEY' },
+    { msg: 'accounts', companies: 2, users: 7 },
+    { msg: expect.stringContaining('stopping') },
+    { msg: 'stopped' },
+  ]);
+});
+
+test('after SIGTERM it accepts connections for 3 seconds more, also if none is open', async () => {
+  const signal = AbortSignal.abort(new ExitCode(EXIT_CODES.terminated));
+  const { stdout } = await terminal().run('serve', { parts: { signal }, env: ENV });
+  const timeOf = (message: string) =>
+    Date.parse(String(linesOf(stdout).find(({ msg }) => String(msg).startsWith(message))?.['time']));
+  expect(timeOf('stopped') - timeOf('stopping')).toBeGreaterThan(2_900);
 });
 
 test('an address of another machine is told as one, not as a matter of the port', async () => {

@@ -23,8 +23,8 @@ export interface ServiceOptions {
   /** Called before the service listens, for hooks that must be in place by then. */
   readonly prepare?: (service: Service) => void;
   readonly lifecycle?: LifecycleOptions;
-  /** How long a stop waits for open connections. Default: not at all, so that tests end at once. */
-  readonly drainMs?: number;
+  /** A stop continues to answer until this resolves. Default: it does not, so that tests end at once. */
+  readonly drain?: () => Promise<void>;
   readonly maxConnections?: number;
   /** Default: long ones, for machines that are slow. */
   readonly storeTimeouts?: StoreTimeouts;
@@ -91,7 +91,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   let limiters: Limiters | undefined;
   const service = await compose(config, logger, {
     clock,
-    drainMs: options.drainMs ?? 0,
+    ...(options.drain && { drain: options.drain }),
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
     open: (opened, parts) =>
       openStore(opened, { ...parts, timeouts: { ...LONG_STORE_TIMEOUTS, ...options.storeTimeouts } }),

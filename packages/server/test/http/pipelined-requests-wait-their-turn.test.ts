@@ -3,7 +3,8 @@ import type { Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { beforeQuestion } from '../harness/before-question.ts';
-import { answersOn, openSocket, requestText, sendRaw } from '../harness/raw-http.ts';
+import { deferred } from '../harness/deferred.ts';
+import { answersOn, openSocket, readToEnd, requestText, sendRaw } from '../harness/raw-http.ts';
 import { type ServiceOptions, startService } from '../harness/service.ts';
 
 const poll = (id: string | number, ...headers: readonly string[]) =>
@@ -79,4 +80,21 @@ it('a connection with 32 unanswered requests is closed after the last of them', 
     'close',
   ]);
   expect(lines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(32);
+});
+
+it('a connection that keeps sending requests without waiting for answers is closed', async () => {
+  const { url, token, store, service } = await startService();
+  const released = deferred();
+  onTestFinished(() => released.resolve());
+  beforeQuestion(store, 'findUser', () => released.promise);
+  let received = 0;
+  service.app.server.on('request', () => {
+    received += 1;
+  });
+  const socket = await openSocket(url);
+  const closed = readToEnd(socket);
+  socket.write(polls(5_000, `Authorization: Bearer ${await token('boss')}`));
+  expect(await closed).toBe('');
+  // Node parses what it has read in one piece, at most 64 KiB, before it notices that the connection is closed.
+  expect(received).toBeLessThan(1_000);
 });

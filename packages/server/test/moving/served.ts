@@ -26,7 +26,8 @@ export async function serve({ folder }: Ends, databaseUrl: string): Promise<Serv
           headers: { authorization: `Bearer ${token}`, connection: 'close' },
         }),
       stop: async () => {
-        child.kill('SIGTERM');
+        // Without the drain time of SIGTERM.
+        child.kill('SIGINT');
         await ended;
       },
     };

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../harness/deferred.ts';
 import { spawnLeadtap } from '../harness/leadtap-process.ts';
@@ -21,11 +22,10 @@ describe('when the service stops', () => {
     ['probes', '/livez'],
     ['polls', '/automation/new-leads'],
   ])('no request of 20 busy clients on keep-alive connections fails: %s', async (_what, path) => {
-    // The grace period lasts until the clients have ended.
-    const graceEnds = deferred();
+    const clientsEnded = deferred();
     const { url, stop, token } = await startService({
       organisation: { companies: [{ id: 'acme', name: 'Acme', branches: [], users: USERS }] },
-      prepare: ({ app }) => app.addHook('preClose', () => graceEnds.promise),
+      drain: () => clientsEnded.promise,
       lifecycle: { shutdownLimitMs: LONG_MS },
     });
     const tokens = await Promise.all(USERS.map(({ id }) => token(id)));
@@ -35,17 +35,28 @@ describe('when the service stops', () => {
     await clients.busy;
     const stopped = stop();
     expect(await clients.ended).toEqual([]);
-    graceEnds.resolve();
+    clientsEnded.resolve();
     await stopped;
   });
 
-  it('without open connections it stops at once', async () => {
-    const { stop } = await startService({ drainMs: LONG_MS });
-    await stop();
+  it('it accepts new connections until the drain time is over, also if none is open', async () => {
+    const drained = deferred();
+    const { url, stop } = await startService({ drain: () => drained.promise });
+    const stopped = stop();
+    const response = await fetch(`${url}/livez`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('connection')).toBe('close');
+    expect((await fetch(`${url}/readyz`)).status).toBe(503);
+    drained.resolve();
+    await stopped;
+    await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
-  it('an idle connection holds it for the grace period and no longer', async () => {
-    const { url, stop } = await startService({ drainMs: 50, lifecycle: { shutdownLimitMs: LONG_MS } });
+  it('an idle connection holds it for the drain time and no longer', async () => {
+    const { url, stop } = await startService({
+      drain: () => setTimeout(50),
+      lifecycle: { shutdownLimitMs: LONG_MS },
+    });
     const { socket, received } = await connectRaw(url);
     const answered = new Promise((resolve) => socket.once('data', resolve));
     socket.write('GET /livez HTTP/1.1\r\nHost: leads\r\n\r\n');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { connectionLimit, makeDropLog } from '../../src/ops/dropped-connections.ts';
 import { openSocket, readToEnd } from '../harness/raw-http.ts';
 import { startService } from '../harness/service.ts';
@@ -34,16 +34,25 @@ it('connections beyond the limit are dropped, counted and logged, and the others
   ]);
 });
 
-it('the log tells once a minute how many were dropped', () => {
+it('the first drop is logged at once, and those of each further minute together', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
   const warn = vi.fn();
-  let now = 0;
-  const logDrop = makeDropLog({ warn }, 100, () => now);
-  for (now = 0; now <= 120_000; now += 1000) logDrop();
-  expect(warn.mock.calls.map(([line]) => line)).toEqual([
-    { dropped: 1, maxConnections: 100 },
-    { dropped: 60, maxConnections: 100 },
-    { dropped: 60, maxConnections: 100 },
-  ]);
+  const logDrop = makeDropLog({ warn }, 100);
+  const logged = () => warn.mock.calls.map(([{ dropped }]) => dropped);
+  for (let n = 0; n < 50; n += 1) logDrop();
+  expect(logged()).toEqual([1]);
+  vi.advanceTimersByTime(60_000);
+  expect(logged()).toEqual([1, 49]);
+  vi.advanceTimersByTime(30_000);
+  logDrop();
+  expect(logged()).toEqual([1, 49]);
+  vi.advanceTimersByTime(30_000);
+  expect(logged()).toEqual([1, 49, 1]);
+  vi.advanceTimersByTime(600_000);
+  expect(vi.getTimerCount()).toBe(0);
+  logDrop();
+  expect(logged()).toEqual([1, 49, 1, 1]);
 });
 
 it.each([

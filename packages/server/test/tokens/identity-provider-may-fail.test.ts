@@ -1,7 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startService } from '../harness/service.ts';
 import { DOWN, HANGING, ill, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith, startEndpoint } from './polling.ts';
+
+const [DEBUG, ERROR] = [20, 50];
 
 const TROUBLES = {
   'is down': DOWN,
@@ -71,6 +73,26 @@ describe('while the identity provider is away', () => {
     expect(await outcome(await pollWith(url, 'garbage'))).toBe('401 token-invalid');
     expect(provider.fetches).toBe(0);
   });
+});
+
+it('the log has the cause once a minute at level error, however many tokens need its keys', async () => {
+  const key = await makeKey('ES256');
+  const provider = await startIdentityProvider(key);
+  provider.trouble = DOWN;
+  const lines: { level: number; code?: string; err?: object }[] = [];
+  const { url } = await startService({
+    env: provider.env,
+    logTo: { write: (line) => void lines.push(JSON.parse(line)) },
+  });
+  const causes = () => lines.filter(({ err }) => err).map(({ level }) => level);
+  for (let request = 0; request < 5; request += 1)
+    expect(await outcome(await pollWith(url, await sign(key)))).toBe('503 unavailable');
+  expect(causes()).toEqual([ERROR, DEBUG, DEBUG, DEBUG, DEBUG]);
+  const later = performance.now() + 60_000;
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => later);
+  onTestFinished(() => now.mockRestore());
+  expect(await outcome(await pollWith(url, await sign(key)))).toBe('503 unavailable');
+  expect(causes().at(-1)).toBe(ERROR);
 });
 
 it('an identity provider that hangs is given up after the time-out', async () => {

@@ -70,7 +70,7 @@ interface StartedDemo {
 /** A first try must not fail because something else has the port: unless a port was asked for, any will do. */
 async function startDemo(config: Config, context: CommandContext, anyPort: boolean): Promise<StartedDemo> {
   const logger = makeLogger(config.logLevel, context.stderr);
-  const { store, keys, ...service } = await compose(config, logger, { clock: context.clock, drainMs: 0 });
+  const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
   try {
     return { running: await start(service, config), store, keys, notes: [] };
   } catch (error) {

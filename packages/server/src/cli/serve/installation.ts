@@ -3,7 +3,7 @@ import { type Config, describeDatabase } from '../../config.ts';
 import { type OpenStoreOptions, openStore } from '../../open-store.ts';
 import { type AccountCounts, SchemaVersionError, type Store } from '../../store/store.ts';
 
-export interface InstallationFacts extends Partial<AccountCounts> {
+export interface InstallationFacts {
   readonly database: string;
   /** The file, or the variable that holds the key. */
   readonly signingKey: string;
@@ -29,23 +29,25 @@ export class Installation {
       this.#store = await openStore(config, { ...options, create: false });
     } catch (error) {
       if (!(error instanceof SchemaVersionError) || error.found !== 0 || !config.autoMigrate) throw error;
-      this.#databaseIsNew = true;
       this.#store = await openStore(config, options);
+      this.#databaseIsNew = true;
     }
     return this.#store;
   };
 
-  async describe(): Promise<InstallationFacts> {
-    // The service runs by then: a count that fails is left out.
-    const counts = await this.#store?.countAccounts?.().catch(() => undefined);
+  facts(): InstallationFacts {
     return {
       database: describeDatabase(this.#config.database),
       signingKey: this.#keyFile ?? 'LEADTAP_SIGNING_KEY',
-      ...counts,
     };
   }
 
-  /** A sentence for each thing that was made at this start. */
+  /** Takes long with a million users. Undefined if the store cannot count, or fails to, or the signal is aborted. */
+  async countAccounts(signal: AbortSignal): Promise<AccountCounts | undefined> {
+    return this.#store?.countAccounts?.(signal).catch(() => undefined);
+  }
+
+  /** A sentence for each thing that was made at this start, also if it failed. */
   warnings(): string[] {
     const database = describeDatabase(this.#config.database);
     return [
@@ -54,7 +56,7 @@ export class Installation {
             `made a new, empty database: ${database}. If there should be one already, check LEADTAP_DATABASE_URL and the folder`,
           ]
         : []),
-      ...(this.#keyIsNew
+      ...(this.#keyIsNew && this.#keyFile !== undefined && existsSync(this.#keyFile)
         ? [`made a new signing key: ${this.#keyFile}. Tokens that were signed with another key are refused`]
         : []),
     ];

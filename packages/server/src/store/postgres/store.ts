@@ -34,6 +34,8 @@ import { Users } from './users.ts';
 
 /** A stuck writer must not stop the polling: after this a poll answers from what is committed. */
 const POLL_LOCK_WAIT_MS = 1000;
+/** Of a count of all users: it may be long, since no request waits for it. */
+const COUNT_LIMIT_MS = 60_000;
 const CONNECTIONS = 10;
 
 export interface PostgresOptions {
@@ -199,11 +201,11 @@ class PostgresStore implements Store, WatchedStore {
   }
 
   /** In a transaction, because a million users take longer to count than a single query may take. */
-  async countAccounts(): Promise<AccountCounts> {
-    const [row] = await this.#database.transaction((session) =>
-      session.query<AccountCounts>(
-        'SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users',
-      ),
+  async countAccounts(signal?: AbortSignal): Promise<AccountCounts> {
+    const [row] = await this.#database.query<AccountCounts>(
+      'SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users',
+      [],
+      { signal, limitMs: COUNT_LIMIT_MS },
     );
     return row ?? { companies: 0, users: 0 };
   }
