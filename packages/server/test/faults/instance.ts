@@ -72,7 +72,7 @@ export async function serve(url: string, options: InstanceOptions = {}): Promise
   const env = { LEADTAP_DATABASE_URL: url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const config = parseConfig({ env, cwd: tempFolder(whenDone) });
   const open = () => openPostgresStore({ url, ...LONG_STORE_TIMEOUTS, ...storeOptions });
-  const service = await compose(config, logger, { open, drainMs: 0 });
+  const service = await compose(config, logger, { open });
   const running = await start(service, config);
   whenDone(() => running.stop());
   await service.store.applyOrganisation(TWO_COMPANIES);

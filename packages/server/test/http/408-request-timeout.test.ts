@@ -22,7 +22,7 @@ async function startImpatient(): Promise<string> {
     version: '0.0.0',
   };
   const address = { basePath: '', publicUrl: undefined, trustProxy: false } as const;
-  const app = buildApp(services, { ...address, requestTimeoutMs: 100, drainMs: 0 });
+  const app = buildApp(services, { ...address, requestTimeoutMs: 100 });
   onTestFinished(() => app.close());
   await app.listen({ host: '127.0.0.1', port: 0 });
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;

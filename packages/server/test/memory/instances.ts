@@ -34,7 +34,7 @@ export async function serve(store: Store, whenDone: WhenDone): Promise<Instance>
       clock: systemClock,
       version: '0.0.0',
     },
-    { basePath: '', publicUrl: 'http://leadtap.example', trustProxy: false, drainMs: 0 },
+    { basePath: '', publicUrl: 'http://leadtap.example', trustProxy: false },
   );
   whenDone(() => app.close());
   const url = await app.listen({ host: '127.0.0.1', port: 0 });

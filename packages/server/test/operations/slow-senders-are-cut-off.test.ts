@@ -20,7 +20,7 @@ async function startImpatient(requestTimeoutMs: number): Promise<string> {
       clock: systemClock,
       version: '0.0.0',
     },
-    { basePath: '', publicUrl: undefined, trustProxy: false, requestTimeoutMs, drainMs: 0 },
+    { basePath: '', publicUrl: undefined, trustProxy: false, requestTimeoutMs },
   );
   await app.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => app.close());
