@@ -33,12 +33,19 @@ for (const stream of [process.stdout, process.stderr])
 
 const { ExitCode } = await import(new URL('../dist/cli/exit-code.js', import.meta.url).href);
 
+// Ctrl+C reaches the program twice when npm runs it: from the terminal, and some milliseconds later from npm.
+const REPEAT_MS = 1000;
 const stop = new AbortController();
-for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 }))
+let stoppedAt = 0;
+for (const [signal, number] of Object.entries({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }))
   process.on(signal, () => {
-    // Whoever asks twice does not want to wait for a tidy end.
-    if (stop.signal.aborted) process.exit(128 + number);
-    stop.abort(new ExitCode(128 + number));
+    if (!stop.signal.aborted) {
+      stoppedAt = performance.now();
+      stop.abort(new ExitCode(128 + number));
+    } else if (performance.now() - stoppedAt >= REPEAT_MS) {
+      // A person who asks again does not want to wait for an orderly end.
+      process.exit(128 + number);
+    }
   });
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
@@ -54,3 +61,6 @@ process.exitCode = await main(process.argv.slice(2), {
   clock: systemClock,
   signal: stop.signal,
 });
+
+// When a process ends by itself, Node takes its signal handlers down first, and the repeated signal would kill it.
+if (stop.signal.aborted) process.exit();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { issueToken, loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -70,17 +70,39 @@ describe('leadtap serve', () => {
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  it('ends at once when it is told twice', async () => {
-    const { child, url, lines, ended } = await serve();
+  /** A connection that keeps the service from ending at once. */
+  async function holdConnection(url: string): Promise<Socket> {
     const { socket } = await connectRaw(url);
     // The answer to the first request shows that the half of the second one, sent with it, has arrived too.
     const answered = once(socket, 'data');
     socket.write('GET /livez HTTP/1.1\r\nHost: leads\r\n\r\nGET / HTTP/1.1\r\n');
     await answered;
+    return socket;
+  }
+
+  it('stops in order when npm forwards the SIGINT of the terminal', async () => {
+    const { child, url, lines, ended } = await serve();
+    const socket = await holdConnection(url);
     child.kill('SIGINT');
     await lines.next();
     child.kill('SIGINT');
+    await refused(url);
+    socket.destroy();
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  it('ends at once when it gets a second signal a second later', async () => {
+    const { child, url, ended } = await serve();
+    await holdConnection(url);
+    const repeat = setInterval(() => child.kill('SIGINT'), 100);
+    onTestFinished(() => clearInterval(repeat));
     expect(await ended).toMatchObject({ code: 130 });
+  });
+
+  it('stops in order when the terminal is closed', async () => {
+    const { child, ended } = await serve();
+    child.kill('SIGHUP');
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
   it('says so when the port is taken', async () => {
