@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -48,6 +48,21 @@ test('a wrong configuration ends the visit with every problem', async () => {
   expect(stdout).toContain('Did you mean LEADTAP_PORT?');
   expect(stdout).not.toContain('database');
 });
+
+test.each(['utf16le', 'utf8'] as const)(
+  'a .env with a byte order mark in %s is read or refused',
+  async (encoding) => {
+    const { run, path } = terminal();
+    writeFileSync(path('.env'), Buffer.from('\uFEFFLEADTAP_LOG_LEVEL=loud\r\n', encoding));
+    const { code, stdout } = await run('doctor');
+    expect(code).toBe(2);
+    expect(stdout).toContain(
+      encoding === 'utf8'
+        ? 'LEADTAP_LOG_LEVEL in .env: "loud"'
+        : `${path('.env')} is UTF-16: save it as UTF-8`,
+    );
+  },
+);
 
 describe('the signing key', () => {
   test.skipIf(process.platform === 'win32')('a key that others may read', async () => {
