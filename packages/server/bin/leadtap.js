@@ -31,22 +31,8 @@ for (const stream of [process.stdout, process.stderr])
     throw error;
   });
 
-const { ExitCode } = await import(new URL('../dist/cli/exit-code.js', import.meta.url).href);
-
-// Ctrl+C reaches the program twice when npm runs it: from the terminal, and some milliseconds later from npm.
-const REPEAT_MS = 1000;
-const stop = new AbortController();
-let stoppedAt = 0;
-for (const [signal, number] of Object.entries({ SIGHUP: 1, SIGINT: 2, SIGTERM: 15 }))
-  process.on(signal, () => {
-    if (!stop.signal.aborted) {
-      stoppedAt = performance.now();
-      stop.abort(new ExitCode(128 + number));
-    } else if (performance.now() - stoppedAt >= REPEAT_MS) {
-      // A person who asks again does not want to wait for an orderly end.
-      process.exit(128 + number);
-    }
-  });
+const { stopOnSignals } = await import(new URL('../dist/cli/stop-signal.js', import.meta.url).href);
+const signal = stopOnSignals();
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
 const { main } = await import(built.href);
@@ -59,8 +45,8 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
-  signal: stop.signal,
+  signal,
 });
 
 // When a process ends by itself, Node takes its signal handlers down first, and the repeated signal would kill it.
-if (stop.signal.aborted) process.exit();
+if (signal.aborted) process.exit();
