@@ -32,7 +32,7 @@ for (const stream of [process.stdout, process.stderr])
   });
 
 const { stopOnSignals } = await import(new URL('../dist/cli/stop-signal.js', import.meta.url).href);
-const signal = stopOnSignals();
+const signal = stopOnSignals((code) => process.exit(code));
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
 const { main } = await import(built.href);
@@ -47,6 +47,3 @@ process.exitCode = await main(process.argv.slice(2), {
   clock: systemClock,
   signal,
 });
-
-// When a process ends by itself, Node takes its signal handlers down first, and the repeated signal would kill it.
-if (signal.aborted) process.exit();
