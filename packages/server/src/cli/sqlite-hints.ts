@@ -1,14 +1,16 @@
 import { dirname } from 'node:path';
 import type { SqliteDatabase } from '../config.ts';
+import { resultCode } from '../store/sqlite-result-code.ts';
 import { innermostCode } from '../system-error.ts';
 
 type Hint = (file: string, setting: string) => string;
 
 const RIGHTS: Hint = (file) => `Give this user the right to read and write ${file} and its folder.`;
 const PATH: Hint = (_file, setting) => `Correct the path in ${setting}.`;
-const SPACE: Hint = (file) => `Free some space on the disk of ${dirname(file)}.`;
+const SPACE: Hint = (file) =>
+  `Free some space on the disk of ${dirname(file)}, then run the same command again.`;
 const BUSY: Hint = () =>
-  'Try again. If it stays so, another program keeps the database locked: end that program.';
+  'Wait until the other program has finished, or stop it, then run the same command again.';
 
 /** By the code of the system, or by SQLite's primary result code (https://www.sqlite.org/rescode.html). */
 const HINTS: Readonly<Record<string, Hint>> = {
@@ -38,8 +40,3 @@ export function sqliteHint(error: Error, { file }: SqliteDatabase, setting: stri
   const code = innermostCode(error) ?? String(resultCode(error.cause));
   return (HINTS[code] ?? ANYTHING)(file, setting);
 }
-
-const resultCode = (cause: unknown): number | undefined =>
-  cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number'
-    ? cause.errcode & 0xff
-    : undefined;
