@@ -7,7 +7,7 @@ import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
 import { startService } from '../harness/service.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
-const FREE_PORT = { LEADTAP_PORT: '0' };
+const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 interface Check {
   check: string;
@@ -161,6 +161,36 @@ describe('the port', () => {
     expect(await finding(terminal(), 'port', { env })).toMatchObject({
       state: 'failed',
       mend: ['Check LEADTAP_HOST.'],
+    });
+  });
+});
+
+describe('the address of the metrics', () => {
+  const at = (port: string) => ({ env: { LEADTAP_METRICS_ADDRESS: `127.0.0.1:${port}` } });
+
+  test('free, and off', async () => {
+    expect(await finding(terminal(), 'metrics port', at('0'))).toMatchObject({ state: 'ok' });
+    expect(await finding(terminal(), 'metrics port')).toMatchObject({
+      state: 'ok',
+      detail: 'LEADTAP_METRICS_ADDRESS is off',
+    });
+  });
+
+  test('taken by another program, which has metrics of its own', async () => {
+    const port = await listening((_request, response) => response.end('process_cpu_seconds_total 1\n'));
+    expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
+      state: 'failed',
+      detail: `127.0.0.1:${port} is taken by another program`,
+      mend: ['End that program, or set LEADTAP_METRICS_ADDRESS.'],
+    });
+  });
+
+  test('served by a Leadtap', async () => {
+    const { metricsUrl } = await startService();
+    const { port } = new URL(metricsUrl);
+    expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
+      state: 'ok',
+      detail: `127.0.0.1:${port} is served, and alive`,
     });
   });
 });

@@ -114,6 +114,16 @@ describe('leadtap serve', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
+  it('names the main port, not that of the metrics, when it runs already', async () => {
+    const port = await takePort();
+    const metrics = await takePort();
+    const env = { LEADTAP_METRICS_ADDRESS: `127.0.0.1:${metrics}` };
+    const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there`);
+    expect(stderr).toContain('Perhaps Leadtap runs already. If so, use that one, or stop it first.');
+  });
+
   it('says so when the address of the metrics is taken', async () => {
     const port = await takePort();
     const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: `127.0.0.1:${port}` };

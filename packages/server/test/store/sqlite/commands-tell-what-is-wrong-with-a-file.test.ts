@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { terminal } from '../../cli/terminal.ts';
 
-const ANY_PORT = { LEADTAP_PORT: '0' };
+const ANY_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
   const { run, save, path } = terminal();
