@@ -112,6 +112,14 @@ describe('SQLite', () => {
     expect(failureOf(new StoreUnavailableError('it cannot be used', { cause }), sqlite).mend).toEqual([hint]);
   });
 
+  test('rights are asked for in the nearest folder that exists', () => {
+    const folder = tempFolder();
+    const config = configOf(`sqlite:${join(folder, 'data/new/leads.db')}`);
+    expect(failureOf(because('denied', 'EACCES'), config).mend).toEqual([
+      `Give this user the right to write to ${folder}.`,
+    ]);
+  });
+
   test('a lock that another program holds is not blamed on the settings', async () => {
     const file = join(tempFolder(), 'leads.db');
     const store = await openSqliteStore({ file, writeLockWaitMs: 0 });

@@ -1,10 +1,12 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SigningKeyError } from '../../src/accounts/own-tokens.ts';
 import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
 import { startService } from '../harness/service.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
@@ -108,18 +110,18 @@ describe('the signing key', () => {
 
   // The tests may run as root, who may read and write everything: so not through a real file.
   test.each([
-    ['unreadable', 'EACCES', 'Give this user the right to read /srv/data/signing.key.'],
-    ['unwritable', 'EACCES', 'Give this user the right to write to /srv/data,'],
-    ['unwritable', 'EROFS', 'Give this user the right to write to /srv/data,'],
-    ['unwritable', 'ENOSPC', 'Free some space on the disk of /srv/data.'],
+    ['unreadable', 'EACCES', 'Give this user the right to read FOLDER/data/signing.key.'],
+    ['unwritable', 'EACCES', 'Give this user the right to write to FOLDER, or'],
+    ['unwritable', 'EROFS', 'Give this user the right to write to FOLDER, or'],
+    ['unwritable', 'ENOSPC', 'Free some space on the disk of FOLDER.'],
     ['unreadable', 'EISDIR', 'Correct LEADTAP_SIGNING_KEY_FILE'],
-  ] as const)('a key file that is %s (%s): %s', (reason, code, hint) => {
+  ] as const)('a key file that is %s (%s) in a folder that does not exist: %s', (reason, code, hint) => {
+    const folder = tempFolder();
     const cause = Object.assign(new Error(), { code });
-    const hints = signingKeyHints(
-      new SigningKeyError(reason, 'it fails', { cause }),
-      '/srv/data/signing.key',
-    );
-    expect(hints).toEqual([expect.stringContaining(hint)]);
+    const error = new SigningKeyError(reason, 'it fails', { cause });
+    expect(signingKeyHints(error, join(folder, 'data/signing.key'))).toEqual([
+      expect.stringContaining(hint.replace('FOLDER', folder)),
+    ]);
   });
 });
 
