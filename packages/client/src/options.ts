@@ -47,6 +47,8 @@ function endpointOf(baseUrl: unknown): string {
 
 function checkToken(token: unknown): string {
   const text = typeof token === 'string' ? token.trim() : '';
+  if (token === undefined || token === null || token === '')
+    throw new TypeError('token is missing: give the access token that the operator has issued');
   if (!/^[\x21-\x7e]+$/.test(text))
     throw new TypeError('token must be the access token: one word, without the "Bearer" in front');
   return text;

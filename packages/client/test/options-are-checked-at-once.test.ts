@@ -8,8 +8,8 @@ const BAD: readonly [string, object, RegExp][] = [
   ['a base address without a scheme', { baseUrl: 'leads.example.com' }, /baseUrl must be an address/],
   ['a base address of another scheme', { baseUrl: 'file:///etc' }, /baseUrl must be an address/],
   ['a password in the base address', { baseUrl: 'https://me:secret@leads.example.com' }, /no password/],
-  ['no token', { token: undefined }, /token must be the access token/],
-  ['an empty token', { token: '' }, /token must be the access token/],
+  ['no token', { token: undefined }, /token is missing/],
+  ['an empty token', { token: '' }, /token is missing/],
   ['a token of two words', { token: 'Bearer abc' }, /without the "Bearer" in front/],
   ['a token of two lines', { token: 'abc\r\nX-Evil: 1' }, /one word/],
   ['an empty since', { since: '' }, /since must be a Date or an ISO 8601 time/],
@@ -32,7 +32,7 @@ describe('refused before anything is sent', () => {
 
   it('a token that its source does not give', async () => {
     const loop = newLeads({ ...GOOD, token: () => '' });
-    await expect(loop.next()).rejects.toThrow(/token must be the access token/);
+    await expect(loop.next()).rejects.toThrow(/token is missing/);
   });
 
   it('without showing a secret', () => {

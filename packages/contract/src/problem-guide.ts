@@ -37,7 +37,7 @@ export const PROBLEM_GUIDE: Readonly<Record<ProblemCode, ProblemGuide>> = {
     meaning:
       'The token is not one that this service accepts: it was cut or altered, was made by another issuer or for another audience, or is signed with a key that is not known here.',
     integrator:
-      'Paste the token again, whole, without quotes and line breaks. If that does not help, ask the operator for a new one.',
+      'Paste the token again, whole, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once, not twice. If that does not help, ask the operator for a new one.',
     operator:
       'Issue a new one with `leadtap token issue --user ID`. If all tokens fail at once, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not fit your identity provider.',
   },

@@ -31,15 +31,8 @@ for (const stream of [process.stdout, process.stderr])
     throw error;
   });
 
-const { ExitCode } = await import(new URL('../dist/cli/exit-code.js', import.meta.url).href);
-
-const stop = new AbortController();
-for (const [signal, number] of Object.entries({ SIGINT: 2, SIGTERM: 15 }))
-  process.on(signal, () => {
-    // Whoever asks twice does not want to wait for a tidy end.
-    if (stop.signal.aborted) process.exit(128 + number);
-    stop.abort(new ExitCode(128 + number));
-  });
+const { stopOnSignals } = await import(new URL('../dist/cli/stop-signal.js', import.meta.url).href);
+const signal = stopOnSignals((code) => process.exit(code));
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
 const { main } = await import(built.href);
@@ -52,5 +45,5 @@ process.exitCode = await main(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
-  signal: stop.signal,
+  signal,
 });

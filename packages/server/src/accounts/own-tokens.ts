@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { SignJWT } from 'jose';
 import { decodeSecret, MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
@@ -83,11 +83,21 @@ function create(file: string): string {
   const secret = `${randomBytes(MIN_SECRET_BYTES).toString('base64url')}\n`;
   try {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeFileSync(draft, secret, { mode: 0o600, flush: true });
+    writeDraft(draft, secret);
     unlessThere(() => placeDraft(draft, file, secret));
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new SigningKeyError('unwritable', 'the signing key file cannot be made', { cause: error });
+  }
+}
+
+/** A full disk lets the file be made, but not be written. */
+function writeDraft(draft: string, secret: string): void {
+  try {
+    writeFileSync(draft, secret, { mode: 0o600, flush: true });
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
   }
 }
 

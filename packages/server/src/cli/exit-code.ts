@@ -7,6 +7,8 @@ export const EXIT_CODES = {
   usage: 2,
   /** EX_SOFTWARE of sysexits.h: a defect of the program itself. */
   defect: 70,
+  /** SIGHUP, as a shell shows it: the terminal was closed. */
+  hungUp: 128 + 1,
   /** SIGINT, as a shell shows it. */
   interrupted: 128 + 2,
   /** SIGPIPE, as a shell shows it: the reader of the output, such as `head`, has closed it. */

@@ -42,9 +42,15 @@ function listenFailure(error: ListenError, config: Config | undefined): Failure 
   const isMetrics = typeof metrics === 'object' && metrics.host === host && metrics.port === port;
   const code = innermostCode(error) ?? '';
   const { why = '', isHost = false } = LISTEN_REASONS[code] ?? {};
-  return new Failure('unavailable', `${error.message}${why}`, isMetrics ? METRICS : isHost ? HOST : PORT);
+  return new Failure(
+    'unavailable',
+    `${error.message}${why}`,
+    ...(code === 'EADDRINUSE' ? [RUNS_ALREADY] : []),
+    isMetrics ? METRICS : isHost ? HOST : PORT,
+  );
 }
 
+const RUNS_ALREADY = 'Perhaps Leadtap runs already. If so, use that one, or stop it first.';
 const METRICS = 'Choose another address with LEADTAP_METRICS_ADDRESS, or write `off`.';
 const HOST =
   'Choose an address of this machine with --host or LEADTAP_HOST, such as 127.0.0.1; 0.0.0.0 is all of them.';

@@ -7,6 +7,7 @@ import { parseOrganisation } from '../accounts/organisation.ts';
 import { loadSigningKeys } from '../accounts/own-tokens.ts';
 import type { Organisation } from '../store/records.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../store/store.ts';
+import { systemCode } from '../system-error.ts';
 import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
 import { Table, writeJson, writeLine } from './output.ts';
@@ -59,6 +60,12 @@ async function readText(file: string, { cwd, stdin, signal }: CommandContext): P
       : readFile(resolve(cwd, file), { encoding: 'utf8', signal }));
   } catch (error) {
     signal.throwIfAborted();
+    if (systemCode(error) === 'ENOENT')
+      throw new Failure(
+        'not-found',
+        `there is no file ${file}`,
+        'Check the path. "-" reads from standard input.',
+      );
     throw new Failure(
       'bad-input',
       `${sourceOf(file)} cannot be read`,
@@ -78,6 +85,12 @@ function readOrganisation(file: string, text: string): Organisation {
 }
 
 function parseJson(source: string, text: string): unknown {
+  if (/^\s*$/.test(text))
+    throw new Failure(
+      'bad-input',
+      `${source} is empty; nothing was changed`,
+      'It must hold an organisation file; `leadtap org apply --help` shows one.',
+    );
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import type { SigningKeyError } from '../accounts/own-tokens.ts';
 import { systemCode } from '../system-error.ts';
+import { nearestExisting } from './existing-path.ts';
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];
 const WRONG_PATH = ['ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'];
@@ -19,9 +20,9 @@ export function signingKeyHints({ reason, cause }: SigningKeyError, file: string
       return [`Give this user the right to read ${file}.`];
     case 'unwritable':
       return NO_SPACE.includes(code)
-        ? [`Free some space on the disk of ${dirname(file)}.`]
+        ? [`Free some space on the disk of ${nearestExisting(dirname(file)).path}.`]
         : [
-            `Give this user the right to write to ${dirname(file)}, or name another place in LEADTAP_SIGNING_KEY_FILE.`,
+            `Give this user the right to write to ${nearestExisting(dirname(file)).path}, or name another place in LEADTAP_SIGNING_KEY_FILE.`,
           ];
     case 'invalid':
       return [

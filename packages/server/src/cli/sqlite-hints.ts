@@ -1,14 +1,23 @@
 import { dirname } from 'node:path';
 import type { SqliteDatabase } from '../config.ts';
+import { resultCode } from '../store/sqlite-result-code.ts';
 import { innermostCode } from '../system-error.ts';
+import { nearestExisting } from './existing-path.ts';
 
 type Hint = (file: string, setting: string) => string;
 
-const RIGHTS: Hint = (file) => `Give this user the right to read and write ${file} and its folder.`;
+const RIGHTS: Hint = (file) => {
+  const { path } = nearestExisting(file);
+  return path === file
+    ? `Give this user the right to read and write ${file} and its folder.`
+    : `Give this user the right to write to ${path}.`;
+};
+const folderOf = (file: string): string => nearestExisting(dirname(file)).path;
 const PATH: Hint = (_file, setting) => `Correct the path in ${setting}.`;
-const SPACE: Hint = (file) => `Free some space on the disk of ${dirname(file)}.`;
+const SPACE: Hint = (file) =>
+  `Free some space on the disk of ${folderOf(file)}, then run the same command again.`;
 const BUSY: Hint = () =>
-  'Try again. If it stays so, another program keeps the database locked: end that program.';
+  'Wait until the other program has finished, or stop it, then run the same command again.';
 
 /** By the code of the system, or by SQLite's primary result code (https://www.sqlite.org/rescode.html). */
 const HINTS: Readonly<Record<string, Hint>> = {
@@ -25,7 +34,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
   '5': BUSY,
   '6': BUSY,
   '8': RIGHTS,
-  '10': (file) => `Check the disk of ${dirname(file)}: its free space, and the log of the system.`,
+  '10': (file) => `Check the disk of ${folderOf(file)}: its free space, and the log of the system.`,
   '13': SPACE,
   '14': RIGHTS,
   '15': BUSY,
@@ -38,8 +47,3 @@ export function sqliteHint(error: Error, { file }: SqliteDatabase, setting: stri
   const code = innermostCode(error) ?? String(resultCode(error.cause));
   return (HINTS[code] ?? ANYTHING)(file, setting);
 }
-
-const resultCode = (cause: unknown): number | undefined =>
-  cause instanceof Error && 'errcode' in cause && typeof cause.errcode === 'number'
-    ? cause.errcode & 0xff
-    : undefined;

@@ -55,12 +55,13 @@ export async function loadConfig(context: CommandContext, flags?: ConfigFlags): 
 
 /** Most installations have none. */
 async function readDotenv(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
+  const bytes = await readFile(file).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return undefined;
     throw new Failure('configuration', `${file} cannot be read`, 'Make it readable, or remove it.').causedBy(
       error,
     );
-  }
+  });
+  // Text has no NUL, and UTF-16 has one in each ASCII character: read as UTF-8, every line of it would be ignored.
+  if (bytes?.includes(0)) throw new Failure('configuration', `${file} is UTF-16: save it as UTF-8`);
+  return bytes?.toString('utf8');
 }

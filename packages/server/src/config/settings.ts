@@ -1,4 +1,4 @@
-import { parseEnv } from 'node:util';
+import { parseDotenv } from './dotenv.ts';
 import type { ConfigProblem } from './problems.ts';
 import { unknownNames } from './unknown-names.ts';
 import { VARIABLES, type Variable, type VariableWithDefault } from './variables.ts';
@@ -33,17 +33,17 @@ export class Settings {
   readonly #cwd: string;
 
   constructor({ env, dotenv, flags, cwd }: ConfigSources) {
-    const file: Texts = parseEnv(dotenv ?? '');
+    const file = parseDotenv(dotenv ?? '');
     this.#sources = [
       { texts: flagTexts(flags), spelling: flagSpelling },
       { texts: env, spelling: (name) => name },
-      { texts: file, spelling: (name) => `${name} in .env` },
+      { texts: file.texts, spelling: (name) => `${name} in .env` },
     ];
     this.#cwd = cwd;
     const unknown = this.#sources.flatMap(({ texts, spelling }) =>
       unknownNames(texts).map((problem) => ({ ...problem, name: spelling(problem.name) })),
     );
-    this.problems = [...unknown, ...brokenLines(dotenv ?? '')];
+    this.problems = [...unknown, ...file.problems];
   }
 
   /** A wrong value gives the default here, only so that the rest is checked too: the problem stops the start. */
@@ -89,13 +89,3 @@ const flagTexts = (flags: ConfigFlags | undefined): Texts => ({
 });
 
 const flagSpelling = (name: string): string => (name === VARIABLES.host.name ? '--host' : '--port');
-
-/** What looks like one of our variables but has no `=` would be passed over in silence. */
-function brokenLines(dotenv: string): ConfigProblem[] {
-  const lines = dotenv.matchAll(/^[ \t]*(?:export[ \t]+)?(LEADTAP_\w*)(?![\w \t]*=)/gm);
-  return [...lines].map(([, name = '']) => ({
-    name: `${name} in .env`,
-    wrong: 'is not followed by an equals sign',
-    write: `Write ${name}=value.`,
-  }));
-}

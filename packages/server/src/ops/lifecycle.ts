@@ -30,14 +30,16 @@ export async function start(
   { shutdownLimitMs = SHUTDOWN_LIMIT_MS }: LifecycleOptions = {},
 ): Promise<Running> {
   try {
-    const metricsServer = await listenForMetrics(metrics, metricsAddress, app.log);
+    let metricsServer: Server | undefined;
     app.addHook('onClose', async () => {
       metricsServer?.close();
       metricsServer?.closeAllConnections();
     });
+    // Before the metrics: when two instances are started, the address that both want is the one that is reported.
     await app.listen({ host: oneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
+    metricsServer = await listenForMetrics(metrics, metricsAddress, app.log);
     const url = urlOf(app.server);
     const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
     return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };

@@ -1,8 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Failure } from '../../src/cli/failure.ts';
 import { asFailure } from '../../src/cli/known-errors.ts';
 import { parseConfig } from '../../src/config.ts';
+import { Connection } from '../../src/store/sqlite/connection.ts';
+import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/store/store.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 
@@ -91,6 +95,42 @@ describe('SQLite', () => {
       expect(message).toContain('/var/lib/leads.db');
       expect(mend.join()).not.toMatch(/PostgreSQL|role|driver/);
     }
+  });
+
+  const WAIT = 'Wait until the other program has finished, or stop it, then run the same command again.';
+  const FREE = 'Free some space on the disk of /var/lib, then run the same command again.';
+
+  // The driver for Node before 22.13 gives no result code with some errors, only SQLite's words.
+  test.each([
+    [{ errcode: 13 }, 'x', FREE],
+    [{ code: 'ERR_SQLITE_ERROR' }, 'database or disk is full', FREE],
+    [{ code: 'ENOSPC' }, 'x', FREE],
+    [{ errcode: 5 }, 'x', WAIT],
+    [{ code: 'ERR_SQLITE_ERROR' }, 'database is locked', WAIT],
+  ])('%o %s: %s', (codes, words, hint) => {
+    const cause = Object.assign(new Error(words), codes);
+    expect(failureOf(new StoreUnavailableError('it cannot be used', { cause }), sqlite).mend).toEqual([hint]);
+  });
+
+  test('rights are asked for in the nearest folder that exists', () => {
+    const folder = tempFolder();
+    const config = configOf(`sqlite:${join(folder, 'data/new/leads.db')}`);
+    expect(failureOf(because('denied', 'EACCES'), config).mend).toEqual([
+      `Give this user the right to write to ${folder}.`,
+    ]);
+  });
+
+  test('a lock that another program holds is not blamed on the settings', async () => {
+    const file = join(tempFolder(), 'leads.db');
+    const store = await openSqliteStore({ file, writeLockWaitMs: 0 });
+    const other = new Connection(file);
+    other.exec('BEGIN IMMEDIATE');
+    const error = await store.revokeToken('any').catch((reason: Error) => reason);
+    other.close();
+    await store.close();
+    const { message, mend } = failureOf(error instanceof Error ? error : new Error('it was revoked'), sqlite);
+    expect(message).toBe('another program holds the lock of the database (/var/lib/leads.db)');
+    expect(mend).toEqual([WAIT]);
   });
 });
 

@@ -1,13 +1,15 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SigningKeyError } from '../../src/accounts/own-tokens.ts';
 import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
 import { startService } from '../harness/service.ts';
+import { tempFolder } from '../harness/temp-folder.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
-const FREE_PORT = { LEADTAP_PORT: '0' };
+const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 interface Check {
   check: string;
@@ -48,6 +50,21 @@ test('a wrong configuration ends the visit with every problem', async () => {
   expect(stdout).toContain('Did you mean LEADTAP_PORT?');
   expect(stdout).not.toContain('database');
 });
+
+test.each(['utf16le', 'utf8'] as const)(
+  'a .env with a byte order mark in %s is read or refused',
+  async (encoding) => {
+    const { run, path } = terminal();
+    writeFileSync(path('.env'), Buffer.from('\uFEFFLEADTAP_LOG_LEVEL=loud\r\n', encoding));
+    const { code, stdout } = await run('doctor');
+    expect(code).toBe(2);
+    expect(stdout).toContain(
+      encoding === 'utf8'
+        ? 'LEADTAP_LOG_LEVEL in .env: "loud"'
+        : `${path('.env')} is UTF-16: save it as UTF-8`,
+    );
+  },
+);
 
 describe('the signing key', () => {
   test.skipIf(process.platform === 'win32')('a key that others may read', async () => {
@@ -93,18 +110,18 @@ describe('the signing key', () => {
 
   // The tests may run as root, who may read and write everything: so not through a real file.
   test.each([
-    ['unreadable', 'EACCES', 'Give this user the right to read /srv/data/signing.key.'],
-    ['unwritable', 'EACCES', 'Give this user the right to write to /srv/data,'],
-    ['unwritable', 'EROFS', 'Give this user the right to write to /srv/data,'],
-    ['unwritable', 'ENOSPC', 'Free some space on the disk of /srv/data.'],
+    ['unreadable', 'EACCES', 'Give this user the right to read FOLDER/data/signing.key.'],
+    ['unwritable', 'EACCES', 'Give this user the right to write to FOLDER, or'],
+    ['unwritable', 'EROFS', 'Give this user the right to write to FOLDER, or'],
+    ['unwritable', 'ENOSPC', 'Free some space on the disk of FOLDER.'],
     ['unreadable', 'EISDIR', 'Correct LEADTAP_SIGNING_KEY_FILE'],
-  ] as const)('a key file that is %s (%s): %s', (reason, code, hint) => {
+  ] as const)('a key file that is %s (%s) in a folder that does not exist: %s', (reason, code, hint) => {
+    const folder = tempFolder();
     const cause = Object.assign(new Error(), { code });
-    const hints = signingKeyHints(
-      new SigningKeyError(reason, 'it fails', { cause }),
-      '/srv/data/signing.key',
-    );
-    expect(hints).toEqual([expect.stringContaining(hint)]);
+    const error = new SigningKeyError(reason, 'it fails', { cause });
+    expect(signingKeyHints(error, join(folder, 'data/signing.key'))).toEqual([
+      expect.stringContaining(hint.replace('FOLDER', folder)),
+    ]);
   });
 });
 
@@ -146,6 +163,36 @@ describe('the port', () => {
     expect(await finding(terminal(), 'port', { env })).toMatchObject({
       state: 'failed',
       mend: ['Check LEADTAP_HOST.'],
+    });
+  });
+});
+
+describe('the address of the metrics', () => {
+  const at = (port: string) => ({ env: { LEADTAP_METRICS_ADDRESS: `127.0.0.1:${port}` } });
+
+  test('free, and off', async () => {
+    expect(await finding(terminal(), 'metrics port', at('0'))).toMatchObject({ state: 'ok' });
+    expect(await finding(terminal(), 'metrics port')).toMatchObject({
+      state: 'ok',
+      detail: 'LEADTAP_METRICS_ADDRESS is off',
+    });
+  });
+
+  test('taken by another program, which has metrics of its own', async () => {
+    const port = await listening((_request, response) => response.end('process_cpu_seconds_total 1\n'));
+    expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
+      state: 'failed',
+      detail: `127.0.0.1:${port} is taken by another program`,
+      mend: ['End that program, or set LEADTAP_METRICS_ADDRESS.'],
+    });
+  });
+
+  test('served by a Leadtap', async () => {
+    const { metricsUrl } = await startService();
+    const { port } = new URL(metricsUrl);
+    expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
+      state: 'ok',
+      detail: `127.0.0.1:${port} is served, and alive`,
     });
   });
 });

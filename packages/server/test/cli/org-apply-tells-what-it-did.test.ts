@@ -87,6 +87,12 @@ describe('a file that cannot be applied', () => {
     expect((await run('user list --json')).stdout).toBe('[]\n');
   });
 
+  test.each(['', '\uFEFF\n'])('standard input that is empty: %j', async (stdin) => {
+    const { code, stderr } = await terminal().run('org apply -', { stdin });
+    expect(code).toBe(1);
+    expect(stderr).toContain('leadtap: standard input is empty; nothing was changed\n');
+  });
+
   test('a file that is not JSON', async () => {
     const { run, save } = terminal();
     save('organisation.json', '{\n  "companies": [}\n');
@@ -100,7 +106,7 @@ describe('a file that cannot be applied', () => {
     const { run } = terminal();
     expect(await run('org apply nowhere.json')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('leadtap: nowhere.json cannot be read (ENOENT)'),
+      stderr: expect.stringContaining('leadtap: there is no file nowhere.json\n'),
     });
     expect((await run('org apply .')).stderr).toContain('EISDIR');
   });

@@ -87,15 +87,27 @@ test.each(['LEADTAP_PORT: 4555', 'LEADTAP_LOG_LEVEL debug', 'export LEADTAP_HOST
   'a line of .env that sets nothing is a problem: %s',
   (line) => {
     const [, name] = /(LEADTAP_\w+)/.exec(line) ?? [];
-    expect(problemsOf({}, { dotenv: `# a comment\nOTHER: x\n${line}\n` })).toEqual([
-      { name: `${name} in .env`, wrong: 'is not followed by an equals sign', write: `Write ${name}=value.` },
+    expect(problemsOf({}, { dotenv: `# a comment\nOTHER=x\n${line}\nLEADTAP_PUBLIC_URL=x` })).toEqual([
+      { name: '.env', wrong: 'line 3 is not NAME=value', write: `Write ${name}=value.` },
+      expect.objectContaining({ name: 'LEADTAP_PUBLIC_URL in .env' }),
     ]);
   },
 );
 
-test.each(['LEADTAP_PORT=4555', 'LEADTAP_PORT = 4555', '  export LEADTAP_PORT=4555', '# LEADTAP_PORT: 1'])(
-  'a line of .env that sets something, or is a comment, is none: %s',
-  (line) => {
-    expect(problemsOf({}, { dotenv: line })).toEqual([]);
-  },
-);
+test('so is a line that names no variable, which is not shown', () => {
+  const dotenv = 'LEADTAP_PORT=4555\r\n\r\nnonsense line\r\nANY="two\nlines"\nword';
+  expect(problemsOf({}, { dotenv })).toEqual([
+    { name: '.env', wrong: 'line 3 is not NAME=value', write: 'Correct it, or write # before it.' },
+    { name: '.env', wrong: 'line 6 is not NAME=value', write: 'Correct it, or write # before it.' },
+  ]);
+});
+
+test.each([
+  'LEADTAP_PORT=4555',
+  'LEADTAP_PORT = 4555',
+  '  export LEADTAP_PORT=4555',
+  '# LEADTAP_PORT: 1',
+  'A="x\n y\n"\n\t',
+])('a line of .env that sets something, or is a comment, is none: %s', (line) => {
+  expect(problemsOf({}, { dotenv: line })).toEqual([]);
+});

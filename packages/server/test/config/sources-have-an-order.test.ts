@@ -9,6 +9,10 @@ test('.env counts where nothing else is set', () => {
   expect([config.port, config.logLevel]).toEqual([4000, 'warn']);
 });
 
+test('a byte order mark before .env does not count', () => {
+  expect(parseConfig({ env: {}, dotenv: `\uFEFF${dotenv}`, cwd }).port).toBe(4000);
+});
+
 test('the environment wins over .env, and a flag over both', () => {
   const env = { LEADTAP_PORT: '5000' };
   expect(parseConfig({ env, dotenv, cwd }).port).toBe(5000);

@@ -49,7 +49,7 @@ const LEFT_BEHIND = `SELECT name, setting FROM pg_settings
 describe('through PgBouncer in transaction mode', () => {
   it('every command works, from an empty database on', async () => {
     const shell = terminal();
-    const env = { LEADTAP_DATABASE_URL: bouncer.url };
+    const env = { LEADTAP_DATABASE_URL: bouncer.url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
     const organisation = { companies: [{ id: 'acme', name: 'Acme', branches: [], users: [] }] };
     shell.save('organisation.json', organisation);
     for (const command of ['migrate', 'org apply organisation.json', 'user list', 'doctor'])

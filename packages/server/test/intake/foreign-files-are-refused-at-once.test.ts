@@ -20,6 +20,7 @@ test.each<[string, string | Buffer, string, string]>([
   ['leads.ndjson', utf16(NDJSON), 'is UTF-16, or no text at all', 'Save the file as UTF-8.'],
   ['leads.ndjson', gzipSync(NDJSON), 'is compressed with gzip', '.gz'],
   ['leads.html', '<!DOCTYPE html>\n<title>Sign in</title>\n', 'is XML or HTML', 'NDJSON, JSON or CSV'],
+  ['organisation.json', '{\n  "companies": [\n', 'looks like an organisation file', '`leadtap org apply`'],
   ['leads.txt', CSV, 'looks like CSV', 'Add --format csv'],
   [
     'leads.csv.gz',
@@ -41,4 +42,20 @@ test.each<[string, string | Buffer, string, string]>([
   expect((await shell.run('leads import -', { stdin: NDJSON })).stdout).toBe(
     '2 added, 0 updated, 0 rejected\n',
   );
+});
+
+test('a file in which no line is JSON gets one sentence', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.txt', 'Dear reader,\n'.repeat(3000));
+  const { code, stdout, stderr } = await shell.run('leads import leads.txt');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '0 added, 0 updated, 3000 rejected\n' });
+  expect(stderr).toMatch(/^No line of leads\.txt is JSON\. Export the leads as [^\n]*\n$/);
+});
+
+test('a file in which one line is JSON gets a sentence for each of the others', async () => {
+  const shell = await terminalWithUsers();
+  shell.save('leads.txt', `Dear reader,\nhow are you?\n${NDJSON}`);
+  const { stdout, stderr } = await shell.run('leads import leads.txt');
+  expect(stdout).toBe('2 added, 0 updated, 2 rejected\n');
+  expect(stderr).toMatch(/^line 1: is not JSON.*\nline 2: is not JSON.*\n$/);
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { issueToken, loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -72,18 +72,40 @@ describe('leadtap serve', () => {
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  it('ends at once when it is told twice', async () => {
-    const { child, url, lines, ended } = await serve();
+  /** A connection that keeps the service from ending at once. */
+  async function holdConnection(url: string): Promise<Socket> {
     const { socket } = await connectRaw(url);
     const answered = once(socket, 'data');
     socket.write('GET /livez HTTP/1.1\r\nHost: leads\r\n\r\n');
     await answered;
-    // Half a request, so that it does not stop by itself when the drain time is over.
+    // Half a request, so that it does not stop by itself.
     socket.write('GET / HTTP/1.1\r\n');
-    child.kill('SIGTERM');
-    while (!(await lines.next()).value?.includes('stopping'));
-    child.kill('SIGTERM');
+    return socket;
+  }
+
+  it('stops in order when npm forwards the SIGINT of the terminal', async () => {
+    const { child, url, lines, ended } = await serve();
+    const socket = await holdConnection(url);
+    child.kill('SIGINT');
+    await lines.next();
+    child.kill('SIGINT');
+    await refused(url);
+    socket.destroy();
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
+  });
+
+  it('ends at once when it gets a second signal a second later', async () => {
+    const { child, url, ended } = await serve();
+    await holdConnection(url);
+    const repeat = setInterval(() => child.kill('SIGTERM'), 100);
+    onTestFinished(() => clearInterval(repeat));
     expect(await ended).toMatchObject({ code: 143 });
+  });
+
+  it('stops in order when the terminal is closed', async () => {
+    const { child, ended } = await serve();
+    child.kill('SIGHUP');
+    expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
   it('says so when the port is taken', async () => {
@@ -93,6 +115,16 @@ describe('leadtap serve', () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there`);
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  it('names the main port, not that of the metrics, when it runs already', async () => {
+    const port = await takePort();
+    const metrics = await takePort();
+    const env = { LEADTAP_METRICS_ADDRESS: `127.0.0.1:${metrics}` };
+    const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there`);
+    expect(stderr).toContain('Perhaps Leadtap runs already. If so, use that one, or stop it first.');
   });
 
   it('says so when the address of the metrics is taken', async () => {

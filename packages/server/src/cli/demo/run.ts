@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import process from 'node:process';
 import { issueToken, type SigningKeys } from '../../accounts/own-tokens.ts';
 import { compose } from '../../compose.ts';
 import { type Config, VARIABLES } from '../../config.ts';
@@ -27,7 +28,10 @@ const DAY_MS = 86_400_000;
 
 export async function demo(context: CommandContext, flags: DemoFlags): Promise<void> {
   const given = await loadConfig(context, flags);
-  const folder = await mkdtemp(join(tmpdir(), 'leadtap-demo-'));
+  const folder = mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+  // Also when the process is made to exit: by a second signal, or because the reader of its output has gone.
+  process.once('exit', removeFolder);
   const config = throwAway(given, folder);
   try {
     const { running, store, keys, notes } = await startDemo(config, context, isUnasked(given.port, flags));
@@ -39,7 +43,8 @@ export async function demo(context: CommandContext, flags: DemoFlags): Promise<v
   } catch (error) {
     throw asFailure(error, config);
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    process.off('exit', removeFolder);
+    removeFolder();
   }
 }
 

@@ -34,7 +34,9 @@ async function visit(config: Config, clock: Clock): Promise<DatabaseVisit> {
   const { exists, schemaVersion, expectedVersion, faults, server } = await inspectStore(config, clock);
   if (faults.length > 0)
     return { findings: [failed(DATABASE, `${place} is damaged`, ...faults, 'Put a backup in its place.')] };
-  if (!exists) return { findings: [missing(config, place), ...ofServer(server, config)], server };
+  // A file that is empty, or holds no tables of Leadtap, is no database for the commands either.
+  if (!exists || schemaVersion === 0)
+    return { findings: [missing(config, place, exists), ...ofServer(server, config)], server };
   const schema = checkSchema(schemaVersion, expectedVersion, config.autoMigrate);
   const rest = [schema, ...ofServer(server, config), ...(server ? [checkRoles(server)] : [])];
   if (schemaVersion !== expectedVersion) return { findings: [ok(DATABASE, place), ...rest], server };
@@ -42,9 +44,9 @@ async function visit(config: Config, clock: Clock): Promise<DatabaseVisit> {
   return { findings: [ok(DATABASE, `${status.engine}, ${place}`), ...rest], server, status };
 }
 
-function missing({ database, autoMigrate }: Config, place: string): Finding {
-  const detail =
-    database.kind === 'sqlite' ? `${place} does not exist yet` : `there is no schema leadtap in ${place} yet`;
+function missing({ database, autoMigrate }: Config, place: string, isFileThere: boolean): Finding {
+  const noFile = isFileThere ? `there is no Leadtap database at ${place}` : `${place} does not exist yet`;
+  const detail = database.kind === 'sqlite' ? noFile : `there is no schema leadtap in ${place} yet`;
   return autoMigrate
     ? warning(DATABASE, detail, MADE_LATER)
     : failed(DATABASE, detail, 'Run `leadtap migrate`.');

@@ -5,7 +5,7 @@ import { checkClock } from './clock.ts';
 import { checkDatabase } from './database.ts';
 import { checkDataFolder, checkSigningKey } from './files.ts';
 import { type Finding, failed, ok } from './finding.ts';
-import { checkJwks, checkPort } from './network.ts';
+import { checkJwks, checkMetricsPort, checkPort } from './network.ts';
 import { checkRedis } from './redis.ts';
 import { checkEncryption } from './server.ts';
 
@@ -28,6 +28,7 @@ export async function* examine(context: CommandContext, nodeVersion: string): As
   if (config.externalTokens) yield await checkJwks(config.externalTokens);
   yield checkClock(context.clock(), status?.latestStamp ?? 0, server);
   yield await checkPort(config);
+  yield await checkMetricsPort(config);
 }
 
 function asFinding(error: unknown): Finding {

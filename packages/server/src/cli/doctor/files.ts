@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { loadSigningKeys, SigningKeyError } from '../../accounts/own-tokens.ts';
 import { type Config, keyFileUnlessGiven, type SqliteDatabase } from '../../config.ts';
 import { reasonOf } from '../../system-error.ts';
+import { nearestExisting } from '../existing-path.ts';
 import { signingKeyHints } from '../signing-key-failure.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
@@ -31,7 +32,7 @@ export async function checkDataFolder(
   readDisk: ReadDisk = statfs,
 ): Promise<Finding> {
   const folder = dirname(file);
-  const { path, isFolder } = await nearestExisting(folder);
+  const { path, isFolder } = nearestExisting(folder);
   if (!isFolder) return failed(FOLDER, `${path} is not a folder`, 'Correct LEADTAP_DATABASE_URL.');
   if (!(await isWritable(path)))
     return failed(FOLDER, `${path} cannot be written`, `Give this user the right to write to ${path}.`);
@@ -58,14 +59,6 @@ const isWritable = (path: string): Promise<boolean> =>
     () => false,
   );
 
-async function nearestExisting(folder: string): Promise<{ path: string; isFolder: boolean }> {
-  for (let path = folder; ; path = dirname(path)) {
-    const found = await stat(path).catch(() => undefined);
-    if (found !== undefined) return { path, isFolder: found.isDirectory() };
-    if (path === dirname(path)) return { path, isFolder: false };
-  }
-}
-
 export async function checkSigningKey(config: Config, cwd: string): Promise<Finding> {
   const { signingKey, database } = config;
   if ('secrets' in signingKey) return ok(KEY, `${count(signingKey.secrets.length)} in LEADTAP_SIGNING_KEY`);
@@ -87,7 +80,7 @@ export async function checkSigningKey(config: Config, cwd: string): Promise<Find
 
 /** A warning where the service can make it, which it cannot in a folder that this user may not write to. */
 async function missingKey(file: string, isOfThisMachine: boolean): Promise<Finding> {
-  const { path, isFolder } = await nearestExisting(dirname(file));
+  const { path, isFolder } = nearestExisting(dirname(file));
   if (!isFolder || !(await isWritable(path))) {
     const cause = Object.assign(new Error(), { code: isFolder ? 'EACCES' : 'ENOTDIR' });
     const error = new SigningKeyError('unwritable', 'the signing key file cannot be made', { cause });

@@ -1,6 +1,7 @@
 import { shownField } from '../../leads/intake/fields.ts';
 import type { ImportCounts, ImportProgress } from '../../leads/intake/import-leads.ts';
 import type { InputLine, LineProblem } from '../../leads/intake/line.ts';
+import { isNotJson } from '../../leads/intake/ndjson.ts';
 import type { CommandContext } from '../context.ts';
 import { writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -9,6 +10,9 @@ import type { RejectsFile } from './rejects.ts';
 
 const PACED =
   'A company takes 1,000 new leads a second, so the import waits now and then. Leads that are not news go in faster with --historical.';
+
+const FORMATS =
+  'Export the leads as NDJSON, JSON or CSV; for CSV add --format csv, or give it a name that ends in .csv.';
 
 export interface ReportOptions {
   readonly json?: true;
@@ -34,6 +38,7 @@ export class ImportReport {
   savedLine: number;
   #messages: string[] = [];
   #rejectedLines = 0;
+  #linesWithoutJson = 0;
   #isPaced = false;
   /** What is counted: the items of a JSON array, or else lines. */
   #unit: 'line' | 'item' = 'line';
@@ -58,6 +63,7 @@ export class ImportReport {
   readonly onRejected = (line: InputLine, problems: readonly LineProblem[]): void => {
     if (line.raw !== undefined) this.#rejects?.add(line.raw);
     this.#rejectedLines += 1;
+    if (isNotJson(problems)) this.#linesWithoutJson += 1;
     if (this.#rejectedLines > this.#options.maxErrorsShown) return;
     this.#messages.push(...problems.map((problem) => describe(line, problem)));
   };
@@ -72,8 +78,7 @@ export class ImportReport {
   readonly onCommitted = async ({ counts, savedLine }: ImportProgress): Promise<void> => {
     this.savedLine = savedLine;
     await this.#rejects?.flush();
-    await this.#say(this.#messages);
-    this.#messages = [];
+    if (!this.#isAllWithoutJson(counts)) await this.#sayMessages();
     if (this.#options.acknowledge) await this.#acknowledge(savedLine);
     const share = this.#input.share();
     const count = counts.added + counts.updated + counts.rejected;
@@ -81,17 +86,35 @@ export class ImportReport {
   };
 
   async finish(counts: ImportCounts): Promise<void> {
-    const hidden = counts.rejected - this.#options.maxErrorsShown;
-    const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
-    await this.#say(
-      hidden > 0 ? [`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`] : [],
-    );
+    if (counts.rejected > 1 && this.#isAllWithoutJson(counts))
+      await this.#say([`No ${this.#unit} of ${this.#input.name} is JSON. ${FORMATS}`]);
+    else await this.#sayRest(counts);
     this.#bar.clear();
     const { added, updated, rejected } = counts;
     const words = `${added} added, ${updated} updated, ${rejected} rejected`;
     await writeLine(
       this.#context.stdout,
       this.#options.json ? JSON.stringify({ added, updated, rejected }) : words,
+    );
+  }
+
+  /** A file in another format gets one sentence at its end. A pipe may never end, so its lines are reported as they come. */
+  #isAllWithoutJson({ added, updated, rejected }: ImportCounts): boolean {
+    const isFile = this.#input.share() !== undefined;
+    return isFile && added + updated === 0 && rejected === this.#linesWithoutJson;
+  }
+
+  async #sayMessages(): Promise<void> {
+    await this.#say(this.#messages);
+    this.#messages = [];
+  }
+
+  async #sayRest({ rejected }: ImportCounts): Promise<void> {
+    await this.#sayMessages();
+    const hidden = rejected - this.#options.maxErrorsShown;
+    const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
+    await this.#say(
+      hidden > 0 ? [`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`] : [],
     );
   }
 

@@ -84,6 +84,8 @@ export function refuseForeignFormat(start: Buffer): void {
   if (start.includes(0)) throw new FileFormatError('is UTF-16, or no text at all', AS_UTF8);
   if (/^\s*<[!?a-z]/i.test(start.toString('latin1')))
     throw new FileFormatError('is XML or HTML', 'Export the leads as NDJSON, JSON or CSV.');
+  if (/^\s*\{\s*"companies"\s*:/.test(start.toString('latin1')))
+    throw new FileFormatError('looks like an organisation file', 'For such a file use `leadtap org apply`.');
 }
 
 /** Throws where the file was taken for NDJSON only because its name does not say that it is CSV. */

@@ -3,15 +3,21 @@ import { isJsonObject } from '../../json-object.ts';
 import { withoutByteOrderMark } from './byte-order-mark.ts';
 import type { IntakeRules } from './fields.ts';
 import { type LeadReader, leadReader } from './lead-reader.ts';
-import { type InputLine, NOT_UTF8, type ParsedLine, TOO_LONG, unreadable } from './line.ts';
+import { type InputLine, type LineProblem, NOT_UTF8, type ParsedLine, TOO_LONG, unreadable } from './line.ts';
 import { isBlank, LineSplitter } from './line-splitter.ts';
 
 const EXAMPLE = '{"companyId":"acme","firstName":"Ada"}';
 
+const NOT_JSON = 'is not JSON';
+
+/** The text is no JSON at all, as every line of a file in another format is. */
+export const isNotJson = (problems: readonly LineProblem[]): boolean =>
+  problems.some(({ field, mend }) => field === undefined && mend.startsWith(NOT_JSON));
+
 function notJson(error: unknown): string {
   const [, position] = /position (\d+)/.exec(String(error)) ?? [];
   const where = position === undefined ? '' : ` (character ${Number(position) + 1})`;
-  return `is not JSON${where}; write each lead as one object on one line, such as ${EXAMPLE}`;
+  return `${NOT_JSON}${where}; write each lead as one object on one line, such as ${EXAMPLE}`;
 }
 
 /** Also for an item of a JSON array, which stands on a line of its own by then. */

@@ -1,9 +1,6 @@
-import { systemCode } from '../../system-error.ts';
+import { BUSY, errorWithCode, IO_ERROR, resultCode } from '../sqlite-result-code.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 
-/** SQLite's primary result codes, https://www.sqlite.org/rescode.html */
-const BUSY = 5;
-const IO_ERROR = 10;
 const CANNOT_OPEN = 'the database file cannot be opened';
 const UNAVAILABLE = new Map([
   [BUSY, 'another program holds the write lock of the database'],
@@ -20,29 +17,15 @@ const UNUSABLE = new Map([
   [26, 'the file is not an SQLite database'],
 ]);
 
-/** SQLite's own words for the codes: the driver for Node before 22.13 gives no code with an error of `all`. */
-const CODES_BY_MESSAGE = new Map([
-  ['database is locked', BUSY],
-  ['database table is locked', 6],
-  ['attempt to write a readonly database', 8],
-  ['disk I/O error', IO_ERROR],
-  ['database disk image is malformed', 11],
-  ['database or disk is full', 13],
-  ['unable to open database file', 14],
-  ['locking protocol', 15],
-  ['file is not a database', 26],
-]);
-
-function resultCode(error: unknown): number | undefined {
-  if (!(error instanceof Error)) return undefined;
-  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
-  return systemCode(error) === 'ERR_SQLITE_ERROR' ? CODES_BY_MESSAGE.get(error.message) : undefined;
-}
-
 /** The file cannot be read where it should be: it is damaged, or the disk is. */
 export const isDamage = (error: unknown): error is Error =>
   error instanceof UnusableDatabaseError ||
   (error instanceof StoreUnavailableError && resultCode(error.cause) === IO_ERROR);
+
+export const lockNotGranted = (): StoreUnavailableError =>
+  new StoreUnavailableError('another program holds the lock of the database', {
+    cause: errorWithCode(BUSY),
+  });
 
 export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
 

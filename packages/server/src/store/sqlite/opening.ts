@@ -1,8 +1,8 @@
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { SchemaVersionError, StoreUnavailableError } from '../store.ts';
+import { SchemaVersionError } from '../store.ts';
 import { Connection } from './connection.ts';
-import { asStoreError } from './errors.ts';
+import { asStoreError, lockNotGranted } from './errors.ts';
 import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
 
 /** Several processes that start at once on a new database make its schema one after the other. */
@@ -59,5 +59,5 @@ export function useSchema(connection: Connection, { mayMigrate, create }: Schema
 
 export function granted<T extends object>(outcome: T | undefined): T {
   if (outcome) return outcome;
-  throw new StoreUnavailableError('another program holds the lock of the database');
+  throw lockNotGranted();
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { errorWithCode } from '../sqlite-result-code.ts';
 import {
   StoreUnavailableError,
   UnusableDatabaseError,
@@ -16,7 +17,7 @@ const PROGRAM = new URL('./writing-thread.js', import.meta.url);
 export const canUseThread = (): boolean => existsSync(fileURLToPath(PROGRAM));
 
 /** Errors lose their class on the way from thread to thread. */
-const ERRORS = new Map<string, new (message: string) => Error>([
+const ERRORS = new Map<string, new (message: string, options?: ErrorOptions) => Error>([
   [StoreUnavailableError.name, StoreUnavailableError],
   [UnusableDatabaseError.name, UnusableDatabaseError],
 ]);
@@ -55,7 +56,8 @@ export class ThreadedWriter {
     this.#thread.postMessage(request);
     const answer = await Promise.race([answered, this.#ended]);
     if ('outcome' in answer) return answer.outcome;
-    const { name, message } = answer.failure;
-    throw new (ERRORS.get(name) ?? Error)(message);
+    const { name, message, code } = answer.failure;
+    const cause = code === undefined ? undefined : errorWithCode(code);
+    throw new (ERRORS.get(name) ?? Error)(message, { cause });
   }
 }

@@ -5,6 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '../../clock.ts';
+import { resultCode } from '../sqlite-result-code.ts';
 import type { WriteOptions, WriteOutcome } from '../store.ts';
 import { Connection } from './connection.ts';
 import { LeadWriter } from './leads-write.ts';
@@ -23,7 +24,14 @@ export interface ThreadRequest {
 /** The outcome is undefined when the lock was not to be had. */
 export type ThreadAnswer =
   | { readonly outcome: WriteOutcome | undefined }
-  | { readonly failure: { readonly name: string; readonly message: string } };
+  | { readonly failure: ThreadFailure };
+
+export interface ThreadFailure {
+  readonly name: string;
+  readonly message: string;
+  /** SQLite's result code. */
+  readonly code: number | undefined;
+}
 
 /**
  * In pages of the log: 16 MB, four times SQLite's default. A page that many batches change is copied into the file once
@@ -50,8 +58,8 @@ async function answer(request: ThreadRequest): Promise<ThreadAnswer> {
   try {
     return { outcome: (await write(request))?.result };
   } catch (error) {
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
-    return { failure: { name, message } };
+    const { name, message, cause } = error instanceof Error ? error : new Error(String(error));
+    return { failure: { name, message, code: resultCode(cause) } };
   }
 }
 

@@ -19,7 +19,13 @@ interface Check {
 
 async function doctor(url: string, { env, parts }: RunOptions = {}) {
   const { code, stdout, stderr } = await terminal().run('doctor --json', {
-    env: { LEADTAP_PORT: '0', LEADTAP_DATABASE_URL: url, ...SHARED_KEY, ...env },
+    env: {
+      LEADTAP_PORT: '0',
+      LEADTAP_METRICS_ADDRESS: 'off',
+      LEADTAP_DATABASE_URL: url,
+      ...SHARED_KEY,
+      ...env,
+    },
     parts: { clock: systemClock, ...parts },
   });
   expect(stdout + stderr).not.toContain(PASSWORD);
@@ -48,6 +54,7 @@ test('a healthy installation is all ticks', async () => {
       'signing key',
       'clock',
       'port',
+      'metrics port',
     ].map((check) => `ok ${check}`),
   );
   expect(of('database')?.detail).toMatch(/^PostgreSQL \d+\.\d+.*, postgres:\/\/postgres@127\.0\.0\.1:\d+\//);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { terminal } from '../../cli/terminal.ts';
 
-const ANY_PORT = { LEADTAP_PORT: '0' };
+const ANY_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
   const { run, save, path } = terminal();
@@ -31,9 +31,17 @@ test('doctor tells a database that is none', async () => {
 test('doctor tells an older schema, and does not bring it up to date', async () => {
   const { run, database } = terminal();
   await run('migrate');
-  await (await database()).setSchemaVersion(0);
+  await (await database()).setSchemaVersion(1);
   const warned = await run('doctor', { env: ANY_PORT });
-  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 0') });
+  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 1') });
   const failed = await run('doctor', { env: { ...ANY_PORT, LEADTAP_AUTO_MIGRATE: 'false' } });
-  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 0') });
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 1') });
+});
+
+test('doctor and the commands say the same of an empty file', async () => {
+  const { run, save, path } = terminal({ empty: true });
+  save('data/leadtap.db', '');
+  const words = `there is no Leadtap database at ${path('data/leadtap.db')}`;
+  expect((await run('user list')).stderr).toContain(words);
+  expect((await run('doctor', { env: ANY_PORT })).stdout).toContain(`! database: ${words}\n`);
 });

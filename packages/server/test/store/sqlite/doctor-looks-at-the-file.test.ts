@@ -5,7 +5,7 @@ import { checkDataFolder } from '../../../src/cli/doctor/files.ts';
 import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
 import { tempFolder } from '../../harness/temp-folder.ts';
 
-const FREE_PORT = { LEADTAP_PORT: '0' };
+const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
 test('a healthy installation is all ticks', async () => {
   const { run } = await terminalWithUsers();
@@ -21,6 +21,7 @@ test('a healthy installation is all ticks', async () => {
     'signing key',
     'clock',
     'port',
+    'metrics port',
   ];
   expect(
     stdout
