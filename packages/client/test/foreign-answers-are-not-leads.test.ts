@@ -2,8 +2,8 @@ import { memoryCheckpoint, newLeads, poll } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
 import {
   FOREIGN_ANSWERS,
-  FOREIGN_LISTS,
   startForeignProxy,
+  UNDECODABLE_LINKS,
 } from '../../../test/integrations/foreign-answers.ts';
 import { startService } from '../../server/test/harness/service.ts';
 import { answering, thrownBy } from './answering.ts';
@@ -18,7 +18,7 @@ async function start() {
   return { service, proxy, options: { baseUrl: proxy.url, token: await service.token('boss') } };
 }
 
-describe.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])('200 with $name', (foreign) => {
+describe.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])('200 with $name', (foreign) => {
   it('is an error of poll with a sentence', async () => {
     const { proxy, options } = await start();
     proxy.foreign = foreign;
