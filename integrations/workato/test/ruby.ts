@@ -12,6 +12,9 @@ const RUBY: Program = {
   find: () => findOnPath('ruby'),
 };
 
+/** Found before the first test, because an installation takes longer than a test may. */
+const ruby = findProgram(RUBY);
+
 export interface Checked {
   readonly ids: readonly string[];
   /** What the connector reported, if it failed. */
@@ -21,7 +24,7 @@ export interface Checked {
 /** Tests the connection and polls with the connector, as check.rb does. */
 export const pollWithConnector = ({ baseUrl, token }: Connection, since: string): Promise<Checked> =>
   new Promise((resolve) => {
-    execFile(findProgram(RUBY), [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
+    execFile(ruby, [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
       resolve({
         ids: stdout.split('\n').filter(Boolean),
         error: failure ? stderr.trim() : undefined,

@@ -46,6 +46,7 @@ describe.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])('200 with $name', (for
     const checkpoint = memoryCheckpoint(isRestarted ? { since, triggerIds } : undefined);
     Object.assign(proxy, { foreign, passesBefore });
     const retries: object[] = [];
+    let now = Date.now();
     const loop = newLeads({
       ...options,
       since: BEGIN,
@@ -53,7 +54,9 @@ describe.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])('200 with $name', (for
       intervalMs: 0,
       onRetry: ({ code }) => retries.push({ code, checkpoint: checkpoint.load() }),
       surroundings: {
-        sleep: async () => {
+        now: () => now,
+        sleep: async (ms) => {
+          now += ms;
           if (retries.length < 3) return;
           proxy.foreign = undefined;
           await service.add({ id: 'new' });
