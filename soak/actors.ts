@@ -19,6 +19,7 @@ import {
 import { statementWriter } from '../packages/server/test/delivery-trial/sqlite/statements.ts';
 import type { Trial } from '../packages/server/test/delivery-trial/trial.ts';
 import type { Environment } from './environment.ts';
+import type { SoakInstallation } from './installation.ts';
 import type { SoakOptions } from './options.ts';
 
 export type Phase = 'calm' | 'clock steps' | 'faults';
@@ -111,7 +112,21 @@ const SQLITE: Readonly<Record<string, MakeActors>> = {
         ids: CONTENDED_IDS,
       }),
     ),
+  crash: ({ phase, options, environment }) =>
+    phase === 'faults' ? [instanceCrasher(environment.installation, options.instances)] : [],
 };
+
+const instanceCrasher = (installation: SoakInstallation, instances: number): Actor => ({
+  name: 'instance crashes',
+  run: async ({ recorder, random, goesOn, pause }) => {
+    for (let done = 0; goesOn(done); done += 1) {
+      await pause(500 + random.below(1000));
+      await installation.crash(random.below(instances));
+      recorder.count('instance crashes');
+      recorder.announce();
+    }
+  },
+});
 
 /** The actors that were chosen, as far as they have something to do in this phase. */
 export function makeActors(stage: Stage): Actor[] {

@@ -18,6 +18,8 @@ export interface SoakInstallation extends Installation {
   /** The sum over all instances. */
   metric(name: string): Promise<number>;
   doctor(): Promise<string>;
+  /** Kills one instance with SIGKILL and starts it again on the same port. */
+  crash(index: number): Promise<void>;
   spawnLeadtap(argv: readonly string[]): ChildProcessWithoutNullStreams;
 }
 
@@ -51,7 +53,9 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
   const issued = await leadtap('token', 'issue', '--all-users', '--json');
   const list: { userId: string; token: string }[] = JSON.parse(issued.stdout);
   const tokens = new Map(list.map(({ userId, token }) => [userId, token]));
-  const serving = await Promise.all(instanceUrls.map((url) => serve({ cwd, env: envFor(url) }, cleanUps)));
+  const serving = await Promise.all(
+    instanceUrls.map((url) => Instance.start({ cwd, env: envFor(url) }, cleanUps)),
+  );
   return {
     urls: serving.map(({ url }) => url),
     token: async (userId) => tokens.get(userId) ?? '',
@@ -60,6 +64,7 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
       return values.reduce((sum, value) => sum + value, 0);
     },
     doctor: async () => (await leadtap('doctor').catch((error: { stdout: string }) => error)).stdout,
+    crash: async (index) => serving[index]?.crash(),
     spawnLeadtap: (argv) => spawn(process.execPath, [BIN, ...argv], { cwd, env }),
   };
 }
@@ -69,18 +74,55 @@ interface Serving {
   readonly metricsUrl: string;
 }
 
-async function serve(options: { cwd: string; env: NodeJS.ProcessEnv }, cleanUps: CleanUps): Promise<Serving> {
-  const service = spawn(process.execPath, [BIN, 'serve'], {
-    ...options,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const closed = once(service, 'close');
-  cleanUps.add(async () => {
+interface ServeOptions {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** A process that serves. A crash replaces it by another one with the same addresses. */
+class Instance implements Serving {
+  url = '';
+  metricsUrl = '';
+  readonly #options: ServeOptions;
+  #process: ChildProcess | undefined;
+
+  private constructor(options: ServeOptions) {
+    this.#options = options;
+  }
+
+  static async start(options: ServeOptions, cleanUps: CleanUps): Promise<Instance> {
+    const instance = new Instance(options);
     // Without the drain time of SIGTERM.
-    service.kill('SIGINT');
+    cleanUps.add(() => instance.#end('SIGINT'));
+    await instance.#serve({});
+    return instance;
+  }
+
+  async crash(): Promise<void> {
+    await this.#end('SIGKILL');
+    await this.#serve({
+      LEADTAP_PORT: new URL(this.url).port,
+      LEADTAP_METRICS_ADDRESS: new URL(this.metricsUrl).host,
+    });
+  }
+
+  async #serve(env: NodeJS.ProcessEnv): Promise<void> {
+    this.#process = spawn(process.execPath, [BIN, 'serve'], {
+      cwd: this.#options.cwd,
+      env: { ...this.#options.env, ...env },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const { url, metricsUrl } = await readAddress(this.#process);
+    Object.assign(this, { url, metricsUrl });
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const ending = this.#process;
+    if (!ending || ending.exitCode !== null || ending.signalCode !== null) return;
+    const closed = once(ending, 'close');
+    ending.kill(signal);
     await closed;
-  });
-  return readAddress(service);
+  }
 }
 
 async function readAddress({ stdout }: ChildProcess): Promise<Serving> {

@@ -27,6 +27,7 @@ export const ACTORS = {
     statements: 'SQL deletes, updates and moves',
     remade: 'a company that is deleted and made again after a burst',
     clock: 'the clock is set back by an hour, and forward (libfaketime)',
+    crash: 'an instance is killed with SIGKILL and starts again on the same port',
   },
 } as const;
 

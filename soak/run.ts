@@ -117,7 +117,8 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
     pollers,
     readStored: environment.readStored,
     mayFail: ({ scope }, status) =>
-      state.phase === 'faults' ||
+      // Undefined: the connection failed.
+      (state.phase === 'faults' && (status === undefined || status === 503)) ||
       // What a fault has left behind.
       (state.phase === 'clock steps' && status === 503) ||
       (status === 404 && scope.companyId === REMADE),

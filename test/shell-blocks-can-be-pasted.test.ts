@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { findOnPath } from './servers/find-program.ts';
+import { findOnPath, findProgram } from './servers/find-program.ts';
 import { freePort } from './servers/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -78,7 +78,7 @@ function start(command: string, argv: readonly string[], cwd: string, env: Recor
 const SHELLS = [
   { name: 'bash', argv: ['--norc', '--noprofile', '-i'] },
   { name: 'zsh', argv: ['-f', '-i'] },
-].filter(({ name }) => name === 'bash' || findOnPath(name) !== undefined);
+];
 
 describe.each(SHELLS)('README.md, "Run it", in an interactive $name', ({ name, argv }) => {
   test('serves the examples, and a token polls them', { timeout: 600_000 }, async () => {
@@ -90,12 +90,13 @@ describe.each(SHELLS)('README.md, "Run it", in an interactive $name', ({ name, a
     const port = String(await freePort());
     const env = { LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off' };
 
-    const first = start(name, argv, folder, env);
+    const shell = findProgram({ name, debian: name, homebrew: name, find: () => findOnPath(name) });
+    const first = start(shell, argv, folder, env);
     first.child.stdin.write(serve);
     await first.says('"msg":"serving new leads"');
     expect(first.output()).toMatch(/\d added, 0 updated, 0 rejected/);
 
-    const second = start(name, argv, folder, env);
+    const second = start(shell, argv, folder, env);
     second.child.stdin.end(poll.replace(':3000', `:${port}`));
     await second.closed;
     expect(second.output()).toContain('"companyName":"Soleil Roofing"');

@@ -25,7 +25,7 @@ async function send(address, token) {
   const bearer = token.trim();
   if (!/^[\x21-\x7e]+$/.test(bearer))
     throw new Error(
-      'The access token is empty or has a space, a line break or a strange letter in it. Paste it whole.',
+      'The access token is empty or has a space, a line break or a character that is not ASCII in it. Paste it whole.',
     );
   try {
     const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };
@@ -57,8 +57,18 @@ function parse(text) {
   }
 }
 
-const isListOfLeads = (body) =>
-  Array.isArray(body) && body.every((lead) => typeof lead?.createdAt === 'string');
+/** The `since` of the next poll. Undefined where there is none, or none that can be decoded. */
+function nextSinceOf(link) {
+  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  try {
+    return since && decodeURIComponent(since);
+  } catch {
+    return undefined;
+  }
+}
+
+const isLead = (lead) =>
+  typeof lead?.createdAt === 'string' && typeof lead.automation_trigger_id === 'string';
 
 function explainRefusal({ host }, status, retryAfter, body) {
   const reason =
@@ -98,12 +108,12 @@ export default {
       const { status, link, retryAfter, text } = await send(address, this.token);
       const body = parse(text);
       if (status !== 200) throw new Error(explainRefusal(address, status, retryAfter, body));
-      const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
-      if (!isListOfLeads(body) || since === undefined)
+      const nextSince = nextSinceOf(link);
+      if (nextSince === undefined || !Array.isArray(body) || !body.every(isLead))
         throw new Error(
           `${address.host} answered 200, but not with a list of leads of Leadtap. Check the base address: another page or program answers there.`,
         );
-      return { leads: body, nextSince: decodeURIComponent(since) };
+      return { leads: body, nextSince };
     },
     emitAll(leads) {
       for (const lead of leads)
@@ -140,7 +150,7 @@ export default {
       try {
         isFull = await this.takePage(this.db.get('since'));
       } catch {
-        // A run that fails might not keep what it remembered. The next one goes on here, and says what is wrong, if it still is.
+        // A run that fails might not keep what it remembered. The next one continues here, and says what is wrong, if it still is.
         return;
       }
     }

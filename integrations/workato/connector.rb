@@ -56,7 +56,10 @@
         .after_response do |code, body, headers|
           leads = body.to_s =~ /\A\s*\[.*\]\s*\z/m ? parse_json(body) : nil
           link = headers['link'] || headers['Link']
-          unless link.to_s =~ /;\s*rel="next"/ && leads && leads.all? { |lead| lead.is_a?(Hash) }
+          are_leads = leads && leads.all? do |lead|
+            lead.is_a?(Hash) && lead['createdAt'].is_a?(String) && lead['automation_trigger_id'].is_a?(String)
+          end
+          unless are_leads && link.to_s =~ /;\s*rel="next"/
             error("The base address answered #{code}, but not with a list of leads of Leadtap. " \
                   'Check the base address: another page or program answers there.')
           end

@@ -18,7 +18,7 @@ const NEXT =
 const PREVIOUS = NEXT.replace('next', 'prev');
 const LEADS = JSON.stringify([exampleLead]);
 
-/** What no integration may take for a page of leads. */
+/** What no client and no integration may take for a page of leads. */
 export const FOREIGN_ANSWERS: readonly ForeignAnswer[] = [
   { name: 'a maintenance page', type: HTML_TYPE, body: HTML, link: '</site.css>; rel="preload"' },
   { name: 'a maintenance page of 52 kB', type: HTML_TYPE, body: HTML.padEnd(52_000, '<p>Back soon</p>') },
@@ -29,16 +29,33 @@ export const FOREIGN_ANSWERS: readonly ForeignAnswer[] = [
   { name: 'an empty array without Link', type: JSON_TYPE, body: '[]' },
   { name: 'an array with another Link', type: JSON_TYPE, body: LEADS, link: PREVIOUS },
   { name: 'an array of texts', type: JSON_TYPE, body: '["maintenance"]', link: NEXT },
+  { name: 'an array of null', type: JSON_TYPE, body: '[null]', link: NEXT },
+  { name: 'an array of other things', type: JSON_TYPE, body: '[{"id":1},{"id":2}]', link: NEXT },
+  {
+    name: 'an array of things with createdAt alone',
+    type: JSON_TYPE,
+    body: JSON.stringify([{ id: 1, createdAt: exampleLead.createdAt }]),
+    link: NEXT,
+  },
+  {
+    name: 'an array of things with automation_trigger_id alone',
+    type: JSON_TYPE,
+    body: JSON.stringify([{ id: 1, automation_trigger_id: exampleLead.automation_trigger_id }]),
+    link: NEXT,
+  },
+  { name: 'a lead and something else', type: JSON_TYPE, body: JSON.stringify([exampleLead, {}]), link: NEXT },
   { name: 'an empty body', type: JSON_TYPE, body: '' },
+  { name: 'an empty body without a type', body: '' },
+  { name: 'a maintenance page that is declared as JSON', type: JSON_TYPE, body: HTML },
 ];
 
-/** What only a check of each element can tell from leads: the client, n8n and Node-RED make it. */
-export const FOREIGN_LISTS: readonly ForeignAnswer[] = [
-  { name: 'an array of other things', type: JSON_TYPE, body: '[{"id":1},{"id":2}]', link: NEXT },
-  { name: 'an array of null', type: JSON_TYPE, body: '[null]', link: NEXT },
-  { name: 'a maintenance page that is declared as JSON', type: JSON_TYPE, body: HTML },
-  { name: 'an empty body without a type', body: '' },
-];
+/** For programs that continue from the `since` in `Link`: these cannot be decoded. */
+export const UNDECODABLE_LINKS: readonly ForeignAnswer[] = ['%', '%FF'].map((since) => ({
+  name: `a Link with since=${since}`,
+  type: JSON_TYPE,
+  body: LEADS,
+  link: `<http://127.0.0.1/automation/new-leads?since=${since}&limit=100>; rel="next"`,
+}));
 
 /** The sentence that people read: what came, and what to check. */
 export const NOT_LEADTAP = /answered 200, but not with a list of leads of Leadtap.*base address/;

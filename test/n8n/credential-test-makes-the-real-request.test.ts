@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { LeadtapApi } from '../../packages/n8n-nodes-leadtap/credentials/LeadtapApi.credentials.ts';
 import { LeadtapTrigger } from '../../packages/n8n-nodes-leadtap/nodes/Leadtap/LeadtapTrigger.node.ts';
 import { startService } from '../../packages/server/test/harness/service.ts';
-import { FOREIGN_ANSWERS, FOREIGN_LISTS, startForeignProxy } from '../integrations/foreign-answers.ts';
+import { FOREIGN_ANSWERS, startForeignProxy, UNDECODABLE_LINKS } from '../integrations/foreign-answers.ts';
 import { credentialTestFunctions } from './authenticated-request.ts';
 import { makeWorkflow } from './workflow.ts';
 
@@ -68,7 +68,7 @@ describe('the test of a credential', () => {
     expect(await messageFor({ baseUrl: 'leads', accessToken })).toMatch(/check the base URL/);
   });
 
-  it.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])(
+  it.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])(
     'fails for a server that answers 200 with $name',
     async (foreign) => {
       const service = await startService();

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { startService } from '../../../packages/server/test/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
-  FOREIGN_LISTS,
   startForeignProxy,
+  UNDECODABLE_LINKS,
 } from '../../../test/integrations/foreign-answers.ts';
 import { addLeads } from '../../../test/integrations/new-leads.ts';
 import { NodeRed } from './node-red.ts';
@@ -11,7 +11,7 @@ import { NodeRed } from './node-red.ts';
 const idsOf = (nodeRed: NodeRed) =>
   (nodeRed.shown.get('leadtap-lead') ?? []).map(({ payload }) => (payload as { id: string }).id);
 
-it.each([...FOREIGN_ANSWERS, ...FOREIGN_LISTS])(
+it.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])(
   '200 with $name is a problem that a catch node gets, and the position stays',
   async (foreign) => {
     const service = await startService();

@@ -1,25 +1,42 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../../packages/server/test/harness/service.ts';
-import { FOREIGN_ANSWERS, serveAnswer } from '../../../test/integrations/foreign-answers.ts';
+import {
+  FOREIGN_ANSWERS,
+  type ForeignAnswer,
+  serveAnswer,
+} from '../../../test/integrations/foreign-answers.ts';
 import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
-import { definition, PollingTrigger, requiredField } from './power-automate.ts';
+import { definition, PollingTrigger, requiredFields } from './power-automate.ts';
 
-/** A connector without code does not see headers: a list of leads from another server passes, as the guide says. */
-const looksLikeLeads = (body: string) => body.includes(`"${requiredField}"`);
+const hasField = ({ body }: ForeignAnswer, name: string) => body.includes(`"${name}"`);
 
-it.each(FOREIGN_ANSWERS.filter(({ body }) => !looksLikeLeads(body)))(
-  '$name runs no flow and leaves the position where it is',
+/** A connector without code sees neither headers nor the list as a whole: leads of another server pass, as the guide says. */
+const NOT_LEADS = FOREIGN_ANSWERS.filter((answer) => !requiredFields.every((name) => hasField(answer, name)));
+
+async function start() {
+  const service = await startService();
+  await addLeads(service, 1, 'before');
+  const connection = await connectionOf(service);
+  const trigger = new PollingTrigger(connection);
+  await trigger.poll();
+  return { service, connection, trigger };
+}
+
+it.each(NOT_LEADS)('$name runs no flow', async (answer) => {
+  const { connection, trigger } = await start();
+  trigger.connection = { ...connection, baseUrl: await serveAnswer(answer) };
+  expect(await trigger.poll().catch(() => [])).toEqual([]);
+});
+
+it.each(NOT_LEADS.filter((answer) => !hasField(answer, 'createdAt')))(
+  '$name leaves the position where it is',
   async (answer) => {
-    const service = await startService();
-    await addLeads(service, 1, 'before');
-    const connection = await connectionOf(service);
-    const trigger = new PollingTrigger(connection);
-    await trigger.poll();
+    const { service, connection, trigger } = await start();
     const [id] = await addLeads(service, 1, 'new');
     const position = trigger.state;
 
     trigger.connection = { ...connection, baseUrl: await serveAnswer(answer) };
-    expect(await trigger.poll().catch(() => [])).toEqual([]);
+    await trigger.poll().catch(() => []);
     expect(trigger.state).toEqual(position);
 
     trigger.connection = connection;
@@ -27,6 +44,7 @@ it.each(FOREIGN_ANSWERS.filter(({ body }) => !looksLikeLeads(body)))(
   },
 );
 
-it('the trigger condition of the guide asks for a field of the lead', () => {
-  expect(Object.keys(definition.definitions.Lead.properties)).toContain(requiredField);
+it('the trigger condition of the guide requires the two fields that every lead has', () => {
+  expect(requiredFields).toEqual(['automation_trigger_id', 'createdAt']);
+  expect(Object.keys(definition.definitions.Lead.properties)).toEqual(expect.arrayContaining(requiredFields));
 });

@@ -53,15 +53,16 @@ export function evaluate(expression: string, body: unknown): unknown {
 
 const guide = readFileSync(new URL('../../../docs/integrations/power-automate.md', import.meta.url), 'utf8');
 
-/** The field that the trigger condition of the guide asks for. The flow runs for an element only if the field is not empty. */
-export const requiredField = /@not\(empty\(triggerBody\(\)\?\['(\w+)'\]\)\)/.exec(guide)?.[1];
+/** The fields in the trigger condition of the guide. The flow runs for an element only if none of them is empty. */
+export const requiredFields = [...guide.matchAll(/not\(empty\(triggerBody\(\)\?\['(\w+)'\]\)\)/g)].map(
+  ([, name = '']) => name,
+);
 
-const passesCondition = (element: unknown): boolean => {
-  if (requiredField === undefined) return true;
-  const value =
-    typeof element === 'object' && element !== null ? Reflect.get(element, requiredField) : undefined;
-  return value !== undefined && value !== null && value !== '';
-};
+const passesCondition = (element: unknown): boolean =>
+  requiredFields.every((name) => {
+    const value = typeof element === 'object' && element !== null ? Reflect.get(element, name) : undefined;
+    return value !== undefined && value !== null && value !== '';
+  });
 
 /**
  * The polling trigger of a custom connector, as Microsoft documents it: the first call only sets the state; each later one

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Lead, LeadStatus, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
 import { expect, it } from 'vitest';
 
-// Ruby is not at hand wherever these tests run; check.rb runs the connector where it is.
 const connector = readFileSync(new URL('../connector.rb', import.meta.url), 'utf8');
 
 it('names every field of a lead, in its order', () => {

@@ -1,11 +1,19 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { Connection } from '../../../test/integrations/new-leads.ts';
-import { findOnPath } from '../../../test/servers/find-program.ts';
+import { findOnPath, findProgram, type Program } from '../../../test/servers/find-program.ts';
 
 const CHECK = fileURLToPath(new URL('../check.rb', import.meta.url));
 
-export const hasRuby = findOnPath('ruby') !== undefined;
+const RUBY: Program = {
+  name: 'Ruby',
+  debian: 'ruby',
+  homebrew: 'ruby',
+  find: () => findOnPath('ruby'),
+};
+
+/** Found before the first test, because an installation takes longer than a test may. */
+const ruby = findProgram(RUBY);
 
 export interface Checked {
   readonly ids: readonly string[];
@@ -16,7 +24,7 @@ export interface Checked {
 /** Tests the connection and polls with the connector, as check.rb does. */
 export const pollWithConnector = ({ baseUrl, token }: Connection, since: string): Promise<Checked> =>
   new Promise((resolve) => {
-    execFile('ruby', [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
+    execFile(ruby, [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
       resolve({
         ids: stdout.split('\n').filter(Boolean),
         error: failure ? stderr.trim() : undefined,

@@ -26,10 +26,17 @@ export async function readLeads(response: Response, endpoint: string): Promise<L
   });
 }
 
-/** The address in `Link` is not followed: behind a proxy its host may be wrong, and the token goes to the base address only. */
+/**
+ * The address in `Link` is not followed: behind a proxy its host may be wrong, and the token goes to the base address only.
+ * Undefined where there is no `since`, or none that can be decoded.
+ */
 export function nextSinceOf(headers: Headers): string | undefined {
   const link = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(headers.get('link') ?? '');
-  return link?.[1] && decodeURIComponent(link[1]);
+  try {
+    return link?.[1] && decodeURIComponent(link[1]);
+  } catch {
+    return undefined;
+  }
 }
 
 /** What the position depends on must be there. Other fields may be added one day. */

@@ -2,14 +2,14 @@ import { memoryCheckpoint, newLeads, poll } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
 import {
   FOREIGN_ANSWERS,
-  FOREIGN_LISTS,
   startForeignProxy,
+  UNDECODABLE_LINKS,
 } from '../../../test/integrations/foreign-answers.ts';
 import { startService } from '../../server/test/harness/service.ts';
 import { answering, thrownBy } from './answering.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';
-const ANSWERS = [...FOREIGN_ANSWERS, ...FOREIGN_LISTS];
+const ANSWERS = [...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS];
 const SENTENCE =
   /^http:.+\/automation\/new-leads answered 200, but not with a list of leads of Leadtap: check the base address\.$/;
 

@@ -36,13 +36,13 @@ export async function readPage(z: ZObject, { authData }: Bundle, query: PageQuer
   };
 }
 
-const isObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isLead = (value: Partial<Lead> | null): boolean =>
+  typeof value?.createdAt === 'string' && typeof value.automation_trigger_id === 'string';
 
-/** The leads of a page of Leadtap: an array of objects, with the address of the next poll in `Link`. */
+/** The leads of a page of Leadtap: an array of leads, with the address of the next poll in `Link`. */
 function leadsIn({ data, headers }: HttpResponse<unknown>): readonly Lead[] | undefined {
   const hasNext = /;\s*rel="next"/.test(headers.get('link') ?? '');
-  return hasNext && Array.isArray(data) && data.every(isObject) ? data : undefined;
+  return hasNext && Array.isArray(data) && data.every(isLead) ? data : undefined;
 }
 
 /** No answer came: a wrong name, a closed port, a bad certificate, or more than ten seconds. */

@@ -15,7 +15,7 @@ it.each(FOREIGN_ANSWERS)('$name is no connection and no page of leads', async (a
   }
 });
 
-it.each(FOREIGN_ANSWERS)('$name starts no Zap, and the Zap goes on afterwards', async (answer) => {
+it.each(FOREIGN_ANSWERS)('$name starts no Zap, and the Zap continues afterwards', async (answer) => {
   const service = await startService();
   const connection = await connect(service);
   const zap = new ZapierPoller();

@@ -1,6 +1,7 @@
 /** What the piece itself needs of a lead; the rest is passed on as it came. */
 export interface Lead {
   readonly createdAt: string;
+  readonly automation_trigger_id: string;
 }
 
 export interface Connection {
@@ -35,12 +36,12 @@ export async function readPage(
   const answer = await send(address, connection.token);
   const body = parse(answer.text);
   if (answer.status !== 200) throw new Error(explainRefusal(address, answer, body));
-  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
-  if (!isListOfLeads(body) || since === undefined)
+  const nextSince = nextSinceOf(answer.headers.get('link') ?? '');
+  if (!isListOfLeads(body) || nextSince === undefined)
     throw new Error(
       `${address.host} answered 200, but not with a list of leads of Leadtap. Check the base address: another page or program answers there.`,
     );
-  return { leads: body, nextSince: decodeURIComponent(since) };
+  return { leads: body, nextSince };
 }
 
 function newLeadsAddress(baseUrl: string): URL {
@@ -55,7 +56,7 @@ async function send(address: URL, token: string): Promise<Answer> {
   const bearer = token.trim();
   if (!/^[\x21-\x7e]+$/.test(bearer))
     throw new Error(
-      'The access token is empty or has a space, a line break or a strange letter in it. Paste it whole.',
+      'The access token is empty or has a space, a line break or a character that is not ASCII in it. Paste it whole.',
     );
   try {
     const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };
@@ -84,8 +85,19 @@ function parse(text: string): unknown {
   }
 }
 
+/** The `since` of the next poll. Undefined where there is none, or none that can be decoded. */
+function nextSinceOf(link: string): string | undefined {
+  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  try {
+    return since && decodeURIComponent(since);
+  } catch {
+    return undefined;
+  }
+}
+
 const isListOfLeads = (body: unknown): body is Lead[] =>
-  Array.isArray(body) && body.every((lead) => typeof lead?.createdAt === 'string');
+  Array.isArray(body) &&
+  body.every((lead) => typeof lead?.createdAt === 'string' && typeof lead.automation_trigger_id === 'string');
 
 function explainRefusal({ host }: URL, { status, headers }: Answer, body: unknown): string {
   const { detail } = (body ?? {}) as { detail?: unknown };

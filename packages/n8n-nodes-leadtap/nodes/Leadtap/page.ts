@@ -44,8 +44,18 @@ export async function readPage(
  * body must be a list of leads, and `Link` must name the next poll: `<…?since=…&limit=…>; rel="next"`.
  */
 export function pageOf({ body, headers }: Answer): Page | undefined {
-  const [, since] = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(String(headers['link'])) ?? [];
-  return since && isLeads(body) ? { leads: body, nextSince: decodeURIComponent(since) } : undefined;
+  const nextSince = nextSinceOf(String(headers['link']));
+  return nextSince && isLeads(body) ? { leads: body, nextSince } : undefined;
+}
+
+/** Undefined where there is no `since`, or none that can be decoded. */
+function nextSinceOf(link: string): string | undefined {
+  const [, since] = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  try {
+    return since && decodeURIComponent(since);
+  } catch {
+    return undefined;
+  }
 }
 
 const isLeads = (body: unknown): body is ReceivedLead[] =>

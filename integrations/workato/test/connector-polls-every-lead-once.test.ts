@@ -4,11 +4,11 @@ import { startService } from '../../../packages/server/test/harness/service.ts';
 import { shareService } from '../../../packages/server/test/harness/shared-service.ts';
 import { FOREIGN_ANSWERS, NOT_LEADTAP, serveAnswer } from '../../../test/integrations/foreign-answers.ts';
 import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
-import { hasRuby, pollWithConnector } from './ruby.ts';
+import { pollWithConnector } from './ruby.ts';
 
 const ALL = '1970-01-01';
 
-describe.runIf(hasRuby)('the connector', () => {
+describe('the connector', () => {
   const shared = shareService();
   const errorFor = async (userId: string, path = '') =>
     (await pollWithConnector({ baseUrl: shared().url + path, token: await shared().token(userId) }, ALL))
