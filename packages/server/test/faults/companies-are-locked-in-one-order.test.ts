@@ -51,10 +51,6 @@ describe('a transaction that takes companies in the order of company_id gets int
       () => store.writeLeads([second, first].map((companyId) => ({ companyId, id: 'batch', fields: {} }))),
     ],
     [
-      'a DELETE of the newest leads',
-      async () => (await connect(server().url)).query(`DELETE FROM leadtap.leads WHERE id = 'newest'`),
-    ],
-    [
       'leadtap.lock_companies',
       async () =>
         (await connect(server().url)).query('SELECT leadtap.lock_companies($1)', [[second, first, second]]),
@@ -69,4 +65,24 @@ describe('a transaction that takes companies in the order of company_id gets int
     await client.query(`${insert(first, 'sql')}; COMMIT`);
     await done;
   });
+});
+
+it('a DELETE of the newest leads waits for no lock of their companies', async () => {
+  await client.query(`${insert(second, 'newest')}; ${insert(first, 'newest')}`);
+  await client.query(`BEGIN; SELECT leadtap.lock_companies(ARRAY['${first}', '${second}'])`);
+  await observer.query(`DELETE FROM leadtap.leads WHERE id = 'newest'`);
+  await client.query('COMMIT');
+});
+
+it('a DELETE and an INSERT of the same lead get into no deadlock', async () => {
+  const other = await connect(server().url);
+  await client.query(insert(first, 'same'));
+  await client.query(`BEGIN; DELETE FROM leadtap.leads WHERE id = 'same'`);
+  // It holds the lock of the company, and waits for the row.
+  const inserted = other.query(insert(first, 'same'));
+  await someoneWaits();
+  await client.query('COMMIT');
+  await inserted;
+  const { rows } = await observer.query(`SELECT FROM leadtap.leads WHERE id = 'same'`);
+  expect(rows).toHaveLength(1);
 });
