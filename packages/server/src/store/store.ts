@@ -29,7 +29,7 @@ export interface Page {
   /**
    * The largest `createdAt` that the company has ever given, to leads that are deleted now too; absent when it has given
    * none. Read under the lock or before the leads, so that a lead that is missing from the page has a later stamp. Needed
-   * only for an empty page without `since`: `Link` goes on from here.
+   * only for an empty page without `since`: `Link` continues from here.
    */
   readonly lastStamp?: number | undefined;
 }

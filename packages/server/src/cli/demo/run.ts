@@ -30,7 +30,7 @@ export async function demo(context: CommandContext, flags: DemoFlags): Promise<v
   const given = await loadConfig(context, flags);
   const folder = mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
-  // Also when the process is made to exit: by a second signal, or because the reader of its output has gone.
+  // Also when the process is made to exit: by a second signal, or because the reader of its output was closed.
   process.once('exit', removeFolder);
   const config = throwAway(given, folder);
   try {

@@ -71,7 +71,7 @@ async function* chunks(stream: Readable, name: string, signal: AbortSignal): Asy
   }
 }
 
-/** Its message repeats the path and names a system call, which helps nobody. */
+/** Its message repeats the path and names a system call, which does not help. */
 const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error;
 
 const formatOf = (file: string): LeadsFormat => (/\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');

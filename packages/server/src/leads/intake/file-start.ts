@@ -1,6 +1,6 @@
 /** What the first bytes of a file tell about its format. */
 
-/** Enough for the first line of most files; a longer one is told by its beginning. */
+/** Enough for the first line of most files; a longer one is recognised by its beginning. */
 const PEEK_BYTES = 4096;
 const LINE_FEED = 0x0a;
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);

@@ -17,7 +17,7 @@ export interface ConnectionLog {
 }
 
 export interface RedisTimeouts extends ConnectTimeouts {
-  /** When Redis answers nobody for so long, all who wait go on without it. One that is slow but answers is waited for. */
+  /** Without any answer of Redis for so long, waiting requests continue without it. */
   readonly silenceMs: number;
   /** Between two attempts to get Redis back. */
   readonly retryMs: number;
