@@ -20,6 +20,8 @@ export class LeadTimeline {
   readonly companyId: string;
   readonly id: string;
   readonly writes: Write[] = [];
+  /** The last answer: a page asks once for each life of a lead, and a contended lead has thousands. */
+  #last = { begun: -1, ended: -1, possible: [] as (Write | undefined)[] };
 
   constructor(companyId: string, id: string) {
     this.companyId = companyId;
@@ -30,7 +32,13 @@ export class LeadTimeline {
    * Which writes may be the newest one for a reader that began and ended at these positions; undefined stands for a lead
    * that was not there yet. Commits that overlap, with each other or with the reader, leave more than one possibility.
    */
-  possible(begun: number, ended: number): (Write | undefined)[] {
+  possible(begun: number, ended: number): readonly (Write | undefined)[] {
+    if (this.#last.begun !== begun || this.#last.ended !== ended)
+      this.#last = { begun, ended, possible: this.#findPossible(begun, ended) };
+    return this.#last.possible;
+  }
+
+  #findPossible(begun: number, ended: number): (Write | undefined)[] {
     let newestCertain = -1;
     for (const write of this.writes)
       if (isCertainBefore(write, begun)) newestCertain = Math.max(newestCertain, write.begun);
