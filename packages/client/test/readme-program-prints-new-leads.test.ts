@@ -1,11 +1,12 @@
 import { poll } from '@leadtap/client';
 import { expect, it } from 'vitest';
 import { spawnLeadtap } from '../../server/test/harness/leadtap-process.ts';
+import { tempFolder } from '../../server/test/harness/temp-folder.ts';
 import { folderWith, programOf, runIn } from './document-program.ts';
 
 /** What `leadtap demo --json` prints before it goes on. */
 async function startDemo(): Promise<{ baseUrl: string; token: string }> {
-  const { lines } = spawnLeadtap(['demo', '--port', '0', '--json']);
+  const { lines } = spawnLeadtap(['demo', '--port', '0', '--json'], { TMPDIR: tempFolder() });
   let text = '';
   for (let line = await lines.next(); !line.done; line = await lines.next()) {
     text += line.value;
