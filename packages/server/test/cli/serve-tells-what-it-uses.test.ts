@@ -89,7 +89,7 @@ test('after SIGTERM it accepts connections for 3 seconds more, also if none is o
   expect(timeOf('stopped') - timeOf('stopping')).toBeGreaterThan(2_900);
 });
 
-test('an address of another machine is told as one, not as a matter of the port', async () => {
+test('an address of another machine is reported as such, not as a taken port', async () => {
   const env = { LEADTAP_METRICS_ADDRESS: 'off' };
   const { code, stderr } = await terminal().run('serve --host 192.0.2.1', { env });
   expect(code).toBe(1);
@@ -98,7 +98,7 @@ test('an address of another machine is told as one, not as a matter of the port'
   expect(stderr).not.toContain('--port');
 });
 
-test('a metrics address that cannot be used is told with its own variable', async () => {
+test('a metrics address that cannot be used is reported with its own variable', async () => {
   const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: '192.0.2.1:9464' };
   const { code, stderr } = await terminal().run('serve', { env });
   expect(code).toBe(1);

@@ -226,7 +226,7 @@ describe('the promises D1 to D5', () => {
     expect(judged([A], pages)).toEqual([expect.stringMatching(/^D4: /)]);
   });
 
-  it('D5: the same id again is another lead, although nobody deleted the first', () => {
+  it('D5: the same id again is another lead, although the first was not deleted', () => {
     const again = write({ id: 'a', version: 'v5', at: 30, begun: 5 });
     expect(judged([A, again], [])).toEqual([expect.stringMatching(/^D5: /)]);
     const deleted = write({ id: 'a', version: null, begun: 3 });

@@ -57,7 +57,7 @@ async function feed({ child }: LeadtapProcess, round: number, batch: number): Pr
   if (!child.stdin.write(lines(round, ids))) await once(child.stdin, 'drain');
 }
 
-/** Until it is told that this line is saved: an import that gets its lines slowly saves them in smaller batches. */
+/** Until the import reports this line as saved: an import that gets its lines slowly saves them in smaller batches. */
 async function acknowledgement({ lines }: LeadtapProcess, line: number): Promise<void> {
   for (let saved = 0; saved < line; ) {
     const { value, done } = await lines.next();

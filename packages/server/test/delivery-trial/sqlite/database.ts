@@ -32,7 +32,7 @@ export function openDatabase(file: string): SqliteDatabase {
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && /database is (locked|busy)/i.test(error.message);
 
-/** Begins a transaction that holds the write lock, as soon as nobody else holds it. */
+/** Begins a transaction that holds the write lock, as soon as it is free. */
 export async function beginImmediate(database: SqliteDatabase): Promise<void> {
   for (;;) {
     try {

@@ -27,7 +27,7 @@ test('a writer whose id is that of the last writer in the dump tells of its lead
   expect(await watcher.look()).toContain('grown acme');
 });
 
-test('a change is told although the dump has an entry with the same id, which is then deleted', async () => {
+test('a change is reported although the dump has an entry with the same id, which is then deleted', async () => {
   await restoring.query(
     `INSERT INTO leadtap.changes (xid, server, kind, id) VALUES ('${xid}', ${OTHER_SERVER}, 'company', 'acme')`,
   );

@@ -68,7 +68,7 @@ test.each([
   expect(finding.mend.join()).toContain(state === 'ok' ? '' : 'Free some space');
 });
 
-test('a database that cannot be opened is told with what to do, and not with "run leadtap doctor"', async () => {
+test('a database that cannot be opened is reported with what to do, and not with "run leadtap doctor"', async () => {
   const { run, save, path } = terminal();
   save('data/leadtap.db/inside', 'x');
   const { code, stdout } = await run('doctor', { env: FREE_PORT });
