@@ -46,6 +46,12 @@ describe('an honest history', () => {
     expect(found(judge(gone))).toEqual({});
   });
 
+  it('may show a lead with its new stamp when one transaction deleted and reinserted it during the poll', () => {
+    const again = write({ id: 'a', version: 'v2', at: 2000, begun: 7, isReinserted: true });
+    const pages = [page({ begun: 1, ended: 9, date: 1000, leads: [seen('a', 'v2', 2000)] })];
+    expect(found(judge(history([A, again], pages)))).toEqual({});
+  });
+
   it('ends a page that is full where the page ends', () => {
     expect(found(judge(history([A, B], [page({ begun: 5, limit: 1, leads: [SEEN_A] })])))).toEqual({
       lost: 1,
@@ -216,6 +222,9 @@ describe('the promises D1 to D5', () => {
       page({ begun: 12, since: 10, leads: [SEEN_B] }),
     ];
     expect(judged([A, late], lie)).toEqual([expect.stringMatching(/^D3: /)]);
+    const deleted = write({ id: 'b', version: null, begun: 2 });
+    const again = write({ id: 'b', version: 'v2', at: 20, begun: 9, isReinserted: true });
+    expect(judged([A, deleted, again], lie)).toEqual([expect.stringMatching(/^D3: /)]);
   });
 
   it('D4: what identifies a lead changes', () => {

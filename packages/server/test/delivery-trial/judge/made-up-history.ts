@@ -24,16 +24,18 @@ export interface MadeUpWrite {
   readonly settled?: number;
   readonly place?: { readonly branchId: string | null; readonly departmentId: string | null };
   readonly isHistorical?: boolean;
+  readonly isReinserted?: boolean;
 }
 
 export function write(made: MadeUpWrite): Write {
-  const { id = 'a', version = 'v1', begun, place = SALES, isHistorical = false } = made;
+  const { id = 'a', version = 'v1', begun, place = SALES, isHistorical = false, isReinserted = false } = made;
   return {
     companyId: 'acme',
     id,
     state: version === null ? undefined : { ...place, version },
     createdAt: made.at === undefined ? undefined : time(made.at),
     isHistorical,
+    isReinserted,
     begun,
     acknowledged: 'acknowledged' in made ? made.acknowledged : begun + 1,
     ...(made.settled !== undefined && { settled: made.settled }),

@@ -135,10 +135,12 @@ function isStampedTooEarly(page: Page, { lead, first, isFirstKnown, writes }: In
   )
     return false;
   const isAlwaysInScope = writes.every((write) => isInScope(page.client.scope, write));
-  const isDeletedMeanwhile = lead.writes.some(
-    ({ state, begun, acknowledged = Number.POSITIVE_INFINITY }) =>
-      state === undefined && begun <= page.ended && acknowledged >= first.begun,
-  );
+  const isDeletedMeanwhile = lead.writes.some((write) => {
+    const { state, isReinserted, begun, acknowledged = Number.POSITIVE_INFINITY } = write;
+    // A transaction that deletes it may also insert it again, with another stamp.
+    const isDelete = state === undefined || (isReinserted === true && write !== first);
+    return isDelete && begun <= page.ended && acknowledged >= first.begun;
+  });
   return isAlwaysInScope && !isDeletedMeanwhile;
 }
 
