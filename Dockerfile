@@ -7,7 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
-COPY packages/zapier-leadtap/package.json packages/zapier-leadtap/
+COPY integrations/zapier/package.json integrations/zapier/
 COPY packages/client/package.json packages/client/
 # What only the other packages need stays out.
 RUN npm ci --workspace leadtap --include-workspace-root --no-audit --no-fund

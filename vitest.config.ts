@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { testsOnBothStores } from './test/on-both-stores.ts';
+import { testsOnBothStores } from './packages/testing/vitest/on-both-stores.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -36,7 +36,7 @@ export default defineConfig({
       '@leadtap/contract': source('./packages/contract/src/index.ts'),
       '@leadtap/client/file': source('./packages/client/src/file.ts'),
       '@leadtap/client': source('./packages/client/src/index.ts'),
-      'leadtap/conformance': source('./packages/server/src/store/conformance.ts'),
+      '@leadtap/store-conformance': source('./packages/store-conformance/src/index.ts'),
       leadtap: source('./packages/server/src/index.ts'),
       // Its other build, for import, is made for bundlers: Node finds none of the files that it names.
       'n8n-workflow': source('./node_modules/n8n-workflow/dist/cjs/index.js'),
@@ -65,7 +65,7 @@ export default defineConfig({
         },
       },
     ],
-    globalSetup: ['./test/servers/shared-servers.ts'],
+    globalSetup: ['./packages/testing/servers/shared-servers.ts'],
     pool: 'forks',
     // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
     isolate: false,
@@ -74,10 +74,10 @@ export default defineConfig({
     // They end tests that hang. How fast a test is depends on the machine, and is not judged.
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    reporters: ['default', './test/summary-reporter.ts'],
+    reporters: ['default', './packages/testing/vitest/summary-reporter.ts'],
     coverage: {
       provider: 'v8',
-      include: ['packages/*/src/**/*.ts', 'packages/n8n-nodes-leadtap/{credentials,nodes}/**/*.ts'],
+      include: ['packages/*/src/**/*.ts', 'integrations/zapier/src/**/*.ts', 'integrations/n8n/node/{credentials,nodes}/**/*.ts'],
       reporter: ['text-summary', 'html'],
       thresholds: { lines: 95 },
     },

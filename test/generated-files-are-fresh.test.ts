@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { generatedFiles } from '../scripts/generated-files.ts';
+import { generatedFiles } from '../tools/generate/generated-files.ts';
 
 const root = new URL('../', import.meta.url);
 const files = await generatedFiles(root);

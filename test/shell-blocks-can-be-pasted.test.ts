@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { findOnPath, findProgram } from './servers/find-program.ts';
-import { freePort } from './servers/free-port.ts';
+import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
+import { freePort } from '../packages/testing/servers/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');

@@ -13,7 +13,7 @@ const PACKAGES = [
   '@leadtap/client/file',
   '@leadtap/contract',
   'leadtap',
-  'leadtap/conformance',
+  '@leadtap/store-conformance',
 ];
 
 const isSkipped = (file: string): boolean => /\/node_modules\/(typebox|@types\/node)\//.test(file);

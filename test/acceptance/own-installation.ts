@@ -6,8 +6,8 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { makeTestDatabase } from '../../packages/server/test/harness/database.ts';
-import { tempFolder } from '../../packages/server/test/harness/temp-folder.ts';
+import { makeTestDatabase } from '../../packages/testing/harness/database.ts';
+import { tempFolder } from '../../packages/testing/harness/temp-folder.ts';
 
 export const BIN = fileURLToPath(new URL('../../packages/server/bin/leadtap.js', import.meta.url));
 

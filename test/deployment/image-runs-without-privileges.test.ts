@@ -7,7 +7,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { freePort } from '../servers/free-port.ts';
+import { freePort } from '../../packages/testing/servers/free-port.ts';
 import { environmentOf, execForm, lastOf, readDockerfile } from './dockerfile.ts';
 import { isRoot, replayDockerfile } from './replay.ts';
 

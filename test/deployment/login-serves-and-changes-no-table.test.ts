@@ -6,8 +6,8 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { findOnPath, findProgram } from '../servers/find-program.ts';
-import { startPostgres } from '../servers/postgres.ts';
+import { findOnPath, findProgram } from '../../packages/testing/servers/find-program.ts';
+import { startPostgres } from '../../packages/testing/servers/postgres.ts';
 import { ROOT } from './dockerfile.ts';
 
 const run = promisify(execFile);

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ALL_WELL } from '../../scripts/poller-outcomes.ts';
-import { withCleanUps } from '../integrations/new-leads.ts';
-import { OUR_POLLERS } from './every-poller.ts';
-import type { MakePoller } from './poller.ts';
-import { World } from './world.ts';
+import { withCleanUps } from '../../packages/testing/integrations/new-leads.ts';
+import { OUR_POLLERS } from '../../packages/testing/pollers/every-poller.ts';
+import type { MakePoller } from '../../packages/testing/pollers/poller.ts';
+import { World } from '../../packages/testing/pollers/world.ts';
+import { ALL_WELL } from '../../tools/generate/poller-outcomes.ts';
 
 /** What may happen at a poll, between two others. */
 const HAPPENINGS = {

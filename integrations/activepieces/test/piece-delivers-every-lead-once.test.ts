@@ -1,8 +1,8 @@
 import { type Lead, RATE_LIMITS } from '@leadtap/contract';
 import { expect, it } from 'vitest';
-import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
-import { startService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
+import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../packages/testing/integrations/new-leads.ts';
 import { Flow } from './activepieces.ts';
 
 const poll = async (flow: Flow): Promise<string[]> =>

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
-import { shareService } from '../../../packages/server/test/harness/shared-service.ts';
-import { serveAnswer } from '../../../test/integrations/foreign-answers.ts';
-import { connectionOf } from '../../../test/integrations/new-leads.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
+import { shareService } from '../../../packages/testing/harness/shared-service.ts';
+import { serveAnswer } from '../../../packages/testing/integrations/foreign-answers.ts';
+import { connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { leadtapAuth } from './piece.ts';
 
 const validate = (auth: { baseUrl: string; token: string }) =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
+import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { idsOf } from './delivered.ts';
 import { listChoices, Scenario } from './interpreter/scenario.ts';
 

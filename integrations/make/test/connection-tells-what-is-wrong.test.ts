@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { shareService } from '../../../packages/server/test/harness/shared-service.ts';
+import { shareService } from '../../../packages/testing/harness/shared-service.ts';
 import { testConnection } from './interpreter/scenario.ts';
 
 describe('saving the connection', () => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
   type ForeignAnswer,
   NOT_LEADTAP,
   serveAnswer,
-} from '../../../test/integrations/foreign-answers.ts';
-import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+} from '../../../packages/testing/integrations/foreign-answers.ts';
+import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { idsOf } from './delivered.ts';
 import { listChoices, Scenario, testConnection } from './interpreter/scenario.ts';
 

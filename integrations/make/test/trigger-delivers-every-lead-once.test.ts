@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
-import { startService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, withCleanUps } from '../../../test/integrations/new-leads.ts';
+import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
+import { addLeads, connectionOf, withCleanUps } from '../../../packages/testing/integrations/new-leads.ts';
 import { idsOf } from './delivered.ts';
 import { Scenario } from './interpreter/scenario.ts';
 import type { ReadsUntil } from './interpreter/trigger.ts';

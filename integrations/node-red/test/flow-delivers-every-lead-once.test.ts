@@ -1,8 +1,8 @@
 import { type Lead, RATE_LIMITS } from '@leadtap/contract';
 import { expect, it } from 'vitest';
-import { manualClock } from '../../../packages/server/test/harness/manual-clock.ts';
-import { startService, type TestService } from '../../../packages/server/test/harness/service.ts';
-import { addLeads, connectionOf, leaveRequests } from '../../../test/integrations/new-leads.ts';
+import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
+import { addLeads, connectionOf, leaveRequests } from '../../../packages/testing/integrations/new-leads.ts';
 import { FLOW, NodeRed } from './node-red.ts';
 
 async function settingsOf(service: TestService): Promise<Record<string, string>> {

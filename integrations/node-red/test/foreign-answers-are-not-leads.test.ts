@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
   startForeignProxy,
   UNDECODABLE_LINKS,
-} from '../../../test/integrations/foreign-answers.ts';
-import { addLeads } from '../../../test/integrations/new-leads.ts';
+} from '../../../packages/testing/integrations/foreign-answers.ts';
+import { addLeads } from '../../../packages/testing/integrations/new-leads.ts';
 import { NodeRed } from './node-red.ts';
 
 const idsOf = (nodeRed: NodeRed) =>

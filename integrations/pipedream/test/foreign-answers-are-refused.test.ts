@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
   NOT_LEADTAP,
   serveAnswer,
   UNDECODABLE_LINKS,
-} from '../../../test/integrations/foreign-answers.ts';
-import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+} from '../../../packages/testing/integrations/foreign-answers.ts';
+import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { PipedreamSource } from './pipedream.ts';
 
 it.each([...FOREIGN_ANSWERS, ...UNDECODABLE_LINKS])(

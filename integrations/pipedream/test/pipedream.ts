@@ -1,5 +1,5 @@
 import type { Lead } from '@leadtap/contract';
-import type { Connection } from '../../../test/integrations/new-leads.ts';
+import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
 
 interface Methods {
   readonly [name: string]: (...values: never[]) => unknown;

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
   type ForeignAnswer,
   serveAnswer,
-} from '../../../test/integrations/foreign-answers.ts';
-import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+} from '../../../packages/testing/integrations/foreign-answers.ts';
+import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { definition, PollingTrigger, requiredFields } from './power-automate.ts';
 
 const hasField = ({ body }: ForeignAnswer, name: string) => body.includes(`"${name}"`);

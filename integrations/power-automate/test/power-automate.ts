@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Connection } from '../../../test/integrations/new-leads.ts';
+import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
 
 interface QueryParameter {
   readonly name: string;

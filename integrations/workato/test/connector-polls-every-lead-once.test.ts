@@ -1,9 +1,13 @@
 import { PROBLEMS } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { startService } from '../../../packages/server/test/harness/service.ts';
-import { shareService } from '../../../packages/server/test/harness/shared-service.ts';
-import { FOREIGN_ANSWERS, NOT_LEADTAP, serveAnswer } from '../../../test/integrations/foreign-answers.ts';
-import { addLeads, connectionOf } from '../../../test/integrations/new-leads.ts';
+import { startService } from '../../../packages/testing/harness/service.ts';
+import { shareService } from '../../../packages/testing/harness/shared-service.ts';
+import {
+  FOREIGN_ANSWERS,
+  NOT_LEADTAP,
+  serveAnswer,
+} from '../../../packages/testing/integrations/foreign-answers.ts';
+import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
 import { pollWithConnector } from './ruby.ts';
 
 const ALL = '1970-01-01';

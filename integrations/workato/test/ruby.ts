@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { Connection } from '../../../test/integrations/new-leads.ts';
-import { findOnPath, findProgram, type Program } from '../../../test/servers/find-program.ts';
+import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
+import { findOnPath, findProgram, type Program } from '../../../packages/testing/servers/find-program.ts';
 
 const CHECK = fileURLToPath(new URL('../check.rb', import.meta.url));
 

@@ -1,5 +1,6 @@
 export { type Checkpoint, type CheckpointStore, memoryCheckpoint } from './checkpoint.ts';
 export type { Lead, LeadStatus, ParameterError, Problem, ProblemCode } from './contract.ts';
+export type { Environment, FetchOptions } from './environment.ts';
 export {
   type ErrorCode,
   ForbiddenError,
@@ -13,4 +14,3 @@ export type { ConnectionOptions } from './options.ts';
 export type { Page } from './page.ts';
 export { type PollOptions, poll } from './poll.ts';
 export type { RateLimit } from './rate-limits.ts';
-export type { FetchOptions, Surroundings } from './surroundings.ts';

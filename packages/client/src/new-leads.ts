@@ -76,7 +76,7 @@ async function* follow(following: Following): AsyncGenerator<Lead, void, undefin
   const { connection, store, signal, intervalMs } = following;
   const loaded = await loadCheckpoint(store);
   const place = new Place(loaded, following.since);
-  const pace = new Pace(intervalMs, connection.surroundings, Date.parse(loaded?.notBefore ?? '') || 0);
+  const pace = new Pace(intervalMs, connection.environment, Date.parse(loaded?.notBefore ?? '') || 0);
   const save = async () => {
     const checkpoint = place.checkpoint(pace.notBefore());
     if (checkpoint) await store.save(checkpoint);
@@ -114,7 +114,7 @@ async function loadCheckpoint(store: CheckpointStore): Promise<Checkpoint | unde
 async function isDue(pace: Pace, { connection, signal }: Following): Promise<boolean> {
   // Once more where a timer was early.
   for (let waitMs = pace.waitMs(); waitMs > 0 && !signal.aborted; waitMs = pace.waitMs())
-    await connection.surroundings.sleep(Math.ceil(waitMs), signal);
+    await connection.environment.sleep(Math.ceil(waitMs), signal);
   return !signal.aborted;
 }
 

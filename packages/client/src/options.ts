@@ -1,5 +1,5 @@
 import { NEW_LEADS_PATH } from './contract.ts';
-import { PLATFORM, type Surroundings } from './surroundings.ts';
+import { type Environment, PLATFORM } from './environment.ts';
 
 /** What every request needs. */
 export interface ConnectionOptions {
@@ -10,14 +10,14 @@ export interface ConnectionOptions {
   /** How long a request may take, with its answer. Default: 30 seconds. */
   readonly timeoutMs?: number | undefined;
   /** Network, time and chance, where the platform's own will not do. */
-  readonly surroundings?: Partial<Surroundings> | undefined;
+  readonly environment?: Partial<Environment> | undefined;
 }
 
 export interface Connection {
   readonly endpoint: string;
   readonly token: () => Promise<string>;
   readonly timeoutMs: number;
-  readonly surroundings: Surroundings;
+  readonly environment: Environment;
 }
 
 /** Longer waits than this end at once in most platforms. */
@@ -31,7 +31,7 @@ export function readConnection(options: ConnectionOptions): Connection {
     endpoint: endpointOf(options.baseUrl),
     token: async () => checkToken(typeof token === 'function' ? await token() : token),
     timeoutMs: readDuration('timeoutMs', options.timeoutMs, 30_000),
-    surroundings: { ...PLATFORM, ...options.surroundings },
+    environment: { ...PLATFORM, ...options.environment },
   };
 }
 

@@ -1,8 +1,8 @@
+import type { Environment } from './environment.ts';
 import type { LeadtapError } from './errors.ts';
 import type { Page } from './page.ts';
 import { Allowance } from './rate-limits.ts';
 import { LONGEST_HOLD_MS } from './retry-after.ts';
-import type { Surroundings } from './surroundings.ts';
 
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
@@ -10,7 +10,7 @@ const LONGEST_BACK_OFF_MS = 60_000;
 /** When the next request is due. */
 export class Pace {
   readonly #intervalMs: number;
-  readonly #surroundings: Surroundings;
+  readonly #environment: Environment;
   readonly #allowance = new Allowance();
   #dueAt = 0;
   #heldUntil = 0;
@@ -18,43 +18,43 @@ export class Pace {
   #sentAt = 0;
 
   /** @param notBefore what an earlier run was told, in milliseconds */
-  constructor(intervalMs: number, surroundings: Surroundings, notBefore: number) {
+  constructor(intervalMs: number, environment: Environment, notBefore: number) {
     this.#intervalMs = intervalMs;
-    this.#surroundings = surroundings;
+    this.#environment = environment;
     // A clock that was wrong then must not stop the client for days now.
-    if (notBefore - surroundings.now() <= LONGEST_HOLD_MS) this.#heldUntil = notBefore;
+    if (notBefore - environment.now() <= LONGEST_HOLD_MS) this.#heldUntil = notBefore;
   }
 
   waitMs(): number {
-    return Math.max(this.#dueAt, this.#holdsUntil(), 0) - this.#surroundings.now();
+    return Math.max(this.#dueAt, this.#holdsUntil(), 0) - this.#environment.now();
   }
 
   /** The service asked for no request before this moment; undefined when it did not, or when that is over. */
   notBefore(): number | undefined {
     const until = this.#holdsUntil();
-    return until > this.#surroundings.now() ? until : undefined;
+    return until > this.#environment.now() ? until : undefined;
   }
 
   sent(): void {
-    this.#sentAt = this.#surroundings.now();
+    this.#sentAt = this.#environment.now();
     this.#allowance.sent();
   }
 
   /** @param isMoreThere whether leads wait that the page had no room for */
   answered({ rateLimits }: Page, isMoreThere: boolean): void {
     this.#failures = 0;
-    this.#allowance.told(rateLimits, this.#surroundings.now());
+    this.#allowance.told(rateLimits, this.#environment.now());
     this.#dueAt = isMoreThere ? 0 : this.#sentAt + this.#intervalMs;
   }
 
   /** Backs off with full jitter, on top of what the service asked for. Gives how long the wait is. */
   failed({ rateLimits, retryAfterMs = 0 }: LeadtapError): number {
-    const now = this.#surroundings.now();
+    const now = this.#environment.now();
     this.#allowance.told(rateLimits, now);
     this.#heldUntil = now + retryAfterMs;
     const ceilingMs = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** this.#failures);
     this.#failures += 1;
-    this.#dueAt = this.#heldUntil + this.#surroundings.random() * ceilingMs;
+    this.#dueAt = this.#heldUntil + this.#environment.random() * ceilingMs;
     return this.waitMs();
   }
 

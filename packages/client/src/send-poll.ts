@@ -16,10 +16,10 @@ export interface PollRequest {
 /** Sends a poll and reads the answer to its end, within the time that it has. */
 export async function sendPoll(connection: Connection, request: PollRequest): Promise<Page> {
   const token = await connection.token();
-  const limit = connection.surroundings.timeLimit(connection.timeoutMs);
+  const limit = connection.environment.timeLimit(connection.timeoutMs);
   const aborted = whenEither(limit, request.signal);
   try {
-    const response = await connection.surroundings.fetch(addressOf(connection, request), {
+    const response = await connection.environment.fetch(addressOf(connection, request), {
       headers: headersOf(token, request),
       // Leads are personal data, and nothing for the cache of a browser.
       cache: 'no-store',

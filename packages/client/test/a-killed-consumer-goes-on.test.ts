@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { expect, it, onTestFinished } from 'vitest';
-import { startService } from '../../server/test/harness/service.ts';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { startService } from '../../testing/harness/service.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const PACKAGE = new URL('..', import.meta.url);
 const LEADS = 40;

@@ -1,7 +1,7 @@
 import { type Checkpoint, type CheckpointStore, memoryCheckpoint, newLeads } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
-import { deferred } from '../../server/test/harness/deferred.ts';
-import { startService } from '../../server/test/harness/service.ts';
+import { deferred } from '../../testing/harness/deferred.ts';
+import { startService } from '../../testing/harness/service.ts';
 import { serving } from './answering.ts';
 
 const since = '2020-01-01T00:00:00.000Z';
@@ -171,7 +171,7 @@ describe('a loop', () => {
       baseUrl: url,
       token: 'any',
       signal: stop.signal,
-      surroundings: { random: () => 0.5, now: () => 0, sleep: async () => stop.abort() },
+      environment: { random: () => 0.5, now: () => 0, sleep: async () => stop.abort() },
       onRetry: ({ code }, waitMs) => told.push([code, waitMs]),
     });
     await loop.next();

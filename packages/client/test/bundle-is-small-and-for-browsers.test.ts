@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { build, type Rollup } from 'vite';
 import { expect, it } from 'vitest';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const SOURCE = fileURLToPath(new URL('../src/index.ts', import.meta.url));
 const LIMIT_BYTES = 4_000;

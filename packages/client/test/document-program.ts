@@ -6,7 +6,7 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 

@@ -8,7 +8,7 @@ import {
   UnauthorizedError,
 } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
-import { shareService } from '../../server/test/harness/shared-service.ts';
+import { shareService } from '../../testing/harness/shared-service.ts';
 import { answering, closed, NEXT_LINK, thrownBy } from './answering.ts';
 
 const service = shareService();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkpoint } from '@leadtap/client';
 import { fileCheckpoint } from '@leadtap/client/file';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const checkpoint = (n: number): Checkpoint => ({
   since: new Date(n).toISOString(),
@@ -52,7 +52,9 @@ describe('a file checkpoint', () => {
     async (text) => {
       const path = join(tempFolder(), 'leads.json');
       writeFileSync(path, text);
-      await expect(fileCheckpoint(path).load()).rejects.toThrow(/leads\.json is not a checkpoint\. Mend it/);
+      await expect(fileCheckpoint(path).load()).rejects.toThrow(
+        /leads\.json is not a checkpoint\. ValidationIssue it/,
+      );
     },
   );
 

@@ -1,11 +1,11 @@
 import { memoryCheckpoint, newLeads, poll } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
+import { startService } from '../../testing/harness/service.ts';
 import {
   FOREIGN_ANSWERS,
   startForeignProxy,
   UNDECODABLE_LINKS,
-} from '../../../test/integrations/foreign-answers.ts';
-import { startService } from '../../server/test/harness/service.ts';
+} from '../../testing/integrations/foreign-answers.ts';
 import { answering, thrownBy } from './answering.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';
@@ -65,7 +65,7 @@ describe.each(ONE_OF_EACH_KIND.map(answerNamed))('200 with $name', (foreign) => 
       checkpoint,
       intervalMs: 0,
       onRetry: ({ code }) => retries.push({ code, checkpoint: checkpoint.load() }),
-      surroundings: {
+      environment: {
         now: () => now,
         sleep: async (ms) => {
           now += ms;

@@ -21,7 +21,7 @@ const BAD: readonly [string, object, RegExp][] = [
 
 describe('refused before anything is sent', () => {
   it.each(BAD)('%s', async (_, options, message) => {
-    const given = { ...GOOD, ...options, surroundings: { fetch: () => expect.fail('it was sent') } };
+    const given = { ...GOOD, ...options, environment: { fetch: () => expect.fail('it was sent') } };
     expect(() => newLeads(given)).toThrow(message);
     await expect(poll(given)).rejects.toThrow(message);
   });

@@ -10,7 +10,7 @@ import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { expect, it } from 'vitest';
 import { sourceFiles } from '../../server/test/architecture/source-files.ts';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const PACKAGE = fileURLToPath(new URL('..', import.meta.url));
 

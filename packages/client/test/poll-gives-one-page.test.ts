@@ -1,9 +1,9 @@
 import { poll } from '@leadtap/client';
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { manualClock } from '../../server/test/harness/manual-clock.ts';
-import { startService } from '../../server/test/harness/service.ts';
-import { shareService } from '../../server/test/harness/shared-service.ts';
+import { manualClock } from '../../testing/harness/manual-clock.ts';
+import { startService } from '../../testing/harness/service.ts';
+import { shareService } from '../../testing/harness/shared-service.ts';
 import { NEXT_LINK, serving } from './answering.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';

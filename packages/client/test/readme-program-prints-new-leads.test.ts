@@ -1,7 +1,7 @@
 import { poll } from '@leadtap/client';
 import { expect, it } from 'vitest';
-import { spawnLeadtap } from '../../server/test/harness/leadtap-process.ts';
-import { tempFolder } from '../../server/test/harness/temp-folder.ts';
+import { spawnLeadtap } from '../../testing/harness/leadtap-process.ts';
+import { tempFolder } from '../../testing/harness/temp-folder.ts';
 import { folderWith, programOf, runIn } from './document-program.ts';
 
 /** What `leadtap demo --json` prints before it goes on. */

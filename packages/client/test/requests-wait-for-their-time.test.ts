@@ -71,7 +71,7 @@ describe('a client whose requests fail again and again', () => {
       token: 'any',
       checkpoint: memoryCheckpoint({ since: '2026-03-02', triggerIds: [], notBefore: tomorrow }),
       signal: stop.signal,
-      surroundings: { now: () => 0, sleep: () => expect.fail('it waits') },
+      environment: { now: () => 0, sleep: () => expect.fail('it waits') },
     });
     expect(await loop.next()).toEqual({ done: true, value: undefined });
   });

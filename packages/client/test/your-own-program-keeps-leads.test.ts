@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { eventually } from '../../server/test/faults/eventually.ts';
-import { startService } from '../../server/test/harness/service.ts';
+import { startService } from '../../testing/harness/service.ts';
 import { folderWith, programOf, runIn } from './document-program.ts';
 
 const PAGE = 'docs/integrations/your-own-program.md';

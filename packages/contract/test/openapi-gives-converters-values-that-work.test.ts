@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startService } from '../../server/test/harness/service.ts';
+import { startService } from '../../testing/harness/service.ts';
 import { NEW_LEADS_PATH, type Problem } from '../src/index.ts';
 import { published } from './published-document.ts';
 

@@ -15,7 +15,7 @@ import type { PollObserver } from './http/observe-polls.ts';
 import { createPollHandler } from './http/poll-handler.ts';
 import { ProblemError, unavailable } from './http/problems.ts';
 import { makePublicUrl } from './http/public-url.ts';
-import { answerRawError, answerWhatNodeWouldNot } from './http/raw-errors.ts';
+import { answerRawError, handleConnectAndExpect } from './http/raw-errors.ts';
 import { requestId } from './http/request-id.ts';
 import { RequestLog } from './http/request-log.ts';
 import { makeServer, routePolls } from './http/server.ts';
@@ -75,7 +75,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     clientErrorHandler: answerRawError,
     frameworkErrors: answerUnroutable,
   });
-  answerWhatNodeWouldNot(app.server, app.log);
+  handleConnectAndExpect(app.server, app.log);
   // Node knows more methods than Fastify routes; here each of them gets a 405 of ours.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);

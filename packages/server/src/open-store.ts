@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from './clock.ts';
 import type { Config, PostgresDatabase, SqliteDatabase } from './config.ts';
-import type { MoveSource, MoveTarget } from './store/move/port.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
 import type { Inspection, MigrationReport, Store } from './store/store.ts';
+import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
 
 /** Loaded when it is needed: its driver takes longer than a whole command on SQLite. */
 const loadPostgres = () => import('./store/postgres/store.ts');
@@ -58,12 +58,12 @@ export async function inspectStore({ database }: Config, clock: Clock = systemCl
 
 /** The database to be moved: nobody else can use it until it is closed. */
 export async function openMoveSource({ file }: SqliteDatabase): Promise<MoveSource> {
-  const { openSqliteMoveSource } = await import('./store/sqlite/move-source.ts');
+  const { openSqliteMoveSource } = await import('./store/sqlite/transfer-source.ts');
   return openSqliteMoveSource(file);
 }
 
 /** Where it is moved to, with its schema up to date. */
 export async function openMoveTarget({ url }: PostgresDatabase): Promise<MoveTarget> {
-  const { openPostgresMoveTarget } = await import('./store/postgres/move-target.ts');
+  const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
   return openPostgresMoveTarget(url);
 }

@@ -8,7 +8,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { WhenDone } from '../../../server/test/harness/temp-folder.ts';
+import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 import type { Fault, NetworkStep } from './schedule.ts';
 
 /** An answer of the service, or one that stands for it. */

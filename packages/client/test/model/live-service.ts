@@ -1,6 +1,6 @@
-import { type ManualClock, manualClock } from '../../../server/test/harness/manual-clock.ts';
-import { leaveRequests, startService, type TestService } from '../../../server/test/harness/service.ts';
-import type { WhenDone } from '../../../server/test/harness/temp-folder.ts';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
+import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 const USER = 'boss';
 const YEARS_MS = 100 * 365 * 86_400_000;

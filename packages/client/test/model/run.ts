@@ -1,4 +1,4 @@
-import type { Checkpoint, CheckpointStore, Surroundings } from '@leadtap/client';
+import type { Checkpoint, CheckpointStore, Environment } from '@leadtap/client';
 
 /** What a process that has died gets from anything it waits for. */
 const never = <T>() => new Promise<T>(() => undefined);
@@ -23,7 +23,7 @@ export class Run {
     this.#gone.abort();
   }
 
-  surroundings(world: Surroundings): Surroundings {
+  environment(world: Environment): Environment {
     return {
       ...world,
       fetch: (url, init) =>

@@ -1,11 +1,11 @@
-import { type Checkpoint, type Lead, LeadtapError, newLeads, type Surroundings } from '@leadtap/client';
+import { type Checkpoint, type Environment, type Lead, LeadtapError, newLeads } from '@leadtap/client';
 import type { Answer, FaultyNetwork, Script } from './faulty-network.ts';
 import type { LiveService } from './live-service.ts';
 import { MemoryOfConsumer } from './memory-of-consumer.ts';
 import { INTERVAL_MS, Rules } from './rules.ts';
 import { Run } from './run.ts';
 import { ALL_WELL, type Handling, type NetworkStep, type Schedule } from './schedule.ts';
-import { Told } from './told.ts';
+import { RevalidationResult } from './told.ts';
 
 const TIMEOUT_MS = 30_000;
 /** A client that asks more often has run wild. */
@@ -27,7 +27,7 @@ export class Trial implements Script {
   readonly #network: NetworkStep[];
   readonly #consumer: Schedule['consumer'][number][];
   readonly #memory: MemoryOfConsumer;
-  readonly #told = new Told();
+  readonly #told = new RevalidationResult();
   readonly #broken: string[] = [];
   #begin: { readonly since: string; readonly leads: number } | undefined;
   #run = new Run();
@@ -80,7 +80,7 @@ export class Trial implements Script {
       signal: run.stop.signal,
       intervalMs: INTERVAL_MS,
       timeoutMs: TIMEOUT_MS,
-      surroundings: run.surroundings(this.#surroundings()),
+      environment: run.environment(this.#environment()),
     });
     try {
       for (;;) {
@@ -127,7 +127,7 @@ export class Trial implements Script {
     return new Rules(this.#service.clock, this.#schedule.random, this.#memory.load());
   }
 
-  #surroundings(): Surroundings {
+  #environment(): Environment {
     const { clock } = this.#service;
     return {
       now: clock,

@@ -2,7 +2,7 @@ import { type Config, describeDatabase, VARIABLES } from '../config.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { innermostCode, reasonOf } from '../system-error.ts';
 import { Failure } from './failure.ts';
-import { mendPostgres } from './postgres-mends.ts';
+import { postgresHint } from './postgres-hints.ts';
 import { sqliteHint } from './sqlite-hints.ts';
 
 type Database = Config['database'] | undefined;
@@ -25,23 +25,23 @@ export function databaseFailure(
 export function unavailableFailure(
   error: StoreUnavailableError | UnusableDatabaseError,
   database: Database,
-  ...furtherMends: string[]
+  ...furtherHints: string[]
 ): Failure {
-  return failureToReach(error, database, VARIABLES.databaseUrl.name, ...furtherMends);
+  return failureToReach(error, database, VARIABLES.databaseUrl.name, ...furtherHints);
 }
 
 function failureToReach(
   error: Error,
   database: Database,
   setting: string,
-  ...furtherMends: string[]
+  ...furtherHints: string[]
 ): Failure {
   const place = database && describeDatabase(database);
-  const mends = mendsOf(error, database, setting);
-  return new Failure('unavailable', reasonOf(error, place), ...mends, ...furtherMends);
+  const fixes = hintsOf(error, database, setting);
+  return new Failure('unavailable', reasonOf(error, place), ...fixes, ...furtherHints);
 }
 
-function mendsOf(error: Error, database: Database, setting: string): string[] {
+function hintsOf(error: Error, database: Database, setting: string): string[] {
   const isUnusable = error instanceof UnusableDatabaseError;
   if (database === undefined) return [`Check ${setting}.`];
   if (database.kind === 'sqlite')
@@ -55,7 +55,7 @@ function mendsOf(error: Error, database: Database, setting: string): string[] {
   const words = spoken(error.cause, code);
   return [
     ...words,
-    PASSWORD_MISSING.test(words.join()) ? givePassword(setting) : mendPostgres(code, database, setting),
+    PASSWORD_MISSING.test(words.join()) ? givePassword(setting) : postgresHint(code, database, setting),
   ];
 }
 

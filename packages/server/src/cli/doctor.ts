@@ -6,7 +6,7 @@ import { EXIT_CODES, ExitCode } from './exit-code.ts';
 import { hasColours, type Style, styled, writeJson, writeLine } from './output.ts';
 
 const HELP = `
-It only looks: nothing is created, migrated or changed. It may be run while the service runs.
+It only revalidations: nothing is created, migrated or changed. It may be run while the service runs.
 Exit code 1 when anything keeps Leadtap from working, 2 when that is the configuration.
 
 Examples:
@@ -23,8 +23,8 @@ export function registerDoctor(program: Command, context: CommandContext): void 
   program
     .command('doctor')
     .summary('find out what is wrong')
-    .description('Check configuration, database, schema, key, clock and port, and say what to mend.')
-    .option('--json', 'print { ok, checks: [{ check, state, detail, mend }] }')
+    .description('Check configuration, database, schema, key, clock and port, and say what to fix.')
+    .option('--json', 'print { ok, checks: [{ check, state, detail, fix }] }')
     .addHelpText('after', HELP)
     .action(({ json }: { json?: true }) => runDoctor(context, json === true));
 }
@@ -42,8 +42,8 @@ async function runDoctor(context: CommandContext, json: boolean): Promise<void> 
   throw new ExitCode(isConfiguration ? EXIT_CODES.usage : EXIT_CODES.failed);
 }
 
-function format({ check, state, detail, mend }: Finding, { stdout, env }: CommandContext): string {
+function format({ check, state, detail, fix }: Finding, { stdout, env }: CommandContext): string {
   const { mark, style } = MARKS[state];
   const shown = hasColours(stdout, env) ? styled(style, mark) : mark;
-  return [`${shown} ${check}: ${detail}`, ...mend.map((line) => `    ${line}`)].join('\n');
+  return [`${shown} ${check}: ${detail}`, ...fix.map((line) => `    ${line}`)].join('\n');
 }

@@ -18,12 +18,12 @@ export type FailureKind = keyof typeof EXIT_CODE_OF;
 export class Failure extends Error {
   override readonly name = 'Failure';
   readonly kind: FailureKind;
-  readonly mend: readonly string[];
+  readonly fix: readonly string[];
 
-  constructor(kind: FailureKind, message: string, ...mend: string[]) {
+  constructor(kind: FailureKind, message: string, ...fix: string[]) {
     super(message);
     this.kind = kind;
-    this.mend = mend;
+    this.fix = fix;
   }
 
   causedBy(error: unknown): this {

@@ -16,7 +16,7 @@ CSV, with a header row:
 
 Examples:
   leadtap leads import leads.ndjson
-  leadtap leads import leads.csv --rejects mend-these.csv
+  leadtap leads import leads.csv --rejects rejected.csv
   export-leads | leadtap leads import - --format csv
   leadtap leads import archive.ndjson.gz --historical      leads of the past, with their createdAt; nobody is told
 

@@ -25,7 +25,7 @@ async function report(error: unknown, context: CommandContext): Promise<number> 
   // Whoever read the output, such as `head`, has seen enough. Not a success: an import may have been cut short.
   if (systemCode(error) === 'EPIPE') return EXIT_CODES.outputClosed;
   if (error instanceof Failure) {
-    await complain(context, reasonOf(error), error.mend);
+    await complain(context, reasonOf(error), error.fix);
     return error.exitCode;
   }
   await complain(context, `unexpected error: ${reasonOf(error)}`, await explainDefect(error, context));

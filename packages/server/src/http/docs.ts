@@ -4,7 +4,7 @@ import { entityTag } from '../entity-tag.ts';
 import { STYLE_HASH } from './docs/style.ts';
 import { docsPage } from './docs-page.ts';
 import { matches } from './etag.ts';
-import { onlyAnswers } from './methods.ts';
+import { rejectOtherMethods } from './methods.ts';
 import type { PublicUrl } from './public-url.ts';
 
 export interface DocsOptions {
@@ -71,6 +71,6 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (app, { version, p
   });
   app.get('/', (request, reply) => reply.redirect(docsBeside(request.url), 302));
 
-  for (const path of ['/openapi.json', '/docs', '/']) onlyAnswers(app, path);
+  for (const path of ['/openapi.json', '/docs', '/']) rejectOtherMethods(app, path);
   done();
 };

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { onlyAnswers } from './methods.ts';
+import { rejectOtherMethods } from './methods.ts';
 import { unavailable } from './problems.ts';
 
 export interface HealthOptions {
@@ -29,6 +29,6 @@ export async function healthRoutes(app: FastifyInstance, { ready }: HealthOption
     }
     return { status: 'ok' };
   });
-  onlyAnswers(app, '/livez');
-  onlyAnswers(app, '/readyz');
+  rejectOtherMethods(app, '/livez');
+  rejectOtherMethods(app, '/readyz');
 }

@@ -25,7 +25,7 @@ export const refusedMethods = (app: FastifyInstance): string[] =>
   app.supportedMethods.filter((method) => !ANSWERED.includes(method));
 
 /** Every other method of this path is refused before anything of the request is read. */
-export function onlyAnswers(app: FastifyInstance, url: string): void {
+export function rejectOtherMethods(app: FastifyInstance, url: string): void {
   app.route({
     method: refusedMethods(app),
     url,

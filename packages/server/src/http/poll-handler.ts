@@ -5,12 +5,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifyToken } from '../accounts/verification.ts';
+import { readerFactory } from '../cache/create-reader.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { poll } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import { answersFrom } from '../memory/answers-from.ts';
-import { CallerGoneError, type PollStore } from '../store/store.ts';
+import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
 import { asProblem, commonHeaders, problemAnswer } from './answer-problem.ts';
 import { makeAuthentication } from './authenticate.ts';
 import { requirePlan, requireUser } from './caller.ts';
@@ -120,7 +120,7 @@ export function createPollResponder(options: PollOptions): PollResponder {
     try {
       payload = pageOf(await answer(request, response, context, state), request, state);
     } catch (error) {
-      if (error instanceof CallerGoneError) response.destroy();
+      if (error instanceof ClientDisconnectedError) response.destroy();
       payload = problemOf(error, context, state, logCause);
     }
     const isComplete =
@@ -146,7 +146,7 @@ function createAnswer(options: PollOptions): Answer {
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { identify, refuse } = makeAuthentication(verifyToken, failedTokens);
-  const answersFor = answersFrom(store);
+  const createReader = readerFactory(store);
 
   return async (request, response, { address, baseUrl }, state) => {
     requireHost(request);
@@ -154,7 +154,7 @@ function createAnswer(options: PollOptions): Answer {
 
     // Token: 401.
     const token = await identify(request.headers.authorization, address);
-    const answers = await answersFor(token);
+    const answers = await createReader(token);
     if (await answers.isTokenRevoked()) await refuse('token-revoked', address);
     state.tokenId = token.tokenId;
 
@@ -162,7 +162,7 @@ function createAnswer(options: PollOptions): Answer {
     const verdict = await limiter.consume(token.userId);
     rateLimitHeaders(verdict, state.headers);
     if (verdict.violated.length > 0) throw refuseByLimit(verdict);
-    if (isDisconnected(request, response)) throw new CallerGoneError('the client has disconnected');
+    if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
 
     // User: 404. Plan: 403. Query: 400.
     const user = requirePlan(requireUser(await answers.findUser(), token));
@@ -200,7 +200,7 @@ function pageOf({ status, poll: found }: PollAnswer, { method }: IncomingMessage
 }
 
 function problemOf(error: unknown, context: RequestContext, state: PollState, logCause: CauseLog): Payload {
-  if (error instanceof CallerGoneError) return { status: CLIENT_CLOSED_REQUEST, body: undefined };
+  if (error instanceof ClientDisconnectedError) return { status: CLIENT_CLOSED_REQUEST, body: undefined };
   state.problem = asProblem(error);
   logCause(state.problem, context);
   const { status, headers, body } = problemAnswer(state.problem, context.id);

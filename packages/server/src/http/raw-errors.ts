@@ -29,7 +29,7 @@ export function answerRawError(this: FastifyInstance, error: NodeJS.ErrnoExcepti
 }
 
 /** What Node would answer by itself without a body, or with silence. */
-export function answerWhatNodeWouldNot(server: Server, log: FastifyBaseLogger): void {
+export function handleConnectAndExpect(server: Server, log: FastifyBaseLogger): void {
   server.on('connect', (_request, socket) => endWith(socket, methodNotAllowed(), log));
   // RFC 9110 lets a server pass over an expectation that it does not know.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -50,7 +50,7 @@ export interface Change {
    * - `user`: a user changed or went
    * - `token`: a token was revoked
    */
-  readonly kind: 'grown' | 'company' | 'user' | 'token';
+  readonly kind: 'leads-appended' | 'company' | 'user' | 'token';
   readonly id: string;
 }
 
@@ -67,14 +67,14 @@ export interface Account {
 }
 
 /** What the polls of one turn want to know. */
-export interface Question {
+export interface RevalidationRequest {
   readonly companies: readonly string[];
   /** Whose company is looked at as well. */
   readonly bearers: readonly Bearer[];
 }
 
 /** What one look at the store tells, to all polls that wait for it. */
-export interface Look {
+export interface Revalidation {
   /**
    * The moment of their answers: whatever a later `readLeads` does not find in these companies is created after it (D3).
    * Not so in those that are busy.
@@ -91,9 +91,9 @@ export interface Look {
 }
 
 /** A store that can tell what has changed, so that a process may remember what it has read and never answer from the past. */
-export interface WatchedStore {
+export interface ChangeTrackingStore {
   /** Waits for nobody. One question for any number of polls, asked after the last of them has arrived. */
-  look(question: Question, known: string | undefined): Promise<Look>;
+  revalidate(question: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
   /** What is committed now, without a lock; the look before it tells the moment. */
   readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]>;
 }
@@ -101,7 +101,7 @@ export interface WatchedStore {
 /** What the endpoint needs. Enough to embed it over a database of your own. */
 export interface PollStore extends PollQuestions {
   /** Absent: nothing is remembered, and every poll asks the questions one after the other. */
-  readonly watched?: WatchedStore;
+  readonly changeTracking?: ChangeTrackingStore;
 }
 
 /** Why a well-formed lead cannot be placed in its company. */
@@ -265,8 +265,8 @@ export class StoreUnavailableError extends Error {
 }
 
 /** The caller of a poll has gone, so the work for it was given up. */
-export class CallerGoneError extends Error {
-  override readonly name = 'CallerGoneError';
+export class ClientDisconnectedError extends Error {
+  override readonly name = 'ClientDisconnectedError';
 }
 
 /** The database was made by a newer Leadtap, or must be migrated first. */

@@ -9,8 +9,8 @@ const MAY_IMPORT = {
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
   app: ['http', 'ops', 'accounts', 'limits', 'store'],
   ops: ['http', 'store'],
-  http: ['memory', 'leads', 'accounts', 'limits', 'store'],
-  memory: ['leads', 'store'],
+  http: ['cache', 'leads', 'accounts', 'limits', 'store'],
+  cache: ['leads', 'store'],
   leads: ['store'],
   accounts: ['store'],
   limits: [],
@@ -19,7 +19,6 @@ const MAY_IMPORT = {
   store: [],
   'store/sqlite': ['store'],
   'store/postgres': ['store'],
-  'store/conformance': ['store'],
   // The types of what it makes for them.
   config: ['accounts', 'ops'],
   // The public surface.
@@ -56,13 +55,13 @@ const MAY_USE = {
 } satisfies Record<string, readonly string[]>;
 
 /** They decide, and leave it to others to read and send. */
-const WITHOUT_IO = ['contract', 'store', 'memory', 'leads', 'limits'];
+const WITHOUT_IO = ['contract', 'store', 'cache', 'leads', 'limits'];
 const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_threads|cluster|process|os)\b/;
 
 const SERVER = 'packages/server/src/';
 const CONTRACT = 'packages/contract/src/';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
-const INNER_PARTS = [...ADAPTERS, 'store/conformance', 'limits/open-limiters', 'limits/redis'];
+const INNER_PARTS = [...ADAPTERS, 'limits/open-limiters', 'limits/redis'];
 
 /** `packages/server/src/http/query.ts` is of the part `http`, `packages/server/src/app.ts` is `app`. */
 function partOf(path: string): string {
@@ -106,7 +105,7 @@ describe('imports', () => {
     expect([...parts].sort()).toEqual([...table.keys(), ...FOUNDATION, 'contract'].sort());
   });
 
-  it('run one way: cli → compose → app → http → memory → leads, accounts, limits → store', () => {
+  it('run one way: cli → compose → app → http → cache → leads, accounts, limits → store', () => {
     const wrong = edges(ours).filter(
       ({ from, to }) => from !== to && !FOUNDATION.includes(to) && !table.get(from)?.includes(to),
     );

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 /** These start real processes of the built program. */
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));

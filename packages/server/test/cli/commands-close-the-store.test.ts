@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { makeWithStore } from '../../src/cli/with-store.ts';
 import { openStore } from '../../src/open-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { paper } from './paper.ts';
 
 /** Lends a store as the commands get theirs, and tells afterwards whether it still works. */

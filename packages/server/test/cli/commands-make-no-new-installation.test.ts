@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
 test.each([

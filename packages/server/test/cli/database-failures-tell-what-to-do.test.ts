@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { Failure } from '../../src/cli/failure.ts';
 import { asFailure } from '../../src/cli/known-errors.ts';
 import { parseConfig } from '../../src/config.ts';
 import { Connection } from '../../src/store/sqlite/connection.ts';
 import { openSqliteStore } from '../../src/store/sqlite/store.ts';
 import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../../src/store/store.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 
@@ -44,25 +44,25 @@ describe('PostgreSQL', () => {
     ['55P03', 'pg_locks'],
     ['25006', 'Name the primary'],
     ['99999', 'Check LEADTAP_DATABASE_URL'],
-  ])('%s: %s', (code, mend) => {
+  ])('%s: %s', (code, fix) => {
     const failure = failureOf(because('server words', code));
     expect(failure.message).toBe(`it cannot be used (postgres://app@db.internal:6432/lead-base, ${code})`);
-    expect(failure.mend.join('\n')).toContain(mend);
-    expect(JSON.stringify([failure.message, failure.mend])).not.toContain(PASSWORD);
+    expect(failure.fix.join('\n')).toContain(fix);
+    expect(JSON.stringify([failure.message, failure.fix])).not.toContain(PASSWORD);
   });
 
   test('the words of the server are shown, and those of the driver where there is no code', () => {
     const denied = failureOf(because('permission denied for schema leadtap', '42501'));
-    expect(denied.mend[0]).toBe('PostgreSQL says: permission denied for schema leadtap');
+    expect(denied.fix[0]).toBe('PostgreSQL says: permission denied for schema leadtap');
     const silent = failureOf(because('Connection terminated unexpectedly'));
-    expect(silent.mend[0]).toBe('The driver says: Connection terminated unexpectedly');
+    expect(silent.fix[0]).toBe('The driver says: Connection terminated unexpectedly');
     const system = failureOf(because('connect ECONNREFUSED 127.0.0.1:5432', 'ECONNREFUSED'));
-    expect(system.mend).toEqual([expect.stringContaining('Start PostgreSQL')]);
+    expect(system.fix).toEqual([expect.stringContaining('Start PostgreSQL')]);
   });
 
   test('a password that nobody gave is asked for', () => {
     const words = 'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string';
-    expect(failureOf(because(words)).mend).toEqual([
+    expect(failureOf(because(words)).fix).toEqual([
       `The driver says: ${words}`,
       expect.stringContaining('PGPASSWORD'),
     ]);
@@ -70,17 +70,17 @@ describe('PostgreSQL', () => {
 
   test('another database is asked for where this one is of another program, and a newer server where it is old', () => {
     const foreign = failureOf(new UnusableDatabaseError('made by another program'));
-    expect(foreign.mend).toEqual([expect.stringContaining('Name another database')]);
+    expect(foreign.fix).toEqual([expect.stringContaining('Name another database')]);
     const old = new UnusableDatabaseError('too old', {
       cause: Object.assign(new Error('x'), { code: '0A000' }),
     });
-    expect(failureOf(old).mend.join()).toContain('version 14 or later');
+    expect(failureOf(old).fix.join()).toContain('version 14 or later');
   });
 
   test('an old schema is brought up to date by its owner', () => {
-    const { message, mend } = failureOf(new SchemaVersionError(1, 2));
+    const { message, fix } = failureOf(new SchemaVersionError(1, 2));
     expect(message).toContain('postgres://app@db.internal:6432/lead-base');
-    expect(mend.join()).toContain('the role that owns the schema');
+    expect(fix.join()).toContain('the role that owns the schema');
   });
 });
 
@@ -91,9 +91,9 @@ describe('SQLite', () => {
       new SchemaVersionError(1, 2),
       new UnusableDatabaseError('no database'),
     ]) {
-      const { message, mend } = failureOf(error, sqlite);
+      const { message, fix } = failureOf(error, sqlite);
       expect(message).toContain('/var/lib/leads.db');
-      expect(mend.join()).not.toMatch(/PostgreSQL|role|driver/);
+      expect(fix.join()).not.toMatch(/PostgreSQL|role|driver/);
     }
   });
 
@@ -109,13 +109,13 @@ describe('SQLite', () => {
     [{ code: 'ERR_SQLITE_ERROR' }, 'database is locked', WAIT],
   ])('%o %s: %s', (codes, words, hint) => {
     const cause = Object.assign(new Error(words), codes);
-    expect(failureOf(new StoreUnavailableError('it cannot be used', { cause }), sqlite).mend).toEqual([hint]);
+    expect(failureOf(new StoreUnavailableError('it cannot be used', { cause }), sqlite).fix).toEqual([hint]);
   });
 
   test('rights are asked for in the nearest folder that exists', () => {
     const folder = tempFolder();
     const config = configOf(`sqlite:${join(folder, 'data/new/leads.db')}`);
-    expect(failureOf(because('denied', 'EACCES'), config).mend).toEqual([
+    expect(failureOf(because('denied', 'EACCES'), config).fix).toEqual([
       `Give this user the right to write to ${folder}.`,
     ]);
   });
@@ -128,9 +128,9 @@ describe('SQLite', () => {
     const error = await store.revokeToken('any').catch((reason: Error) => reason);
     other.close();
     await store.close();
-    const { message, mend } = failureOf(error instanceof Error ? error : new Error('it was revoked'), sqlite);
+    const { message, fix } = failureOf(error instanceof Error ? error : new Error('it was revoked'), sqlite);
     expect(message).toBe('another program holds the lock of the database (/var/lib/leads.db)');
-    expect(mend).toEqual([WAIT]);
+    expect(fix).toEqual([WAIT]);
   });
 });
 

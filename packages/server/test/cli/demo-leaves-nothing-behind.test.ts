@@ -2,8 +2,8 @@ import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { spawnLeadtap } from '../harness/leadtap-process.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 /** Starts the demo with a temporary folder of its own, and waits until it has made its files there. */
 async function startDemo() {

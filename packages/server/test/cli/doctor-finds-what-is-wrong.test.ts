@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { SigningKeyError } from '../../src/accounts/own-tokens.ts';
 import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
-import { startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
@@ -15,7 +15,7 @@ interface Check {
   check: string;
   state: string;
   detail: string;
-  mend: string[];
+  fix: string[];
 }
 
 type Shell = ReturnType<typeof terminal>;
@@ -29,7 +29,7 @@ async function finding(shell: Shell, check: string, options: RunOptions = {}) {
   const { ok, checks }: { ok: boolean; checks: Check[] } = JSON.parse(stdout);
   expect(code).toBe(ok ? 0 : 1);
   expect(ok).toBe(checks.every(({ state }) => state !== 'failed'));
-  for (const { state, mend } of checks) expect(mend.length > 0).toBe(state !== 'ok');
+  for (const { state, fix } of checks) expect(fix.length > 0).toBe(state !== 'ok');
   return checks.find((found) => found.check === check);
 }
 
@@ -77,7 +77,7 @@ describe('the signing key', () => {
     chmodSync(file, 0o640);
     expect(await finding(shell, 'signing key', { env })).toMatchObject({
       state: 'failed',
-      mend: [`Run: chmod 600 ${file}`],
+      fix: [`Run: chmod 600 ${file}`],
     });
   });
 
@@ -89,7 +89,7 @@ describe('the signing key', () => {
     expect(bad).toMatchObject({
       state: 'failed',
       detail: expect.stringContaining('at least 32 bytes'),
-      mend: [expect.stringContaining('Put a backup'), expect.stringContaining('remove the file')],
+      fix: [expect.stringContaining('Put a backup'), expect.stringContaining('remove the file')],
     });
     const env = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
     expect(await finding(shell, 'signing key', { env })).toMatchObject({
@@ -104,7 +104,7 @@ describe('the signing key', () => {
     for (const file of ['keys', 'keys/x/own.key'])
       expect(await finding(shell, 'signing key', { env: { LEADTAP_SIGNING_KEY_FILE: file } })).toMatchObject({
         state: 'failed',
-        mend: [`Correct LEADTAP_SIGNING_KEY_FILE: ${shell.path(file)} cannot be a file.`],
+        fix: [`Correct LEADTAP_SIGNING_KEY_FILE: ${shell.path(file)} cannot be a file.`],
       });
   });
 
@@ -162,7 +162,7 @@ describe('the port', () => {
     const env = { LEADTAP_HOST: '192.0.2.1' };
     expect(await finding(terminal(), 'port', { env })).toMatchObject({
       state: 'failed',
-      mend: ['Check LEADTAP_HOST.'],
+      fix: ['Check LEADTAP_HOST.'],
     });
   });
 });
@@ -183,7 +183,7 @@ describe('the address of the metrics', () => {
     expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
       state: 'failed',
       detail: `127.0.0.1:${port} is taken by another program`,
-      mend: ['End that program, or set LEADTAP_METRICS_ADDRESS.'],
+      fix: ['End that program, or set LEADTAP_METRICS_ADDRESS.'],
     });
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { EXIT_CODES, ExitCode } from '../../src/cli/exit-code.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
 import { paper } from './paper.ts';
 import { terminal } from './terminal.ts';
 

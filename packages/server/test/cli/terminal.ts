@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { makeTestDatabase, type TestDatabase } from '../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
-import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 import { paper, type Ran } from './paper.ts';
 
 export type { Ran } from './paper.ts';

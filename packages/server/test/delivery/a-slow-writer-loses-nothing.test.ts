@@ -1,7 +1,7 @@
 import type { Clock, Store } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { makeTestDatabase } from '../harness/database.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
+import { makeTestDatabase } from '../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { type BeforeCommit, NaiveStore } from '../store/naive-store.ts';
 import { type Ask, RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';
 import { SteppedClock } from './stepped-clock.ts';

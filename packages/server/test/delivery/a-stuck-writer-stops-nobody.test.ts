@@ -1,8 +1,8 @@
 import type { Store } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { makeTestDatabase } from '../harness/database.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { startService } from '../harness/service.ts';
+import { makeTestDatabase } from '../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
 

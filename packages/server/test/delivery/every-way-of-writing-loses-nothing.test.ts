@@ -2,14 +2,20 @@ import { spawn } from 'node:child_process';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, inject, it } from 'vitest';
-import { atMost } from '../delivery-trial/actor.ts';
-import { remakeCompanyWithLateStamps, setClockBackOnEmptyFeed } from '../delivery-trial/actors/forced.ts';
-import { importProcess } from '../delivery-trial/actors/import-process.ts';
-import { packageWriter } from '../delivery-trial/actors/package-writer.ts';
-import { findingsOf } from '../delivery-trial/findings.ts';
-import { CONTENDED_IDS, contentionWriter } from '../delivery-trial/postgres/contention-writer.ts';
-import { statementWriter } from '../delivery-trial/sqlite/statements.ts';
-import { makeTestTrial } from '../harness/delivery-trial.ts';
+import { atMost } from '../../../testing/delivery-trial/actor.ts';
+import {
+  remakeCompanyWithLateStamps,
+  setClockBackOnEmptyFeed,
+} from '../../../testing/delivery-trial/actors/forced.ts';
+import { importProcess } from '../../../testing/delivery-trial/actors/import-process.ts';
+import { packageWriter } from '../../../testing/delivery-trial/actors/package-writer.ts';
+import { findingsOf } from '../../../testing/delivery-trial/findings.ts';
+import {
+  CONTENDED_IDS,
+  contentionWriter,
+} from '../../../testing/delivery-trial/postgres/contention-writer.ts';
+import { statementWriter } from '../../../testing/delivery-trial/sqlite/statements.ts';
+import { makeTestTrial } from '../../../testing/harness/delivery-trial.ts';
 
 /** Many writes and processes, also on a busy machine. Only a trial that hangs comes to this end. */
 const SLOW = { timeout: 300_000 };

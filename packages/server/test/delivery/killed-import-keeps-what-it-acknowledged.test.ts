@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Organisation, Store } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { type LeadtapProcess, runLeadtap, spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { inspectStore } from '../../src/open-store.ts';
-import { type LeadtapProcess, runLeadtap, spawnLeadtap } from '../harness/leadtap-process.ts';
-import { startService } from '../harness/service.ts';
 
 /** As many as an import writes in one transaction. */
 const BATCH = 1000;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, inject, it } from 'vitest';
-import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
+import { makeTestDatabase, type TestDatabase } from '../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { commands, compare, type Real } from './commands.ts';
 import { ModelStore } from './model-store.ts';
 import { RemembersDate, RemembersIds, RemembersLastLead, toWholeSeconds } from './pollers.ts';

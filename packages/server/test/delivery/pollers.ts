@@ -6,12 +6,12 @@ export interface Answer {
   readonly date: number;
 }
 
-export interface Question {
+export interface RevalidationRequest {
   readonly since?: number;
   readonly limit: number;
 }
 
-export type Ask = (question: Question) => Promise<Answer>;
+export type Ask = (question: RevalidationRequest) => Promise<Answer>;
 
 export const toWholeSeconds = (ms: number): number => Math.floor(ms / 1000) * 1000;
 

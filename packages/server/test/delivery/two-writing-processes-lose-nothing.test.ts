@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import type { Organisation } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { startService, type TestService } from '../harness/service.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { FixtureProcess } from '../store/fixture-process.ts';
 import { type Ask, Poller, RemembersDate, RemembersIds, RemembersLastLead } from './pollers.ts';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { tempFolder, type WhenDone } from '../harness/temp-folder.ts';
+import { tempFolder, type WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/embedding.md');

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler, type PollStore, StoreUnavailableError } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
-import { emptyStore } from '../harness/endpoint.ts';
+import { emptyStore } from '../../../testing/harness/endpoint.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 

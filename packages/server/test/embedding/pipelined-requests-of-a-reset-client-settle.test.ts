@@ -4,11 +4,11 @@ import type { AddressInfo, Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler, type PollStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { CallerGoneError } from '../../src/store/store.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { emptyStore, noLimit } from '../../../testing/harness/endpoint.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
+import { ClientDisconnectedError } from '../../src/store/store.ts';
 import { eventually } from '../faults/eventually.ts';
-import { deferred } from '../harness/deferred.ts';
-import { emptyStore, noLimit } from '../harness/endpoint.ts';
-import { openSocket, requestText } from '../harness/raw-http.ts';
 
 const REQUESTS = 20;
 
@@ -43,7 +43,9 @@ it('queries of requests that wait for their turn are cancelled, and each request
       new Promise((_resolve, reject) => {
         if (!signal) return;
         signals.push(signal);
-        signal.addEventListener('abort', () => reject(new CallerGoneError('the client has disconnected')));
+        signal.addEventListener('abort', () =>
+          reject(new ClientDisconnectedError('the client has disconnected')),
+        );
       }),
   );
   await eventually(() => expect(signals).toHaveLength(REQUESTS));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { type LeadtapProcess, spawnLeadtap } from '../harness/leadtap-process.ts';
+import { type LeadtapProcess, spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { shareCluster } from './cluster.ts';
 
 const server = shareCluster();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { freePort } from '../../../../test/servers/free-port.ts';
+import { freePort } from '../../../testing/servers/free-port.ts';
 import { terminal } from '../cli/terminal.ts';
 import { shareCluster } from './cluster.ts';
 import { addLead, ERROR, expectUnavailable, serve } from './instance.ts';

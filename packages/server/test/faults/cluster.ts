@@ -1,5 +1,5 @@
 import { beforeAll } from 'vitest';
-import { type PostgresServer, startPostgres } from '../../../../test/servers/postgres.ts';
+import { type PostgresServer, startPostgres } from '../../../testing/servers/postgres.ts';
 
 /** What a killed process has given to the system is safe there; only a power cut would need more. */
 const WITHOUT_SYNC = { fsync: 'off' };

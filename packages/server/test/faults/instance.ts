@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
 import { issueToken, type Organisation, type Store } from 'leadtap';
 import { expect, onTestFinished } from 'vitest';
+import { tempFolder, type WhenDone } from '../../../testing/harness/temp-folder.ts';
+import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { compose, type Service } from '../../src/compose.ts';
 import { parseConfig } from '../../src/config.ts';
 import { start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
-import { tempFolder, type WhenDone } from '../harness/temp-folder.ts';
-import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 
 /** Enough that nobody reaches a limit, however fast the machine is. */
 const USERS = 400;

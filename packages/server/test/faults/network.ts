@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { WhenDone } from '../harness/temp-folder.ts';
+import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 interface Pair {
   readonly near: Socket;

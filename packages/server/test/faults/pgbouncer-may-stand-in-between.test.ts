@@ -1,10 +1,10 @@
 import type { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type PgBouncerServer, startPgBouncer } from '../../../../test/servers/pgbouncer.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
+import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import { type PgBouncerServer, startPgBouncer } from '../../../testing/servers/pgbouncer.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { terminal } from '../cli/terminal.ts';
-import { openSocket, requestText } from '../harness/raw-http.ts';
-import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, expectUnavailable, serve } from './instance.ts';

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
-import type { WhenDone } from '../harness/temp-folder.ts';
+import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 /** A program that speaks SQL. It is gone when the test is. */
 export async function connect(url: string, whenDone: WhenDone = onTestFinished): Promise<Client> {

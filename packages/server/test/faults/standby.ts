@@ -2,9 +2,9 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
-import { findProgram } from '../../../../test/servers/find-program.ts';
-import { POSTGRES, type PostgresServer } from '../../../../test/servers/postgres.ts';
-import { PrivateServer } from '../../../../test/servers/private-server.ts';
+import { findProgram } from '../../../testing/servers/find-program.ts';
+import { POSTGRES, type PostgresServer } from '../../../testing/servers/postgres.ts';
+import { PrivateServer } from '../../../testing/servers/private-server.ts';
 
 export interface Standby {
   readonly url: string;

@@ -1,7 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { expect, test } from 'vitest';
-import { openSocket, requestText } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { connectSql } from '../store/postgres/sql-client.ts';
 import { eventually } from './eventually.ts';
 

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { emptyStore, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import type { VerifyToken } from '../../src/accounts/verification.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
-import { CallerGoneError, type Store } from '../../src/store/store.ts';
-import { deferred } from '../harness/deferred.ts';
-import { emptyStore, makeEndpoint, noLimit } from '../harness/endpoint.ts';
-import { openSocket, requestText } from '../harness/raw-http.ts';
+import { ClientDisconnectedError, type Store } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { ERROR, type Instance, serve } from './instance.ts';
@@ -96,7 +96,7 @@ function callers(store: Store) {
 
 const expectGone = async (pages: readonly Promise<unknown>[]) => {
   for (const page of await Promise.allSettled(pages))
-    expect(page).toMatchObject({ reason: expect.any(CallerGoneError) });
+    expect(page).toMatchObject({ reason: expect.any(ClientDisconnectedError) });
 };
 
 describe('a caller who hangs up', () => {

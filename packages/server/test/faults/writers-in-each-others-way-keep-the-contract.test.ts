@@ -1,9 +1,9 @@
 import type { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import type { LeadInput } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
-import { LONG_STORE_TIMEOUTS } from '../harness/timeouts.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { ERROR, expectUnavailable, type Instance, serve } from './instance.ts';

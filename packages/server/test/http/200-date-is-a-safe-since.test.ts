@@ -1,8 +1,8 @@
 import type { Lead } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
-import { manualClock } from '../harness/manual-clock.ts';
-import { startService } from '../harness/service.ts';
+import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('Date', () => {
   it('is the moment in which the page was read, cut to the second', async () => {

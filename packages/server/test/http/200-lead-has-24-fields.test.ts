@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import type { LeadFields } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 /** The table of the specification, in its order. */
 const FIELDS = [

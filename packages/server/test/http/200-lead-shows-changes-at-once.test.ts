@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { startService } from '../harness/service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('a lead, after a change', () => {
   const rename = {

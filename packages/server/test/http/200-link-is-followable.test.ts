@@ -1,9 +1,9 @@
 import { type Lead, NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { requestText, sendRaw } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 function nextOf(response: Response): URL {
   const [, address = ''] = /^<([^<>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];

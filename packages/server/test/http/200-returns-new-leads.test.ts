@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const many = (count: number) => Array.from({ length: count }, (_, i) => ({ id: `lead-${i + 1}` }));
 

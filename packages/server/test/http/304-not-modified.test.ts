@@ -1,8 +1,8 @@
 import type { Organisation } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const withTag = (tag: string, init: RequestInit = {}): RequestInit => ({
   ...init,

@@ -1,9 +1,9 @@
 import { NEW_LEADS_PATH, openApiDocument, SINCE_EXAMPLE } from '@leadtap/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { injectPoll, makeEndpoint, noLimit } from '../harness/endpoint.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { injectPoll, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 describe('400 invalid-query', () => {
   const shared = shareService();

@@ -1,7 +1,6 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { eventually } from '../faults/eventually.ts';
-import { expectProblem } from '../harness/problem.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 import {
   openSocket,
   parseAnswers,
@@ -9,9 +8,10 @@ import {
   requestText,
   sendRaw,
   sendRawOnce,
-} from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+} from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { eventually } from '../faults/eventually.ts';
 
 const GET = `GET ${NEW_LEADS_PATH} HTTP/1.1`;
 

@@ -1,9 +1,9 @@
 import { NEW_LEADS_PATH, SINCE_FORMS } from '@leadtap/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { injectPoll, makeEndpoint, noLimit } from '../harness/endpoint.ts';
-import { requestText, sendRaw } from '../harness/raw-http.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { injectPoll, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 /** An empty page's Link repeats the given `since`: that is how the service tells which moment it read. */
 const readMoment = (link: unknown) =>

@@ -1,8 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('401 token-expired', () => {
   it('begins with the second in which the token expires', async () => {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { startService, type TestService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 const hour = () => Math.floor(Date.now() / 1000) + 3600;
 /** Undefined leaves a claim out. */

@@ -1,7 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 describe('401 token-missing', () => {
   const shared = shareService();

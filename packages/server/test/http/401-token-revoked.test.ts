@@ -1,7 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('401 token-revoked', () => {
   it('begins with the next request, and touches no other token of the user', async () => {

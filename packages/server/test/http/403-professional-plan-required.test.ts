@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 describe('403 professional-plan-required', () => {
   const shared = shareService();

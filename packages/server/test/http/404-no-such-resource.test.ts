@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { sendRawOnce } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 describe('404 no-such-resource', () => {
   const shared = shareService();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { emptyStore, injectPoll, makeEndpoint } from '../harness/endpoint.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 describe('404 user-not-found', () => {
   const shared = shareService();

@@ -1,9 +1,9 @@
 import { METHODS } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { type RawAnswer, requestText, sendRawOnce } from '../harness/raw-http.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { type RawAnswer, requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const shared = shareService();
 

@@ -2,11 +2,11 @@ import type { AddressInfo } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { noLimit } from '../../../testing/harness/endpoint.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { buildApp } from '../../src/app.ts';
-import { noLimit } from '../harness/endpoint.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { sendRawOnce } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
 
 /** The application as it is, except that it waits less long for a request to arrive. */
 async function startImpatient(): Promise<string> {

@@ -1,9 +1,9 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { FAILED_TOKEN_POLICIES, type Policy } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 interface Request {
   readonly token?: string;

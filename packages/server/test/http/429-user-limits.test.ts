@@ -1,9 +1,9 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { type Policy, USER_POLICIES } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 /** A tenth of the usual ones. */
 const FEW: readonly Policy[] = USER_POLICIES.map((policy) => ({ ...policy, quota: policy.quota / 10 }));

@@ -1,8 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { expectProblem } from '../harness/problem.ts';
-import { requestText, sendRawOnce } from '../harness/raw-http.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const KIB = 1024;
 

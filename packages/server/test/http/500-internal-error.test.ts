@@ -1,9 +1,9 @@
 import type { PollStore } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const SECRET = 'SELECT password FROM users';
 
@@ -78,9 +78,9 @@ describe('500 internal-error', () => {
 
   it('is gone with its cause', async () => {
     const { poll, store } = await startService();
-    const mend = beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET)));
+    const issue = beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET)));
     expect((await poll('boss')).status).toBe(500);
-    mend();
+    issue();
     expect((await poll('boss')).status).toBe(200);
   });
 });

@@ -1,7 +1,7 @@
 import { JwksUnavailableError, type PollStore, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { injectPoll, makeEndpoint } from '../harness/endpoint.ts';
-import { expectProblem } from '../harness/problem.ts';
+import { injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 
 const METHODS: (keyof PollStore)[] = ['isTokenRevoked', 'findUser', 'readPage'];
 

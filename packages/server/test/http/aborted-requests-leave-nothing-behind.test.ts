@@ -1,10 +1,10 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { eventually } from '../faults/eventually.ts';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { openSocket, requestText } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
 
 /** Makes polls wait for their page until the test lets them go on. */
 function holdPages(store: Store) {

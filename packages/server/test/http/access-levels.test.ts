@@ -1,6 +1,6 @@
 import type { LeadInput } from 'leadtap';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { shareService } from '../harness/shared-service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 /** Where a lead stands. Both companies have a branch `north` with a department `sales`. */
 const PLACES = {

@@ -5,9 +5,9 @@ import fc from 'fast-check';
 import Fastify from 'fastify';
 import { createPollHandler, type Limiter, type TrustProxy } from 'leadtap';
 import { expect, it } from 'vitest';
+import { emptyStore } from '../../../testing/harness/endpoint.ts';
 import { addressKey } from '../../src/http/address-key.ts';
 import { makeTrust } from '../../src/http/forwarded.ts';
-import { emptyStore } from '../harness/endpoint.ts';
 
 const address = fc.oneof(
   fc.ipV4(),

@@ -1,8 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { manualClock } from '../harness/manual-clock.ts';
-import { requestText, sendRaw } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 /** What differs between any two requests. */
 const OWN = ['x-request-id', 'ratelimit'];

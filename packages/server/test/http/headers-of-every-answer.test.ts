@@ -1,8 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { requestText, sendRawOnce } from '../harness/raw-http.ts';
-import { shareService } from '../harness/shared-service.ts';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

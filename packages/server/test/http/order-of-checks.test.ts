@@ -1,10 +1,10 @@
 import { NEW_LEADS_PATH, type ProblemCode } from '@leadtap/contract';
 import { type Limiter, type PollStore, StoreUnavailableError, type VerifyToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { emptyStore, injectPoll, makeEndpoint } from '../harness/endpoint.ts';
-import { manualClock } from '../harness/manual-clock.ts';
-import { expectProblem } from '../harness/problem.ts';
-import { startService } from '../harness/service.ts';
+import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 describe('a request that fails several checks gets the answer of the first', () => {
   type Failing = { token: boolean; limit: boolean; user: boolean; plan: boolean; query: boolean };

@@ -2,8 +2,8 @@ import { type Lead, NEW_LEADS_PATH } from '@leadtap/contract';
 import fc from 'fast-check';
 import type { LeadInput, Organisation } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 
 const LEVELS = ['COMPANY', 'BRANCH', 'DEPARTMENT'] as const;
 type Level = (typeof LEVELS)[number];

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { deferred } from '../harness/deferred.ts';
-import { answersOn, openSocket, readToEnd, requestText, sendRaw } from '../harness/raw-http.ts';
-import { type ServiceOptions, startService } from '../harness/service.ts';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { answersOn, openSocket, readToEnd, requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
+import { type ServiceOptions, startService } from '../../../testing/harness/service.ts';
 
 const poll = (id: string | number, ...headers: readonly string[]) =>
   requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: x', `X-Request-Id: ${id}`, ...headers);

@@ -5,9 +5,9 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify from 'fastify';
 import { createPollHandler, newLeads, type PollOptions } from 'leadtap';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { emptyStore } from '../harness/endpoint.ts';
-import { openSocket, requestText } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
+import { emptyStore } from '../../../testing/harness/endpoint.ts';
+import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const INFO = 30;
 

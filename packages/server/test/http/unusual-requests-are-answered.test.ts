@@ -1,7 +1,13 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { describe, expect, it } from 'vitest';
-import { openSocket, parseAnswers, readToEnd, requestText, sendRaw } from '../harness/raw-http.ts';
-import { shareService } from '../harness/shared-service.ts';
+import {
+  openSocket,
+  parseAnswers,
+  readToEnd,
+  requestText,
+  sendRaw,
+} from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
 
 const shared = shareService();
 

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { freePort } from '../../../../test/servers/free-port.ts';
+import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import { freePort } from '../../../testing/servers/free-port.ts';
 import { systemClock } from '../../src/clock.ts';
 import { FAILED_TOKEN_POLICIES, type Policy, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { openLimiters } from '../../src/limits/open-limiters.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
-import { ownRedis } from '../harness/own-servers.ts';
-import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 import { repeating, silent, startImpostor } from './impostor.ts';
 import { RecordedLog } from './sharing.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { makeTestRedis } from '../harness/redis.ts';
-import { startService } from '../harness/service.ts';
+import { makeTestRedis } from '../../../testing/harness/redis.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { LASTING_POLICIES } from './sharing.ts';
 
 describe('three instances with one database and one Redis', () => {

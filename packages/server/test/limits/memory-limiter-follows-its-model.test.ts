@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { MemoryLimiter, type Policy } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
-import { manualClock } from '../harness/manual-clock.ts';
 
 /** Small enough that a few steps reach every edge of both windows, and both at once. */
 const POLICIES: readonly Policy[] = [

@@ -1,7 +1,7 @@
 import { MemoryLimiter } from 'leadtap';
 import { expect, test } from 'vitest';
+import { collectGarbage } from '../../../testing/harness/collect-garbage.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
-import { collectGarbage } from '../harness/collect-garbage.ts';
 
 const HOUR_MS = 3_600_000;
 const YEAR_MS = 365 * 24 * HOUR_MS;

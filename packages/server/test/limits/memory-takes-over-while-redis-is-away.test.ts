@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { RedisServer } from '../../../../test/servers/redis.ts';
+import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import type { RedisServer } from '../../../testing/servers/redis.ts';
 import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
 import { REDIS_TIMEOUTS, type RedisTimeouts } from '../../src/limits/redis/connection.ts';
-import { ownRedis } from '../harness/own-servers.ts';
-import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 import { provenThen, startImpostor } from './impostor.ts';
 import {
   atOnce,
@@ -26,14 +26,14 @@ interface Fault {
 
 /** Changes the server by commands over a connection that outlives the fault. */
 const byCommands =
-  (strike: readonly string[], mend: readonly string[]): Fault['strike'] =>
+  (strike: readonly string[], issue: readonly string[]): Fault['strike'] =>
   async ({ url }) => {
     const commands = await redisCommands(url);
     const run = async (lines: readonly string[]) => {
       for (const line of lines) await commands.sendCommand(line.split(' '));
     };
     await run(strike);
-    return () => run(mend);
+    return () => run(issue);
   };
 
 /** So short that a Redis that hangs is noticed soon, and so long that one on a slow machine is not taken for it. */
@@ -120,10 +120,10 @@ describe.each(FAULTS)('while Redis $name', ({ strike, forgets = false, timeouts 
     const redis = await ownRedis();
     const instances = await openInstances(3, redis.url, LASTING_POLICIES, timeouts);
     await atOnce(3, instances, 'known');
-    const mend = await strike(redis);
+    const issue = await strike(redis);
     let isMended = false;
     const mendOnce = async () => {
-      if (!isMended) await mend();
+      if (!isMended) await issue();
       isMended = true;
     };
     onTestFinished(mendOnce);

@@ -1,12 +1,12 @@
 import { createClient } from '@redis/client';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import type { Policy, Verdict } from '../../src/limits/limiter.ts';
 import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
 import { CONSUME_ALL, readAnswer, toArguments } from '../../src/limits/redis/consume-all.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
-import { makeTestRedis } from '../harness/redis.ts';
 import { atOnce } from './sharing.ts';
 
 /** Small enough that a few steps reach every edge of both windows, and both at once. */

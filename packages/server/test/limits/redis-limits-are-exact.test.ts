@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import type { Policy } from '../../src/limits/limiter.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { eventually } from '../faults/eventually.ts';
-import { ownRedis } from '../harness/own-servers.ts';
-import { makeTestRedis } from '../harness/redis.ts';
 import { atOnce, LASTING_POLICIES, openInstance, openInstances, redisCommands } from './sharing.ts';
 
 const passed = (verdicts: Awaited<ReturnType<typeof atOnce>>) =>

@@ -1,11 +1,11 @@
 import type { Organisation, User } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import type { RedisServer } from '../../../../test/servers/redis.ts';
+import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import type { RedisServer } from '../../../testing/servers/redis.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { eventually } from '../faults/eventually.ts';
-import { ownRedis } from '../harness/own-servers.ts';
-import { startService, type TestService } from '../harness/service.ts';
-import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 
 /** So many that none of them reaches a limit, however fast the machine is. */
 const USERS = Array.from({ length: 400 }, (_, i) => `user-${i}`);
@@ -55,18 +55,18 @@ const OUTAGES = [
   {
     name: 'is killed and started again',
     strike: (redis: RedisServer) => redis.kill(),
-    mend: (redis: RedisServer) => redis.start(),
+    issue: (redis: RedisServer) => redis.start(),
     timeouts: LONG_REDIS_TIMEOUTS,
   },
   {
     name: 'hangs and goes on',
     strike: async (redis: RedisServer) => redis.pause(),
-    mend: async (redis: RedisServer) => redis.resume(),
+    issue: async (redis: RedisServer) => redis.resume(),
     timeouts: { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 },
   },
 ];
 
-describe.each(OUTAGES)('while Redis $name', ({ strike, mend, timeouts }) => {
+describe.each(OUTAGES)('while Redis $name', ({ strike, issue, timeouts }) => {
   it('every poll is answered, and afterwards the limits are exact again', async () => {
     const redis = await ownRedis();
     const first = await startInstance(redis, timeouts);
@@ -99,7 +99,7 @@ describe.each(OUTAGES)('while Redis $name', ({ strike, mend, timeouts }) => {
     await eventually(async () =>
       expect(await metric(first, 'leadtap_limits_fallback_total')).toBeGreaterThan(counted),
     );
-    await mend(redis);
+    await issue(redis);
     await until(1);
     isOver = true;
     await Promise.all(load);

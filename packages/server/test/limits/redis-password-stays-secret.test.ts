@@ -1,10 +1,10 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { probeRedis } from '../../src/limits/redis/probe.ts';
 import { eventually } from '../faults/eventually.ts';
-import { ownRedis } from '../harness/own-servers.ts';
-import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 import { repeating, startImpostor } from './impostor.ts';
 import { openInstance, redisCommands } from './sharing.ts';
 

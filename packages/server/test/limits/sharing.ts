@@ -1,11 +1,11 @@
 import { createClient } from '@redis/client';
 import { onTestFinished } from 'vitest';
+import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { systemClock } from '../../src/clock.ts';
 import type { Limiter, Policy } from '../../src/limits/limiter.ts';
 import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { SharedLimits } from '../../src/limits/redis/shared-limits.ts';
-import { LONG_REDIS_TIMEOUTS } from '../harness/timeouts.ts';
 
 /** Of few requests, and in windows of which none ends before its test does. */
 export const LASTING_POLICIES: readonly Policy[] = [

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { deferred } from '../harness/deferred.ts';
-import { spawnLeadtap } from '../harness/leadtap-process.ts';
-import { startService } from '../harness/service.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { startBusyClients } from './busy-clients.ts';
 import { connectRaw } from './raw-connection.ts';
 

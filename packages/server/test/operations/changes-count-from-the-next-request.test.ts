@@ -1,9 +1,9 @@
 import { systemClock } from 'leadtap';
 import { describe, expect, it } from 'vitest';
+import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { keyFileOf, startService } from '../../../testing/harness/service.ts';
 import { terminal } from '../cli/terminal.ts';
-import { runLeadtap } from '../harness/leadtap-process.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { keyFileOf, startService } from '../harness/service.ts';
 
 /** A running service, and a shell beside it whose commands open the same database. */
 async function startBesideShell() {

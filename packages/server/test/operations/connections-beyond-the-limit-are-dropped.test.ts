@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { openSocket, readToEnd } from '../../../testing/harness/raw-http.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { connectionLimit, makeDropLog } from '../../src/ops/dropped-connections.ts';
-import { openSocket, readToEnd } from '../harness/raw-http.ts';
-import { startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 
 const WARN = 40;
 

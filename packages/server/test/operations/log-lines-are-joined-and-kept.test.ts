@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { issueToken, loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTestDatabase } from '../../../testing/harness/database.ts';
+import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { TurnBuffer } from '../../src/ops/turn-buffer.ts';
-import { makeTestDatabase } from '../harness/database.ts';
-import { spawnLeadtap } from '../harness/leadtap-process.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { connectRaw, requestHead } from './raw-connection.ts';
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { startService } from '../harness/service.ts';
 import { connectRaw } from './raw-connection.ts';
 
 type Line = Readonly<Record<string, unknown>>;

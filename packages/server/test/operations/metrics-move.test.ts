@@ -8,8 +8,8 @@ import {
   USER_POLICIES,
 } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { makeMetrics } from '../../src/ops/metrics.ts';
-import { startService, type TestService } from '../harness/service.ts';
 
 /** All samples by name and labels, as Prometheus would read them. */
 function parse(text: string): Map<string, number> {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
-import { deferred } from '../harness/deferred.ts';
-import { startService } from '../harness/service.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { startService } from '../../../testing/harness/service.ts';
 
 const PATHS = ['/livez', '/readyz'];
 

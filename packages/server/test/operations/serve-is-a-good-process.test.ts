@@ -4,11 +4,11 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { issueToken, loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { makeTestDatabase, type TestDatabase } from '../../../testing/harness/database.ts';
+import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { terminal } from '../cli/terminal.ts';
-import { makeTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { spawnLeadtap } from '../harness/leadtap-process.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
 
 /** A connection that stays open would make the stop take 3 s. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
-import { beforeQuestion } from '../harness/before-question.ts';
-import { deferred } from '../harness/deferred.ts';
-import { startService } from '../harness/service.ts';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
 
 /** A service whose next poll waits in the store until the test lets it go. */

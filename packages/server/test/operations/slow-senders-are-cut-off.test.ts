@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import { MemoryLimiter, makeVerifyToken, systemClock } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
+import { startService } from '../../../testing/harness/service.ts';
 import { buildApp } from '../../src/app.ts';
 import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
-import { startService } from '../harness/service.ts';
 import { connectRaw } from './raw-connection.ts';
 
 async function startImpatient(requestTimeoutMs: number): Promise<string> {

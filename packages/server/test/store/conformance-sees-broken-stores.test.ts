@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { storeConformance } from '@leadtap/store-conformance';
 import {
   type Clock,
   type LeadInput,
@@ -7,9 +8,8 @@ import {
   type Store,
   type WriteOptions,
 } from 'leadtap';
-import { storeConformance } from 'leadtap/conformance';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { DelegatingStore } from './delegating-store.ts';
 import { NaiveStore } from './naive-store.ts';
 

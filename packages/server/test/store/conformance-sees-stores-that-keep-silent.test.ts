@@ -1,65 +1,77 @@
 import { join } from 'node:path';
-import { type Change, type Look, openSqliteStore, type Store, type WatchedStore } from 'leadtap';
-import { storeConformance } from 'leadtap/conformance';
+import { storeConformance } from '@leadtap/store-conformance';
+import {
+  type Change,
+  type ChangeTrackingStore,
+  openSqliteStore,
+  type Revalidation,
+  type Store,
+} from 'leadtap';
 import { expect, it } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { DelegatingStore } from './delegating-store.ts';
 
-type Watched = (inner: WatchedStore) => Partial<WatchedStore>;
+type Watched = (inner: ChangeTrackingStore) => Partial<ChangeTrackingStore>;
 
 class WatchedBadly extends DelegatingStore {
-  readonly watched: WatchedStore;
+  readonly changeTracking: ChangeTrackingStore;
 
   constructor(inner: Store, defect: Watched) {
     super(inner);
-    const { watched } = inner;
-    if (!watched) throw new Error('the store cannot be watched');
-    this.watched = {
-      look: (...question) => watched.look(...question),
-      readLeads: (...query) => watched.readLeads(...query),
-      ...defect(watched),
+    const { changeTracking } = inner;
+    if (!changeTracking) throw new Error('the store cannot be watched');
+    this.changeTracking = {
+      revalidate: (...question) => changeTracking.revalidate(...question),
+      readLeads: (...query) => changeTracking.readLeads(...query),
+      ...defect(changeTracking),
     };
   }
 }
 
 /** Spoils what a look tells. */
-const looks =
-  (spoil: (look: Look) => Partial<Look>): Watched =>
+const revalidations =
+  (spoil: (revalidation: Revalidation) => Partial<Revalidation>): Watched =>
   (inner) => ({
-    look: async (...question) => {
-      const look = await inner.look(...question);
-      return { ...look, ...spoil(look) };
+    revalidate: async (...question) => {
+      const revalidation = await inner.revalidate(...question);
+      return { ...revalidation, ...spoil(revalidation) };
     },
   });
 
 const hides = (hidden: Change['kind']): Watched =>
-  looks(({ changes }) => ({ changes: changes?.filter(({ kind }) => kind !== hidden) }));
+  revalidations(({ changes }) => ({ changes: changes?.filter(({ kind }) => kind !== hidden) }));
 
 /** What is wrong, and a check that must see it. */
 const DEFECTS: readonly [string, Watched, string][] = [
-  ['hides new leads', hides('grown'), 'tells of a new lead'],
+  ['hides new leads', hides('leads-appended'), 'tells of a new lead'],
   ['hides what changes in a company', hides('company'), 'tells of another name of a department'],
   ['hides users', hides('user'), 'tells of another plan'],
   ['hides revoked tokens', hides('token'), 'tells of a revoked token'],
   [
     'says that nothing has changed before the first look',
-    looks(({ changes = [] }) => ({ changes })),
+    revalidations(({ changes = [] }) => ({ changes })),
     'the first look',
   ],
-  ['takes any word for its own', looks(({ changes = [] }) => ({ changes })), 'a known that no look gave'],
+  [
+    'takes any word for its own',
+    revalidations(({ changes = [] }) => ({ changes })),
+    'a known that no look gave',
+  ],
   [
     'tells what it is asked about, and not who that is',
-    looks(({ accounts }) => ({ accounts: accounts.map(() => ({ isRevoked: false, user: undefined })) })),
+    revalidations(({ accounts }) => ({
+      accounts: accounts.map(() => ({ isRevoked: false, user: undefined })),
+    })),
     'who the bearers are',
   ],
   [
     'lets revoked tokens pass',
-    looks(({ accounts }) => ({ accounts: accounts.map(({ user }) => ({ isRevoked: false, user })) })),
+    revalidations(({ accounts }) => ({ accounts: accounts.map(({ user }) => ({ isRevoked: false, user })) })),
     'who the bearers are',
   ],
   [
     'mixes up the bearers',
-    looks(({ accounts }) => ({ accounts: accounts.toReversed() })),
+    revalidations(({ accounts }) => ({ accounts: accounts.toReversed() })),
     'who the bearers are',
   ],
   [
@@ -67,10 +79,10 @@ const DEFECTS: readonly [string, Watched, string][] = [
     (inner) => {
       let first: string | undefined;
       return {
-        look: async (question, known) => {
-          const look = await inner.look(question, known === undefined ? undefined : first);
-          first ??= look.seen;
-          return look;
+        revalidate: async (question, known) => {
+          const revalidation = await inner.revalidate(question, known === undefined ? undefined : first);
+          first ??= revalidation.seen;
+          return revalidation;
         },
       };
     },
@@ -78,16 +90,19 @@ const DEFECTS: readonly [string, Watched, string][] = [
   ],
   [
     'answers with a time after its snapshot',
-    looks(({ readAt }) => ({ readAt: readAt + 1 })),
+    revalidations(({ readAt }) => ({ readAt: readAt + 1 })),
     'D3: a lead is in what is read',
   ],
-  ['overlooks who is writing', looks(() => ({ busy: new Set() })), 'D3: a look that begins while'],
+  ['overlooks who is writing', revalidations(() => ({ busy: new Set() })), 'D3: a look that begins while'],
   [
     'overlooks it for bearers alone',
     (inner) => ({
-      look: async (question, known) => {
-        const look = await inner.look(question, known);
-        return { ...look, busy: new Set(question.companies.filter((company) => look.busy.has(company))) };
+      revalidate: async (question, known) => {
+        const revalidation = await inner.revalidate(question, known);
+        return {
+          ...revalidation,
+          busy: new Set(question.companies.filter((company) => revalidation.busy.has(company))),
+        };
       },
     }),
     'D3: nor does one that learns the company',

@@ -2,9 +2,9 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { storeConformance } from 'leadtap/conformance';
+import { storeConformance } from '@leadtap/store-conformance';
 import { describe, expect, it } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { runToEnd } from './fixture-process.ts';
 
 const root = new URL('../../../../', import.meta.url);

@@ -1,6 +1,6 @@
-import { type MakeDatabase, storeConformance } from 'leadtap/conformance';
+import { type MakeDatabase, storeConformance } from '@leadtap/store-conformance';
 import { describe, it } from 'vitest';
-import { makeTestDatabase } from '../harness/database.ts';
+import { makeTestDatabase } from '../../../testing/harness/database.ts';
 
 const makeDatabase: MakeDatabase = async () => {
   const { openStore, deleteLead } = await makeTestDatabase();

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { outcome, pollWith } from './polling.ts';
 
 /** RFC 6750, section 3: what may stand in an error_description. */

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { exportJWK, exportSPKI, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
 import { expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import {
   AUDIENCE,
   type Claims,

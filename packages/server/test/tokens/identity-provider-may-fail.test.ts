@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { startService } from '../harness/service.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { DOWN, HANGING, ill, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith, startEndpoint } from './polling.ts';
 

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { AUDIENCE, ISSUER, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith } from './polling.ts';
 

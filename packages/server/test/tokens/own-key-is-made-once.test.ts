@@ -10,11 +10,11 @@ import {
 import { join } from 'node:path';
 import { loadSigningKeys } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { makeTestDatabase } from '../harness/database.ts';
-import { runLeadtap } from '../harness/leadtap-process.ts';
-import { ORGANISATION } from '../harness/organisation.ts';
-import { keyFileOf, startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { makeTestDatabase } from '../../../testing/harness/database.ts';
+import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { keyFileOf, startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { outcome, pollWith } from './polling.ts';
 import { raceForKeys } from './race-for-keys.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
 const execute = promisify(execFile);

@@ -2,8 +2,8 @@ import fs, { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { loadSigningKeys } from '../../src/accounts/own-tokens.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
 
 /** Makes this process one on a file system without links, such as USB sticks have. */
 function refuseLinks(code: string, before = () => {}): void {

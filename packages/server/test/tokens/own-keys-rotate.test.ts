@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { decodeProtectedHeader } from 'jose';
 import { issueToken, loadSigningKeys } from 'leadtap';
 import { expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
-import { tempFolder } from '../harness/temp-folder.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { outcome, pollWith } from './polling.ts';
 
 const secret = () => randomBytes(32).toString('base64');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runLeadtap } from '../harness/leadtap-process.ts';
-import { startService, type TestService } from '../harness/service.ts';
+import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith } from './polling.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startService } from '../harness/service.ts';
+import { startService } from '../../../testing/harness/service.ts';
 import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
 import { outcome, pollWith } from './polling.ts';
 

@@ -76,6 +76,6 @@ async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
 
 function explain(error: unknown, config: Config): Finding {
   const failure = asFailure(error, config);
-  if (failure instanceof Failure) return failed(DATABASE, failure.message, ...failure.mend);
+  if (failure instanceof Failure) return failed(DATABASE, failure.message, ...failure.fix);
   return failed(DATABASE, reasonOf(error), 'Check LEADTAP_DATABASE_URL.');
 }

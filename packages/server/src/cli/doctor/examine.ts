@@ -32,6 +32,6 @@ export async function* examine(context: CommandContext, nodeVersion: string): As
 }
 
 function asFinding(error: unknown): Finding {
-  if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.mend);
+  if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.fix);
   throw error;
 }

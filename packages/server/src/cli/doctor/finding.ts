@@ -4,21 +4,21 @@ export interface Finding {
   readonly state: 'ok' | 'warning' | 'failed';
   readonly detail: string;
   /** What to do about it, a sentence each. */
-  readonly mend: readonly string[];
+  readonly fix: readonly string[];
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, state: 'ok', detail, mend: [] });
+export const ok = (check: string, detail: string): Finding => ({ check, state: 'ok', detail, fix: [] });
 
-export const warning = (check: string, detail: string, ...mend: string[]): Finding => ({
+export const warning = (check: string, detail: string, ...fix: string[]): Finding => ({
   check,
   state: 'warning',
   detail,
-  mend,
+  fix,
 });
 
-export const failed = (check: string, detail: string, ...mend: string[]): Finding => ({
+export const failed = (check: string, detail: string, ...fix: string[]): Finding => ({
   check,
   state: 'failed',
   detail,
-  mend,
+  fix,
 });

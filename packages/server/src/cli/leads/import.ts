@@ -1,9 +1,9 @@
 import type { Config } from '../../config.ts';
-import { HeaderError } from '../../leads/intake/csv-columns.ts';
-import { FileFormatError } from '../../leads/intake/file-start.ts';
-import { type ImportOutcome, importLeads } from '../../leads/intake/import-leads.ts';
-import { type LeadsFormat, readLeads } from '../../leads/intake/read-leads.ts';
-import { systemSleep } from '../../leads/intake/sleep.ts';
+import { HeaderError } from '../../leads/import/csv-columns.ts';
+import { FileFormatError } from '../../leads/import/file-start.ts';
+import { type ImportOutcome, importLeads } from '../../leads/import/import-leads.ts';
+import { type LeadsFormat, readLeads } from '../../leads/import/read-leads.ts';
+import { systemSleep } from '../../leads/import/sleep.ts';
 import { uuidV7 } from '../../uuid.ts';
 import type { CommandContext } from '../context.ts';
 import { unavailableFailure } from '../database-failure.ts';

@@ -2,7 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { addAbortSignal, pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { LeadsFile, LeadsFormat } from '../../leads/intake/read-leads.ts';
+import type { LeadsFile, LeadsFormat } from '../../leads/import/read-leads.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';

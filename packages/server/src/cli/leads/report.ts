@@ -1,7 +1,7 @@
-import { shownField } from '../../leads/intake/fields.ts';
-import type { ImportCounts, ImportProgress } from '../../leads/intake/import-leads.ts';
-import type { InputLine, LineProblem } from '../../leads/intake/line.ts';
-import { isNotJson } from '../../leads/intake/ndjson.ts';
+import { shownField } from '../../leads/import/fields.ts';
+import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
+import type { InputLine, LineProblem } from '../../leads/import/line.ts';
+import { isNotJson } from '../../leads/import/ndjson.ts';
 import type { CommandContext } from '../context.ts';
 import { writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
@@ -24,8 +24,8 @@ export interface ReportOptions {
 const placeOf = ({ number, startLine }: InputLine): string =>
   startLine === undefined ? `line ${number}` : `item ${number} (line ${startLine})`;
 
-const describe = (line: InputLine, { field, mend }: LineProblem): string =>
-  [placeOf(line), ...(field === undefined ? [] : [shownField(field)]), mend].join(': ');
+const describe = (line: InputLine, { field, issue }: LineProblem): string =>
+  [placeOf(line), ...(field === undefined ? [] : [shownField(field)]), issue].join(': ');
 
 /** Tells a person, and a program that reads standard output, how an import goes. */
 export class ImportReport {

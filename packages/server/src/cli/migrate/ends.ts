@@ -7,7 +7,7 @@ import {
   RowsRefusedError,
   SourceError,
   SourceInUseError,
-} from '../../store/move/port.ts';
+} from '../../store/transfer/port.ts';
 import { databaseFailure } from '../database-failure.ts';
 import { Failure } from '../failure.ts';
 import type { AddressFlags, MoveAddresses } from './addresses.ts';

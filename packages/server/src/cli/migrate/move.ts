@@ -1,4 +1,4 @@
-import { type MoveOutcome, move } from '../../store/move/move.ts';
+import { type MoveOutcome, move } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit-code.ts';
 import { writeLine } from '../output.ts';

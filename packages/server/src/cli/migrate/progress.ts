@@ -1,4 +1,4 @@
-import type { MoveStep } from '../../store/move/walk.ts';
+import type { MoveStep } from '../../store/transfer/copy-context.ts';
 import type { CommandContext } from '../context.ts';
 import { ProgressBar } from '../progress-bar.ts';
 

@@ -1,7 +1,7 @@
 import { describeDatabase } from '../../config.ts';
-import type { MoveOutcome } from '../../store/move/move.ts';
-import type { Difference, Tally } from '../../store/move/tally.ts';
-import type { Unkeepable } from '../../store/move/unkeepable.ts';
+import type { Difference, Tally } from '../../store/transfer/checksum.ts';
+import type { MoveOutcome } from '../../store/transfer/transfer.ts';
+import type { Unkeepable } from '../../store/transfer/unkeepable.ts';
 import { Failure } from '../failure.ts';
 import type { MoveAddresses } from './addresses.ts';
 

@@ -1,7 +1,7 @@
 import { type Config, describeDatabase, keyFileUnlessGiven } from '../../config.ts';
-import type { MoveOutcome } from '../../store/move/move.ts';
-import { LEADS } from '../../store/move/tables.ts';
-import { rowsOf, type Tallies } from '../../store/move/tally.ts';
+import { rowsOf, type Tallies } from '../../store/transfer/checksum.ts';
+import { LEADS } from '../../store/transfer/tables.ts';
+import type { MoveOutcome } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
 import type { MoveAddresses } from './addresses.ts';

@@ -1,7 +1,7 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { messageOf } from '../../system-error.ts';
 import { CONSUME_ALL, type Question, readAnswer, toArguments } from './consume-all.ts';
-import { within } from './within.ts';
+import { within } from './with-timeout.ts';
 
 /** One connection to Redis or Valkey; what it was given to do is rejected when the connection ends. */
 export type RedisClient = ReturnType<typeof makeClient>;

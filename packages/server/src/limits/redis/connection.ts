@@ -7,8 +7,8 @@ import {
   type RedisClient,
 } from './client.ts';
 import type { Question } from './consume-all.ts';
-import { PatientTimer } from './patient-timer.ts';
-import { NoAnswerError } from './within.ts';
+import { InactivityTimer } from './inactivity-timer.ts';
+import { NoAnswerError } from './with-timeout.ts';
 
 export interface ConnectionLog {
   warn(details: object, message: string): void;
@@ -39,7 +39,7 @@ export class RedisConnection {
   readonly #options: RedisConnectionOptions;
   readonly #closing = new AbortController();
   readonly #timeouts: RedisTimeouts;
-  readonly #silence: PatientTimer;
+  readonly #silence: InactivityTimer;
   #waiting = 0;
   #client: RedisClient | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -49,7 +49,9 @@ export class RedisConnection {
     this.#options = options;
     this.#timeouts = options.timeouts ?? REDIS_TIMEOUTS;
     const { silenceMs } = this.#timeouts;
-    this.#silence = new PatientTimer(silenceMs, () => this.#lose(this.#client, new NoAnswerError(silenceMs)));
+    this.#silence = new InactivityTimer(silenceMs, () =>
+      this.#lose(this.#client, new NoAnswerError(silenceMs)),
+    );
   }
 
   /** After the first attempt, whatever came of it. */

@@ -1,5 +1,5 @@
 import { connectRedis } from './client.ts';
-import { within } from './within.ts';
+import { within } from './with-timeout.ts';
 
 const ANSWER_MS = 1000;
 

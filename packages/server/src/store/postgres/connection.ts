@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { CallerGoneError, StoreUnavailableError } from '../store.ts';
-import { type Undo, Undone, undo } from '../undo.ts';
+import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
+import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
 import { unlessGone } from './caller.ts';
 import { sendCancelRequest } from './cancel.ts';
 import {
@@ -108,7 +108,7 @@ export class Database {
 
   /** The work may run more than once: of two transactions in a deadlock one is retried. */
   async transaction<T>(
-    work: (session: Session, undo: Undo<T>) => Promise<T>,
+    work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
     statementLimitMs = STATEMENT_LIMIT_MS,
   ): Promise<T> {
     let begin = this.#begin;
@@ -116,7 +116,7 @@ export class Database {
       try {
         return await this.#withClient({}, (client) => runTransaction(client, begin, work, statementLimitMs));
       } catch (error) {
-        if (error instanceof Undone) return error.result as T;
+        if (error instanceof RollbackResult) return error.result as T;
         const isStale = isStalePlan(error) && begin === this.#begin;
         if (isStale) begin = `${begin}; DISCARD PLANS`;
         else if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
@@ -159,7 +159,7 @@ export class Database {
       return await unlessGone(connecting, signal);
     } catch (error) {
       // The pool has no way to leave its queue: what it gives to one who has gone is given back.
-      if (error instanceof CallerGoneError)
+      if (error instanceof ClientDisconnectedError)
         connecting.then(
           (client) => client.release(),
           () => undefined,
@@ -182,7 +182,7 @@ async function runQuery<Row>(
   const stopped = new Promise<never>((_resolve, reject) => {
     stop = reject;
   });
-  const onGone = () => stop(new CallerGoneError('the caller has gone'));
+  const onGone = () => stop(new ClientDisconnectedError('the caller has gone'));
   const onLate = () => stop(new NoAnswerError('the database does not answer in time'));
   const timer = limitMs === NO_LIMIT_MS ? undefined : setTimeout(onLate, limitMs);
   if (!isShort) signal?.addEventListener('abort', onGone, { once: true });
@@ -218,13 +218,16 @@ async function withFreshPlans<T>(
 async function runTransaction<T>(
   client: pg.PoolClient,
   begin: string,
-  work: (session: Session, undo: Undo<T>) => Promise<T>,
+  work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
   limitMs: number,
 ): Promise<T> {
   const limits = { limitMs };
   await runQuery(client, begin, [], limits);
   try {
-    const result = await work({ query: (text, values = []) => runQuery(client, text, values, limits) }, undo);
+    const result = await work(
+      { query: (text, values = []) => runQuery(client, text, values, limits) },
+      rollbackWith,
+    );
     await runQuery(client, 'COMMIT', [], limits);
     return result;
   } catch (error) {

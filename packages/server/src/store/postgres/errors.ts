@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { systemCode } from '../../system-error.ts';
-import { CallerGoneError, StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
+import { ClientDisconnectedError, StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 
 /** The database said nothing for so long that the query was given up. */
 export class NoAnswerError extends StoreUnavailableError {}
@@ -64,7 +64,7 @@ export function isStalePlan(error: unknown): boolean {
 
 /** Nobody waits for the query any more, but the database knows nothing of that. */
 export const isGivenUp = (error: unknown): boolean =>
-  error instanceof CallerGoneError || error instanceof NoAnswerError;
+  error instanceof ClientDisconnectedError || error instanceof NoAnswerError;
 
 /**
  * Whether a connection is of no more use after this. An error that the server reports leaves it as it was, save where
@@ -74,7 +74,9 @@ export const isGivenUp = (error: unknown): boolean =>
 export function isBrokenConnection(error: unknown): boolean {
   const state = stateOf(error);
   if (state !== undefined) return /^(08|25000|25006|25P0[34]|57P)/.test(state);
-  return error instanceof CallerGoneError || error instanceof StoreUnavailableError || isDriverError(error);
+  return (
+    error instanceof ClientDisconnectedError || error instanceof StoreUnavailableError || isDriverError(error)
+  );
 }
 
 /** The one place where PostgreSQL's errors become the port's; what is not listed is a defect and stays itself. */

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { CallerGoneError } from '../store.ts';
+import { ClientDisconnectedError } from '../store.ts';
 
 type Attempt<T> = (remainingMs: number) => Promise<T | undefined>;
 
@@ -14,7 +14,7 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-const gone = () => new CallerGoneError('the caller has gone');
+const gone = () => new ClientDisconnectedError('the caller has gone');
 
 /**
  * Who waits for the lock of a company holds a connection all the while. One poll of each company does so, in the place

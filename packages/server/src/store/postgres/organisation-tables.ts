@@ -1,7 +1,7 @@
 import type { BranchRow, CompanyRow, DepartmentRow, StatusRow } from '../organisation-changes.ts';
 import type { Organisation, User } from '../records.ts';
+import { queryInChunks } from './chunks.ts';
 import type { Session } from './connection.ts';
-import { inParts } from './in-parts.ts';
 import { idInCompany, LoadedStatuses, LoadedTable } from './loaded-table.ts';
 import { PUT_USERS, USER_COLUMNS } from './users.ts';
 
@@ -62,22 +62,22 @@ export async function readTables(session: Session, { companies }: Organisation) 
   const byPlace = ({ companyId, id }: { readonly companyId: string; readonly id: string }) =>
     idInCompany(companyId, id);
   return {
-    companies: new LoadedTable(await inParts<CompanyRow>(session, FIND_COMPANIES, companyIds), byId),
-    statuses: new LoadedStatuses(await inParts<StatusRow>(session, FIND_STATUSES, companyIds)),
-    branches: new LoadedTable(await inParts<BranchRow>(session, FIND_BRANCHES, branchIds), byPlace),
+    companies: new LoadedTable(await queryInChunks<CompanyRow>(session, FIND_COMPANIES, companyIds), byId),
+    statuses: new LoadedStatuses(await queryInChunks<StatusRow>(session, FIND_STATUSES, companyIds)),
+    branches: new LoadedTable(await queryInChunks<BranchRow>(session, FIND_BRANCHES, branchIds), byPlace),
     departments: new LoadedTable(
-      await inParts<DepartmentRow>(session, FIND_DEPARTMENTS, departmentIds),
+      await queryInChunks<DepartmentRow>(session, FIND_DEPARTMENTS, departmentIds),
       byPlace,
     ),
-    users: new LoadedTable(await inParts<User>(session, FIND_USERS, userIds), byId),
+    users: new LoadedTable(await queryInChunks<User>(session, FIND_USERS, userIds), byId),
   };
 }
 
 /** All but the new names of companies, whose rows the writers of leads need. */
 export async function writeTables(session: Session, tables: LoadedTables): Promise<void> {
-  await inParts(session, ADD_COMPANIES, tables.companies.changed);
-  await inParts(session, PUT_STATUSES, tables.statuses.changed);
-  await inParts(session, PUT_BRANCHES, tables.branches.changed);
-  await inParts(session, PUT_DEPARTMENTS, tables.departments.changed);
-  await inParts(session, PUT_USERS, tables.users.changed);
+  await queryInChunks(session, ADD_COMPANIES, tables.companies.changed);
+  await queryInChunks(session, PUT_STATUSES, tables.statuses.changed);
+  await queryInChunks(session, PUT_BRANCHES, tables.branches.changed);
+  await queryInChunks(session, PUT_DEPARTMENTS, tables.departments.changed);
+  await queryInChunks(session, PUT_USERS, tables.users.changed);
 }

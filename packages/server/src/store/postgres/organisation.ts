@@ -5,11 +5,11 @@ import {
   putOrganisation,
 } from '../organisation-changes.ts';
 import type { Organisation } from '../records.ts';
+import type { RollbackWith } from '../rollback.ts';
 import type { ApplyOutcome, StatusOfCompany } from '../store.ts';
-import type { Undo } from '../undo.ts';
+import { queryInChunks } from './chunks.ts';
 import { lockCompanies } from './company-locks.ts';
 import type { Session } from './connection.ts';
-import { inParts } from './in-parts.ts';
 import { idInCompany } from './loaded-table.ts';
 import { readTables, writeTables } from './organisation-tables.ts';
 
@@ -47,13 +47,13 @@ const MOVE_STATUSES = `
 export async function applyOrganisation(
   session: Session,
   organisation: Organisation,
-  undo: Undo<ApplyOutcome>,
+  rollbackWith: RollbackWith<ApplyOutcome>,
 ): Promise<ApplyOutcome> {
   await session.query(LOCK);
   const tables = await readTables(session, organisation);
   const difference = putOrganisation(tables, organisation);
   const { conflicts, dropped } = difference;
-  if (conflicts.length > 0) return undo({ kind: 'conflict', conflicts });
+  if (conflicts.length > 0) return rollbackWith({ kind: 'conflict', conflicts });
   await writeTables(session, tables);
   return appliedOutcome(difference, await changeUnderLock(session, tables.companies.replaced, dropped));
 }
@@ -70,7 +70,7 @@ async function changeUnderLock(
 ): Promise<ReadonlySet<DroppedStatus>> {
   const companyIds = new Set([...renamed.map(({ id }) => id), ...dropped.map(({ companyId }) => companyId)]);
   if (companyIds.size > 0) await lockCompanies(session, [...companyIds]);
-  await inParts(session, RENAME_COMPANIES, renamed);
+  await queryInChunks(session, RENAME_COMPANIES, renamed);
   return dropped.length > 0 ? dropStatuses(session, dropped) : new Set();
 }
 
@@ -83,9 +83,9 @@ async function dropStatuses(
   dropped: readonly DroppedStatus[],
 ): Promise<ReadonlySet<DroppedStatus>> {
   await session.query('SET LOCAL enable_seqscan = off');
-  await inParts(session, LOCK_STATUSES, dropped);
-  const removed = await inParts<StatusOfCompany>(session, REMOVE_STATUSES, dropped);
-  await inParts(session, MOVE_STATUSES, dropped);
+  await queryInChunks(session, LOCK_STATUSES, dropped);
+  const removed = await queryInChunks<StatusOfCompany>(session, REMOVE_STATUSES, dropped);
+  await queryInChunks(session, MOVE_STATUSES, dropped);
   const gone = new Set(removed.map(({ companyId, value }) => idInCompany(companyId, value)));
   return new Set(dropped.filter(({ companyId, value }) => !gone.has(idInCompany(companyId, value))));
 }

@@ -4,28 +4,28 @@ import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../
 import {
   type AccountCounts,
   type ApplyOutcome,
+  type ChangeTrackingStore,
   type Inspection,
   type ListedToken,
-  type Look,
   type MigrationReport,
   type Page,
   type PageQuery,
   type PlacementProblem,
-  type Question,
+  type Revalidation,
+  type RevalidationRequest,
   SchemaVersionError,
   type Store,
   type StoreStatus,
   type UpdateUserOutcome,
   type UserChanges,
-  type WatchedStore,
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
+import { ChangeLogReader } from './change-log.ts';
 import { Database, LIMITS } from './connection.ts';
 import { KnownPlaces } from './known-places.ts';
 import { Pages } from './leads-read.ts';
 import { writeLeads } from './leads-write.ts';
-import { Lookout } from './lookout.ts';
 import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 import { readServerFacts } from './server-facts.ts';
@@ -108,24 +108,24 @@ async function useSchema(database: Database, mayMigrate: boolean, create: boolea
   await migrate(database);
 }
 
-class PostgresStore implements Store, WatchedStore {
-  readonly watched: WatchedStore = this;
+class PostgresStore implements Store, ChangeTrackingStore {
+  readonly changeTracking: ChangeTrackingStore = this;
   readonly #database: Database;
   readonly #users: Users;
   readonly #tokens: Tokens;
   readonly #pages: Pages;
-  readonly #lookout: Lookout;
+  readonly #lookout: ChangeLogReader;
 
   constructor(database: Database, options: PostgresOptions) {
     this.#database = database;
     this.#users = new Users(database);
     this.#tokens = new Tokens(database);
     this.#pages = new Pages(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
-    this.#lookout = new Lookout(database);
+    this.#lookout = new ChangeLogReader(database);
   }
 
-  look(question: Question, known: string | undefined): Promise<Look> {
-    return this.#lookout.look(question, known);
+  revalidate(question: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
+    return this.#lookout.revalidate(question, known);
   }
 
   readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]> {
@@ -173,8 +173,8 @@ class PostgresStore implements Store, WatchedStore {
   }
 
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
-    return this.#database.transaction<ApplyOutcome>((session, undo) =>
-      applyOrganisation(session, organisation, undo),
+    return this.#database.transaction<ApplyOutcome>((session, rollbackWith) =>
+      applyOrganisation(session, organisation, rollbackWith),
     );
   }
 

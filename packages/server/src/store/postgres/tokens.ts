@@ -1,7 +1,7 @@
 import type { IssuedToken } from '../records.ts';
 import type { ListedToken } from '../store.ts';
+import { queryInChunks } from './chunks.ts';
 import type { Database } from './connection.ts';
-import { inParts } from './in-parts.ts';
 import { isText } from './text.ts';
 
 const RECORD = `
@@ -31,7 +31,8 @@ export class Tokens {
   }
 
   async record(tokens: readonly IssuedToken[]): Promise<void> {
-    if (tokens.length > 0) await this.#database.transaction((session) => inParts(session, RECORD, tokens));
+    if (tokens.length > 0)
+      await this.#database.transaction((session) => queryInChunks(session, RECORD, tokens));
   }
 
   async find(tokenId: string): Promise<IssuedToken | undefined> {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { type Undo, Undone, undo } from '../undo.ts';
 import { loadDriver, type SqlValue } from './driver.ts';
 import { asStoreError, isBusy } from './errors.ts';
 import { type FileIdentity, identifyFile, isSameFile } from './file-identity.ts';
@@ -93,22 +93,22 @@ export class Connection {
   }
 
   /** Runs the work in a transaction that holds the write lock, or throws SQLITE_BUSY when it is taken. */
-  transaction<T>(work: (undo: Undo<T>) => T): T {
+  transaction<T>(work: (rollbackWith: RollbackWith<T>) => T): T {
     this.#transactions += 1;
     return this.whileNobodyWrites(work);
   }
 
   /** The same for work that only reads. */
-  whileNobodyWrites<T>(work: (undo: Undo<T>) => T): T {
+  whileNobodyWrites<T>(work: (rollbackWith: RollbackWith<T>) => T): T {
     // Asked for rows, of which there are none: that takes less than asking how many were changed.
     this.#begin.get();
     try {
-      const result = work(undo);
+      const result = work(rollbackWith);
       this.#commit.get();
       return result;
     } catch (error) {
       this.#end();
-      if (error instanceof Undone) return error.result as T;
+      if (error instanceof RollbackResult) return error.result as T;
       throw error;
     }
   }
@@ -141,7 +141,10 @@ export class Connection {
    * Runs the work under the write lock, trying again from a timer while another process holds it.
    * Undefined when that process did not let go within `waitMs`.
    */
-  locked<T>(waitMs: number, work: (undo: Undo<T>) => T): Promise<{ readonly result: T } | undefined> {
+  locked<T>(
+    waitMs: number,
+    work: (rollbackWith: RollbackWith<T>) => T,
+  ): Promise<{ readonly result: T } | undefined> {
     return this.whenFree(waitMs, () => this.transaction(work));
   }
 

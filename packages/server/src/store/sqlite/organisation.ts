@@ -9,8 +9,8 @@ import {
   type StatusRow,
 } from '../organisation-changes.ts';
 import type { Organisation } from '../records.ts';
+import type { RollbackWith } from '../rollback.ts';
 import type { ApplyOutcome } from '../store.ts';
-import type { Undo } from '../undo.ts';
 import type { Connection } from './connection.ts';
 import type { Users } from './users.ts';
 
@@ -18,10 +18,10 @@ import type { Users } from './users.ts';
 export function prepareApply(connection: Connection, users: Users) {
   const tables = prepareTables(connection, users);
   const drop = prepareDrop(connection);
-  return (organisation: Organisation, undo: Undo<ApplyOutcome>): ApplyOutcome => {
+  return (organisation: Organisation, rollbackWith: RollbackWith<ApplyOutcome>): ApplyOutcome => {
     const difference = putOrganisation(tables, organisation);
     const { conflicts, dropped } = difference;
-    if (conflicts.length > 0) return undo({ kind: 'conflict', conflicts });
+    if (conflicts.length > 0) return rollbackWith({ kind: 'conflict', conflicts });
     return appliedOutcome(difference, new Set(dropped.filter(drop)));
   };
 }

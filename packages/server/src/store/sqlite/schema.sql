@@ -109,7 +109,7 @@ END;
 
 CREATE TABLE changes (
   seq  INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('grown', 'company', 'user', 'token')),
+  kind TEXT NOT NULL CHECK (kind IN ('leads-appended', 'company', 'user', 'token')),
   id   TEXT NOT NULL,
   -- Tells the entry from one of the same number in a backup that was put in the place of this file.
   mark TEXT NOT NULL DEFAULT (hex(randomblob(8)))
@@ -122,7 +122,7 @@ END;
 
 CREATE TRIGGER company_grown AFTER UPDATE OF last_stamp ON companies
 BEGIN
-  INSERT INTO changes (kind, id) VALUES ('grown', NEW.id);
+  INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id);
 END;
 
 CREATE TRIGGER lead_changed AFTER UPDATE ON leads

@@ -1,28 +1,28 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import { findPlacementProblems } from '../placement.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
+import type { RollbackWith } from '../rollback.ts';
 import {
   type AccountCounts,
   type ApplyOutcome,
+  type ChangeTrackingStore,
   type Inspection,
   type ListedToken,
-  type Look,
   type MigrationReport,
   type Page,
   type PageQuery,
   type PlacementProblem,
-  type Question,
+  type Revalidation,
+  type RevalidationRequest,
   SchemaVersionError,
   type Store,
   type StoreStatus,
   UnusableDatabaseError,
   type UpdateUserOutcome,
   type UserChanges,
-  type WatchedStore,
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
-import type { Undo } from '../undo.ts';
 import { checkFiles } from './check-files.ts';
 import { CurrentFile, type StoreLog } from './current-file.ts';
 import { asStoreError, isDamage } from './errors.ts';
@@ -113,8 +113,8 @@ function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
 type Settings = PrepareOptions & { readonly pollLockWaitMs: number };
 type Work<T> = (database: PreparedDatabase) => T;
 
-class SqliteStore implements Store, WatchedStore {
-  readonly watched: WatchedStore = this;
+class SqliteStore implements Store, ChangeTrackingStore {
+  readonly changeTracking: ChangeTrackingStore = this;
   readonly #current: CurrentFile;
   readonly #settings: Settings;
   readonly #log: StoreLog | undefined;
@@ -136,7 +136,10 @@ class SqliteStore implements Store, WatchedStore {
   }
 
   /** While another process writes for long, all companies are busy; what has changed is told all the same. */
-  async look({ companies, bearers }: Question, known: string | undefined): Promise<Look> {
+  async revalidate(
+    { companies, bearers }: RevalidationRequest,
+    known: string | undefined,
+  ): Promise<Revalidation> {
     const tell = ({ tokens, users, readChanges }: PreparedDatabase) => ({
       readAt: this.#settings.clock(),
       accounts: bearers.map(({ userId, tokenId }) => ({
@@ -145,7 +148,7 @@ class SqliteStore implements Store, WatchedStore {
       })),
       ...readChanges(known),
     });
-    const atOnce = await this.#read((database): Look => {
+    const atOnce = await this.#read((database): Revalidation => {
       const { connection } = database;
       const held = connection.unlessBusy(() => connection.whileNobodyWrites(() => tell(database)));
       if (held) return { ...held, busy: NO_COMPANIES };
@@ -186,8 +189,8 @@ class SqliteStore implements Store, WatchedStore {
   }
 
   async applyOrganisation(organisation: Organisation): Promise<ApplyOutcome> {
-    return this.#write((database, undo: Undo<ApplyOutcome>) =>
-      database.applyOrganisation(organisation, undo),
+    return this.#write((database, rollbackWith: RollbackWith<ApplyOutcome>) =>
+      database.applyOrganisation(organisation, rollbackWith),
     );
   }
 
@@ -273,10 +276,12 @@ class SqliteStore implements Store, WatchedStore {
     );
   }
 
-  async #write<T>(work: (database: PreparedDatabase, undo: Undo<T>) => T): Promise<T> {
+  async #write<T>(work: (database: PreparedDatabase, rollbackWith: RollbackWith<T>) => T): Promise<T> {
     const { database } = this.#current;
     const waitMs = this.#settings.writeLockWaitMs;
-    return granted(await database.connection.locked<T>(waitMs, (undo) => work(database, undo))).result;
+    return granted(
+      await database.connection.locked<T>(waitMs, (rollbackWith) => work(database, rollbackWith)),
+    ).result;
   }
 
   /** A read that finds the file damaged is kept, so that `ping` can try it again. */

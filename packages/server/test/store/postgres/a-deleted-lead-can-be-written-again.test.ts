@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { TestDatabase } from '../../harness/database.ts';
+import type { TestDatabase } from '../../../../testing/harness/database.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 let database: TestDatabase;

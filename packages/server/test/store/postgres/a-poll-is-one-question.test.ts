@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { manualClock } from '../../harness/manual-clock.ts';
-import { startService, type TestService } from '../../harness/service.ts';
-import { untilTold } from '../../memory/until-told.ts';
+import { manualClock } from '../../../../testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../../testing/harness/service.ts';
+import { untilTold } from '../../cache/until-told.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -65,8 +65,8 @@ describe('a poll', () => {
     const poll = await pollerOf(service, 'boss');
     await poll();
     await service.add({});
-    const { watched } = service.store;
-    const read = watched && vi.spyOn(watched, 'readLeads');
+    const { changeTracking } = service.store;
+    const read = changeTracking && vi.spyOn(changeTracking, 'readLeads');
     await poll();
     expect(read?.mock.settledResults).toMatchObject([{ value: [{}] }]);
   });

@@ -24,7 +24,7 @@ test('a writer whose id is that of the last writer in the dump tells of its lead
   );
   const watcher = await startWatching(restoring);
   await writing.query(`INSERT INTO leadtap.leads (company_id, id) VALUES ('acme', 'b'); COMMIT`);
-  expect(await watcher.look()).toContain('grown acme');
+  expect(await watcher.revalidate()).toContain('leads-appended acme');
 });
 
 test('a change is reported although the dump has an entry with the same id, which is then deleted', async () => {
@@ -35,7 +35,7 @@ test('a change is reported although the dump has an entry with the same id, whic
   await writing.query(`UPDATE leadtap.leads SET first_name = 'New'`);
   await restoring.query(`DELETE FROM leadtap.changes WHERE server = ${OTHER_SERVER}`);
   await writing.query('COMMIT');
-  expect(await watcher.look()).toContain('company acme');
+  expect(await watcher.revalidate()).toContain('company acme');
 });
 
 test('a transaction tells of new leads once, whatever savepoints it uses', async () => {
@@ -48,6 +48,6 @@ test('a transaction tells of new leads once, whatever savepoints it uses', async
     END $$;
     INSERT INTO leadtap.leads (company_id) VALUES ('acme'); COMMIT`);
   const { rows } = await restoring.query('SELECT kind, id FROM leadtap.changes WHERE xid = $1', [xid]);
-  expect(rows).toEqual([{ kind: 'grown', id: 'acme' }]);
-  expect(await watcher.look()).toEqual(['grown acme']);
+  expect(rows).toEqual([{ kind: 'leads-appended', id: 'acme' }]);
+  expect(await watcher.revalidate()).toEqual(['leads-appended acme']);
 });

@@ -1,4 +1,4 @@
-import { CallerGoneError } from 'leadtap';
+import { ClientDisconnectedError } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { LockQueue } from '../../../src/store/postgres/lock-queue.ts';
 
@@ -28,7 +28,7 @@ describe('the turn to wait for the lock of a company', () => {
     const caller = new AbortController();
     const third = queue.wait('acme', { ...LONG, signal: caller.signal }, async () => 'third');
     caller.abort();
-    await expect(third).rejects.toThrow(CallerGoneError);
+    await expect(third).rejects.toThrow(ClientDisconnectedError);
     expect(await second).toBeUndefined();
     endTurn();
     expect(await queue.wait('acme', LONG, async () => 'fourth')).toBe('fourth');
@@ -45,7 +45,7 @@ describe('the turn to wait for the lock of a company', () => {
   it('is not given to one who had gone before', async () => {
     const { queue, endTurn } = await occupy();
     const late = queue.wait('acme', { ...LONG, signal: AbortSignal.abort() }, async () => 'late');
-    await expect(late).rejects.toThrow(CallerGoneError);
+    await expect(late).rejects.toThrow(ClientDisconnectedError);
     endTurn();
   });
 

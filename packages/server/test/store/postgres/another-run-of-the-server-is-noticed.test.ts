@@ -1,9 +1,9 @@
 import process from 'node:process';
 import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
+import { ownPostgres } from '../../../../testing/harness/own-servers.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { eventually } from '../../faults/eventually.ts';
-import { ownPostgres } from '../../harness/own-servers.ts';
 import { startWatching } from './watcher.ts';
 
 async function connect(url: string): Promise<Client> {
@@ -24,7 +24,7 @@ async function begin() {
   const client = await connect(server.url);
   const watcher = await startWatching(client);
   await revoke(client, 'before');
-  expect(await watcher.look()).toEqual(['token before']);
+  expect(await watcher.revalidate()).toEqual(['token before']);
   return { server, client, watcher };
 }
 
@@ -33,11 +33,11 @@ it.each(['fast', 'immediate'] as const)('a server that was stopped (%s) and star
   await server.restart(mode);
   const client = await connect(server.url);
   const back = watcher.copy(client);
-  expect(await back.look()).toBeUndefined();
+  expect(await back.revalidate()).toBeUndefined();
   await client.query('SELECT leadtap.tend_changes()');
-  await back.look();
+  await back.revalidate();
   await revoke(client, 'after');
-  expect(await back.look()).toEqual(['token after']);
+  expect(await back.revalidate()).toEqual(['token after']);
 });
 
 it('a server of which a process has crashed, although it goes on by itself', async () => {
@@ -55,14 +55,14 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   expect(same[0].started).toEqual(rows[0].started);
 
   const [back, sleeper] = [watcher.copy(survivor), watcher.copy(survivor)];
-  expect(await back.look()).toBeUndefined();
+  expect(await back.revalidate()).toBeUndefined();
   await revoke(survivor, 'unnoticed');
-  expect(await back.look()).toBeUndefined();
+  expect(await back.revalidate()).toBeUndefined();
   await survivor.query('SELECT leadtap.tend_changes()');
-  await back.look();
+  await back.revalidate();
   await revoke(survivor, 'after');
-  expect(await back.look()).toEqual(['token after']);
-  expect(await sleeper.look()).toBeUndefined();
+  expect(await back.revalidate()).toEqual(['token after']);
+  expect(await sleeper.revalidate()).toBeUndefined();
 });
 
 /** Under its old name it is what a process finds when it connects again. */
@@ -75,7 +75,7 @@ it('a copy of the database that has taken its place', async () => {
   const again = await connect(server.url);
   const going = watcher.copy(again);
   await revoke(again, 'after the copy');
-  expect(await going.look()).toEqual(['token after the copy']);
+  expect(await going.revalidate()).toEqual(['token after the copy']);
   const older = await connect(new URL('/older', server.url).href);
-  expect(await going.copy(older).look()).toBeUndefined();
+  expect(await going.copy(older).revalidate()).toBeUndefined();
 });

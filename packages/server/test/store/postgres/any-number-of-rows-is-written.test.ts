@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { bare, user } from '../../../src/store/conformance/sample.ts';
-import { makeTestDatabase } from '../../harness/database.ts';
+import { bare, user } from '../../../../store-conformance/src/sample.ts';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 
 /** More than one statement takes. */
 const MANY = 5001;

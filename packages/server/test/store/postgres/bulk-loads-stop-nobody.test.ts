@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { findingsOf } from '../../delivery-trial/findings.ts';
-import { companyIds, organisationOf, pollersOf } from '../../delivery-trial/pollers/profiles.ts';
-import { beginBulkLoad, LOAD_FORMS } from '../../delivery-trial/postgres/bulk-load.ts';
-import { readStoredFrom } from '../../delivery-trial/postgres/stored.ts';
-import { withClient } from '../../delivery-trial/postgres/with-client.ts';
-import { Trial } from '../../delivery-trial/trial.ts';
-import { runLeadtap } from '../../harness/leadtap-process.ts';
-import { startService, type TestService } from '../../harness/service.ts';
+import { findingsOf } from '../../../../testing/delivery-trial/findings.ts';
+import {
+  companyIds,
+  organisationOf,
+  pollersOf,
+} from '../../../../testing/delivery-trial/pollers/profiles.ts';
+import { beginBulkLoad, LOAD_FORMS } from '../../../../testing/delivery-trial/postgres/bulk-load.ts';
+import { readStoredFrom } from '../../../../testing/delivery-trial/postgres/stored.ts';
+import { withClient } from '../../../../testing/delivery-trial/postgres/with-client.ts';
+import { Trial } from '../../../../testing/delivery-trial/trial.ts';
+import { runLeadtap } from '../../../../testing/harness/leadtap-process.ts';
+import { startService, type TestService } from '../../../../testing/harness/service.ts';
 
 const ROWS = 2000;
 /** Many more who poll than connections. */

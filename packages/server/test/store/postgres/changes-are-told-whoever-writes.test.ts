@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { startService } from '../../harness/service.ts';
-import { untilTold } from '../../memory/until-told.ts';
+import { startService } from '../../../../testing/harness/service.ts';
+import { untilTold } from '../../cache/until-told.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 import { startWatching } from './watcher.ts';
 
@@ -28,20 +28,24 @@ async function toldOf(...statements: readonly string[]) {
   const writer = await connectSql(url);
   const watcher = await startWatching(client);
   for (const statement of statements) await writer.query(statement);
-  return watcher.look();
+  return watcher.revalidate();
 }
 
 describe('the next look tells of', () => {
   it.each<[string, string[], string]>([
-    ['new leads', ['grown acme'], `INSERT INTO leadtap.leads (company_id) VALUES ('acme'), ('acme')`],
+    [
+      'new leads',
+      ['leads-appended acme'],
+      `INSERT INTO leadtap.leads (company_id) VALUES ('acme'), ('acme')`,
+    ],
     [
       'leads of two companies',
-      ['grown acme', 'grown globex'],
+      ['leads-appended acme', 'leads-appended globex'],
       `INSERT INTO leadtap.leads (company_id) VALUES ('acme'), ('globex'), ('acme')`,
     ],
     [
       'the id of a lead that is there',
-      ['company acme', 'grown acme'],
+      ['company acme', 'leads-appended acme'],
       `INSERT INTO leadtap.leads (company_id, id, first_name) VALUES ('acme', 'x', 'Ada')`,
     ],
     [
@@ -128,7 +132,7 @@ describe('the next look tells of', () => {
     const watcher = await startWatching(client);
     const copy = writer.query(copyFrom('COPY leadtap.leads (company_id) FROM STDIN'));
     await pipeline(Readable.from(['acme\n', 'globex\n']), copy);
-    expect(await watcher.look()).toEqual(['grown acme', 'grown globex']);
+    expect(await watcher.revalidate()).toEqual(['leads-appended acme', 'leads-appended globex']);
   });
 
   it.each(['leads', 'users'])('anything, after a TRUNCATE of %s', async (table) => {
@@ -136,8 +140,8 @@ describe('the next look tells of', () => {
     const truncating = await connectSql(other);
     const watcher = await startWatching(truncating);
     await truncating.query(`TRUNCATE leadtap.${table}`);
-    expect(await watcher.look()).toBeUndefined();
-    expect(await watcher.look()).toEqual([]);
+    expect(await watcher.revalidate()).toBeUndefined();
+    expect(await watcher.revalidate()).toEqual([]);
   });
 });
 
@@ -152,7 +156,7 @@ describe('a savepoint that is rolled back', () => {
   });
 
   it.each([
-    ['a lead', 'grown acme', `INSERT INTO leadtap.leads (company_id) VALUES ('acme')`],
+    ['a lead', 'leads-appended acme', `INSERT INTO leadtap.leads (company_id) VALUES ('acme')`],
     ['a change', 'company acme', `UPDATE leadtap.leads SET last_name = 'Z' WHERE company_id = 'acme'`],
   ])('and then %s again, is told', async (_what, expected, statement) => {
     const told = await toldOf(`BEGIN; SAVEPOINT s; ${statement}; ROLLBACK TO s; ${statement}; COMMIT`);
@@ -168,13 +172,13 @@ describe('a transaction that is open for long', () => {
     const late = await startWatching(client);
     for (let n = 0; n < 3; n += 1) {
       await fast.query(`INSERT INTO leadtap.leads (company_id) VALUES ('acme')`);
-      expect(await late.look()).toEqual(['grown acme']);
+      expect(await late.revalidate()).toEqual(['leads-appended acme']);
     }
-    expect(await late.look()).toEqual([]);
+    expect(await late.revalidate()).toEqual([]);
     await slow.query('COMMIT');
-    expect(await late.look()).toEqual(['grown globex']);
-    expect(await early.look()).toEqual(['grown acme', 'grown globex']);
-    expect([await late.look(), await early.look()]).toEqual([[], []]);
+    expect(await late.revalidate()).toEqual(['leads-appended globex']);
+    expect(await early.revalidate()).toEqual(['leads-appended acme', 'leads-appended globex']);
+    expect([await late.revalidate(), await early.revalidate()]).toEqual([[], []]);
   });
 });
 
@@ -184,10 +188,10 @@ it('whoever has missed more than a thousand changes has to forget everything', a
     `INSERT INTO leadtap.revoked_tokens SELECT 'many-' || n, now() FROM generate_series(1, 1000) AS n`,
   );
   const other = watcher.copy();
-  expect(await watcher.look()).toHaveLength(1000);
+  expect(await watcher.revalidate()).toHaveLength(1000);
   await client.query(`INSERT INTO leadtap.revoked_tokens VALUES ('one-more', now())`);
-  expect(await other.look()).toBeUndefined();
-  expect(await watcher.look()).toEqual(['token one-more']);
+  expect(await other.revalidate()).toBeUndefined();
+  expect(await watcher.revalidate()).toEqual(['token one-more']);
 });
 
 it('a lead before 1970 is the first of its company, and in the next poll', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { makeTestRedis } from '../../../../testing/harness/redis.ts';
 import { checkEncryption, checkServer } from '../../../src/cli/doctor/server.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { ServerFacts } from '../../../src/store/server-facts.ts';
 import { type RunOptions, terminal } from '../../cli/terminal.ts';
-import { makeTestRedis } from '../../harness/redis.ts';
 import { ownCluster, PASSWORD } from './own-cluster.ts';
 
 const SHARED_KEY = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
@@ -14,7 +14,7 @@ interface Check {
   check: string;
   state: string;
   detail: string;
-  mend: string[];
+  issue: string[];
 }
 
 async function doctor(url: string, { env, parts }: RunOptions = {}) {
@@ -72,7 +72,7 @@ test('a database without the schema stays without it', async () => {
   expect(first.of('roles')).toBeUndefined();
   const second = await doctor(url, { env: { LEADTAP_AUTO_MIGRATE: 'false' } });
   expect(second).toMatchObject({ code: 1 });
-  expect(second.of('database')).toMatchObject({ state: 'failed', mend: ['Run `leadtap migrate`.'] });
+  expect(second.of('database')).toMatchObject({ state: 'failed', issue: ['Run `leadtap migrate`.'] });
 });
 
 test('a server that cannot be reached is told once, and the rest is looked at all the same', async () => {
@@ -81,7 +81,7 @@ test('a server that cannot be reached is told once, and the rest is looked at al
   expect(of('database')).toMatchObject({
     state: 'failed',
     detail: 'the database cannot be reached (postgres://app@127.0.0.1:1/leads, ECONNREFUSED)',
-    mend: [expect.stringContaining('Start PostgreSQL')],
+    issue: [expect.stringContaining('Start PostgreSQL')],
   });
   expect(of('database server')).toBeUndefined();
   expect(of('clock')).toMatchObject({ state: 'ok' });
@@ -106,7 +106,7 @@ describe('what the server is like', () => {
     expect((await doctor(url)).of('database server')).toMatchObject({
       state: 'failed',
       detail: expect.stringContaining('LATIN1'),
-      mend: [expect.stringContaining('createdb --encoding=UTF8')],
+      issue: [expect.stringContaining('createdb --encoding=UTF8')],
     });
   });
 
@@ -123,7 +123,7 @@ describe('what the server is like', () => {
     const database = { kind: 'postgres', url: 'postgres://db/leads', connections: 10 } as const;
     expect(checkServer(facts, database)[0]).toMatchObject({
       state: 'failed',
-      mend: [expect.stringContaining('Name the primary')],
+      issue: [expect.stringContaining('Name the primary')],
     });
   });
 });

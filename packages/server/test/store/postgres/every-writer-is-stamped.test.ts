@@ -1,8 +1,8 @@
 import { openPostgresStore } from 'leadtap';
 import type { Client } from 'pg';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql } from './sql-client.ts';
 

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { makeTestDatabase } from '../../harness/database.ts';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 
 test('ids are sorted by their bytes, whatever the language of the database', async () => {
   const { url } = await makeTestDatabase();

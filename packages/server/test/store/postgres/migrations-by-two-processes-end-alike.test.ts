@@ -5,10 +5,10 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { findProgram } from '../../../../../test/servers/find-program.ts';
-import { POSTGRES } from '../../../../../test/servers/postgres.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { findProgram } from '../../../../testing/servers/find-program.ts';
+import { POSTGRES } from '../../../../testing/servers/postgres.ts';
 import { readMigrations } from '../../../src/migration-files.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql } from './sql-client.ts';
 

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { TestDatabase } from '../../../../testing/harness/database.ts';
 import { terminal } from '../../cli/terminal.ts';
-import type { TestDatabase } from '../../harness/database.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);

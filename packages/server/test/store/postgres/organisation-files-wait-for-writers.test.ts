@@ -1,9 +1,9 @@
 import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { bare, user } from '../../../src/store/conformance/sample.ts';
+import { bare, user } from '../../../../store-conformance/src/sample.ts';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import type { Company, Status, UserInput } from '../../../src/store/records.ts';
 import type { ApplyOutcome, Store } from '../../../src/store/store.ts';
-import { makeTestDatabase } from '../../harness/database.ts';
 
 const status = (value: string): Status => ({ value, label: value, color: '#000000', final: false });
 const ADA: UserInput = {
@@ -42,11 +42,11 @@ async function untilWaiting(program: Client, work: Promise<unknown>, count = 1):
   };
   work.then(end, end);
   // Within a transaction, the view would show the same each time.
-  const look = async () => {
+  const revalidate = async () => {
     await program.query('SELECT pg_stat_clear_snapshot()');
     return (await program.query(WAITING)).rows[0].count;
   };
-  while (!ended && (await look()) < count);
+  while (!ended && (await revalidate()) < count);
 }
 
 test('a status that a lead is being given is kept', async () => {

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
-import type { PostgresServer } from '../../../../../test/servers/postgres.ts';
-import { ownPostgres } from '../../harness/own-servers.ts';
+import { ownPostgres } from '../../../../testing/harness/own-servers.ts';
+import type { PostgresServer } from '../../../../testing/servers/postgres.ts';
 
 /** No server asks for it, so whoever shows it has taken it from the address. */
 export const PASSWORD = 'hunter2-hunter2';

@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { makeTestDatabase } from '../../harness/database.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 
 const LEADS = 5000;
 const cleanUps: (() => void | Promise<void>)[] = [];

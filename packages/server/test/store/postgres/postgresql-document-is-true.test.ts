@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { terminal } from '../../cli/terminal.ts';
-import { makeTestDatabase } from '../../harness/database.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
 const ROOT = new URL('../../../../../', import.meta.url);

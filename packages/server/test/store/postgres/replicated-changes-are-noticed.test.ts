@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { startPostgres } from '../../../../../test/servers/postgres.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { startPostgres } from '../../../../testing/servers/postgres.ts';
 import { openPostgresStore } from '../../../src/store/postgres/store.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 import { startWatching, type Watcher } from './watcher.ts';
 
@@ -52,12 +52,12 @@ describe('a session that disables triggers', () => {
     ['revokes a token', `INSERT INTO leadtap.revoked_tokens VALUES ('t', '2026-01-01Z')`, 'token t'],
   ])('is noticed when it %s', async (_what, statement, change) => {
     await client.query(statement);
-    expect(await watcher.look()).toContain(change);
+    expect(await watcher.revalidate()).toContain(change);
   });
 
   test('is noticed when it empties a table', async () => {
     await client.query('TRUNCATE leadtap.leads');
-    expect(await watcher.look()).toBeUndefined();
+    expect(await watcher.revalidate()).toBeUndefined();
   });
 });
 
@@ -102,5 +102,5 @@ test('a subscriber keeps the stamps of its publisher, and its caches follow', {
   const watcher = await startWatching(copy.client);
   await write('second');
   await replicated();
-  expect(await watcher.look()).toContain('company acme');
+  expect(await watcher.revalidate()).toContain('company acme');
 });

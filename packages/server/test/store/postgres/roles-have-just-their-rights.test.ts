@@ -4,10 +4,10 @@ import { openPostgresStore } from 'leadtap';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openPostgresMoveTarget } from '../../../src/store/postgres/move-target.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import { untilTold } from '../../memory/until-told.ts';
+import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
+import { untilTold } from '../../cache/until-told.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -61,7 +61,7 @@ const CHANGES_OF_THE_SCHEMA = [
   'DELETE FROM leadtap.departments',
   // A process that is not told of a change would answer from the past.
   'DELETE FROM leadtap.changes',
-  `UPDATE leadtap.changes SET kind = 'grown'`,
+  `UPDATE leadtap.changes SET kind = 'leads-appended'`,
   `INSERT INTO leadtap.changes (kind, id) VALUES ('all', '')`,
   `SELECT leadtap.note_change('all', '')`,
   `UPDATE leadtap.forgotten_changes SET below = '3'`,
@@ -139,13 +139,13 @@ describe('leadtap_service', () => {
     await store.applyOrganisation(ORGANISATION);
     await untilTold(store);
     const question = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
-    const before = await store.watched?.look(question, undefined);
+    const before = await store.changeTracking?.revalidate(question, undefined);
     expect(before?.accounts).toMatchObject([{ isRevoked: false, user: { departmentId: 'sales' } }]);
     await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
-    const after = await store.watched?.look(question, before?.seen);
-    expect(after?.changes).toEqual([{ kind: 'grown', id: 'acme' }]);
+    const after = await store.changeTracking?.revalidate(question, before?.seen);
+    expect(after?.changes).toEqual([{ kind: 'leads-appended', id: 'acme' }]);
     const scope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' } as const;
-    expect(await store.watched?.readLeads({ scope, limit: 10 })).toMatchObject([{ id: 'x' }]);
+    expect(await store.changeTracking?.readLeads({ scope, limit: 10 })).toMatchObject([{ id: 'x' }]);
   });
 
   test('can do no more', async () => {

@@ -1,8 +1,8 @@
 import { Client, DatabaseError } from 'pg';
 import { onTestFinished } from 'vitest';
-import { makeTestDatabase, type TestDatabase } from '../../harness/database.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import type { WhenDone } from '../../harness/temp-folder.ts';
+import { makeTestDatabase, type TestDatabase } from '../../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
 
 /** A program that knows SQL and nothing of Leadtap. */
 export async function connectSql(url: string, whenDone: WhenDone = onTestFinished): Promise<Client> {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { findingsOf } from '../../delivery-trial/findings.ts';
-import { mutatePostgres, type PostgresMutation } from '../../delivery-trial/mutations.ts';
-import { contentionWriter } from '../../delivery-trial/postgres/contention-writer.ts';
-import { copyByTrigger } from '../../delivery-trial/postgres/copying-trigger.ts';
+import { findingsOf } from '../../../../testing/delivery-trial/findings.ts';
+import { mutatePostgres, type PostgresMutation } from '../../../../testing/delivery-trial/mutations.ts';
+import { contentionWriter } from '../../../../testing/delivery-trial/postgres/contention-writer.ts';
+import { copyByTrigger } from '../../../../testing/delivery-trial/postgres/copying-trigger.ts';
 import {
   changeAndPoll,
   commitWhilePollsWait,
@@ -10,10 +10,10 @@ import {
   force,
   overtake,
   reinsertUnplacedDuringDelete,
-} from '../../delivery-trial/postgres/forced.ts';
-import { insertWriter } from '../../delivery-trial/postgres/insert-writer.ts';
-import { historyWriter } from '../../delivery-trial/postgres/other-actors.ts';
-import { makeTestTrial } from '../../harness/delivery-trial.ts';
+} from '../../../../testing/delivery-trial/postgres/forced.ts';
+import { insertWriter } from '../../../../testing/delivery-trial/postgres/insert-writer.ts';
+import { historyWriter } from '../../../../testing/delivery-trial/postgres/other-actors.ts';
+import { makeTestTrial } from '../../../../testing/harness/delivery-trial.ts';
 
 const TRANSACTIONS_OF_EACH = 10;
 /** Many transactions, also on a busy machine. Only a trial that hangs comes to this end. */

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { TestDatabase } from '../../harness/database.ts';
+import type { TestDatabase } from '../../../../testing/harness/database.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);

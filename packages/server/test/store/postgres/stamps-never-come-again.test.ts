@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { TestDatabase } from '../../harness/database.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
+import type { TestDatabase } from '../../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);

@@ -27,13 +27,13 @@ describe('the log of changes', () => {
     const often = seldom.copy();
     await revoke('a');
     await tendAfterMinutes(client);
-    expect(await often.look()).toEqual(['token a']);
+    expect(await often.revalidate()).toEqual(['token a']);
     await tendAfterMinutes(client);
     expect(await entries()).toBe(0);
-    expect(await often.look()).toEqual([]);
-    expect(await seldom.look()).toBeUndefined();
+    expect(await often.revalidate()).toEqual([]);
+    expect(await seldom.revalidate()).toBeUndefined();
     await revoke('b');
-    expect([await often.look(), await seldom.look()]).toEqual([['token b'], ['token b']]);
+    expect([await often.revalidate(), await seldom.revalidate()]).toEqual([['token b'], ['token b']]);
   });
 
   it('is tended once in five minutes, however often that is asked for', async () => {
@@ -42,7 +42,7 @@ describe('the log of changes', () => {
     await revoke('a');
     await tendAfterMinutes(client);
     for (let n = 0; n < 3; n += 1) await client.query('SELECT leadtap.tend_changes()');
-    expect(await seldom.look()).toEqual(['token a']);
+    expect(await seldom.revalidate()).toEqual(['token a']);
     expect(await entries()).toBeGreaterThan(0);
   });
 
@@ -55,10 +55,10 @@ describe('the log of changes', () => {
     for (let n = 0; n < 4; n += 1) {
       await tendAfterMinutes(client);
       await revoke(`fast-${n}`);
-      expect(await watcher.look()).toEqual([`token fast-${n}`]);
+      expect(await watcher.revalidate()).toEqual([`token fast-${n}`]);
     }
     await slow.query('COMMIT');
-    expect(await watcher.look()).toEqual(['token slow']);
+    expect(await watcher.revalidate()).toEqual(['token slow']);
   });
 });
 
@@ -95,8 +95,8 @@ it('in any order of looking, writing and tending, whoever looks between two tend
         for (const { missed } of Object.values(watchers)) for (const change of changes) missed.add(change);
       };
       for (const what of [...steps, 'commit', 'look often', 'look seldom'] as const) {
-        if (what === 'look often') await watchers.often.look();
-        if (what === 'look seldom') await watchers.seldom.look();
+        if (what === 'look often') await watchers.often.revalidate();
+        if (what === 'look seldom') await watchers.seldom.revalidate();
         if (what === 'write') committed([await write(client)]);
         if (what === 'begin' && !open) {
           await slow.query('BEGIN');
@@ -111,7 +111,7 @@ it('in any order of looking, writing and tending, whoever looks between two tend
         if (what === 'tend') {
           await tendAfterMinutes(client);
           // As often as it is tended, it looks.
-          await watchers.often.look();
+          await watchers.often.revalidate();
         }
       }
       assert(watchers.often.wasTold, 'it looked often enough to be told each time');
@@ -127,8 +127,8 @@ async function newReader(client: Client) {
   const reader = {
     missed,
     wasTold: true,
-    look: async () => {
-      const told = await watcher.look();
+    revalidate: async () => {
+      const told = await watcher.revalidate();
       reader.wasTold &&= told !== undefined;
       if (told)
         assert.deepEqual(
@@ -146,12 +146,12 @@ describe('after a restore from another server', () => {
     const { client, revoke, entries } = await begin();
     await client.query(`INSERT INTO leadtap.changes VALUES ('999999999', 'company', 'acme')`);
     const watcher = await startWatching(client);
-    for (let n = 0; n < 2; n += 1) expect(await watcher.look()).toEqual(['company acme']);
+    for (let n = 0; n < 2; n += 1) expect(await watcher.revalidate()).toEqual(['company acme']);
     await tendAfterMinutes(client);
     expect(await entries()).toBe(0);
-    expect(await watcher.look()).toEqual([]);
+    expect(await watcher.revalidate()).toEqual([]);
     await revoke('a');
-    expect(await watcher.look()).toEqual(['token a']);
+    expect(await watcher.revalidate()).toEqual(['token a']);
   });
 
   it('a log that was forgotten up to there tells nothing until it is tended, and then all', async () => {
@@ -159,17 +159,19 @@ describe('after a restore from another server', () => {
     const watcher = await startWatching(client);
     await client.query(`UPDATE leadtap.forgotten_changes SET below = '999999999', next = '999999999'`);
     await revoke('a');
-    expect(await watcher.look()).toBeUndefined();
+    expect(await watcher.revalidate()).toBeUndefined();
     await tendAfterMinutes(client);
-    await watcher.look();
+    await watcher.revalidate();
     await revoke('b');
-    expect(await watcher.look()).toEqual(['token b']);
+    expect(await watcher.revalidate()).toEqual(['token b']);
   });
 });
 
 it('whoever looks without READ COMMITTED is refused', async () => {
   const { client } = await begin();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
-  await expect(new Watcher(client).look()).rejects.toThrow('polls need the isolation level READ COMMITTED');
+  await expect(new Watcher(client).revalidate()).rejects.toThrow(
+    'polls need the isolation level READ COMMITTED',
+  );
   await client.query('ROLLBACK');
 });

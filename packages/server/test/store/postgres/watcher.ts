@@ -16,7 +16,7 @@ export class Watcher {
   }
 
   /** Undefined: anything may have changed. */
-  async look(): Promise<readonly string[] | undefined> {
+  async revalidate(): Promise<readonly string[] | undefined> {
     const { rows } = await this.#client.query<LookRow>(
       `SELECT seen, changed FROM leadtap.look('{}', '{}', '{}', $1)`,
       [this.#seen],
@@ -37,7 +37,7 @@ export class Watcher {
 export async function startWatching(client: Client): Promise<Watcher> {
   await client.query('SELECT leadtap.tend_changes()');
   const watcher = new Watcher(client);
-  await watcher.look();
+  await watcher.revalidate();
   return watcher;
 }
 

@@ -1,12 +1,12 @@
 import { closeSync, copyFileSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { expectProblem } from '../../../../testing/harness/problem.ts';
+import { startService } from '../../../../testing/harness/service.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { makeTestDatabase } from '../../harness/database.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import { expectProblem } from '../../harness/problem.ts';
-import { startService } from '../../harness/service.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const LEADS = 5000;
 

@@ -2,11 +2,11 @@ import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, onTestFinished, test } from 'vitest';
+import { spawnLeadtap } from '../../../../testing/harness/leadtap-process.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { spawnLeadtap } from '../../harness/leadtap-process.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
-import { StoreProcess } from '../../moving/store-process.ts';
+import { StoreProcess } from '../../transfer/store-process.ts';
 
 const LIMIT_BYTES = 512 * 1024;
 /** The unit of `ulimit -f`. */

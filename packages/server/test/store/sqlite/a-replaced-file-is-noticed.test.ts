@@ -2,10 +2,10 @@ import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { startService, type TestService } from '../../../../testing/harness/service.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { inspectSqlite } from '../../../src/store/sqlite/store.ts';
-import { startService, type TestService } from '../../harness/service.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const TOKEN = 'to-be-revoked';
 const lead = (id: string) => ({ companyId: 'acme', id, fields: {} });

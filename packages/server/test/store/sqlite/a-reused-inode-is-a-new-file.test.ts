@@ -2,8 +2,8 @@ import { copyFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const INODES = 2;
 

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore, StoreUnavailableError } from 'leadtap';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 let file = '';
 beforeEach(() => {

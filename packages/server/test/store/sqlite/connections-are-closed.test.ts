@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore, SchemaVersionError, UnusableDatabaseError } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { inspectSqlite, migrateSqlite } from '../../../src/store/sqlite/store.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const newFile = () => join(tempFolder(), 'leadtap.db');
 

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { openSqliteStore, type Store } from 'leadtap';
 import { expect, onTestFinished, test } from 'vitest';
+import { manualClock } from '../../../../testing/harness/manual-clock.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { manualClock } from '../../harness/manual-clock.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const ACME = { companies: [{ id: 'acme', name: 'Acme', branches: [], users: [] }] };
 const ALL_OF_ACME = { level: 'COMPANY', companyId: 'acme' } as const;

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { checkDataFolder } from '../../../src/cli/doctor/files.ts';
 import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
@@ -65,7 +65,7 @@ test.each([
     bsize: 4096,
   }));
   expect(finding).toMatchObject({ state, detail: expect.stringContaining(detail) });
-  expect(finding.mend.join()).toContain(state === 'ok' ? '' : 'Free some space');
+  expect(finding.fix.join()).toContain(state === 'ok' ? '' : 'Free some space');
 });
 
 test('a database that cannot be opened is reported with what to do, and not with "run leadtap doctor"', async () => {

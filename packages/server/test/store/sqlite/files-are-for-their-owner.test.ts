@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
-import { tempFolder } from '../../harness/temp-folder.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 
 it('the database and its log are for their owner alone, also in a folder that others may enter', async () => {
   const folder = tempFolder();

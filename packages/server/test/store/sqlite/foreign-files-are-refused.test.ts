@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openSqliteStore, SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from 'leadtap';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { expectedVersion } from '../../../src/store/sqlite/migrate.ts';
 import { inspectSqlite, migrateSqlite } from '../../../src/store/sqlite/store.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 let file = '';
 beforeEach(() => {

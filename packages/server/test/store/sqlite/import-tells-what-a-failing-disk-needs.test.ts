@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { terminal } from '../../cli/terminal.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/leadtap.js', import.meta.url));
 const execute = promisify(execFile);

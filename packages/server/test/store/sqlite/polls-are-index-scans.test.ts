@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { preparePages } from '../../../src/store/sqlite/leads-read.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 /** The statements of a poll: for each access level the newest leads, and those that follow a time. */
 async function pollStatements(): Promise<{ connection: Connection; statements: string[] }> {

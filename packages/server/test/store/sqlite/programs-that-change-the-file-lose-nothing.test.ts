@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { setClockBackOnEmptyFeed } from '../../delivery-trial/actors/forced.ts';
-import { findingsOf } from '../../delivery-trial/findings.ts';
-import { mutateSqlite } from '../../delivery-trial/mutations.ts';
-import { changeAndPollFile, reinsertDuringDeleteInFile } from '../../delivery-trial/sqlite/forced.ts';
-import { makeTestTrial } from '../../harness/delivery-trial.ts';
+import { setClockBackOnEmptyFeed } from '../../../../testing/delivery-trial/actors/forced.ts';
+import { findingsOf } from '../../../../testing/delivery-trial/findings.ts';
+import { mutateSqlite } from '../../../../testing/delivery-trial/mutations.ts';
+import {
+  changeAndPollFile,
+  reinsertDuringDeleteInFile,
+} from '../../../../testing/delivery-trial/sqlite/forced.ts';
+import { makeTestTrial } from '../../../../testing/harness/delivery-trial.ts';
 
 describe('a program that changes and deletes leads in the file', () => {
   it('is seen by every client after each commit', async () => {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { expectedVersion, migrate } from '../../../src/store/sqlite/migrate.ts';
 import { inspectSqlite, migrateSqlite } from '../../../src/store/sqlite/store.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 import { FixtureProcess } from '../fixture-process.ts';
 
 const newFile = () => join(tempFolder(), 'leadtap.db');

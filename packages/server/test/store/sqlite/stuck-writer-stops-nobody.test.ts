@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { openSqliteStore, type SqliteOptions, type Store, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { manualClock } from '../../../../testing/harness/manual-clock.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { manualClock } from '../../harness/manual-clock.ts';
-import { ORGANISATION } from '../../harness/organisation.ts';
-import { tempFolder } from '../../harness/temp-folder.ts';
 
 const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
 

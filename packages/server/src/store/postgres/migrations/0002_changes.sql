@@ -3,12 +3,12 @@
 
 CREATE TABLE leadtap.changes (
   xid  xid8 NOT NULL DEFAULT pg_current_xact_id(),
-  kind text COLLATE "C" NOT NULL CHECK (kind IN ('grown', 'company', 'user', 'token', 'all')),
+  kind text COLLATE "C" NOT NULL CHECK (kind IN ('leads-appended', 'company', 'user', 'token', 'all')),
   id   text COLLATE "C" NOT NULL
 );
 CREATE INDEX changes_by_xid ON leadtap.changes (xid);
 COMMENT ON TABLE leadtap.changes IS 'What the transactions of the last minutes have changed. Written by triggers, read by leadtap.look.';
-COMMENT ON COLUMN leadtap.changes.kind IS 'grown: a company has new leads, all of them later than those it had; company: something else that shows in its pages has changed; user, token: a user changed or went, a token was revoked; all: forget everything.';
+COMMENT ON COLUMN leadtap.changes.kind IS 'leads-appended: a company has new leads, all of them later than those it had; company: something else that shows in its pages has changed; user, token: a user changed or went, a token was revoked; all: forget everything.';
 
 -- Entries are forgotten in two steps, so that whoever looks now and then never misses one.
 CREATE TABLE leadtap.forgotten_changes (
@@ -43,7 +43,7 @@ COMMENT ON FUNCTION leadtap.note_change(text, text) IS 'Tells processes that rem
 -- A transaction that adds leads changes its company's row, once (leadtap.take_in_lead).
 CREATE FUNCTION leadtap.note_growth() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-  INSERT INTO leadtap.changes (kind, id) VALUES ('grown', NEW.id);
+  INSERT INTO leadtap.changes (kind, id) VALUES ('leads-appended', NEW.id);
   RETURN NULL;
 END $$;
 COMMENT ON FUNCTION leadtap.note_growth() IS 'Notes that a company has new leads.';

@@ -1,12 +1,12 @@
 -- What has changed, for processes that remember what they have read: each asks for what is newer than the last entry
 -- it saw. The kinds:
---   grown    a company has new leads, all of them later than those it had
+--   leads-appended    a company has new leads, all of them later than those it had
 --   company  something else that shows in a company's pages: a lead changed, went, or came in the past; a name; a status
 --   user     a user changed or went
 --   token    a token was revoked
 CREATE TABLE changes (
   seq  INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL CHECK (kind IN ('grown', 'company', 'user', 'token')),
+  kind TEXT NOT NULL CHECK (kind IN ('leads-appended', 'company', 'user', 'token')),
   id   TEXT NOT NULL,
   -- Tells the entry from one of the same number in a backup that was put in the place of this file.
   mark TEXT NOT NULL DEFAULT (hex(randomblob(8)))
@@ -23,7 +23,7 @@ END;
 -- Whoever adds leads raises the last stamp, once for each transaction. Whoever adds some in the past says so itself.
 CREATE TRIGGER company_grown AFTER UPDATE OF last_stamp ON companies
 BEGIN
-  INSERT INTO changes (kind, id) VALUES ('grown', NEW.id);
+  INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id);
 END;
 CREATE TRIGGER lead_changed AFTER UPDATE ON leads
 BEGIN

@@ -1,0 +1,152 @@
+import pg from 'pg';
+import { type LastStamp, type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
+import { type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
+import { queryInChunks } from './chunks.ts';
+import { lockCompanies } from './company-locks.ts';
+import { Database, NO_LIMIT_MS, type Session, type SqlValue } from './connection.ts';
+import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+
+const ROWS_PER_PAGE = 1000;
+
+/** Brings the schema up to date; one that is needs no more rights than those of the service. */
+export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
+  const database = new Database(url, 1);
+  try {
+    await refuseOldServer(database);
+    if ((await schemaVersion(database)) !== expectedVersion()) await migrate(database);
+    return new PostgresMoveTarget(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** As `json_to_recordset` reads them. */
+const TYPES: Record<ColumnKind, string> = {
+  text: 'text',
+  integer: 'integer',
+  boolean: 'boolean',
+  time: 'bigint',
+  json: 'jsonb',
+  texts: 'text[]',
+};
+
+function insertSql({ name, columns }: Table, onConflict = ''): string {
+  const values = columns.map(({ name, kind }) => toStored(`r.${name}`, kind));
+  const types = columns.map(({ name, kind }) => `${name} ${TYPES[kind]}`);
+  return `
+    WITH added AS (
+      INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
+      SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
+      ${onConflict} RETURNING 1)
+    SELECT count(*) AS added FROM added`;
+}
+
+const toStored = (value: string, kind: ColumnKind): string =>
+  kind === 'time' ? `leadtap.from_ms(${value})` : value;
+
+function selectSql(table: Table): string {
+  const values = table.columns.map(({ name, kind }) => {
+    if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
+    // The driver reads JSON faster than arrays.
+    return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
+  });
+  return `SELECT ${values.join(', ')} FROM leadtap.${table.name}`;
+}
+
+/** By their bytes, whatever the language of the database. */
+const orderOf = ({ key }: Table): string[] =>
+  key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
+
+function pageSql(table: Table, after: Row | undefined): string {
+  const order = orderOf(table).join(', ');
+  const marks = table.key.map(({ kind }, index) => toStored(`$${index + 1}`, kind));
+  const where = after === undefined ? '' : `WHERE (${order}) > (${marks.join(', ')})`;
+  return `${selectSql(table)} ${where} ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
+}
+
+const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
+
+/** Keeps what the rows bring. */
+const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'moved'`;
+
+const RAISE_STAMPS = `
+  UPDATE leadtap.companies AS c SET stamp_floor = leadtap.from_ms(s.stamp)
+    FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
+   WHERE c.id = s."companyId" AND (c.stamp_floor IS NULL OR c.stamp_floor < leadtap.from_ms(s.stamp))`;
+
+/** For companies that were deleted in the source. One that is inserted again continues after these stamps. */
+const KEEP_DELETED_STAMPS = `
+  INSERT INTO leadtap.deleted_stamps (company_id, created_at)
+  SELECT s."companyId", leadtap.from_ms(s.stamp) FROM json_to_recordset($1) AS s ("companyId" text, stamp bigint)
+   WHERE NOT EXISTS (SELECT FROM leadtap.companies AS c WHERE c.id = s."companyId")
+  ON CONFLICT DO NOTHING`;
+
+/** However long a table takes to be counted or sorted. */
+const NO_LIMIT = { limitMs: NO_LIMIT_MS };
+
+class PostgresMoveTarget implements MoveTarget {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async count({ name }: Table): Promise<number> {
+    const sql = `SELECT count(*) AS n FROM leadtap.${name}`;
+    const [row] = await this.#database.query<{ n: number }>(sql, [], NO_LIMIT);
+    return row?.n ?? 0;
+  }
+
+  page(table: Table, after: Row | undefined): Promise<Row[]> {
+    const values = after === undefined ? [] : keyOf(table, after);
+    return this.#database.query<Row>(pageSql(table, after), values, NO_LIMIT);
+  }
+
+  async last(table: Table): Promise<Row | undefined> {
+    const order = orderOf(table).map((column) => `${column} DESC`);
+    const [row] = await this.#database.query<Row>(`${selectSql(table)} ORDER BY ${order.join(', ')} LIMIT 1`);
+    return row;
+  }
+
+  async add(table: Table, rows: readonly Row[]): Promise<void> {
+    try {
+      await this.#database.transaction(async (session) => {
+        if (table === LEADS) await addLeads(session, rows);
+        else await queryInChunks(session, insertSql(table, 'ON CONFLICT DO NOTHING'), rows);
+      });
+    } catch (error) {
+      throw asRefusal(error, table);
+    }
+  }
+
+  async raiseStamps(stamps: readonly LastStamp[]): Promise<void> {
+    await this.#database.transaction(async (session) => {
+      await queryInChunks(session, RAISE_STAMPS, stamps);
+      await queryInChunks(session, KEEP_DELETED_STAMPS, stamps);
+    });
+  }
+
+  close(): Promise<void> {
+    return this.#database.close();
+  }
+}
+
+const INSERT_LEADS = insertSql(LEADS);
+
+async function addLeads(session: Session, rows: readonly Row[]): Promise<void> {
+  await session.query(KEEP_HISTORY);
+  await lockCompanies(session, [...new Set(rows.map((row) => String(row['company_id'])))]);
+  const [result] = await session.query<{ added: number }>(INSERT_LEADS, [JSON.stringify(rows)]);
+  if (result?.added !== rows.length)
+    throw new RowsRefusedError('the target got a lead with the same id meanwhile, from another program');
+}
+
+/** What PostgreSQL says about the values themselves; all else is not about the rows. */
+const ABOUT_VALUES = /^(22|23|54)/;
+
+function asRefusal(error: unknown, { name }: Table): unknown {
+  if (!(error instanceof pg.DatabaseError) || !ABOUT_VALUES.test(error.code ?? '')) return error;
+  const words = [error.message, error.detail].filter(Boolean).join('; ');
+  return new RowsRefusedError(`PostgreSQL refuses rows of ${name}: ${words}`, { cause: error });
+}

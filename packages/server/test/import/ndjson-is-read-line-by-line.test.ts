@@ -1,0 +1,113 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { collectGarbage } from '../../../testing/harness/collect-garbage.ts';
+import { readNdjson } from '../../src/leads/import/ndjson.ts';
+import { leadOf, ndjson, outline, problemsOf } from './reading.ts';
+
+const lead = (id: string) => JSON.stringify({ companyId: 'acme', id });
+const ids = async (text: string | Buffer, skipLines = 0) =>
+  (await ndjson(text, { skipLines })).map((line) => [line.number, leadOf(line).id]);
+const wrong = async (text: string | Buffer) => (await ndjson(text)).map((line) => problemsOf(line).join());
+
+test.each([
+  ['line feeds', `${lead('1')}\n${lead('2')}\n`],
+  ['carriage returns before them', `${lead('1')}\r\n${lead('2')}\r\n`],
+  ['no line feed at the end', `${lead('1')}\n${lead('2')}`],
+  ['a byte order mark', `\uFEFF${lead('1')}\n${lead('2')}\n`],
+])('lines with %s', async (_what, text) => {
+  expect(await ids(text)).toEqual([
+    [1, '1'],
+    [2, '2'],
+  ]);
+});
+
+test('empty lines are skipped, but counted', async () => {
+  expect(await ids(`\n\r\n${lead('1')}\n \t\n${lead('2')}\n\n`)).toEqual([
+    [3, '1'],
+    [5, '2'],
+  ]);
+});
+
+test('the first lines can be skipped', async () => {
+  expect(await ids([1, 2, 3, 4].map((id) => lead(`${id}`)).join('\n'), 2)).toEqual([
+    [3, '3'],
+    [4, '4'],
+  ]);
+});
+
+test('a line keeps its own bytes, so that it can be given back', async () => {
+  const [line] = await ndjson('{"companyId": "acme" , "x":1}\r\n');
+  expect(line?.raw?.toString()).toBe('{"companyId": "acme" , "x":1}\r');
+});
+
+test.each([
+  ['{"companyId":"acme",}', 'is not JSON (character 21); write each lead as one object on one line'],
+  ['{', 'is not JSON'],
+  ['companyId,id', 'is not JSON'],
+  ['[{"companyId":"acme"}]', 'is JSON, but not an object; write each lead on a line of its own'],
+  ['"acme"', 'is JSON, but not an object'],
+  ['null', 'is JSON, but not an object'],
+])('%s is rejected', async (text, issue) => {
+  expect((await wrong(text))[0]).toContain(issue);
+});
+
+test('bytes that are not UTF-8 are rejected, and the line behind them is read', async () => {
+  const latin1 = Buffer.from('{"companyId":"acme","firstName":"Zoë"}\n', 'latin1');
+  const lines = await ndjson(Buffer.concat([latin1, Buffer.from(lead('2'))]));
+  expect(lines.map(problemsOf)).toEqual([['contains bytes that are not UTF-8; save the file as UTF-8'], []]);
+});
+
+describe('a line of more than a mebibyte', () => {
+  const long = (bytes: number) => '"'.padEnd(bytes - 1, 'x').concat('"');
+  const MEBIBYTE = 1024 * 1024;
+
+  test.each([[[]], [[MEBIBYTE]], [Array.from({ length: 40 }, (_, index) => index * 50_000)]])(
+    'is rejected unread, and the line behind it is read %#',
+    async (cuts) => {
+      const lines = await ndjson(`${long(MEBIBYTE + 1)}\n${lead('2')}\n`, { cuts });
+      expect(lines.map(problemsOf)).toEqual([
+        [expect.stringContaining('is longer than 1,048,576 bytes')],
+        [],
+      ]);
+      expect(lines[0]?.raw).toBeUndefined();
+    },
+  );
+
+  test('is not held in memory', async () => {
+    const before = process.memoryUsage().arrayBuffers;
+    let highest = 0;
+    async function* endless(): AsyncGenerator<Buffer> {
+      for (let count = 1; count <= 400; count++) {
+        yield Buffer.alloc(MEBIBYTE, 'x');
+        if (count % 50 !== 0) continue;
+        collectGarbage();
+        highest = Math.max(highest, process.memoryUsage().arrayBuffers);
+      }
+    }
+    const rules = { historical: false, clock: Date.now };
+    for await (const lines of readNdjson(endless(), rules, { skipLines: 0 }))
+      expect(lines.flatMap(problemsOf).join()).toMatch(/^(is longer.*)?$/);
+    expect(highest - before).toBeLessThan(200 * MEBIBYTE);
+  });
+
+  test('is not one of exactly a mebibyte', async () => {
+    expect((await wrong(long(MEBIBYTE)))[0]).toContain('is JSON, but not an object');
+  });
+});
+
+test('the chunks that the bytes come in make no difference', async () => {
+  const line = fc.oneof(
+    fc
+      .string({ unit: 'grapheme' })
+      .map((name) => JSON.stringify({ companyId: 'acme', firstName: name.replaceAll('\0', '') })),
+    fc.constantFrom('', '{', '[]', ' ', '{"companyId":"acme"}\r'),
+  );
+  const file = fc
+    .tuple(fc.boolean(), fc.array(line), fc.boolean())
+    .map(([mark, lines, end]) => `${mark ? '\uFEFF' : ''}${lines.join('\n')}${end ? '\n' : ''}`);
+  await fc.assert(
+    fc.asyncProperty(file, fc.array(fc.nat()), async (text, cuts) => {
+      expect(outline(await ndjson(text, { cuts }))).toEqual(outline(await ndjson(text)));
+    }),
+  );
+});

@@ -1,0 +1,29 @@
+import type { LeadInput } from 'leadtap';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { type Ends, makeEnds } from './ends.ts';
+import { StoreProcess } from './store-process.ts';
+
+const lead = (companyId: string, index: number): LeadInput => ({
+  companyId,
+  id: `lead-${index}`,
+  fields: {
+    firstName: 'Ada',
+    phone1: '+33 1 70 18 99 00',
+    customFields: { source: 'web', score: index },
+    images: ['https://example.com/1.jpg'],
+  },
+});
+
+const LEADS = ['acme', 'globex'].flatMap((company) => [1, 2, 3].map((index) => lead(company, index)));
+
+/** Ends of which the first has two companies, three leads each, a token, and whatever else a test wants. */
+export async function makeFilledEnds(...more: readonly LeadInput[]): Promise<Ends> {
+  const ends = await makeEnds();
+  const store = new StoreProcess(ends.from);
+  await store.call('applyOrganisation', ORGANISATION);
+  await store.add([...LEADS, ...more]);
+  const token = { id: 'token-1', userId: 'boss', name: null, issuedAt: 1, expiresAt: 2 };
+  await store.call('recordTokens', [token]);
+  await store.close();
+  return ends;
+}

@@ -1,0 +1,41 @@
+/**
+ * What every store must do, as checks for any test runner. `docs/store-adapters.md` shows how to run them.
+ *
+ * @example
+ * for (const check of storeConformance) test(check.name, () => check.run(makeDatabase));
+ *
+ * @module
+ */
+
+import { watchingChecks } from './change-tracking.ts';
+import type { ConformanceCheck } from './check.ts';
+import { completenessChecks } from './completeness.ts';
+import { contentChecks } from './content.ts';
+import { databaseChecks } from './database.ts';
+import { deletedLeadChecks } from './deleted-leads.ts';
+import { historyChecks } from './history.ts';
+import { organisationChecks } from './organisation.ts';
+import { pageChecks } from './pages.ts';
+import { placementChecks } from './placement.ts';
+import { stampChecks } from './stamps.ts';
+import { tokenChecks } from './tokens.ts';
+import { updateChecks } from './updates.ts';
+import { userChecks } from './users.ts';
+
+export type { ConformanceCheck, MakeDatabase, TestDatabase } from './check.ts';
+
+export const storeConformance: readonly ConformanceCheck[] = [
+  ...databaseChecks,
+  ...organisationChecks,
+  ...userChecks,
+  ...tokenChecks,
+  ...placementChecks,
+  ...contentChecks,
+  ...pageChecks,
+  ...stampChecks,
+  ...completenessChecks,
+  ...updateChecks,
+  ...deletedLeadChecks,
+  ...historyChecks,
+  ...watchingChecks,
+];

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict';
+import type { ChangeCount, Status, UserInput } from 'leadtap';
+import { check } from './check.ts';
+import { ACME, apply, bare, find, GLOBEX, lead, user, write } from './sample.ts';
+
+const count = (created: number, updated: number, unchanged: number): ChangeCount => ({
+  created,
+  updated,
+  unchanged,
+});
+
+const status = (value: string, rest: Partial<Status> = {}): Status => ({
+  value,
+  label: value.toLowerCase(),
+  color: '#000000',
+  final: false,
+  ...rest,
+});
+
+const DEFAULT_STATUSES = ['NEW', 'CONTACTED', 'APPOINTMENT', 'QUOTED', 'WON', 'LOST'];
+
+export const organisationChecks = [
+  check('organisation: a new one is created and counted', async ({ store }) => {
+    assert.deepEqual(await apply(store, ACME, GLOBEX), {
+      companies: count(2, 0, 0),
+      branches: count(3, 0, 0),
+      departments: count(4, 0, 0),
+      statuses: count(12, 0, 0),
+      users: count(4, 0, 0),
+      keptStatuses: [],
+      removedStatuses: [],
+    });
+  }),
+
+  check('organisation: the same one again changes nothing', async ({ store }) => {
+    const catalogue = { statuses: [status('OPEN'), status('DONE', { final: true })] };
+    const companies = [{ ...ACME, ...catalogue }, GLOBEX];
+    await apply(store, ...companies);
+    assert.deepEqual(await apply(store, ...companies), {
+      companies: count(0, 0, 2),
+      branches: count(0, 0, 3),
+      departments: count(0, 0, 4),
+      statuses: count(0, 0, 2),
+      users: count(0, 0, 4),
+      keptStatuses: [],
+      removedStatuses: [],
+    });
+  }),
+
+  check('organisation: what differs is updated, what is not named stays', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    const north = { id: 'north', name: 'Far North', departments: [{ id: 'sales', name: 'Selling' }] };
+    const users = [user('boss', { plan: 'STARTER', name: null }), user('newcomer')];
+    const changes = await apply(store, { ...ACME, name: 'Acme Ltd', branches: [north], users });
+    assert.deepEqual(changes, {
+      companies: count(0, 1, 0),
+      branches: count(0, 1, 0),
+      departments: count(0, 1, 0),
+      statuses: count(0, 0, 0),
+      users: count(1, 1, 0),
+      keptStatuses: [],
+      removedStatuses: [],
+    });
+    await write(store, [lead('1', { departmentId: 'sales' }), lead('2', { departmentId: 'south-sales' })]);
+    const { companyName, branchName, departmentName } = await find(store, '1');
+    assert.deepEqual([companyName, branchName, departmentName], ['Acme Ltd', 'Far North', 'Selling']);
+    assert.equal((await find(store, '2')).branchName, 'South');
+    assert.deepEqual(await store.findUser('boss'), {
+      ...user('boss', { plan: 'STARTER', name: null }),
+      companyId: 'acme',
+    });
+    assert.equal((await store.findUser('seller'))?.departmentId, 'sales');
+  }),
+
+  check(
+    'organisation: a user keeps the name and address that are absent, and loses those that are null',
+    async ({ store }) => {
+      const place = { branchId: null, departmentId: null };
+      const unnamed: UserInput = { ...place, id: 'ada', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
+      await apply(store, { ...bare('c'), users: [user('ada', { name: 'Ada', email: 'ada@c.example' })] });
+      await apply(store, { ...bare('c'), users: [unnamed] });
+      assert.equal((await store.findUser('ada'))?.name, 'Ada');
+      await apply(store, { ...bare('c'), users: [{ ...unnamed, name: null }] });
+      const ada = await store.findUser('ada');
+      assert.deepEqual([ada?.name, ada?.email], [null, 'ada@c.example']);
+    },
+  ),
+
+  check('organisation: a new name shows on leads that were there before', async ({ store }) => {
+    await apply(store, { ...ACME, statuses: [status('OPEN')] });
+    await write(store, [lead('1', { branchId: 'south' })]);
+    const south = { id: 'south', name: 'Deep South', departments: [] };
+    const renamed = status('OPEN', { label: 'Still open', color: '#ffffff', final: true });
+    await apply(store, { ...ACME, branches: [south], statuses: [renamed] });
+    const found = await find(store, '1');
+    assert.equal(found.branchName, 'Deep South');
+    assert.deepEqual(found.status, renamed);
+  }),
+
+  check('organisation: a company that brings no statuses gets the default ones', async ({ store }) => {
+    await apply(store, ACME);
+    const [result] = await write(store, [lead('1', { statusValue: 'NO_SUCH' })]);
+    assert.deepEqual(result, {
+      kind: 'rejected',
+      problem: { field: 'statusValue', reason: 'unknown', value: 'NO_SUCH', allowed: DEFAULT_STATUSES },
+    });
+  }),
+
+  check('organisation: a company that brings no statuses later keeps its own', async ({ store }) => {
+    await apply(store, bare('acme', { statuses: [status('OPEN')] }));
+    const changes = await apply(store, bare('acme'));
+    assert.deepEqual(changes.statuses, count(0, 0, 0));
+    await write(store, [lead('1')]);
+    assert.equal((await find(store, '1')).status.value, 'OPEN');
+  }),
+
+  check(
+    'organisation: a status that leads have is kept, behind the others; one without is removed',
+    async ({ store }) => {
+      await apply(store, bare('acme', { statuses: [status('OPEN'), status('IDLE')] }));
+      await write(store, [lead('old')]);
+      const changes = await apply(store, bare('acme', { statuses: [status('TODO'), status('DONE')] }));
+      assert.deepEqual(changes.statuses, count(2, 0, 0));
+      assert.deepEqual(changes.keptStatuses, [{ companyId: 'acme', value: 'OPEN' }]);
+      assert.deepEqual(changes.removedStatuses, [{ companyId: 'acme', value: 'IDLE' }]);
+      const [, result] = await write(store, [lead('new'), lead('wrong', { statusValue: 'IDLE' })]);
+      assert.deepEqual(result, {
+        kind: 'rejected',
+        problem: {
+          field: 'statusValue',
+          reason: 'unknown',
+          value: 'IDLE',
+          allowed: ['TODO', 'DONE', 'OPEN'],
+        },
+      });
+      assert.equal((await find(store, 'old')).status.value, 'OPEN');
+      assert.equal((await find(store, 'new')).status.value, 'TODO');
+    },
+  ),
+
+  check('organisation: every conflict is reported, and then nothing is changed', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    const elsewhere = { id: 'south', name: 'New name', departments: [{ id: 'sales', name: 'Sales' }] };
+    const conflicting = { ...ACME, branches: [elsewhere], users: [user('newcomer'), user('rival')] };
+    assert.deepEqual(await store.applyOrganisation({ companies: [conflicting] }), {
+      kind: 'conflict',
+      conflicts: [
+        {
+          kind: 'department-in-another-branch',
+          companyId: 'acme',
+          departmentId: 'sales',
+          branchId: 'south',
+          existingBranchId: 'north',
+        },
+        {
+          kind: 'user-in-another-company',
+          userId: 'rival',
+          companyId: 'acme',
+          existingCompanyId: 'globex',
+        },
+      ],
+    });
+    assert.equal(await store.findUser('newcomer'), undefined);
+    assert.deepEqual((await apply(store, ACME, GLOBEX)).branches, count(0, 0, 3));
+  }),
+
+  check('organisation: a second store sees it at once', async ({ store, openAnother }) => {
+    const other = await openAnother();
+    await apply(store, ACME);
+    assert.equal((await other.findUser('boss'))?.companyId, 'acme');
+    const [result] = await write(other, [lead('1', { departmentId: 'sales' })]);
+    assert.equal(result?.kind, 'added');
+  }),
+];

@@ -1,0 +1,124 @@
+/** The organisation, the leads and the questions that the checks use. */
+import assert from 'node:assert/strict';
+import type {
+  Company,
+  LeadInput,
+  LeadRecord,
+  LeadResult,
+  Page,
+  PageQuery,
+  Scope,
+  Store,
+  User,
+  WriteOptions,
+} from 'leadtap';
+
+export const user = (id: string, rest: Partial<User> = {}): Omit<User, 'companyId'> => ({
+  id,
+  email: `${id}@example.com`,
+  name: id,
+  plan: 'PROFESSIONAL',
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+  ...rest,
+});
+
+export const ACME: Company = {
+  id: 'acme',
+  name: 'Acme',
+  branches: [
+    {
+      id: 'north',
+      name: 'North',
+      departments: [
+        { id: 'sales', name: 'Sales' },
+        { id: 'service', name: 'Service' },
+      ],
+    },
+    { id: 'south', name: 'South', departments: [{ id: 'south-sales', name: 'Sales' }] },
+  ],
+  users: [
+    user('boss'),
+    user('north-lead', { accessLevel: 'BRANCH', branchId: 'north' }),
+    user('seller', { accessLevel: 'DEPARTMENT', branchId: 'north', departmentId: 'sales' }),
+  ],
+};
+
+/** Uses the same ids below it as Acme. */
+export const GLOBEX: Company = {
+  id: 'globex',
+  name: 'Globex',
+  branches: [{ id: 'north', name: 'Globex North', departments: [{ id: 'sales', name: 'Globex Sales' }] }],
+  users: [user('rival')],
+};
+
+/** A company without places and users. */
+export const bare = (id: string, rest: Partial<Company> = {}): Company => ({
+  id,
+  name: id,
+  branches: [],
+  users: [],
+  ...rest,
+});
+
+export async function apply(store: Store, ...companies: readonly Company[]) {
+  const outcome = await store.applyOrganisation({ companies });
+  assert(outcome.kind === 'applied', `not applied: ${JSON.stringify(outcome)}`);
+  return outcome.changes;
+}
+
+export const lead = (id: string, rest: Partial<LeadInput> = {}): LeadInput => ({
+  companyId: 'acme',
+  id,
+  fields: {},
+  ...rest,
+});
+
+export async function write(
+  store: Store,
+  leads: readonly LeadInput[],
+  options?: WriteOptions,
+): Promise<readonly LeadResult[]> {
+  const outcome = await store.writeLeads(leads, options);
+  assert(outcome.kind === 'written', `not written: ${JSON.stringify(outcome)}`);
+  assert.equal(outcome.results.length, leads.length, 'one result for each lead');
+  return outcome.results;
+}
+
+/** Writes leads of which none may be rejected, and gives their `createdAt`. */
+export async function stamp(
+  store: Store,
+  leads: readonly LeadInput[],
+  options?: WriteOptions,
+): Promise<number[]> {
+  const results = await write(store, leads, options);
+  return results.map((result) => {
+    assert(result.kind !== 'rejected', `rejected: ${JSON.stringify(result)}`);
+    return result.createdAt;
+  });
+}
+
+export const ALL_OF_ACME: Scope = { level: 'COMPANY', companyId: 'acme' };
+
+/** Acme's leads from the first on, and no end of them. */
+export const FROM_THE_FIRST: PageQuery = { scope: ALL_OF_ACME, since: Date.UTC(1000, 0), limit: 100_000 };
+
+export const poll = (store: Store, query: Partial<PageQuery> = {}): Promise<Page> =>
+  store.readPage({ ...FROM_THE_FIRST, ...query });
+
+export const idsOf = (leads: readonly LeadRecord[]): string[] => leads.map(({ id }) => id);
+
+/** The one lead of Acme with that id, as a poll shows it. */
+export async function find(store: Store, id: string): Promise<LeadRecord> {
+  const { leads } = await poll(store);
+  const [found, ...others] = leads.filter((candidate) => candidate.id === id);
+  assert(found && others.length === 0, `exactly one lead has the id ${id}`);
+  return found;
+}
+
+/** Small batches with ids of their own. */
+export const batches = (prefix: string, count: number, size: number): LeadInput[][] =>
+  Array.from({ length: count }, (_, batch) =>
+    Array.from({ length: size }, (_, index) => lead(`${prefix}-${batch}-${index}`)),
+  );

@@ -1,0 +1,19 @@
+/** Servers of one test's own, for tests that stop, kill or freeze them. They are gone when the test is. */
+import { onTestFinished } from 'vitest';
+import { type PostgresOptions, startPostgres } from '../servers/postgres.ts';
+import { startRedis } from '../servers/redis.ts';
+import type { WhenDone } from './temp-folder.ts';
+
+async function goneWhenDone<S extends { remove(): Promise<void> }>(
+  starting: Promise<S>,
+  whenDone: WhenDone,
+): Promise<S> {
+  const server = await starting;
+  whenDone(() => server.remove());
+  return server;
+}
+
+export const ownPostgres = (options?: PostgresOptions, whenDone: WhenDone = onTestFinished) =>
+  goneWhenDone(startPostgres(options), whenDone);
+
+export const ownRedis = (whenDone: WhenDone = onTestFinished) => goneWhenDone(startRedis(), whenDone);

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { Connection } from '../../server/src/store/sqlite/connection.ts';
+import type { DatabaseOptions, EngineDatabase } from './database.ts';
+import { tempFolder, type WhenDone } from './temp-folder.ts';
+
+/** A file that whoever opens it first makes. Stores take the time from the clock that they are given. */
+export async function makeSqliteDatabase(
+  whenDone: WhenDone,
+  { folder = tempFolder(whenDone) }: DatabaseOptions,
+): Promise<EngineDatabase> {
+  const file = join(folder, 'leadtap.db');
+  return {
+    url: `sqlite:${file}`,
+    settings: {},
+    useClock: async () => undefined,
+    stopClock: async () => undefined,
+    setSchemaVersion: async (version) => setSchemaVersion(file, version),
+    deleteLead: async (companyId, id) => deleteLead(file, companyId, id),
+    holdLock: async () => holdLock(file, whenDone),
+  };
+}
+
+function deleteLead(file: string, companyId: string, id: string): void {
+  const connection = new Connection(file);
+  connection.exec('PRAGMA busy_timeout = 5000');
+  connection.prepare('DELETE FROM leads WHERE company_id = ? AND id = ?').run(companyId, id);
+  connection.close();
+}
+
+function setSchemaVersion(file: string, version: number): void {
+  const connection = new Connection(file);
+  connection.exec(`PRAGMA user_version = ${version}`);
+  connection.close();
+}
+
+/** The lock is one for all companies. */
+function holdLock(file: string, whenDone: WhenDone): () => Promise<void> {
+  const writer = new Connection(file);
+  whenDone(() => writer.close());
+  writer.exec('BEGIN IMMEDIATE');
+  return async () => writer.exec('ROLLBACK');
+}

@@ -1,0 +1,73 @@
+import { Agent, createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { WhenDone } from '../harness/temp-folder.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: Buffer;
+}
+
+/** What becomes of an answer: it arrives; the connection ends before it; or whoever asked is gone and hears nothing any more. */
+export type Fate = 'arrives' | 'is lost' | 'nobody is there';
+
+/** The way from a poller to the service: an address that stays, whatever is restarted, and a place to interfere. */
+export interface Road {
+  readonly url: string;
+  /** Where the service is; undefined while it is away. */
+  target: string | undefined;
+  /** Called before each request goes on to the service. */
+  beforeRequest: () => Promise<void>;
+  /** Called before each answer goes back. */
+  fateOf: (answer: Answer) => Fate;
+}
+
+export async function layRoad(whenDone: WhenDone): Promise<Road> {
+  const agent = new Agent({ keepAlive: true });
+  const server = createServer((asked, answered) => {
+    travel(road, agent, asked, answered).catch(() => answered.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenDone(() => {
+    agent.destroy();
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  const road: Road = {
+    url: `http://127.0.0.1:${port}`,
+    target: undefined,
+    beforeRequest: async () => undefined,
+    fateOf: () => 'arrives',
+  };
+  return road;
+}
+
+async function travel(
+  road: Road,
+  agent: Agent,
+  asked: IncomingMessage,
+  answered: ServerResponse,
+): Promise<void> {
+  await road.beforeRequest();
+  if (road.target === undefined) return void answered.destroy();
+  const answer = await forward(road.target, agent, asked);
+  const fate = road.fateOf(answer);
+  if (fate === 'arrives') answered.writeHead(answer.status, answer.headers).end(answer.body);
+  else if (fate === 'is lost') answered.destroy();
+}
+
+/** The headers go along as they are, `Host` among them: the service gives the address of the road as the next one. */
+function forward(target: string, agent: Agent, { url, headers }: IncomingMessage): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request(`${target}${url}`, { agent, headers }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk) => chunks.push(chunk));
+      answer.on('error', reject);
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+      );
+    });
+    sent.on('error', reject).end();
+  });
+}

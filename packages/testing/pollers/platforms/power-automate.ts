@@ -1,0 +1,56 @@
+import type { Lead } from '@leadtap/contract';
+import { PollingTrigger } from '../../../../integrations/power-automate/test/power-automate.ts';
+import { readPage } from '../page.ts';
+import type { MakePoller } from '../poller.ts';
+
+/** A flow with our connector: one lead a poll. Power Automate keeps the state. */
+export const powerAutomateConnector: MakePoller = ({ connection, handOn, store }) => {
+  const trigger = new PollingTrigger(connection);
+  return {
+    turnOn: async () => void (await trigger.poll()),
+    poll: async () => {
+      const leads = await trigger.poll();
+      store(() => undefined);
+      for (const lead of leads) handOn(lead as Lead);
+    },
+    restart: () => undefined,
+  };
+};
+
+/** The scheduled flow of docs/integrations/power-automate.md: a page a run; its last lead goes into a file when all are dealt with. */
+export const powerAutomateFlow: MakePoller = ({ connection, handOn, store }) => {
+  let file = '';
+  return {
+    turnOn: async () => {
+      file = (await readPage(connection)).leads[0]?.createdAt ?? '1970-01-01';
+    },
+    poll: async () => {
+      const { leads } = await readPage(connection, { since: file });
+      leads.forEach(handOn);
+      const last = leads.at(-1);
+      if (last)
+        store(() => {
+          file = last.createdAt;
+        });
+    },
+    restart: () => undefined,
+  };
+};
+
+/** A connector as the wizard makes it: whole pages, and the state out of the first element of each. */
+export const powerAutomateFirstElement: MakePoller = ({ connection, handOn, store }) => {
+  let since = '';
+  const read = async () => {
+    const { leads } = await readPage(connection, since ? { since } : {});
+    const [first] = leads;
+    store(() => {
+      since = first?.createdAt ?? since;
+    });
+    return leads;
+  };
+  return {
+    turnOn: async () => void (await read()),
+    poll: async () => (await read()).forEach(handOn),
+    restart: () => undefined,
+  };
+};

@@ -1,0 +1,50 @@
+import { type Lead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { readPage } from '../page.ts';
+import type { Environment, MakePoller, Poller } from '../poller.ts';
+
+/**
+ * A polling trigger of a custom connector: each call gets the closure that the last one returned, and is repeated at once
+ * while `can_poll_more`. Workato makes a job of each event whose dedup key it has not seen; it keeps the closure and the
+ * keys. The calls do what those of integrations/workato/connector.rb do.
+ */
+function workatoTrigger(
+  { connection, handOn, store }: Environment,
+  cursorOf: (lead: Lead) => string,
+): Poller {
+  const jobs = new Set<string>();
+  let cursor = '';
+  const keep = (lead: Lead | undefined) => {
+    const next = lead ? cursorOf(lead) : cursor;
+    store(() => {
+      cursor = next;
+    });
+  };
+  const makeJob = (lead: Lead) => {
+    if (jobs.has(lead.automation_trigger_id)) return;
+    handOn(lead);
+    jobs.add(lead.automation_trigger_id);
+  };
+  return {
+    turnOn: async () => {
+      const { leads } = await readPage(connection);
+      for (const { automation_trigger_id } of leads) jobs.add(automation_trigger_id);
+      keep(leads[0]);
+    },
+    poll: async () => {
+      for (let canPollMore = true; canPollMore; ) {
+        const { leads } = await readPage(connection, { since: cursor });
+        leads.forEach(makeJob);
+        keep(leads.at(-1));
+        canPollMore = leads.length === MAX_LEADS_PER_PAGE;
+      }
+    },
+    restart: () => undefined,
+  };
+}
+
+export const workatoConnector: MakePoller = (environment) =>
+  workatoTrigger(environment, ({ createdAt }) => createdAt);
+
+/** The cursor as connectors often write it, with `iso8601`: whole seconds. */
+export const workatoWholeSeconds: MakePoller = (environment) =>
+  workatoTrigger(environment, ({ createdAt }) => createdAt.replace(/\.\d+/, ''));

@@ -1,0 +1,45 @@
+import type { Connection } from '../integrations/new-leads.ts';
+
+/** What a poller hands on: a lead, of which the automation is told at least this. */
+export interface HandedOn {
+  readonly id: string;
+}
+
+/** What a poller has around it. */
+export interface Environment {
+  readonly connection: Connection;
+  /** The clock of the machine that it runs on. */
+  readonly now: () => number;
+  /** Starts the automation for a lead. */
+  readonly handOn: (lead: HandedOn) => void;
+  /** Every change of what outlives the poller's process is made in here. */
+  readonly store: (write: () => void) => void;
+}
+
+/** A platform's way of polling. */
+export interface Poller {
+  /** Somebody turns the automation on. */
+  turnOn(): Promise<void>;
+  /** What happens at each tick of its schedule. Rejects when the platform would show an error. */
+  poll(): Promise<void>;
+  /** Its process is gone, and another one begins with what was stored. */
+  restart(): void;
+}
+
+export type MakePoller = (environment: Environment) => Poller;
+
+/** Keeps text for a poller, and nothing that a dead process writes. */
+export class Storage extends Map<string, string> {
+  readonly #store: Environment['store'];
+
+  constructor({ store }: Pick<Environment, 'store'>, kept: Iterable<[string, string]> = []) {
+    super();
+    for (const [key, value] of kept) super.set(key, value);
+    this.#store = store;
+  }
+
+  override set(key: string, value: string): this {
+    this.#store(() => super.set(key, value));
+    return this;
+  }
+}

@@ -1,0 +1,132 @@
+import { parseArgs } from 'node:util';
+import { POSTGRES_MUTATIONS, SQLITE_MUTATIONS } from '../../packages/testing/delivery-trial/mutations.ts';
+
+export const STORES = ['postgres', 'sqlite'] as const;
+export type StoreName = (typeof STORES)[number];
+
+/** Which actors there are, with what they do. */
+export const ACTORS = {
+  postgres: {
+    writers:
+      'SQL inserts (one row, many, COPY, savepoints, rollbacks, 2PC, several companies), updates, moves, deletes',
+    contention: 'SQL deletes, inserts, updates and moves of the same few leads',
+    package: 'batches through the store of the package, some of them historical',
+    import: 'leadtap leads import; some are killed with SIGKILL',
+    history: 'historical inserts by SQL',
+    copying: 'an AFTER INSERT trigger that copies leads into another company',
+    remade: 'a company that is deleted and made again after a burst',
+    columns: 'columns that are added to the table of leads and dropped',
+    clock: 'the clock is set back by an hour, and forward',
+    crash: 'the server crashes and starts again',
+    cut: 'connections are cut',
+    pgbouncer: 'PgBouncer in transaction mode in front of one instance',
+  },
+  sqlite: {
+    package: 'batches through the store of the package, some of them historical',
+    import: 'leadtap leads import; some are killed with SIGKILL',
+    statements: 'SQL deletes, updates and moves',
+    remade: 'a company that is deleted and made again after a burst',
+    clock: 'the clock is set back by an hour, and forward (libfaketime)',
+    crash: 'an instance is killed with SIGKILL and starts again on the same port',
+  },
+} as const;
+
+export interface SoakOptions {
+  readonly store: StoreName;
+  readonly seconds: number;
+  readonly seed: number;
+  readonly writers: number;
+  readonly companies: number;
+  readonly instances: number;
+  /** How many leads one statement loads into one company; 0 leaves that part out. */
+  readonly bulk: number;
+  readonly mutation: string | undefined;
+  readonly actors: ReadonlySet<string>;
+}
+
+const DEFAULTS = { seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0 };
+
+const list = (table: Readonly<Record<string, string>>): string =>
+  Object.entries(table)
+    .map(([name, text]) => `    ${name.padEnd(14)}${text}`)
+    .join('\n');
+
+export const USAGE = `npm run soak [-- OPTIONS]
+
+  --store NAME      postgres or sqlite                                     postgres
+  --seconds N       how long they write                                    ${DEFAULTS.seconds}
+  --seed N          other decisions than last time                         ${DEFAULTS.seed}
+  --writers N       SQL writers, and as many on the same few leads         ${DEFAULTS.writers}
+  --companies N     each with 14 clients, beside those of some actors      ${DEFAULTS.companies}
+  --instances N     processes that serve                                   ${DEFAULTS.instances}
+  --actors A,B      only these
+  --without A,B     all but these
+  --mutation NAME   a deliberate defect of the schema, to see that it is found
+  --bulk N          leads that one statement loads at the end (postgres)   ${DEFAULTS.bulk}
+
+  Actors with --store postgres:
+${list(ACTORS.postgres)}
+
+  Actors with --store sqlite:
+${list(ACTORS.sqlite)}
+
+  Mutations with --store postgres: ${Object.keys(POSTGRES_MUTATIONS).join(', ')}
+  Mutations with --store sqlite:   ${Object.keys(SQLITE_MUTATIONS).join(', ')}
+
+  A third of the time is calm, a third has crashes and cuts, a third has clock steps, as far as those are chosen.
+  Exit code 0: nothing was lost, doubled or stale, and no promise was broken. Exit code 1: something was.
+`;
+
+/** Undefined when the usage is asked for. Throws on what is not understood. */
+export function readOptions(args: readonly string[]): SoakOptions | undefined {
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      store: { ...text, default: 'postgres' },
+      seconds: text,
+      seed: text,
+      writers: text,
+      companies: text,
+      instances: text,
+      bulk: text,
+      actors: text,
+      without: text,
+      mutation: text,
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { store: storeText, actors, without, mutation, help, ...given } = values;
+  if (help) return undefined;
+  const store = oneOf('store', storeText, STORES);
+  const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
+  if (mutation !== undefined) oneOf('mutation', mutation, mutations);
+  const known = Object.keys(ACTORS[store]);
+  const chosen = actors === undefined ? known : namesOf('actors', actors, known);
+  const left = without === undefined ? [] : namesOf('without', without, known);
+  const numbers = Object.entries(given).map(([name, value]) => [name, wholeNumber(name, value)]);
+  return {
+    ...DEFAULTS,
+    ...Object.fromEntries(numbers),
+    store,
+    mutation,
+    actors: new Set(chosen.filter((name) => !left.includes(name))),
+  };
+}
+
+const namesOf = (option: string, text: string, known: readonly string[]): string[] =>
+  text
+    .split(',')
+    .filter(Boolean)
+    .map((name) => oneOf(option, name, known));
+
+function oneOf<T extends string>(option: string, value: string, known: readonly T[]): T {
+  const found = known.find((name) => name === value);
+  if (found === undefined) throw new Error(`--${option} must be of: ${known.join(', ')}`);
+  return found;
+}
+
+function wholeNumber(name: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new Error(`--${name} must be a whole number`);
+  return Number(text);
+}
