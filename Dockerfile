@@ -7,6 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/contract/package.json packages/contract/
 COPY packages/server/package.json packages/server/
+COPY packages/store-conformance/package.json packages/store-conformance/
 COPY integrations/zapier/package.json integrations/zapier/
 COPY packages/client/package.json packages/client/
 # What only the other packages need stays out.

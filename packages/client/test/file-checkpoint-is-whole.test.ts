@@ -52,9 +52,7 @@ describe('a file checkpoint', () => {
     async (text) => {
       const path = join(tempFolder(), 'leads.json');
       writeFileSync(path, text);
-      await expect(fileCheckpoint(path).load()).rejects.toThrow(
-        /leads\.json is not a checkpoint\. ValidationIssue it/,
-      );
+      await expect(fileCheckpoint(path).load()).rejects.toThrow(/leads\.json is not a checkpoint\. Fix it/);
     },
   );
 
