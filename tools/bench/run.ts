@@ -45,7 +45,7 @@ async function makeFolder(cleanup: Cleanup): Promise<string> {
   return folder;
 }
 
-/** Several sections use them; whoever comes first waits until they are made. */
+/** Several sections use them; the first one waits until they are made. */
 function databasesOnce({ leads }: RunOptions): () => Promise<GrowthDatabases> {
   let made: Promise<GrowthDatabases> | undefined;
   const make = async () =>

@@ -58,7 +58,7 @@ interface Answered {
  * }
  * ```
  *
- * A lead is taken when the loop asks for the next one; then the checkpoint is saved. Whoever leaves the loop by
+ * A lead is taken when the loop asks for the next one; then the checkpoint is saved. A consumer that leaves the loop by
  * `break`, `return` or an error has not taken the lead in hand: it comes again. End the loop with `signal`.
  */
 export function newLeads(options: NewLeadsOptions): AsyncGenerator<Lead, void, undefined> {

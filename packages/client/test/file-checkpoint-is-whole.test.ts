@@ -48,7 +48,7 @@ describe('a file checkpoint', () => {
   });
 
   it.each(['', '{"since":"2026-03-02T09:30:00.0', '[]', '{"since":"2026-03-02"}', 'null'])(
-    'that is damaged (%j) is told, not taken for none',
+    'that is damaged (%j) is an error, not a missing checkpoint',
     async (text) => {
       const path = join(tempFolder(), 'leads.json');
       writeFileSync(path, text);
@@ -56,7 +56,7 @@ describe('a file checkpoint', () => {
     },
   );
 
-  it('that cannot be read or written is told, and leaves nothing behind', async () => {
+  it('that cannot be read or written is an error, and leaves no file behind', async () => {
     const folder = tempFolder();
     const taken = join(folder, 'taken');
     mkdirSync(taken);

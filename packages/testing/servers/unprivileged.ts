@@ -4,7 +4,7 @@ import process from 'node:process';
 
 const isRoot = process.getuid?.() === 0;
 
-const idOfNobody = (flag: string): number =>
+const idOfUnprivileged = (flag: string): number =>
   Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
 
 /**
@@ -12,7 +12,7 @@ const idOfNobody = (flag: string): number =>
  * options of `spawn`.
  */
 export const unprivileged: { readonly uid?: number; readonly gid?: number } = isRoot
-  ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') }
+  ? { uid: idOfUnprivileged('-u'), gid: idOfUnprivileged('-g') }
   : {};
 
 /** Lets them have a file or a folder of ours. */

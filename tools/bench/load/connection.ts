@@ -23,8 +23,8 @@ export interface Answers {
 }
 
 /**
- * A kept-alive connection over a plain socket. It reads no more of an answer than its status and its length: whoever
- * makes the load must be faster than whoever is measured.
+ * A kept-alive connection over a plain socket. It reads no more of a response than its status and length: the
+ * load generator must be faster than the server it measures.
  */
 export class Connection {
   /** For the owner of the connection: when the request that is under way was due. */

@@ -65,7 +65,7 @@ export async function captureAnswers({
   accounts,
 }: Deployment): Promise<CannedAnswers> {
   const [account] = accounts;
-  if (!instance || !account) throw new Error('there is nobody to ask');
+  if (!instance || !account) throw new Error('there is no instance or account');
   const ask = (query: string) => pollOnce(instance.port, account.token, query);
   const answers = new Map<Kind, CannedAnswer[]>();
   for (const kind of Object.keys(KINDS) as Kind[])

@@ -11,7 +11,7 @@ import { latencyTable, rateTable } from './tables.ts';
 import { verdictsOf } from './verdicts.ts';
 
 /**
- * So many users that nobody comes near a limit: 100 polls a minute each, 1,000 an hour. They see the leads of a whole
+ * So many users that none comes near a limit: 100 polls a minute each, 1,000 an hour. They see the leads of a whole
  * company; the growth section has all three access levels.
  */
 const FULL: Data = { companies: 100, usersPerCompany: 60, places: WHOLE_COMPANY, leadsPerCompany: 1200 };
