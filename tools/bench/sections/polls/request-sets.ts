@@ -26,6 +26,7 @@ export function queryOf(kind: Kind, feed: NewestLeads, n: number): string {
     case 'history':
       return sinceQuery(feed.oldestAt - RECENT_LEADS * LEAD_EVERY_MS - anywhere(n, HISTORY_MS));
     case 'empty':
+    case 'many':
     case 'import':
       return feed.empty;
   }
