@@ -117,7 +117,7 @@ export class PostgresClock {
   }
 }
 
-/** Committed before its lock is let go. */
+/** Committed before its lock is released. */
 const answerTo = (question: number, ms: number): string => `
   BEGIN;
   INSERT INTO leadtap_test.answers VALUES (${question}, ${ms});

@@ -35,7 +35,7 @@ const STARTS: Readonly<Record<string, (runName: string) => Promise<SharedServer>
   },
 };
 
-/** What tests made in a server that goes on without them. */
+/** What tests created in a server that is still running. */
 async function dropDatabases(url: string, runName: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -8,7 +8,7 @@ const idOfUnprivileged = (flag: string): number =>
   Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
 
 /**
- * Who servers run as: PostgreSQL and PgBouncer refuse to be root. Empty when we are somebody ordinary already. For the
+ * Who servers run as: PostgreSQL and PgBouncer refuse to be root. Empty when the tests do not run as root. For the
  * options of `spawn`.
  */
 export const unprivileged: { readonly uid?: number; readonly gid?: number } = isRoot

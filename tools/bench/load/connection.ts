@@ -6,7 +6,7 @@ const LINK_SINCE = Buffer.from('?since=');
 const OK = 200;
 const ZERO = 0x30;
 
-/** All connections read into it: an answer is looked at before the next read, and nothing of it is kept. */
+/** All connections read into it: a response is parsed before the next read, and nothing of it is kept. */
 const INPUT = Buffer.allocUnsafeSlow(256 * 1024);
 
 export interface Request {
