@@ -69,7 +69,7 @@ export interface Lead {
   readonly departmentName: string | null;
   /** Unique identifier of this trigger. Never changes: drop what you have seen before. */
   readonly automation_trigger_id: string;
-  /** When Leadtap took the lead in. Equals `createdAt`, except for leads imported as history. */
+  /** When Leadtap received the lead. Equals `createdAt`, except for leads imported as history. */
   readonly automation_created_at: string;
 }
 

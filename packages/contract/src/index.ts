@@ -1,5 +1,15 @@
 export { HEADERS, type HeaderName, type HeaderValues, PROBLEM_MEDIA_TYPE } from './headers.ts';
-export { exampleLead, Lead, LeadStatus } from './lead.ts';
+export { exampleLead, Lead, LeadStatus, sampleLead } from './lead.ts';
+export {
+  IMPORT_FIELDS,
+  type ImportField,
+  type ImportRule,
+  LEAD_FIELDS,
+  type LeadField,
+  type LeadFieldName,
+  type LeadFieldTable,
+  type LeadFieldType,
+} from './lead-fields.ts';
 export { MAX_HEADER_BYTES, RATE_LIMITS } from './limits.ts';
 export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
 export { headerSpelling } from './openapi-headers.ts';
