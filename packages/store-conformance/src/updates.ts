@@ -4,11 +4,11 @@ import { check } from './check.ts';
 import { CLEARED, FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
 import { ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';
 
-const frozen = ({ id, createdAt, automationTriggerId, automationCreatedAt }: LeadRecord) => ({
+const frozen = ({ id, createdAt, automation_trigger_id, automation_created_at }: LeadRecord) => ({
   id,
   createdAt,
-  automationTriggerId,
-  automationCreatedAt,
+  automation_trigger_id,
+  automation_created_at,
 });
 
 export const updateChecks = [
@@ -18,7 +18,7 @@ export const updateChecks = [
     const before = await find(store, '1');
     assert.equal(before.createdAt, createdAt);
     assert.equal(before.updatedAt, createdAt);
-    assert.equal(before.automationCreatedAt, createdAt);
+    assert.equal(before.automation_created_at, createdAt);
     clock.now += 60_000;
     const changed = lead('1', { branchId: 'south', statusValue: 'WON', fields: { firstName: 'Ada' } });
     await stamp(store, [changed]);

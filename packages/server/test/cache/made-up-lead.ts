@@ -23,7 +23,7 @@ export const madeUpLead = (createdAt: number, rest: Partial<LeadRecord> = {}): L
   departmentName: null,
   createdAt,
   updatedAt: createdAt,
-  automationTriggerId: `trigger-${createdAt}`,
-  automationCreatedAt: createdAt,
+  automation_trigger_id: `trigger-${createdAt}`,
+  automation_created_at: createdAt,
   ...rest,
 });
