@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { LeadRecord } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS, type LeadRecord } from 'leadtap';
 import { check } from './check.ts';
-import { CLEARED, FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
+import { FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
 import { ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';
 
 const frozen = ({ id, createdAt, automation_trigger_id, automation_created_at }: LeadRecord) => ({
@@ -100,8 +100,8 @@ export const updateChecks = [
     await apply(store, ACME);
     await write(store, [lead('1', { fields: FULL })]);
     for (const name of FIELD_NAMES) {
-      await write(store, [lead('1', { fields: { [name]: CLEARED[name] } })]);
-      assert.deepEqual(fieldsOf(await find(store, '1')), { ...FULL, [name]: CLEARED[name] });
+      await write(store, [lead('1', { fields: { [name]: DEFAULT_LEAD_FIELDS[name] } })]);
+      assert.deepEqual(fieldsOf(await find(store, '1')), { ...FULL, [name]: DEFAULT_LEAD_FIELDS[name] });
       await write(store, [lead('1', { fields: { [name]: FULL[name] } })]);
     }
   }),

@@ -27,11 +27,12 @@ export const LEAD_COLUMNS: readonly LeadColumn[] = LEAD_FIELDS.filter(({ joined 
 );
 
 /** What a new lead has where its writer gives nothing. */
-export const NO_FIELDS = Object.fromEntries<unknown>(
+export const DEFAULT_LEAD_FIELDS = Object.fromEntries<unknown>(
   LEAD_FIELDS.filter((field) => field.default !== undefined).map((field) => [field.name, field.default]),
 ) as LeadFields;
 
-const isOfFields = (column: LeadColumn): column is LeadColumn<keyof LeadFields> => column.field in NO_FIELDS;
+const isOfFields = (column: LeadColumn): column is LeadColumn<keyof LeadFields> =>
+  column.field in DEFAULT_LEAD_FIELDS;
 
 /** The columns that hold `LeadFields`. */
 export const FIELD_COLUMNS: readonly LeadColumn<keyof LeadFields>[] = LEAD_COLUMNS.filter(isOfFields);

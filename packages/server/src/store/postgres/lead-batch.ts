@@ -1,8 +1,8 @@
 import {
   type ColumnKind,
+  DEFAULT_LEAD_FIELDS,
   FIELD_COLUMNS,
   type LeadFieldsRow,
-  NO_FIELDS,
   toLeadFields,
   toLeadFieldsRow,
 } from '../lead-row.ts';
@@ -133,7 +133,7 @@ class Batch {
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (known) return this.#change(known, placed.place, lead.fields);
     const wantedAt = historical ? lead.createdAt : undefined;
-    const fields = { ...NO_FIELDS, ...lead.fields };
+    const fields = { ...DEFAULT_LEAD_FIELDS, ...lead.fields };
     const draft: Draft = { companyId, id, place: placed.place, fields, wantedAt, stored: undefined };
     this.#drafts.set(idInCompany(companyId, id), draft);
     this.#added.add(draft);

@@ -1,5 +1,5 @@
 /** How SQLite keeps the fields of a lead: JSON and lists as text, a boolean as 0 or 1. */
-import { FIELD_COLUMNS, LEAD_COLUMNS, type LeadRow, NO_FIELDS, toLeadRecord } from '../lead-row.ts';
+import { DEFAULT_LEAD_FIELDS, FIELD_COLUMNS, LEAD_COLUMNS, type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadFields, LeadRecord } from '../records.ts';
 import { UnusableDatabaseError } from '../store.ts';
 import type { SqlValue } from './driver.ts';
@@ -22,7 +22,7 @@ function encode(value: unknown): SqlValue {
 export const encodeFields = (fields: Partial<LeadFields>): (SqlValue | undefined)[] =>
   FIELD_COLUMNS.map(({ field }) => (fields[field] === undefined ? undefined : encode(fields[field])));
 
-export const FIELD_DEFAULTS = FIELD_COLUMNS.map(({ field }) => encode(NO_FIELDS[field]));
+export const FIELD_DEFAULTS = FIELD_COLUMNS.map(({ field }) => encode(DEFAULT_LEAD_FIELDS[field]));
 
 const DECODERS = { boolean: (value: unknown) => value === 1, json: parse, texts: parse };
 
