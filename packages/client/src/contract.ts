@@ -1,10 +1,10 @@
-// Made from packages/contract by `npm run generate`.
+// Generated from packages/contract by `npm run generate`.
 
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
 export const MAX_LEADS_PER_PAGE = 100;
 
-/** The names of the problems that the service answers with. */
+/** The codes of the problems that the service responds with. */
 export type ProblemCode =
   | 'invalid-query'
   | 'malformed-request'
@@ -69,7 +69,7 @@ export interface Lead {
   readonly departmentName: string | null;
   /** Unique identifier of this trigger. Never changes: drop what you have seen before. */
   readonly automation_trigger_id: string;
-  /** When Leadtap took the lead in. Equals `createdAt`, except for leads imported as history. */
+  /** When Leadtap received the lead. Equals `createdAt`, except for leads imported as history. */
   readonly automation_created_at: string;
 }
 
@@ -105,10 +105,10 @@ export interface Problem {
   readonly violatedPolicies?: readonly string[];
 }
 
-/** What is wrong with one query parameter. */
+/** An error in one query parameter. */
 export interface ParameterError {
   /** The query parameter. */
   readonly parameter: string;
-  /** What is wrong with it and what a right one looks like. */
+  /** Why the value was rejected, with a valid example. */
   readonly detail: string;
 }

@@ -1,11 +1,16 @@
+import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext } from './context.ts';
 import { type ImportFlags, importFile } from './leads/import.ts';
 import type { WithStore } from './with-store.ts';
 
+const FIELDS = IMPORT_FIELDS.filter((field) => !field.import.historicalOnly)
+  .map(({ name, import: rule }) => (rule.required ? `${name} (required)` : name))
+  .join(', ')
+  .replace(/(?=.{101})(.{1,100},) /g, '$1\n');
+
 const HELP = `
-Fields: companyId (required), branchId, departmentId, id, firstName, lastName, fullName, phone1, phone2, email,
-address, postalCode, addressNotes, appointmentDateTime, timeslot, statusValue, customFields, images, sameDay.
+Fields: ${FIELDS}.
 A lead whose id its company has already is updated: fields that are left out stay, null clears.
 
 NDJSON, one object a line, or a JSON array of such objects:
