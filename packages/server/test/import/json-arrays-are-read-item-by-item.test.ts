@@ -67,14 +67,14 @@ test('rejected items are reported with their number and line, and kept as NDJSON
   shell.save('leads.json', JSON.stringify(items, undefined, 2));
   const { code, stdout, stderr } = await shell.run('leads import leads.json --rejects wrong.ndjson');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '2 added, 0 updated, 3 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^item 2 \(line 7\): email: "x" is not an e-mail address/),
     expect.stringMatching(/^item 3 \(line 12\): is JSON, but not an object/),
     expect.stringMatching(/^item 4 \(line 13\): is JSON, but not an object/),
   ]);
   const kept = readFileSync(shell.path('wrong.ndjson'), 'utf8');
   expect(JSON.parse(kept.split('\n')[0] ?? '')).toEqual(items[1]);
-  expect(kept.trimEnd().split('\n')).toHaveLength(3);
+  expect(kept.trim().split('\n')).toHaveLength(3);
 });
 
 test('a broken item costs one lead, and an unclosed array is an error', async () => {

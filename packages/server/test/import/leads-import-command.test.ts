@@ -9,7 +9,7 @@ type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
-const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+const lastLine = (text: string) => text.trim().split('\n').at(-1);
 
 /** The leads of a company as they are stored, oldest first. */
 async function storedLeads(shell: Shell, companyId = 'acme') {
@@ -48,7 +48,7 @@ test('rejected lines are reported with their number and reason, and valid ones i
   const { code, stdout, stderr } = await shell.run('leads import leads.ndjson');
   expect(code).toBe(1);
   expect(stdout).toBe('2 added, 0 updated, 6 rejected\n');
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     'line 2: branchId: unknown branch "west"; create it with leadtap org apply',
     expect.stringMatching(/^line 3: departmentId: department "sales" belongs to branch "north"/),
     expect.stringMatching(/^line 4: statusValue: unknown status "SLEEPING"; use one of NEW, .*LOST/),

@@ -14,7 +14,7 @@ test('a line is reported with all its errors, also those that only the store can
   ];
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: lines(lead('0'), ...bad) });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '1 added, 0 updated, 4 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^line 2: email: /),
     expect.stringMatching(/^line 2: statusValue: unknown status "SLEEPING"; use one of NEW, /),
     expect.stringMatching(/^line 2: branchId: unknown branch "west"/),
@@ -35,7 +35,7 @@ test('half of a surrogate pair is rejected in every text', async () => {
   ];
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: half.join('\n') });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '0 added, 0 updated, 3 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     'line 1: firstName: "a\\ud800" contains a NUL character or half of a surrogate pair; remove it',
     'line 2: id: "\\udc00" contains a NUL character or half of a surrogate pair; remove it',
     'line 3: customFields: "\\ud83d" contains a NUL character or half of a surrogate pair; remove it',

@@ -34,7 +34,7 @@ test.each<[string, string | Buffer, string, string]>([
   writeFileSync(shell.path(name), content);
   const { code, stdout, stderr } = await shell.run(`leads import ${name}`);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  const [first, second, ...others] = stderr.trimEnd().split('\n');
+  const [first, second, ...others] = stderr.trim().split('\n');
   expect(first).toMatch(/; nothing was imported$/);
   expect(first).toContain(`leadtap: ${name} ${message}`);
   expect(second).toContain(hint);

@@ -108,10 +108,8 @@ const urls = ({ maxItems = Number.POSITIVE_INFINITY, ...rule }: ImportRule): Rea
 const isExact = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 
-/** JSON.stringify runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
-const MAX_JSON_LEVELS = 1000;
-
-const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = MAX_JSON_LEVELS }: ImportRule): Reader => {
+/** `JSON.stringify` runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
+const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: ImportRule): Reader => {
   /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
   function findUnstorable(value: unknown, path: string, level: number): string | undefined {
     if (typeof value === 'string') return UNSTORABLE.test(value) ? unstorable(value) : undefined;

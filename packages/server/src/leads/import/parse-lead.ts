@@ -61,24 +61,22 @@ const PARSERS: ReadonlyMap<string, FieldParser> = new Map(
   }),
 );
 
-type Historical = Pick<ParseOptions, 'historical'>;
-
-function findParser(name: string, { historical }: Historical): FieldParser | undefined {
+function findParser(name: string, { historical }: ParseOptions): FieldParser | undefined {
   const parser = PARSERS.get(name);
   return historical || !parser?.import.historicalOnly ? parser : undefined;
 }
 
-export const isImportField = (name: string, options: Historical): boolean =>
+export const isImportField = (name: string, options: ParseOptions): boolean =>
   findParser(name, options) !== undefined;
 
-const REQUIRED = IMPORT_FIELDS.filter(({ import: rule }) => rule.required).map(({ name }) => name);
-const HISTORICAL_ONLY = IMPORT_FIELDS.filter(({ import: rule }) => rule.historicalOnly).map(
-  ({ name }) => name,
-);
-const REQUIRED_HISTORICAL = [...REQUIRED, ...HISTORICAL_ONLY];
+const namesWith = (rule: 'required' | 'historicalOnly'): string[] =>
+  IMPORT_FIELDS.filter((field) => field.import[rule]).map(({ name }) => name);
+
+const REQUIRED = namesWith('required');
+const REQUIRED_HISTORICAL = [...REQUIRED, ...namesWith('historicalOnly')];
 
 /** Names of the fields without which a lead is rejected. */
-export const requiredFields = ({ historical }: Historical): readonly string[] =>
+export const requiredFields = ({ historical }: ParseOptions): readonly string[] =>
   historical ? REQUIRED_HISTORICAL : REQUIRED;
 
 /** Why a name is not one of the fields that an import may have. */
