@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import type { ParsedLine } from '../../src/leads/import/line.ts';
+import type { ParsedLine } from '../../src/leads/import/input-line.ts';
 import type { LeadInput } from '../../src/store/records.ts';
 import type { WriteOutcome } from '../../src/store/store.ts';
-import { goodLines, MemoryStore, runImport } from './importing.ts';
+import { goodLines, MemoryStore, runImport } from './support/run-import.ts';
 
-/** A store that takes its time: each batch is written when the test says so. */
+/** A store that finishes each write when the test says so. */
 class SlowStore extends MemoryStore {
   readonly begun: number[] = [];
-  readonly #goOn: (() => void)[] = [];
+  readonly #resume: (() => void)[] = [];
 
   override async writeLeads(leads: readonly LeadInput[]): Promise<WriteOutcome> {
     this.begun.push(leads.length);
     const { promise, resolve } = deferred();
-    this.#goOn.push(resolve);
+    this.#resume.push(resolve);
     await promise;
     return super.writeLeads(leads);
   }
 
   finish(): void {
-    this.#goOn.shift()?.();
+    this.#resume.shift()?.();
   }
 }
 
-test('one batch is gathered while another is written, and no more than one', async () => {
+test('one batch, and no more, is read while another is written', async () => {
   const store = new SlowStore();
   const read: number[] = [];
   async function* lines(): AsyncGenerator<readonly ParsedLine[]> {
@@ -38,7 +38,7 @@ test('one batch is gathered while another is written, and no more than one', asy
   store.finish();
   await expect.poll(() => store.begun.length).toBe(2);
   await expect.poll(() => read.length).toBe(3);
-  // Never two at once, whatever has been read.
+  // Writes are never concurrent.
   expect(store.batches).toHaveLength(1);
   const rest = setInterval(() => store.finish(), 1);
   const { events } = await running;
@@ -46,7 +46,7 @@ test('one batch is gathered while another is written, and no more than one', asy
   expect(events).toHaveLength(6);
 });
 
-test('an input that breaks while a batch is written does not keep it from being saved', async () => {
+test('a batch is saved although the input fails during its write', async () => {
   const store = new SlowStore();
   const events: string[] = [];
   async function* broken(): AsyncGenerator<readonly ParsedLine[]> {

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ParsedLine } from '../../src/leads/import/line.ts';
-import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './importing.ts';
+import type { ParsedLine } from '../../src/leads/import/input-line.ts';
+import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './support/run-import.ts';
 
-test('leads are written in batches of a thousand, and each batch is acknowledged once it is durable', async () => {
+test('leads are written in batches of 1,000, and each batch is acknowledged once it is durable', async () => {
   const store = new MemoryStore();
   const { outcome, events } = await runImport(inChunks(goodLines(2500), 170), { store });
   expect(store.batches.map((batch) => batch.length)).toEqual([1000, 1000, 500]);
@@ -15,14 +15,14 @@ test('leads are written in batches of a thousand, and each batch is acknowledged
   });
 });
 
-test('a batch of long lines is smaller, so that it fits into memory', async () => {
+test('a batch of long lines is smaller, to bound its memory', async () => {
   const store = new MemoryStore();
   const long = goodLines(20).map((line) => ({ ...line, raw: Buffer.alloc(1024 * 1024) }));
   await runImport(inChunks(long, 3), { store });
   expect(store.batches.map((batch) => batch.length)).toEqual([8, 8, 4]);
 });
 
-test('rejections of the reader and of the store come in the order of the file', async () => {
+test('lines rejected by the parser and by the store are reported in the order of the file', async () => {
   const lines = [bad(1), good(2, 'a', 'nowhere'), good(3), bad(5), good(6, 'b', 'nowhere')];
   const { outcome, events } = await runImport(inChunks(lines, 2));
   const unknown = 'companyId unknown company "nowhere"; create it with leadtap org apply';
@@ -36,24 +36,24 @@ test('rejections of the reader and of the store come in the order of the file', 
   expect(outcome.counts).toEqual({ added: 1, updated: 0, rejected: 4 });
 });
 
-test('the same id again is an update', async () => {
+test('a repeated id is an update', async () => {
   const { outcome } = await runImport(inChunks([good(1, 'x'), good(2, 'y'), good(3, 'x')], 10));
   expect(outcome.counts).toEqual({ added: 2, updated: 1, rejected: 0 });
 });
 
-test('a batch without a good line does not trouble the store', async () => {
+test('a batch without a valid line is not sent to the store', async () => {
   const store = new MemoryStore();
   const { events } = await runImport(inChunks([bad(1), bad(2)], 10), { store });
   expect(store.batches).toEqual([]);
   expect(events.at(-1)).toBe('committed 2');
 });
 
-test('an empty file is finished at once', async () => {
+test('an empty file is finished', async () => {
   const { outcome } = await runImport(inChunks([], 1), { skippedLines: 7 });
   expect(outcome).toEqual({ kind: 'finished', savedLine: 7, counts: { added: 0, updated: 0, rejected: 0 } });
 });
 
-test('history is written as history', async () => {
+test('historical leads are written as historical', async () => {
   for (const historical of [true, false]) {
     const store = new MemoryStore();
     await runImport(inChunks(goodLines(1), 1), { store, historical });
@@ -61,12 +61,12 @@ test('history is written as history', async () => {
   }
 });
 
-test('a row of several lines is saved up to its last', async () => {
+test('a row of several lines is saved up to its last line', async () => {
   const { outcome } = await runImport(inChunks([{ ...good(3), lastNumber: 9 }], 1));
   expect(outcome.savedLine).toBe(9);
 });
 
-test('every line is added, updated or rejected, once and in order, whatever the file', async () => {
+test('every line of any file is added, updated or rejected, once and in order', async () => {
   const kinds = fc.array(fc.constantFrom('good', 'bad', 'nowhere'), { maxLength: 3000 });
   await fc.assert(
     fc.asyncProperty(kinds, fc.integer({ min: 1, max: 1500 }), async (file, size) => {
@@ -77,10 +77,10 @@ test('every line is added, updated or rejected, once and in order, whatever the 
       });
       const { outcome, events } = await runImport(inChunks(lines, size), { store });
       const rejected = lines.filter((_, index) => file[index] !== 'good').map(({ number }) => number);
-      const told = events
+      const reported = events
         .filter((event) => event.startsWith('rejected'))
         .map((event) => Number(event.split(' ')[1]));
-      expect(told).toEqual(rejected);
+      expect(reported).toEqual(rejected);
       expect(outcome.counts).toEqual({
         added: file.length - rejected.length,
         updated: 0,

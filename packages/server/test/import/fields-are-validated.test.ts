@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { leadOf, NOW, ndjson, problemsOf, type ReadingOptions } from './reading.ts';
+import { issuesOf, leadOf, NOW, ndjson, type ReadingOptions } from './support/read-lines.ts';
 
 async function read(record: object, options?: ReadingOptions) {
   const [line] = await ndjson(JSON.stringify({ companyId: 'acme', ...record }), options);
@@ -34,7 +34,7 @@ describe('accepted', () => {
     expect(leadOf(await read({ [field]: value })).fields).toEqual({ [field]: value });
   });
 
-  test('every field at once, each in its place', async () => {
+  test('every field at once', async () => {
     const fields = {
       firstName: 'Ada',
       lastName: 'Moreau',
@@ -59,7 +59,7 @@ describe('accepted', () => {
     });
   });
 
-  test('what is absent stays absent', async () => {
+  test('a field that is absent stays absent', async () => {
     expect(leadOf(await read({}))).toEqual({ companyId: 'acme', fields: {} });
   });
 
@@ -107,20 +107,28 @@ describe('rejected', () => {
     ['firstName', ['Ada'], 'must be a string, not an array'],
     ['firstName', { a: 1 }, 'must be a string, not an object'],
     ['firstName', true, 'must be a string, not a boolean'],
-    ['phone1', 'a\u0000b', 'contains a NUL character; remove it'],
-    ['firstName', 'a\ud800b', '"a\\ud800b" holds half a character; remove it'],
-    ['id', '\udc00', '"\\udc00" holds half a character; remove it'],
-    ['companyId', 'acme\ud800', 'holds half a character; remove it'],
-    ['branchId', '\ud800', 'holds half a character; remove it'],
-    ['departmentId', '\ud800', 'holds half a character; remove it'],
-    ['images', ['https://a.example/\ud800'], 'holds half a character; remove it'],
+    ['phone1', 'a\u0000b', '"a\\u0000b" contains a NUL character or half of a surrogate pair; remove it'],
+    ['firstName', 'a\ud800b', '"a\\ud800b" contains a NUL character or half of a surrogate pair; remove it'],
+    ['id', '\udc00', '"\\udc00" contains a NUL character or half of a surrogate pair; remove it'],
+    ['companyId', 'acme\ud800', 'half of a surrogate pair; remove it'],
+    ['branchId', '\ud800', 'half of a surrogate pair; remove it'],
+    ['departmentId', '\ud800', 'half of a surrogate pair; remove it'],
+    ['images', ['https://a.example/\ud800'], 'half of a surrogate pair; remove it'],
     [
       'customFields',
       { deep: [{ text: 'a\u0000b' }] },
-      '"a\\u0000b" holds a NUL or half a character; remove it',
+      '"a\\u0000b" contains a NUL character or half of a surrogate pair; remove it',
     ],
-    ['customFields', { 'a\u0000': 1 }, '"a\\u0000" holds a NUL or half a character; remove it'],
-    ['customFields', { half: '\ud800' }, '"\\ud800" holds a NUL or half a character; remove it'],
+    [
+      'customFields',
+      { 'a\u0000': 1 },
+      '"a\\u0000" contains a NUL character or half of a surrogate pair; remove it',
+    ],
+    [
+      'customFields',
+      { half: '\ud800' },
+      '"\\ud800" contains a NUL character or half of a surrogate pair; remove it',
+    ],
     ['addressNotes', 'x'.repeat(10_001), 'at most 10,000'],
     ['email', 'ada', '"ada" is not an e-mail address; write it like ada@example.com'],
     ['email', 'a@b@c', 'is not an e-mail address'],
@@ -138,19 +146,23 @@ describe('rejected', () => {
     ['statusValue', 'new', '"new" is not a status; write an upper-case word, such as NEW'],
     ['statusValue', 'X'.repeat(65), 'at most 64'],
     ['images', 'https://example.com', 'must be an array of web addresses, not a string'],
-    ['images', Array.from({ length: 51 }, () => url(30)), 'has 51 images; keep at most 50'],
-    ['images', [url(30), 'ftp://example.com'], 'image 2: "ftp://example.com" is not a web address'],
-    ['images', ['https://exa mple.com'], 'image 1: "https://exa mple.com" is not a web address'],
-    ['images', ['https://'], 'image 1: "https://" is not a web address'],
-    ['images', ['https://[::1'], 'image 1: "https://[::1" is not a web address'],
-    ['images', [url(2049)], 'image 1: has 2,049 characters'],
-    ['images', [null], 'image 1: must be a string, not null'],
+    ['images', Array.from({ length: 51 }, () => url(30)), 'has 51 entries; keep at most 50'],
+    ['images', [url(30), 'ftp://example.com'], 'entry 2: "ftp://example.com" is not a web address'],
+    ['images', ['https://exa mple.com'], 'entry 1: "https://exa mple.com" is not a web address'],
+    ['images', ['https://'], 'entry 1: "https://" is not a web address'],
+    ['images', ['https://[::1'], 'entry 1: "https://[::1" is not a web address'],
+    ['images', [url(2049)], 'entry 1: has 2,049 characters'],
+    ['images', [null], 'entry 1: must be a string, not null'],
     ['customFields', [], 'must be an object, not an array'],
-    ['customFields', { a: 'x'.repeat(64 * 1024) }, 'takes 65,544 bytes as JSON; keep it within 65,536'],
+    [
+      'customFields',
+      { a: 'x'.repeat(64 * 1024) },
+      'takes 65,544 bytes as JSON; shorten it to at most 65,536',
+    ],
     ['sameDay', 'true', 'must be true or false'],
     ['sameDay', 1, 'must be true or false'],
   ])('%s %#', async (field, value, issue) => {
-    const problems = problemsOf(await read({ [field]: value }));
+    const problems = issuesOf(await read({ [field]: value }));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^${field}: `));
     expect(problems[0]).toContain(issue);
@@ -161,16 +173,16 @@ describe('rejected', () => {
     ['{"order":9007199254740993}', 'order'],
     ['{"order":-9007199254740992}', 'order'],
     ['{"a":{"b":[1,1e999]}}', 'a.b.1'],
-  ])('customFields %s, whose number would be changed', async (json, name) => {
+  ])('customFields %s, whose number would be rounded', async (json, name) => {
     const [line] = await ndjson(`{"companyId":"acme","customFields":${json}}`);
-    expect(line && problemsOf(line)).toEqual([
-      `customFields: "${name}" is too large to be kept exactly; write it as a string`,
+    expect(line && issuesOf(line)).toEqual([
+      `customFields: "${name}" is too large to be stored exactly; write it as a string`,
     ]);
   });
 
   test.each([101, 50_000])('customFields of %i levels, which could not be rendered', async (levels) => {
     const [line] = await ndjson(`{"companyId":"acme","customFields":${nested(levels)}}`);
-    expect(line && problemsOf(line)).toEqual(['customFields: is nested deeper than 100 levels; flatten it']);
+    expect(line && issuesOf(line)).toEqual(['customFields: is nested deeper than 100 levels; flatten it']);
   });
 
   test.each([
@@ -181,8 +193,8 @@ describe('rejected', () => {
     'departmentName',
     'automation_trigger_id',
     'automation_created_at',
-  ])('%s, which Leadtap fills in', async (field) => {
-    expect(problemsOf(await read({ [field]: 'x' }))).toEqual([`${field}: Leadtap fills this in; remove it`]);
+  ])('%s, which Leadtap sets', async (field) => {
+    expect(issuesOf(await read({ [field]: 'x' }))).toEqual([`${field}: is set by Leadtap; remove it`]);
   });
 
   test.each([
@@ -201,12 +213,12 @@ describe('rejected', () => {
     ['x'.repeat(5000), 'put it under customFields'],
   ])('the unknown field %s', async (field, issue) => {
     const [line] = await ndjson(`{"companyId":"acme","${field}":1}`);
-    expect(line && problemsOf(line)).toEqual([`${field}: is not a field of a lead; ${issue}`]);
+    expect(line && issuesOf(line)).toEqual([`${field}: is not a field of a lead; ${issue}`]);
   });
 
-  test('with all that is wrong at once', async () => {
+  test('with all issues at once', async () => {
     const [line] = await ndjson('{"firstName":1,"email":"x","nonsense":true,"timeslot":"noon"}');
-    expect(line && problemsOf(line).map((problem) => problem.split(':')[0])).toEqual([
+    expect(line && issuesOf(line).map((problem) => problem.split(':')[0])).toEqual([
       'companyId',
       'firstName',
       'email',
@@ -215,27 +227,29 @@ describe('rejected', () => {
     ]);
   });
 
-  test('without letting the file speak to the terminal', async () => {
-    const [problem] = problemsOf(await read({ email: '\u001b[31m\u009b\u202e\n'.padEnd(300, 'x') }));
+  test('without control codes for the terminal in the message', async () => {
+    const [problem] = issuesOf(await read({ email: '\u001b[31m\u009b\u202e\n'.padEnd(300, 'x') }));
     expect(problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(problem?.length).toBeLessThan(250);
   });
 });
 
 describe('createdAt', () => {
-  test('is refused for new leads, with the way to history', async () => {
-    const [problem] = problemsOf(await read({ createdAt: '2020-01-01' }));
-    expect(problem).toContain('createdAt: is for history only; add --historical');
+  test('is refused for new leads', async () => {
+    const [problem] = issuesOf(await read({ createdAt: '2020-01-01' }));
+    expect(problem).toContain(
+      'createdAt: is set by Leadtap for new leads; remove it, or import past leads with --historical',
+    );
   });
 
-  test('is kept for history', async () => {
+  test('is kept for historical leads', async () => {
     const line = await read({ createdAt: '2026-03-02T09:30:00Z' }, { historical: true });
     expect(leadOf(line)).toEqual({ companyId: 'acme', createdAt: NOW, fields: {} });
   });
 
-  test('is required for history, and must have been', async () => {
-    expect(problemsOf(await read({}, { historical: true }))).toEqual(['createdAt: is required; add it']);
-    const [problem] = problemsOf(await read({ createdAt: '2026-03-02T09:30:00.001Z' }, { historical: true }));
-    expect(problem).toContain('createdAt: "2026-03-02T09:30:00.001Z" lies in the future');
+  test('is required for historical leads, and must be in the past', async () => {
+    expect(issuesOf(await read({}, { historical: true }))).toEqual(['createdAt: is required; add it']);
+    const [problem] = issuesOf(await read({ createdAt: '2026-03-02T09:30:00.001Z' }, { historical: true }));
+    expect(problem).toContain('createdAt: "2026-03-02T09:30:00.001Z" is in the future');
   });
 });

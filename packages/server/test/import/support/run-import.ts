@@ -1,19 +1,24 @@
-import { type ImportOutcome, type ImportProgress, importLeads } from '../../src/leads/import/import-leads.ts';
-import type { InputLine, LineProblem, ParsedLine } from '../../src/leads/import/line.ts';
-import type { LeadInput } from '../../src/store/records.ts';
+import {
+  type ImportOutcome,
+  type ImportProgress,
+  importLeads,
+} from '../../../src/leads/import/import-leads.ts';
+import type { InputLine, ParsedLine } from '../../../src/leads/import/input-line.ts';
+import type { ValidationIssue } from '../../../src/leads/import/parse-lead.ts';
+import type { LeadInput } from '../../../src/store/records.ts';
 import {
   type LeadResult,
   StoreUnavailableError,
   type WriteOptions,
   type WriteOutcome,
-} from '../../src/store/store.ts';
+} from '../../../src/store/store.ts';
 
 /** A store in memory. The company "nowhere" does not exist, and an id that comes again is an update. */
 export class MemoryStore {
   readonly batches: (readonly LeadInput[])[] = [];
   readonly options: (WriteOptions | undefined)[] = [];
-  /** What the next calls do instead of writing, or, when the answer is lost, after it. */
-  readonly troubles: ('unavailable' | 'answer-lost' | Error)[] = [];
+  /** How the next calls fail: before they write, or after it, if the answer is lost. */
+  readonly failures: ('unavailable' | 'answer-lost' | Error)[] = [];
   readonly #ids = new Set<string>();
 
   get size(): number {
@@ -21,17 +26,17 @@ export class MemoryStore {
   }
 
   async writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome> {
-    const trouble = this.troubles.shift();
-    if (trouble === 'unavailable') throw new StoreUnavailableError('away');
-    if (trouble instanceof Error) throw trouble;
+    const failure = this.failures.shift();
+    if (failure === 'unavailable') throw new StoreUnavailableError('unreachable');
+    if (failure instanceof Error) throw failure;
     this.batches.push(leads);
     this.options.push(options);
-    const results = leads.map((lead) => this.#take(lead));
-    if (trouble === 'answer-lost') throw new StoreUnavailableError('cut');
+    const results = leads.map((lead) => this.#write(lead));
+    if (failure === 'answer-lost') throw new StoreUnavailableError('cut');
     return { kind: 'written', results };
   }
 
-  #take({ companyId, id = `made-by-the-store-${this.size}` }: LeadInput): LeadResult {
+  #write({ companyId, id = `made-by-the-store-${this.size}` }: LeadInput): LeadResult {
     if (companyId === 'nowhere')
       return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const kind = this.#ids.has(id) ? 'updated' : 'added';
@@ -40,22 +45,22 @@ export class MemoryStore {
   }
 }
 
-const lineOf = (number: number, reading: ParsedLine['reading']): ParsedLine => ({
+const lineOf = (number: number, parsed: ParsedLine['parsed']): ParsedLine => ({
   number,
   lastNumber: number,
   raw: Buffer.from(`line ${number}`),
-  reading,
+  parsed,
 });
 
 export const good = (number: number, id = `${number}`, companyId = 'acme'): ParsedLine =>
-  lineOf(number, { kind: 'lead', lead: { companyId, id, fields: {} } });
+  lineOf(number, { lead: { companyId, id, fields: {} } });
 
-/** A lead that brings no id of its own. */
-export const nameless = (number: number, companyId = 'acme'): ParsedLine =>
-  lineOf(number, { kind: 'lead', lead: { companyId, fields: {} } });
+/** A lead without an id of its own. */
+export const withoutId = (number: number, companyId = 'acme'): ParsedLine =>
+  lineOf(number, { lead: { companyId, fields: {} } });
 
 export const bad = (number: number): ParsedLine =>
-  lineOf(number, { kind: 'rejected', problems: [{ field: 'email', issue: 'is wrong' }] });
+  lineOf(number, { issues: [{ field: 'email', detail: 'is wrong' }] });
 
 export const goodLines = (count: number): ParsedLine[] =>
   Array.from({ length: count }, (_, index) => good(index + 1));
@@ -71,9 +76,9 @@ export interface RunOptions {
   readonly controller?: AbortController;
   readonly historical?: boolean;
   readonly skippedLines?: number;
-  /** Every pause of the input counts as silence. */
-  readonly silent?: boolean;
-  /** Called while a batch is being settled, or the import waits. */
+  /** Every wait of the input is a pause. */
+  readonly pauses?: boolean;
+  /** Called while results are counted, or the import waits. */
   readonly onEvent?: (event: string) => void;
 }
 
@@ -102,10 +107,10 @@ export async function runImport(
       if (signal === controller.signal) {
         elapsedMs += ms;
         note(`waited ${ms}`);
-      } else if (!options.silent) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      } else if (!options.pauses) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
-    onRejected: ({ number }: InputLine, problems: readonly LineProblem[]) =>
-      note(`rejected ${number} ${problems.map(({ field, issue }) => `${field} ${issue}`).join()}`),
+    onRejected: ({ number }: InputLine, issues: readonly ValidationIssue[]) =>
+      note(`rejected ${number} ${issues.map(({ field, detail }) => `${field} ${detail}`).join()}`),
     onCommitted: async ({ savedLine }: ImportProgress) => note(`committed ${savedLine}`),
     onPaced: async () => note('paced'),
   });

@@ -13,11 +13,11 @@ const bigEndian = (text: string) => utf16(text).swap16();
 test.each<[string, string | Buffer, string, string]>([
   ['leads.xlsx', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
   ['leads.csv', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
-  ['leads.xls', OLD_EXCEL, 'is a workbook of an old Excel', 'save it as CSV'],
+  ['leads.xls', OLD_EXCEL, 'is an old Excel workbook', 'save it as CSV'],
   ['leads.pdf', '%PDF-1.7\n', 'is a PDF', 'save it as CSV'],
   ['leads.csv', utf16(`\uFEFF${CSV}`), 'is UTF-16', 'Save the file as UTF-8.'],
   ['leads.ndjson', bigEndian(`\uFEFF${NDJSON}`), 'is UTF-16', 'Save the file as UTF-8.'],
-  ['leads.ndjson', utf16(NDJSON), 'is UTF-16, or no text at all', 'Save the file as UTF-8.'],
+  ['leads.ndjson', utf16(NDJSON), 'is UTF-16 or binary', 'Save the file as UTF-8.'],
   ['leads.ndjson', gzipSync(NDJSON), 'is compressed with gzip', '.gz'],
   ['leads.html', '<!DOCTYPE html>\n<title>Sign in</title>\n', 'is XML or HTML', 'NDJSON, JSON or CSV'],
   ['organisation.json', '{\n  "companies": [\n', 'looks like an organisation file', '`leadtap org apply`'],
@@ -34,7 +34,7 @@ test.each<[string, string | Buffer, string, string]>([
   writeFileSync(shell.path(name), content);
   const { code, stdout, stderr } = await shell.run(`leads import ${name}`);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  const [first, second, ...others] = stderr.trimEnd().split('\n');
+  const [first, second, ...others] = stderr.trim().split('\n');
   expect(first).toMatch(/; nothing was imported$/);
   expect(first).toContain(`leadtap: ${name} ${message}`);
   expect(second).toContain(hint);
@@ -44,7 +44,7 @@ test.each<[string, string | Buffer, string, string]>([
   );
 });
 
-test('a file in which no line is JSON gets one sentence', async () => {
+test('a file in which no line is JSON gets one message', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.txt', 'Dear reader,\n'.repeat(3000));
   const { code, stdout, stderr } = await shell.run('leads import leads.txt');
@@ -52,7 +52,7 @@ test('a file in which no line is JSON gets one sentence', async () => {
   expect(stderr).toMatch(/^No line of leads\.txt is JSON\. Export the leads as [^\n]*\n$/);
 });
 
-test('a file in which one line is JSON gets a sentence for each of the others', async () => {
+test('a file in which one line is JSON gets a message for each other line', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.txt', `Dear reader,\nhow are you?\n${NDJSON}`);
   const { stdout, stderr } = await shell.run('leads import leads.txt');

@@ -4,7 +4,7 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 
 const HEADER = 'companyId,id,firstName,addressNotes';
 
-test('the command keeps the good rows, and the line with the quote for mending', async () => {
+test('the command imports the good rows, and writes the line with the quote to the rejects file', async () => {
   const shell = await terminalWithUsers();
   const good = Array.from({ length: 2500 }, (_, index) => `acme,${index},,${'x'.repeat(500)}\n`);
   shell.save('leads.csv', `${HEADER}\nacme,x,"oops,\n${good.join('')}`);
@@ -17,7 +17,7 @@ test('the command keeps the good rows, and the line with the quote for mending',
   expect(readFileSync(shell.path('wrong.csv'), 'utf8')).toBe(`${HEADER}\nacme,x,"oops,\n`);
 });
 
-test('each line is acknowledged once it is read, behind a broken quote as well', async () => {
+test('lines after a broken quote are acknowledged too', async () => {
   const shell = await terminalWithUsers();
   const good = Array.from({ length: 1500 }, (_, index) => `acme,${index},,\n`);
   const stdin = `${HEADER}\nacme,x,"oops,\n${good.join('')}`;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { csv, leadOf, outline, problemsOf } from './reading.ts';
+import { csv, issuesOf, leadOf, outline } from './support/read-lines.ts';
 
 const HEADER = 'companyId,id,firstName,addressNotes';
 
@@ -13,7 +13,7 @@ const lead = (id: string, firstName: string | null, addressNotes: string | null)
   fields: { firstName, addressNotes },
 });
 
-test('commas, quotes and line breaks inside quotes belong to the cell', async () => {
+test('commas, quotes and line breaks inside quotes are part of the cell', async () => {
   expect(await rows('acme,1,"Moreau, Ada","a ""blue""\ndoor"\nacme,2,Bo,\n')).toEqual([
     [2, lead('1', 'Moreau, Ada', 'a "blue"\ndoor')],
     [4, lead('2', 'Bo', null)],
@@ -22,10 +22,10 @@ test('commas, quotes and line breaks inside quotes belong to the cell', async ()
 
 test.each([
   ['', lead('1', '\nacme,9,,\n', null)],
-  [',b,c', [expect.stringMatching(/^has 6 cells.*\(the row goes on to line 4\)$/)]],
-])('text in quotes is never read as rows, even if the row is wrong otherwise (%j)', async (more, reading) => {
+  [',b,c', [expect.stringMatching(/^has 6 cells.*\(the row continues to line 4\)$/)]],
+])('quoted text is never read as rows, even if the row has another error (%j)', async (more, result) => {
   expect(await rows(`acme,1,"\nacme,9,,\n",${more}\nacme,2,,\n`)).toEqual([
-    [2, reading],
+    [2, result],
     [5, lead('2', null, null)],
   ]);
 });
@@ -33,7 +33,7 @@ test.each([
 test.each([
   ['carriage returns', '\r\n', true],
   ['no line feed at the end', '\n', false],
-])('%s', async (_what, end, last) => {
+])('%s', async (_case, end, last) => {
   const text = [HEADER, 'acme,1,"x\r\ny",z', 'acme,2,,'].join(end) + (last ? end : '');
   const lines = await csv(`\uFEFF${text}`);
   expect(outline(lines)).toEqual([
@@ -42,7 +42,7 @@ test.each([
   ]);
 });
 
-test('a quoted first column behind a byte order mark', async () => {
+test('a quoted first column after a byte order mark', async () => {
   const [line] = await csv('\uFEFF"companyId","id"\n"acme","1"\n');
   expect(leadOf(line).companyId).toBe('acme');
 });
@@ -56,7 +56,7 @@ test('line numbers are those of the file, empty lines included', async () => {
   expect((await rows('\nacme,1,"a\n\nb",c\n\r\nacme,2,,\n')).map(([number]) => number)).toEqual([3, 7]);
 });
 
-test('the first lines can be skipped, and the header is read all the same', async () => {
+test('the first lines can be skipped, and the header is still read', async () => {
   const body = 'acme,1,"a\nb",\nacme,2,,\nacme,3,,\n';
   const numbers = async (skipLines: number) => (await rows(body, skipLines)).map(([number]) => number);
   expect(await numbers(1)).toEqual([2, 4, 5]);
@@ -68,11 +68,11 @@ describe('a broken row is rejected and the others are kept', () => {
   test.each([
     ['too many cells', 'acme,1,a,b,c', 'has 5 cells, but the header has 4; put cells with a comma in quotes'],
     ['too few cells', 'acme,1', 'has 2 cells, but the header has 4'],
-    ['a quote inside a bare cell', 'acme,1,12" pipe,', 'has a quote inside a bare cell'],
-    ['two quotes inside a bare cell', 'acme,1,12"" pipe,', 'has a quote inside a bare cell'],
-    ['text behind a closing quote', 'acme,1,"a"b,c', 'has text behind a closing quote'],
-    ['a space behind a closing quote', 'acme,1,"a" ,c', 'has text behind a closing quote'],
-  ])('%s', async (_what, row, issue) => {
+    ['a quote inside an unquoted cell', 'acme,1,12" pipe,', 'has a quote inside an unquoted cell'],
+    ['two quotes inside an unquoted cell', 'acme,1,12"" pipe,', 'has a quote inside an unquoted cell'],
+    ['text after a closing quote', 'acme,1,"a"b,c', 'has text after a closing quote'],
+    ['a space after a closing quote', 'acme,1,"a" ,c', 'has text after a closing quote'],
+  ])('%s', async (_case, row, issue) => {
     expect(await rows(`acme,0,,\n${row}\nacme,2,,\n`)).toEqual([
       [2, lead('0', null, null)],
       [3, [expect.stringContaining(issue)]],
@@ -94,15 +94,15 @@ describe('a broken row is rejected and the others are kept', () => {
     );
     const kept = await rows(body.join('\n'));
     expect(kept).toHaveLength(500);
-    for (const [index, [number, reading]] of kept.entries()) {
+    for (const [index, [number, result]] of kept.entries()) {
       expect(number).toBe(index + 2);
-      if (index % 7 === 0) expect(reading).toEqual([expect.stringContaining('behind a closing quote')]);
-      else expect(reading).toEqual(lead(`${index}`, null, null));
+      if (index % 7 === 0) expect(result).toEqual([expect.stringContaining('after a closing quote')]);
+      else expect(result).toEqual(lead(`${index}`, null, null));
     }
   });
 });
 
-test('a row keeps its own bytes, so that it can be given back', async () => {
+test('a row keeps its bytes unchanged for the rejects file', async () => {
   const [line] = await csv(`${HEADER}\r\nacme,1,"a\r\nb",c\r\n`);
   expect(line?.raw?.toString()).toBe('acme,1,"a\r\nb",c\r');
 });
@@ -110,7 +110,7 @@ test('a row keeps its own bytes, so that it can be given back', async () => {
 describe('for any text', () => {
   const cell = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', '\n', '\r', ' ', '|', '𝄞') });
 
-  test('what is written in quotes comes out as it went in', async () => {
+  test('quoted cells are read as they were written', async () => {
     const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(cell, cell)), async (table) => {
@@ -123,7 +123,7 @@ describe('for any text', () => {
     );
   });
 
-  test('the chunks that the bytes come in make no difference, and no line is lost', async () => {
+  test('chunk boundaries make no difference, and no line is lost', async () => {
     await fc.assert(
       fc.asyncProperty(cell, fc.array(fc.nat()), async (body, cuts) => {
         const text = `${HEADER}\nacme,1,,\n${body}`;
@@ -137,16 +137,16 @@ describe('for any text', () => {
     );
   });
 
-  test('a broken row never makes another one', async () => {
+  test('a broken row does not break the next ones', async () => {
     await fc.assert(
       fc.asyncProperty(cell, async (body) => {
         const alone = await csv(`${HEADER}\n${body}`);
-        const behind = await csv(`${HEADER}\nacme,1,,\nacme,2,"a"b,\n${body}`);
-        const issues = alone.flatMap(problemsOf).map((issue) => issue.replace(/line \d+/, 'line N'));
+        const afterBroken = await csv(`${HEADER}\nacme,1,,\nacme,2,"a"b,\n${body}`);
+        const issues = alone.flatMap(issuesOf).map((issue) => issue.replace(/line \d+/, 'line N'));
         expect(
-          behind
+          afterBroken
             .slice(2)
-            .flatMap(problemsOf)
+            .flatMap(issuesOf)
             .map((issue) => issue.replace(/line \d+/, 'line N')),
         ).toEqual(issues);
       }),

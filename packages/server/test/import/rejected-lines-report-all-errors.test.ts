@@ -4,7 +4,7 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
 
-test('a line is reported with all its errors at once, also those that only its company shows', async () => {
+test('a line is reported with all its errors, also those that only the store can find', async () => {
   const shell = await terminalWithUsers();
   const bad = [
     lead('1', { email: 'x', statusValue: 'SLEEPING', branchId: 'west' }),
@@ -14,7 +14,7 @@ test('a line is reported with all its errors at once, also those that only its c
   ];
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: lines(lead('0'), ...bad) });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '1 added, 0 updated, 4 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^line 2: email: /),
     expect.stringMatching(/^line 2: statusValue: unknown status "SLEEPING"; use one of NEW, /),
     expect.stringMatching(/^line 2: branchId: unknown branch "west"/),
@@ -26,7 +26,7 @@ test('a line is reported with all its errors at once, also those that only its c
   ]);
 });
 
-test('half of a surrogate pair is refused in every text, and nothing is stored in its place', async () => {
+test('half of a surrogate pair is rejected in every text', async () => {
   const shell = await terminalWithUsers();
   const half = [
     '{"companyId":"acme","id":"1","firstName":"a\\ud800"}',
@@ -35,10 +35,10 @@ test('half of a surrogate pair is refused in every text, and nothing is stored i
   ];
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: half.join('\n') });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '0 added, 0 updated, 3 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
-    'line 1: firstName: "a\\ud800" holds half a character; remove it',
-    'line 2: id: "\\udc00" holds half a character; remove it',
-    'line 3: customFields: "\\ud83d" holds a NUL or half a character; remove it',
+  expect(stderr.trim().split('\n')).toEqual([
+    'line 1: firstName: "a\\ud800" contains a NUL character or half of a surrogate pair; remove it',
+    'line 2: id: "\\udc00" contains a NUL character or half of a surrogate pair; remove it',
+    'line 3: customFields: "\\ud83d" contains a NUL character or half of a surrogate pair; remove it',
   ]);
   const store = await (await shell.database()).openStore();
   onTestFinished(() => store.close());

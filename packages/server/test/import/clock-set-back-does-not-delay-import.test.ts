@@ -3,7 +3,7 @@ import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { importLeads } from '../../src/leads/import/import-leads.ts';
-import { goodLines, inChunks } from './importing.ts';
+import { goodLines, inChunks } from './support/run-import.ts';
 
 test('an import into a company whose stamps are an hour ahead of the clock does not wait', async () => {
   const clock = manualClock();
@@ -20,7 +20,7 @@ test('an import into a company whose stamps are an hour ahead of the clock does 
     historical: false,
     skippedLines: 0,
     newId: () => 'unused',
-    // Time stands still: a wait would be for ever, so the first one ends the import.
+    // This clock never advances, so the first wait ends the import.
     elapsedMs: () => 0,
     sleep: async (ms, signal) => {
       if (signal !== stop.signal) return;
