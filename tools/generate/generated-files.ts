@@ -24,6 +24,6 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
-    { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
+    { path: 'packages/server/schema/sqlite.sql', text: await sqliteSchema() },
   ];
 }

@@ -97,7 +97,7 @@ test('Ctrl+C ends it in order, and it goes on when it is run again', async () =>
   expect({ code, stdout, stderr }).toEqual({
     code: 130,
     stdout: '',
-    stderr: 'Interrupted. Run the same command again to go on.\n',
+    stderr: 'Interrupted. To continue, run the same command again.\n',
   });
   expect(await count(ends, 'leads')).toBeGreaterThan(0);
   expect(await count(ends, 'users')).toBe(0);

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Counter, differences } from '../../src/store/transfer/checksum.ts';
-import { canonical, LEADS, TABLES } from '../../src/store/transfer/tables.ts';
+import {
+  ChecksumBuilder,
+  canonical,
+  findDifferences,
+  LEADS,
+  TABLES,
+} from '../../src/store/transfer/tables.ts';
 import { moveUp, run } from './commands.ts';
 import { makeFilledEnds } from './filled.ts';
 
@@ -102,13 +107,13 @@ describe('the checksum', () => {
   const rows = TABLES.flatMap((table) => table.columns.map(({ name }) => ({ table, name })));
 
   it.each(rows)('sees a change of $table.name, $name', ({ table, name }) => {
-    const tally = (row: Record<string, unknown>) => {
-      const counter = new Counter(table);
-      counter.add({ company_id: 'acme', ...row });
-      return counter.finish();
+    const checksums = (row: Record<string, unknown>) => {
+      const builder = new ChecksumBuilder(table);
+      builder.add({ company_id: 'acme', ...row });
+      return builder.finish();
     };
-    expect(differences(table, tally({}), tally({}))).toEqual([]);
-    expect(differences(table, tally({ [name]: 'a' }), tally({ [name]: 'b' }))).not.toEqual([]);
-    expect(differences(table, tally({ [name]: 'a' }), tally({ [name]: null }))).not.toEqual([]);
+    expect(findDifferences(table, checksums({}), checksums({}))).toEqual([]);
+    expect(findDifferences(table, checksums({ [name]: 'a' }), checksums({ [name]: 'b' }))).not.toEqual([]);
+    expect(findDifferences(table, checksums({ [name]: 'a' }), checksums({ [name]: null }))).not.toEqual([]);
   });
 });

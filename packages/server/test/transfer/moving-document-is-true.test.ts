@@ -1,8 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { MoveAddresses } from '../../src/cli/migrate/addresses.ts';
-import { refusal } from '../../src/cli/migrate/refusal.ts';
+import { failureOfOutcome } from '../../src/cli/migrate/report.ts';
 import { run } from './commands.ts';
 import { makeFilledEnds } from './filled.ts';
 
@@ -17,13 +16,13 @@ const blocks = (language: string): string[] =>
 const EXAMPLE = 'postgres://leadtap:secret@db.example.com:5432/leadtap';
 const commands = blocks('sh').flatMap((block) => block.trim().split('\n'));
 
-const ADDRESSES: MoveAddresses = {
+const DATABASES = {
   from: { kind: 'sqlite', file: '/data/leadtap.db' },
   to: { kind: 'postgres', url: EXAMPLE, connections: 1 },
-};
+} as const;
 
 const REFUSED = [
-  { kind: 'unkeepable', found: { total: 2, first: [] } },
+  { kind: 'unsupported', found: { total: 2, first: [] } },
   { kind: 'foreign-target', table: 'companies', row: { id: 'acme' } },
   { kind: 'different', differences: [] },
 ] as const;
@@ -53,7 +52,7 @@ describe('docs/moving-to-postgresql.md', () => {
       ([, quote = '']) => quote,
     );
     expect(inUse).toBe('another program has the database open');
-    const refusals = REFUSED.map((outcome) => refusal(outcome, ADDRESSES).message);
+    const refusals = REFUSED.map((outcome) => failureOfOutcome(outcome, DATABASES).message);
     for (const [index, quote] of others.entries())
       expect(refusals[index]).toMatch(new RegExp(`^${quote.replaceAll('…', '.+')}`));
     expect(others).toHaveLength(refusals.length);

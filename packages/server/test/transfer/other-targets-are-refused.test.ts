@@ -51,7 +51,7 @@ describe('a target that holds what the source does not', () => {
     const { code, stdout, stderr } = await moveUp(ends);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^leadtap: postgres:.* holds something that .*leadtap\.db does not; nothing was copied$/m,
+      /^leadtap: postgres:.* holds data that .*leadtap\.db does not; nothing was copied$/m,
     );
     expect(stderr).toMatch(named);
     expect(await everything(ends)).toEqual(before);

@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { loadDriver } from '../../src/store/sqlite/driver.ts';
+import { loadDriver } from '../../src/store/sqlite/connection.ts';
 import { moveUp } from './commands.ts';
 import { type Ends, makeEnds } from './ends.ts';
 import { makeToken, nextQuery, type Served, serve } from './served.ts';

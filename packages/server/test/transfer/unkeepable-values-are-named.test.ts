@@ -15,18 +15,20 @@ const TWINS = { companyId: 'acme', id: 'twins', fields: { customFields: { 'a\0':
 /** Whether anything at all is there. */
 const isEmpty = async ({ sql }: Ends) => (await sql('SELECT FROM leadtap.companies')).length === 0;
 
-test('leads that PostgreSQL cannot keep are named before anything is copied', async () => {
+test('values that PostgreSQL cannot store are named before anything is copied', async () => {
   const ends = await makeFilledEnds(NUL, HALF, BEFORE_YEAR_0);
   const { code, stdout, stderr } = await moveUp(ends);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('leadtap: PostgreSQL cannot keep 3 values of this database; nothing was copied\n');
+  expect(stderr).toContain(
+    'leadtap: PostgreSQL cannot store 3 values of this database; nothing was copied\n',
+  );
   const told = (company: string, id: string, problem: string) =>
     expect(stderr).toMatch(
       new RegExp(`^  leads \\{"company_id":"${company}",.*"id":"${id}"\\}: ${problem}$`, 'm'),
     );
   told('acme', 'nul', 'custom_fields holds a NUL or half a character');
   told('acme', 'half', 'custom_fields holds a NUL or half a character');
-  told('globex', 'before-year-0', 'appointment_date_time lies before the year 0 or after 9999');
+  told('globex', 'before-year-0', 'appointment_date_time is before the year 0 or after 9999');
   expect(stderr).toContain('--replace-characters');
   expect(await isEmpty(ends)).toBe(true);
 });
@@ -63,6 +65,6 @@ test.each([
   const ends = await makeFilledEnds(lead);
   const { code, stderr } = await moveUp(ends, '--replace-characters');
   expect(code).toBe(1);
-  expect(stderr).toContain('PostgreSQL cannot keep a value');
+  expect(stderr).toContain('PostgreSQL cannot store a value');
   expect(await isEmpty(ends)).toBe(true);
 });

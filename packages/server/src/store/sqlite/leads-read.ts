@@ -1,18 +1,15 @@
-import { type LeadFieldsRow, type LeadRow, toLeadRecord } from '../lead-row.ts';
+import { type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadRecord, Scope } from '../records.ts';
 import { type PageQuery, UnusableDatabaseError } from '../store.ts';
-import type { Connection, Statement } from './connection.ts';
-import type { SqlValue } from './driver.ts';
+import type { Connection, SqlValue, Statement } from './connection.ts';
 
-/** SQLite has no type for these: JSON is kept as text, and a boolean as a number. */
-type Kept<Row extends LeadFieldsRow> = Omit<Row, 'custom_fields' | 'images' | 'same_day' | 'status_final'> & {
+/** SQLite has no types for these columns: JSON is stored as text and a boolean as a number. */
+type StoredLeadRow = Omit<LeadRow, 'custom_fields' | 'images' | 'same_day' | 'status_final'> & {
   readonly custom_fields: string;
   readonly images: string;
   readonly same_day: number;
+  readonly status_final: number;
 };
-
-export type KeptFieldsRow = Kept<LeadFieldsRow>;
-type KeptLeadRow = Kept<LeadRow> & { readonly status_final: number };
 
 interface Place {
   readonly index: string;
@@ -20,8 +17,8 @@ interface Place {
 }
 
 /**
- * The indexes are named because SQLite, which knows nothing of how many leads a branch has, prefers the primary key
- * and would read all leads of the company to find those of one branch.
+ * The indexes are named because SQLite has no statistics about the leads of a branch. It would choose the primary key and
+ * read all leads of the company to find those of one branch.
  */
 const PLACES: Record<Scope['level'], Place> = {
   COMPANY: { index: '', condition: '' },
@@ -30,8 +27,8 @@ const PLACES: Record<Scope['level'], Place> = {
 };
 
 /**
- * One range scan of one index for each access level and direction. The names come by primary key, so that a
- * renamed branch shows in the next poll. `created_at` first in the scan order keeps it free of a sort.
+ * One range scan of one index for each access level and direction, without a sort. The names are joined by primary key, so
+ * that the next poll has the new name of a branch.
  */
 const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following') => `
   SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
@@ -63,7 +60,7 @@ type ReadPage = (query: PageQuery) => LeadRecord[];
 
 /** Prepares the six statements of a poll. */
 export function preparePages(connection: Connection): ReadPage {
-  const prepareLevel = (level: Scope['level']): Record<'newest' | 'following', Statement<KeptLeadRow>> => ({
+  const prepareLevel = (level: Scope['level']): Record<'newest' | 'following', Statement<StoredLeadRow>> => ({
     newest: connection.prepare(pageSql(PLACES[level], 'newest')),
     following: connection.prepare(pageSql(PLACES[level], 'following')),
   });
@@ -78,19 +75,21 @@ export function preparePages(connection: Connection): ReadPage {
       since === undefined
         ? newest.all(...scopeValues(scope), limit)
         : following.all(...scopeValues(scope), since, limit);
-    return rows.map((row) => toLeadRecord({ ...row, ...unpack(row), status_final: row.status_final === 1 }));
+    return rows.map(toRecord);
   };
 }
 
-/** As they were before they were kept. */
-export const unpack = (row: KeptFieldsRow): Pick<LeadFieldsRow, 'custom_fields' | 'images' | 'same_day'> => ({
-  custom_fields: parseKept(row.custom_fields),
-  images: parseKept(row.images),
-  same_day: row.same_day === 1,
-});
+const toRecord = (row: StoredLeadRow): LeadRecord =>
+  toLeadRecord({
+    ...row,
+    custom_fields: parseJson(row.custom_fields),
+    images: parseJson(row.images),
+    same_day: row.same_day === 1,
+    status_final: row.status_final === 1,
+  });
 
-/** Only JSON is ever written, so anything else is damage that SQLite does not see. */
-function parseKept(text: string) {
+/** Only JSON is ever written, so anything else is damage that SQLite does not detect. */
+function parseJson(text: string) {
   try {
     return JSON.parse(text);
   } catch (error) {
