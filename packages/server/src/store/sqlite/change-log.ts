@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Change, Revalidation } from '../store.ts';
 import type { Connection } from './connection.ts';
 
@@ -11,11 +12,11 @@ export type ChangesRead = Pick<Revalidation, 'seen' | 'changes'>;
 /** For more changes than this, discarding the whole cache is cheaper than applying them one by one. */
 const MAX_CHANGES = 1000;
 
-/** The position after an entry of the log. */
-const positionAfter = ({ seq, mark }: ChangeRow): string => `${seq} ${mark}`;
-
 /** Prepares reading the entries of the change log after a position. */
 export function prepareChangeLog(connection: Connection): (known: string | undefined) => ChangesRead {
+  // A position of another connection is not accepted: what was cached from a replaced file may not be in this one.
+  const connectionId = randomUUID();
+  const positionAfter = ({ seq, mark }: ChangeRow): string => `${seq} ${mark} ${connectionId}`;
   const from = connection.prepare<ChangeRow>(
     `SELECT seq, kind, id, mark FROM changes WHERE seq >= ? ORDER BY seq LIMIT ${MAX_CHANGES + 2}`,
   );
@@ -28,11 +29,8 @@ export function prepareChangeLog(connection: Connection): (known: string | undef
     if (!first || positionAfter(first) !== known || changes.length > MAX_CHANGES) return undefined;
     return { seen: positionAfter(changes.at(-1) ?? first), changes };
   };
-  // The first position may come from a file that this one has replaced: what was cached from it may not be in this file.
-  let isFirstRead = true;
   return (known) => {
-    const read = known === undefined || isFirstRead ? undefined : readAfter(known);
-    isFirstRead = false;
+    const read = known === undefined ? undefined : readAfter(known);
     if (read) return read;
     const last = newest.get();
     return { seen: last ? positionAfter(last) : '', changes: undefined };

@@ -146,6 +146,16 @@ export class Connection {
     }
   }
 
+  /** The same transaction; undefined when another process holds the lock. */
+  transactionIfFree<T extends object>(work: () => T): T | undefined {
+    try {
+      return this.transaction(work);
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      throw error;
+    }
+  }
+
   #rollBack(): void {
     try {
       this.#rollback.run();

@@ -215,11 +215,17 @@ class SqliteStore implements Store, ChangeTrackingStore {
       })),
       ...readChanges(known),
     });
-    const locked = await this.#readLocked(Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs), readState);
-    if (locked) return { ...locked.result, busy: NO_COMPANIES };
-    const state = await this.#read(readState);
-    const companiesOfBearers = state.accounts.flatMap(({ user }) => user?.companyId ?? []);
-    return { ...state, busy: new Set([...companies, ...companiesOfBearers]) };
+    const state = await this.#read((database): Revalidation => {
+      const locked = database.connection.transactionIfFree(() => readState(database));
+      if (locked) return { ...locked, busy: NO_COMPANIES };
+      const unlocked = readState(database);
+      const companiesOfBearers = unlocked.accounts.flatMap(({ user }) => user?.companyId ?? []);
+      return { ...unlocked, busy: new Set([...companies, ...companiesOfBearers]) };
+    });
+    const waitMs = Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
+    if (state.busy.size === 0 || waitMs === 0) return state;
+    const locked = await this.#readLocked(waitMs, readState);
+    return locked ? { ...locked.result, busy: NO_COMPANIES } : state;
   }
 
   async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {

@@ -4,15 +4,15 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { loadDriver } from '../../src/store/sqlite/connection.ts';
 import { openSqliteMoveSource } from '../../src/store/sqlite/transfer-source.ts';
-import { moveArgv, moveUp, run } from './commands.ts';
-import { makeEnds } from './ends.ts';
-import { makeFilledEnds } from './filled.ts';
+import { moveArgv, run, runMove } from './commands.ts';
+import { makeEndpoints } from './endpoints.ts';
+import { makeFilledEndpoints } from './filled.ts';
 import { StoreProcess } from './store-process.ts';
 
 const PAGE_BYTES = 4096;
 
-/** Damages every page of the file that tells of a lead. */
-function spoilLeads(file: string): void {
+/** Damages every page of the file that has a lead. */
+function damageLeads(file: string): void {
   const bytes = readFileSync(file);
   for (let start = 0; start < bytes.length; start += PAGE_BYTES) {
     const page = bytes.subarray(start, start + PAGE_BYTES);
@@ -22,8 +22,8 @@ function spoilLeads(file: string): void {
 }
 
 describe('the addresses', () => {
-  it('one that is left out is that of the configuration', async () => {
-    const { folder, from, to } = await makeFilledEnds();
+  it('the default of both is the configured database', async () => {
+    const { folder, from, to } = await makeFilledEndpoints();
     for (const [flag, given, configured] of [
       ['--from', from, to],
       ['--to', to, from],
@@ -40,10 +40,10 @@ describe('the addresses', () => {
     ['--to', 'sqlite:./other.db', 'a move goes from SQLite to PostgreSQL'],
     ['--to', 'mysql://user:hidden@host/a', '--to: it begins neither with sqlite: nor with postgres://'],
     ['--from', 'sqlite:', '--from: it names no file'],
-    ['--replace-characters', undefined, '--replace-characters is for a move'],
-  ])('%s %s is a mistake on the command line', async (flag, value, message) => {
-    const ends = await makeEnds();
-    const { code, stderr } = await run(ends, ['migrate', flag, ...(value === undefined ? [] : [value])]);
+    ['--replace-characters', undefined, '--replace-characters is only for a move'],
+  ])('%s %s is a usage error', async (flag, value, message) => {
+    const endpoints = await makeEndpoints();
+    const { code, stderr } = await run(endpoints, ['migrate', flag, ...(value === undefined ? [] : [value])]);
     expect(code).toBe(2);
     expect(stderr).toContain(`leadtap: ${message}`);
     expect(stderr).not.toContain('hidden');
@@ -51,57 +51,63 @@ describe('the addresses', () => {
 });
 
 describe('the source', () => {
-  it('is not made where there is none', async () => {
-    const ends = await makeEnds();
-    const { code, stderr } = await moveUp(ends);
+  it('is not created if it is missing', async () => {
+    const endpoints = await makeEndpoints();
+    const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
-    expect(stderr).toContain(`leadtap: there is no such file (${ends.file})`);
+    expect(stderr).toContain(`leadtap: there is no such file (${endpoints.file})`);
     expect(stderr).toContain('--from');
     expect(stderr).not.toContain('LEADTAP_DATABASE_URL');
-    expect(existsSync(ends.file)).toBe(false);
+    expect(existsSync(endpoints.file)).toBe(false);
   });
 
-  it('is not a file of another program', async () => {
-    const ends = await makeEnds();
-    const file = `${ends.folder}/notes.db`;
+  it('is refused if it is a file of another program', async () => {
+    const endpoints = await makeEndpoints();
+    const file = `${endpoints.folder}/notes.db`;
     writeFileSync(file, 'these are notes');
-    const { code, stderr } = await run(ends, ['migrate', '--from', `sqlite:${file}`, '--to', ends.to]);
+    const { code, stderr } = await run(endpoints, [
+      'migrate',
+      '--from',
+      `sqlite:${file}`,
+      '--to',
+      endpoints.to,
+    ]);
     expect(code).toBe(1);
     expect(stderr).toContain(`leadtap: the file is not an SQLite database (${file})`);
   });
 
-  it('is told by the flag that named it when it fails later', async () => {
-    const ends = await makeFilledEnds();
-    spoilLeads(ends.file);
-    const { code, stderr } = await moveUp(ends);
+  it('is named by its flag when it fails later', async () => {
+    const endpoints = await makeFilledEndpoints();
+    damageLeads(endpoints.file);
+    const { code, stderr } = await runMove(endpoints);
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: expect.stringContaining(`leadtap: the database file is damaged (${ends.file})\n`),
+      stderr: expect.stringContaining(`leadtap: the database file is damaged (${endpoints.file})\n`),
     });
     expect(stderr).toContain('--from');
     expect(stderr).not.toContain('LEADTAP_DATABASE_URL');
   });
 
-  it('is not moved while a service has it open', async () => {
-    const ends = await makeFilledEnds();
-    const service = new StoreProcess(ends.from);
+  it('is refused while a service has it open', async () => {
+    const endpoints = await makeFilledEndpoints();
+    const service = new StoreProcess(endpoints.from);
     await service.call('listTokens', 'boss');
-    const move = () => runLeadtap(moveArgv(ends), {}, ends.folder);
+    const move = () => runLeadtap(moveArgv(endpoints), {}, endpoints.folder);
     const { code, stderr } = await move();
     expect(code).toBe(1);
     expect(stderr).toContain(
-      `leadtap: another program has the database open (${ends.file})\n  Stop the service`,
+      `leadtap: another program has the database open (${endpoints.file})\n  Stop the service`,
     );
     await service.close();
     expect(await move()).toMatchObject({ code: 0 });
   });
 
-  it('can be neither read nor written by others while it is moved, and is as before afterwards', async () => {
-    const ends = await makeFilledEnds();
+  it('cannot be read or written by others while it is moved, and is unchanged afterwards', async () => {
+    const endpoints = await makeFilledEndpoints();
     const { DatabaseSync } = loadDriver();
-    const other = new DatabaseSync(ends.file);
+    const other = new DatabaseSync(endpoints.file);
     onTestFinished(() => other.close());
-    const source = await openSqliteMoveSource(ends.file);
+    const source = await openSqliteMoveSource(endpoints.file);
     expect(() => other.exec('SELECT * FROM companies')).toThrow(/locked/);
     expect(() => other.exec(`UPDATE companies SET name = 'A'`)).toThrow(/locked/);
     await source.close();
@@ -111,8 +117,8 @@ describe('the source', () => {
 });
 
 describe('the target', () => {
-  it('is told by the flag that named it, without its password', async () => {
-    const { folder, from } = await makeFilledEnds();
+  it('is named by its flag, without its password', async () => {
+    const { folder, from } = await makeFilledEndpoints();
     const to = 'postgres://leadtap:hidden@127.0.0.1:1/leadtap';
     const { code, stderr } = await run({ folder }, ['migrate', '--from', from, '--to', to]);
     expect(code).toBe(1);
@@ -121,26 +127,26 @@ describe('the target', () => {
     expect(stderr).not.toMatch(/hidden|LEADTAP_DATABASE_URL/);
   });
 
-  it('is not one of a newer Leadtap', async () => {
-    const ends = await makeFilledEnds();
-    await run(ends, ['migrate'], { env: { LEADTAP_DATABASE_URL: ends.to } });
-    await ends.sql(`INSERT INTO leadtap.migrations (version, name) VALUES (9999, '9999')`);
-    const { code, stderr } = await moveUp(ends);
+  it('is refused if a newer Leadtap has created it', async () => {
+    const endpoints = await makeFilledEndpoints();
+    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
+    await endpoints.sql(`INSERT INTO leadtap.migrations (version, name) VALUES (9999, '9999')`);
+    const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
     expect(stderr).toContain('was made by a newer Leadtap');
-    await ends.sql('DELETE FROM leadtap.migrations WHERE version = 9999');
-    expect((await moveUp(ends)).code).toBe(0);
+    await endpoints.sql('DELETE FROM leadtap.migrations WHERE version = 9999');
+    expect((await runMove(endpoints)).code).toBe(0);
   });
 
-  it('needs no more rights than those of the service once its schema is there', async () => {
-    const ends = await makeFilledEnds();
-    await run(ends, ['migrate'], { env: { LEADTAP_DATABASE_URL: ends.to } });
+  it('needs only the rights of the service when its schema exists', async () => {
+    const endpoints = await makeFilledEndpoints();
+    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
     const role = `mover_${randomBytes(6).toString('hex')}`;
-    await ends.sql(`CREATE ROLE ${role} LOGIN IN ROLE leadtap_service`);
-    const url = new URL(ends.to);
+    await endpoints.sql(`CREATE ROLE ${role} LOGIN IN ROLE leadtap_service`);
+    const url = new URL(endpoints.to);
     url.username = role;
-    const { code, stderr } = await run(ends, moveArgv({ ...ends, to: url.href }));
-    await ends.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    const { code, stderr } = await run(endpoints, moveArgv({ ...endpoints, to: url.href }));
+    await endpoints.sql(`DROP OWNED BY ${role}; DROP ROLE ${role}`);
     expect({ code, stderr }).toMatchObject({ code: 0 });
   });
 });
