@@ -79,7 +79,7 @@ export const POSTGRES_MUTATIONS = {
 
 export const SQLITE_MUTATIONS = {
   /** Changed and deleted leads stay in the caches of the instances. */
-  'no-change-log': ['DROP TRIGGER lead_changed', 'DROP TRIGGER lead_gone'],
+  'no-change-log': ['DROP TRIGGER log_change_of_lead', 'DROP TRIGGER log_delete_of_lead'],
   /** The last stamp of a company is forgotten, so stamps follow the clock alone. */
   'clock-stamps': [
     `CREATE TRIGGER forget_stamp AFTER UPDATE OF last_stamp ON companies

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts';
-import type { ServerFacts } from '../server-facts.ts';
+import type { ServerFacts } from '../store.ts';
 import type { Session } from './connection.ts';
 
 /** Of the roles that `roles.sql` makes, those that are not there. */

@@ -82,7 +82,7 @@ const KEEP_DELETED_STAMPS = `
    WHERE NOT EXISTS (SELECT FROM leadtap.companies AS c WHERE c.id = s."companyId")
   ON CONFLICT DO NOTHING`;
 
-/** However long a table takes to be counted or sorted. */
+/** Sorting a large table takes long. */
 const NO_LIMIT = { limitMs: NO_LIMIT_MS };
 
 class PostgresMoveTarget implements MoveTarget {
@@ -92,21 +92,9 @@ class PostgresMoveTarget implements MoveTarget {
     this.#database = database;
   }
 
-  async count({ name }: Table): Promise<number> {
-    const sql = `SELECT count(*) AS n FROM leadtap.${name}`;
-    const [row] = await this.#database.query<{ n: number }>(sql, [], NO_LIMIT);
-    return row?.n ?? 0;
-  }
-
   page(table: Table, after: Row | undefined): Promise<Row[]> {
     const values = after === undefined ? [] : keyOf(table, after);
     return this.#database.query<Row>(pageSql(table, after), values, NO_LIMIT);
-  }
-
-  async last(table: Table): Promise<Row | undefined> {
-    const order = orderOf(table).map((column) => `${column} DESC`);
-    const [row] = await this.#database.query<Row>(`${selectSql(table)} ORDER BY ${order.join(', ')} LIMIT 1`);
-    return row;
   }
 
   async add(table: Table, rows: readonly Row[]): Promise<void> {

@@ -1,6 +1,6 @@
+import { type PlacesFound, placeUser } from '../placement.ts';
 import type { User } from '../records.ts';
 import type { UpdateUserOutcome, UserChanges } from '../store.ts';
-import { type PlacesFound, placeUser } from '../user-place.ts';
 import type { Database, Session } from './connection.ts';
 import { isText } from './text.ts';
 

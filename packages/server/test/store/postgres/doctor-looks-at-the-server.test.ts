@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeTestRedis } from '../../../../testing/harness/redis.ts';
 import { checkEncryption, checkServer } from '../../../src/cli/doctor/server.ts';
 import { systemClock } from '../../../src/clock.ts';
-import type { ServerFacts } from '../../../src/store/server-facts.ts';
+import type { ServerFacts } from '../../../src/store/store.ts';
 import { type RunOptions, terminal } from '../../cli/terminal.ts';
 import { ownCluster, PASSWORD } from './own-cluster.ts';
 

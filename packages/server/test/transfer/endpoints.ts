@@ -6,11 +6,8 @@ import { withClient } from '../../../testing/delivery-trial/postgres/with-client
 import { sharedServer } from '../../../testing/harness/shared-servers.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
-/**
- * Both ends of a move, in a folder that is laid out like an installation. These tests are about the one and the other
- * engine, so they do not take the one database that the harness has for everybody else.
- */
-export interface Ends {
+/** Both databases of a move, in a folder like that of an installation. */
+export interface Endpoints {
   readonly folder: string;
   readonly file: string;
   readonly from: string;
@@ -20,7 +17,7 @@ export interface Ends {
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
 
-export async function makeEnds(): Promise<Ends> {
+export async function makeEndpoints(): Promise<Endpoints> {
   const folder = tempFolder();
   const file = join(folder, 'data', 'leadtap.db');
   const to = await makeDatabase();

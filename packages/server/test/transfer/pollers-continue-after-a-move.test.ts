@@ -1,50 +1,50 @@
 import type { Lead } from '@leadtap/contract';
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { loadDriver } from '../../src/store/sqlite/driver.ts';
-import { moveUp } from './commands.ts';
-import { type Ends, makeEnds } from './ends.ts';
-import { makeToken, nextQuery, type Served, serve } from './served.ts';
+import { loadDriver } from '../../src/store/sqlite/connection.ts';
+import { runMove } from './commands.ts';
+import { type Endpoints, makeEndpoints } from './endpoints.ts';
+import { makeToken, queryOfLink, type Served, serve } from './served.ts';
 import { StoreProcess } from './store-process.ts';
 
 const LIMIT = 5;
 const FROM_THE_BEGINNING = `since=2020-01-01&limit=${LIMIT}`;
 
-/** What a client remembers of an answer, as the question that it asks next. */
-type Remember = (response: Response, page: readonly Lead[], question: string) => string;
+/** Returns the next query of a client, from the answer to the last one. */
+type NextQuery = (response: Response, page: readonly Lead[], query: string) => string;
 
-const lastLead: Remember = (_, page, question) => {
+const lastLead: NextQuery = (_, page, query) => {
   const last = page.at(-1);
-  return last ? `since=${last.createdAt}&limit=${LIMIT}` : question;
+  return last ? `since=${last.createdAt}&limit=${LIMIT}` : query;
 };
 
-const link: Remember = nextQuery;
+const link: NextQuery = queryOfLink;
 
-/** While pages are full it goes on from the last lead; the time of the answer is for the next time it wakes. */
-const date: Remember = (response, page, question) =>
+/** Continues from the last lead while pages are full, then from the `Date` of the answer. */
+const date: NextQuery = (response, page, query) =>
   page.length === LIMIT
-    ? lastLead(response, page, question)
+    ? lastLead(response, page, query)
     : `since=${new Date(response.headers.get('date') ?? '').toISOString()}&limit=${LIMIT}`;
 
 class Poller {
-  readonly #remember: Remember;
+  readonly #nextQuery: NextQuery;
   readonly received: string[] = [];
-  #question = FROM_THE_BEGINNING;
+  #query = FROM_THE_BEGINNING;
 
-  constructor(remember: Remember) {
-    this.#remember = remember;
+  constructor(nextQuery: NextQuery) {
+    this.#nextQuery = nextQuery;
   }
 
   get since(): number {
-    return Date.parse(new URLSearchParams(this.#question).get('since') ?? '');
+    return Date.parse(new URLSearchParams(this.#query).get('since') ?? '');
   }
 
-  /** True when there may be more. */
+  /** True when there may be more leads. */
   async poll(service: Served, token: string): Promise<boolean> {
-    const response = await service.poll(token, this.#question);
+    const response = await service.poll(token, this.#query);
     const page = (await response.json()) as Lead[];
     this.received.push(...page.map(({ id }) => id));
-    this.#question = this.#remember(response, page, this.#question);
+    this.#query = this.#nextQuery(response, page, this.#query);
     return page.length === LIMIT;
   }
 
@@ -57,22 +57,22 @@ const OLD = Array.from({ length: 23 }, (_, index) => `old-${index}`);
 const NEW = Array.from({ length: 12 }, (_, index) => `new-${index}`);
 const HOUR_MS = 3_600_000;
 
-/** From now on the clock of the new database is an hour behind. */
-const setClockBack = ({ sql }: Ends) =>
+/** Sets the clock of the new database back by an hour. */
+const setClockBack = ({ sql }: Endpoints) =>
   sql(`CREATE OR REPLACE FUNCTION leadtap.clock_ms() RETURNS bigint LANGUAGE sql VOLATILE
          RETURN floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint - ${HOUR_MS}`);
 
-const addBySql = ({ sql }: Ends, companyId: string, id: string) =>
+const addBySql = ({ sql }: Endpoints, companyId: string, id: string) =>
   sql(`INSERT INTO leadtap.leads (company_id, id) VALUES ('${companyId}', '${id}')`);
 
-function runInFile({ file }: Ends, ...statements: readonly string[]): void {
+function runInFile({ file }: Endpoints, ...statements: readonly string[]): void {
   const { DatabaseSync } = loadDriver();
   const database = new DatabaseSync(file);
   for (const statement of statements) database.exec(statement);
   database.close();
 }
 
-async function firstStamp({ sql }: Ends, like: string): Promise<number> {
+async function firstStamp({ sql }: Endpoints, like: string): Promise<number> {
   const [row] = await sql(
     `SELECT leadtap.to_ms(min(created_at)) AS first FROM leadtap.leads WHERE id LIKE '${like}'`,
   );
@@ -83,8 +83,8 @@ test.each([
   { company: 'acme', user: 'boss', ahead: 0, stamps: 'like the clock' },
   { company: 'globex', user: 'rival', ahead: 600_000, stamps: 'ten minutes ahead of the clock' },
 ])('no lead is lost where the last stamps were $stamps', async ({ company, user, ahead }) => {
-  const ends = await makeEnds();
-  const store = new StoreProcess(ends.from);
+  const endpoints = await makeEndpoints();
+  const store = new StoreProcess(endpoints.from);
   await store.call('applyOrganisation', ORGANISATION);
   const inputs = OLD.map((id) => ({ companyId: company, id, fields: {} }));
   const future = { companyId: company, id: 'ahead', createdAt: Date.now() + ahead, fields: {} };
@@ -92,23 +92,23 @@ test.each([
   await store.close();
 
   const pollers = { lastLead: new Poller(lastLead), link: new Poller(link), date: new Poller(date) };
-  const old = await serve(ends, ends.from);
-  const token = await makeToken(ends, user, 'token-1');
+  const old = await serve(endpoints, endpoints.from);
+  const token = await makeToken(endpoints, user, 'token-1');
   for (const poller of [pollers.lastLead, pollers.link]) {
     await poller.poll(old, token);
     await poller.poll(old, token);
   }
   await pollers.date.pollAll(old, token);
   await old.stop();
-  const known = Math.max(...stamps, pollers.date.since);
+  const latest = Math.max(...stamps, pollers.date.since);
 
-  expect((await moveUp(ends)).code).toBe(0);
-  await setClockBack(ends);
+  expect((await runMove(endpoints)).code).toBe(0);
+  await setClockBack(endpoints);
 
-  const moved = await serve(ends, ends.to);
+  const moved = await serve(endpoints, endpoints.to);
   for (const poller of Object.values(pollers)) await poller.pollAll(moved, token);
   for (const id of NEW) {
-    await addBySql(ends, company, id);
+    await addBySql(endpoints, company, id);
     if (id === 'new-5') for (const poller of Object.values(pollers)) await poller.pollAll(moved, token);
   }
   for (const poller of Object.values(pollers)) await poller.pollAll(moved, token);
@@ -118,37 +118,37 @@ test.each([
   expect([...pollers.lastLead.received].sort()).toEqual(all);
   expect([...pollers.link.received].sort()).toEqual(all);
   expect([...new Set(pollers.date.received)].sort()).toEqual(all);
-  expect(await firstStamp(ends, 'new-%')).toBeGreaterThan(known);
+  expect(await firstStamp(endpoints, 'new-%')).toBeGreaterThan(latest);
 });
 
-test('the stamp of a lead that was deleted is not given again', async () => {
-  const ends = await makeEnds();
-  const store = new StoreProcess(ends.from);
+test('the stamp of a deleted lead is not given again', async () => {
+  const endpoints = await makeEndpoints();
+  const store = new StoreProcess(endpoints.from);
   await store.call('applyOrganisation', ORGANISATION);
   const deleted = { companyId: 'acme', id: 'deleted', createdAt: Date.now() + HOUR_MS, fields: {} };
   const [stamp = 0] = await store.add([deleted], { historical: true });
   await store.close();
-  runInFile(ends, 'DELETE FROM leads');
+  runInFile(endpoints, 'DELETE FROM leads');
 
-  expect((await moveUp(ends)).code).toBe(0);
-  await addBySql(ends, 'acme', 'new');
-  expect(await firstStamp(ends, 'new')).toBeGreaterThan(stamp);
+  expect((await runMove(endpoints)).code).toBe(0);
+  await addBySql(endpoints, 'acme', 'new');
+  expect(await firstStamp(endpoints, 'new')).toBeGreaterThan(stamp);
 });
 
-test('a company that was deleted continues after its last stamp when it is inserted again after the move', async () => {
-  const ends = await makeEnds();
-  const store = new StoreProcess(ends.from);
+test('a deleted company continues after its last stamp when it is inserted again after the move', async () => {
+  const endpoints = await makeEndpoints();
+  const store = new StoreProcess(endpoints.from);
   await store.call('applyOrganisation', ORGANISATION);
   const deleted = { companyId: 'acme', id: 'deleted', createdAt: Date.now() + HOUR_MS, fields: {} };
   const [stamp = 0] = await store.add([deleted], { historical: true });
   await store.close();
   const tables = ['leads', 'users', 'departments', 'branches', 'statuses'];
-  runInFile(ends, ...tables.map((name) => `DELETE FROM ${name} WHERE company_id = 'acme'`));
-  runInFile(ends, `DELETE FROM companies WHERE id = 'acme'`);
+  runInFile(endpoints, ...tables.map((name) => `DELETE FROM ${name} WHERE company_id = 'acme'`));
+  runInFile(endpoints, `DELETE FROM companies WHERE id = 'acme'`);
 
-  // A second time, because a move that was interrupted is run again.
-  for (let n = 0; n < 2; n += 1) expect((await moveUp(ends)).code).toBe(0);
-  const again = new StoreProcess(ends.to);
+  // Twice, like an interrupted move that is run again.
+  for (let n = 0; n < 2; n += 1) expect((await runMove(endpoints)).code).toBe(0);
+  const again = new StoreProcess(endpoints.to);
   await again.call('applyOrganisation', ORGANISATION);
   const [next] = await again.add([{ companyId: 'acme', id: 'new', fields: {} }]);
   await again.close();

@@ -4,7 +4,7 @@ import { terminal } from '../../cli/terminal.ts';
 
 const ANY_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
-test('a file that is no database, and a path that cannot be one, are told with the path', async () => {
+test('a file that is not a database, and a path that cannot be one, are reported with the path', async () => {
   const { run, save, path } = terminal();
   save('letter.txt', 'Dear reader, this is a letter and not a database. '.repeat(50));
   const letter = await run('migrate', { env: { LEADTAP_DATABASE_URL: 'sqlite:letter.txt' } });
@@ -20,7 +20,7 @@ test('a file that is no database, and a path that cannot be one, are told with t
   expect(existsSync(path('data'))).toBe(false);
 });
 
-test('doctor tells a database that is none', async () => {
+test('doctor reports a file that is not a database', async () => {
   const { run, save } = terminal();
   save('data/leadtap.db', 'this is not a database '.repeat(100));
   const { code, stdout } = await run('doctor', { env: ANY_PORT });
@@ -28,17 +28,20 @@ test('doctor tells a database that is none', async () => {
   expect(stdout).toMatch(/^✗ database: .*not an SQLite database/m);
 });
 
-test('doctor tells an older schema, and does not bring it up to date', async () => {
+/** There is no schema before version 1, so this stands for an older one. */
+const OLDER_VERSION = -1;
+
+test('doctor reports an older schema, and does not migrate it', async () => {
   const { run, database } = terminal();
   await run('migrate');
-  await (await database()).setSchemaVersion(1);
+  await (await database()).setSchemaVersion(OLDER_VERSION);
   const warned = await run('doctor', { env: ANY_PORT });
-  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version 1') });
+  expect(warned).toMatchObject({ code: 0, stdout: expect.stringContaining('! schema: version -1') });
   const failed = await run('doctor', { env: { ...ANY_PORT, LEADTAP_AUTO_MIGRATE: 'false' } });
-  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version 1') });
+  expect(failed).toMatchObject({ code: 1, stdout: expect.stringContaining('✗ schema: version -1') });
 });
 
-test('doctor and the commands say the same of an empty file', async () => {
+test('doctor and the commands report an empty file in the same words', async () => {
   const { run, save, path } = terminal({ empty: true });
   save('data/leadtap.db', '');
   const words = `there is no Leadtap database at ${path('data/leadtap.db')}`;

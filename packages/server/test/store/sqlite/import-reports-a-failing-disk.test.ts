@@ -8,10 +8,11 @@ import { terminal } from '../../cli/terminal.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/leadtap.js', import.meta.url));
 const execute = promisify(execFile);
-/** Enough that they are written in a thread of their own, where an error loses its class and its cause. */
 const LEADS = 20_000;
+/** The leads take more than this, and so does their log. */
+const MAX_FILE_KIB = 3000;
 
-test('also when the leads are written in a thread', async () => {
+test('an import that cannot write to the disk tells the operator to check it', async () => {
   const { cwd, save } = terminal({ empty: true });
   save('organisation.json', ORGANISATION);
   const lead = JSON.stringify({
@@ -22,8 +23,15 @@ test('also when the leads are written in a thread', async () => {
   save('leads.ndjson', `${lead}\n`.repeat(LEADS));
   const env = { PATH: process.env['PATH'] ?? '' };
   await execute(process.execPath, [BIN, 'org', 'apply', 'organisation.json'], { cwd, env });
-  // In KiB: no file may grow beyond it, as if the disk ended there.
-  const limited = ['-c', 'ulimit -f 6000; exec "$0" "$@"', process.execPath, BIN, 'leads', 'import'];
+  // No file may grow beyond the limit, as if the disk were full.
+  const limited = [
+    '-c',
+    `ulimit -f ${MAX_FILE_KIB}; exec "$0" "$@"`,
+    process.execPath,
+    BIN,
+    'leads',
+    'import',
+  ];
   const run = execute('bash', [...limited, '--historical', 'leads.ndjson'], { cwd, env });
   await expect(run).rejects.toMatchObject({
     code: 1,

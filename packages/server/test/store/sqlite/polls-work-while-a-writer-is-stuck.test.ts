@@ -11,7 +11,7 @@ const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
 const poll = (store: Store, since = 0) => store.readPage({ scope: ACME, since, limit: 100 });
 const write = (store: Store, id: string) => store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
 
-/** Another program's connection that takes the lock and does not let go. */
+/** A connection of another program that holds the lock. */
 function holdLock(file: string): Connection {
   const writer = new Connection(file);
   onTestFinished(() => writer.close());
@@ -29,8 +29,7 @@ async function open(options: Partial<SqliteOptions> = {}) {
   return { file, clock, store };
 }
 
-/** How often a timer fired while the work went on: never, if the work blocked the event loop. */
-/** The timer is there first: however slow the machine is, it is due before whatever the work waits for. */
+/** How often a timer fired during the work: never, if the work blocked the event loop. */
 async function ticksDuring(work: () => Promise<unknown>): Promise<number> {
   let ticks = 0;
   const timer = setInterval(() => {
@@ -41,7 +40,7 @@ async function ticksDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('while a writer is stuck with the lock', () => {
-  it('a thousand polls wait for it, and those that come then are turned away', async () => {
+  it('a thousand polls wait for it, and further ones are rejected', async () => {
     const { file, store } = await open({ pollLockWaitMs: 60_000 });
     const writer = holdLock(file);
     const polls = Promise.allSettled(Array.from({ length: 1010 }, () => poll(store)));
@@ -51,7 +50,7 @@ describe('while a writer is stuck with the lock', () => {
     expect(outcomes.filter((status) => status === 'fulfilled')).toHaveLength(1000);
   });
 
-  it('a poll answers from what is committed, with the last stamp as its moment', async () => {
+  it('a poll answers from what is committed, with the last stamp as its time', async () => {
     const { file, clock, store } = await open();
     const { latestStamp } = await store.status();
     clock.advance(60_000);
@@ -61,7 +60,7 @@ describe('while a writer is stuck with the lock', () => {
     expect(page).toEqual({ readAt: latestStamp, locked: false, lastStamp: latestStamp });
   });
 
-  it('what it commits at last is later than that moment, so that nobody loses it', async () => {
+  it('leads that it commits later have a later stamp, so that no client misses them', async () => {
     const { file, clock, store } = await open();
     const writer = holdLock(file);
     const stamp = clock() + 2;
@@ -74,14 +73,14 @@ describe('while a writer is stuck with the lock', () => {
     expect((await poll(store, readAt)).leads).toMatchObject([{ id: 'stuck' }]);
   });
 
-  it('a company without leads is answered as of the beginning of time', async () => {
+  it('a poll of a company without leads has the time 0', async () => {
     const { file, store } = await open();
     holdLock(file);
     const scope = { level: 'COMPANY', companyId: 'globex' } as const;
     expect(await store.readPage({ scope, limit: 1 })).toEqual({ leads: [], readAt: 0, locked: false });
   });
 
-  it('a moment is never later than the clock, although stamps run ahead of it', async () => {
+  it('the time of a poll is never later than the clock, although stamps are ahead of it', async () => {
     const { file, clock, store } = await open();
     const burst = Array.from({ length: 50 }, (_, id) => ({ companyId: 'acme', id: `${id}`, fields: {} }));
     await store.writeLeads(burst);
@@ -105,14 +104,14 @@ describe('while a writer is stuck with the lock', () => {
     expect((await poll(store)).leads).toMatchObject([{ id: 'committed' }]);
   });
 
-  it('a poll and a write that wait leave the event loop alone', async () => {
+  it('a poll and a write that wait do not block the event loop', async () => {
     const { file, store } = await open();
     holdLock(file);
     expect(await ticksDuring(() => poll(store))).toBeGreaterThan(0);
     expect(await ticksDuring(() => write(store, 'refused').catch(() => undefined))).toBeGreaterThan(0);
   });
 
-  it('another program can be started, because its schema is up to date', async () => {
+  it('another program can start, because the schema is up to date', async () => {
     const { file } = await open();
     holdLock(file);
     const second = await openSqliteStore({ file, pollLockWaitMs: 0 });
@@ -121,7 +120,7 @@ describe('while a writer is stuck with the lock', () => {
   });
 });
 
-describe('when the lock is let go', () => {
+describe('when the lock is released', () => {
   it('a poll that waits for it reads under it', async () => {
     const { file, clock, store } = await open({ pollLockWaitMs: 60_000 });
     const writer = holdLock(file);
@@ -138,7 +137,7 @@ describe('when the lock is let go', () => {
     expect(await waiting).toMatchObject({ results: [{ kind: 'added', id: 'patient' }] });
   });
 
-  it('a store that gave up works as before', async () => {
+  it('a store whose write timed out works as before', async () => {
     const { file, store } = await open();
     const writer = holdLock(file);
     await expect(write(store, 'later')).rejects.toThrow(StoreUnavailableError);

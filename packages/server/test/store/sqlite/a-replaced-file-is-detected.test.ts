@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { openSqliteStore } from 'leadtap';
+import { openSqliteStore, StoreUnavailableError } from 'leadtap';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
@@ -35,7 +35,7 @@ async function startWithBackup() {
   await store.revokeToken(TOKEN);
   await store.writeLeads([lead('in-the-backup')]);
   await store.close();
-  // A file that this process has never opened: a driver may keep its hold on those that it has closed.
+  // A file that this process has never opened: the driver may keep closed files open.
   copyDatabase(changed, backup);
   const authorization = `Bearer ${await service.token('boss', { tokenId: TOKEN })}`;
   const pollWithToken = () => service.poll('boss', '', { headers: { authorization } });
@@ -48,9 +48,9 @@ async function startWithBackup() {
 const readyStatus = async ({ url }: TestService) => (await fetch(`${url}/readyz`)).status;
 const idsSeenBy = async (service: TestService) => (await service.leads('boss')).map(({ id }) => id).sort();
 
-test('a backup that is moved over the file of a running service counts', async () => {
+test('a backup that replaces the file of a running service is opened', async () => {
   const { service, file, backup, pollWithToken, ofFile } = await startWithBackup();
-  // Only in the log of the old file, which must not be applied to the new one.
+  // This lead is only in the log of the old file, which must not be applied to the new one.
   await service.add({ id: 'only-in-the-old-file' });
   renameSync(backup, file);
   expect(await readyStatus(service)).toBe(200);
@@ -67,7 +67,7 @@ test('a backup that is moved over the file of a running service counts', async (
   expect((await inspectSqlite(file)).faults).toEqual([]);
 });
 
-test('a running service notices it by itself', async () => {
+test('a running service detects it without a request', async () => {
   const { file, backup, pollWithToken } = await startWithBackup();
   renameSync(backup, file);
   await vi.waitFor(async () => expect((await pollWithToken()).status).toBe(401), { timeout: 30_000 });
@@ -86,6 +86,42 @@ test('a file that is kept under another name has all of its leads', async () => 
   onTestFinished(() => store.close());
   const { leads } = await store.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 10 });
   expect(leads.map(({ id }) => id)).toEqual(['last', 'first']);
+});
+
+test('leads are never written to a file that was replaced', async () => {
+  const { backup } = await startWithBackup();
+  const file = join(tempFolder(), 'leadtap.db');
+  copyFileSync(backup, file);
+  const store = await openSqliteStore({ file });
+  onTestFinished(() => store.close());
+  const kept = join(dirname(file), 'kept.db');
+  renameSync(file, kept);
+  renameSync(backup, file);
+  await store.writeLeads([lead('after-the-replacement')]);
+  const count = (path: string) => {
+    const connection = new Connection(path);
+    onTestFinished(() => connection.close());
+    return connection.prepare(`SELECT count(*) AS n FROM leads WHERE id = 'after-the-replacement'`).get();
+  };
+  expect([count(file), count(kept)]).toEqual([{ n: 1 }, { n: 0 }]);
+});
+
+test('a write that waits for the lock while the file is replaced fails, and the next one succeeds', async () => {
+  const { backup } = await startWithBackup();
+  const file = join(tempFolder(), 'leadtap.db');
+  copyFileSync(backup, file);
+  const store = await openSqliteStore({ file, writeLockWaitMs: 60_000 });
+  onTestFinished(() => store.close());
+  const other = new Connection(file);
+  other.exec('BEGIN IMMEDIATE');
+  const writing = store.writeLeads([lead('waiting')]);
+  const kept = join(dirname(file), 'kept.db');
+  renameSync(file, kept);
+  renameSync(backup, file);
+  other.exec('ROLLBACK');
+  await expect(writing).rejects.toThrow(StoreUnavailableError);
+  other.close();
+  expect(await store.writeLeads([lead('next')])).toMatchObject({ results: [{ kind: 'added' }] });
 });
 
 test('a database that comes with its own log keeps what is in that log', async () => {
@@ -128,7 +164,7 @@ test('a file that is deleted makes the service unavailable until one is there ag
 });
 
 test.each([
-  ['something that is no database', 'this is not a database'],
+  ['a file that is not a database', 'this is not a database'],
   ['an empty file', ''],
 ])(
   'a file that is replaced by %s makes the service unavailable until it is replaced again',
@@ -156,7 +192,7 @@ test('the old file put back needs a restart', async () => {
   expect(ofFile(ERROR)).toMatchObject([{ msg: expect.stringContaining('restart Leadtap') }]);
 });
 
-test('a file that is replaced while a store waits to open it is noticed', async () => {
+test('a file that is replaced while a store waits to open it is detected', async () => {
   const { backup } = await startWithBackup();
   const file = join(tempFolder(), 'leadtap.db');
   const other = new Connection(file);

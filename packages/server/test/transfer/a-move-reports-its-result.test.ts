@@ -1,29 +1,29 @@
 import { expect, test } from 'vitest';
-import { moveArgv, moveUp, run } from './commands.ts';
-import { makeFilledEnds } from './filled.ts';
+import { moveArgv, run, runMove } from './commands.ts';
+import { makeFilledEndpoints } from './filled.ts';
 
 const SUM = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 test('a table of checksums and all counts on stdout; the next steps, and where the key is, on stderr', async () => {
-  const ends = await makeFilledEnds();
-  const { stdout, stderr } = await moveUp(ends);
+  const endpoints = await makeFilledEndpoints();
+  const { stdout, stderr } = await runMove(endpoints);
   expect(stdout).toMatch(
     /^COMPANY {2}LEADS {2}SHA256\nacme {5}3 {6}\w{64}\nglobex {3}3 {6}\w{64}\nmoved and verified: .+\n$/,
   );
   expect(stdout).toContain(
     'moved and verified: 2 companies, 12 statuses, 3 branches, 4 departments, 1 issued tokens, 0 revoked tokens, 6 leads, 7 users\n',
   );
-  const key = `${ends.folder}/data/signing.key`;
+  const key = `${endpoints.folder}/data/signing.key`;
   expect(stderr).toContain(`Tokens stay valid: the service finds its signing key where it was, ${key}.\n`);
   expect(stderr).toContain('Start the service with the LEADTAP_DATABASE_URL of postgres://');
-  expect(stderr).toContain(`No lead, user or token was changed in ${ends.file}.`);
+  expect(stderr).toContain(`No lead, user or token was changed in ${endpoints.file}.`);
 });
 
-test('--json tells the same to programs', async () => {
-  const ends = await makeFilledEnds();
-  const { stdout } = await moveUp(ends, '--json');
+test('--json prints the same for programs', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const { stdout } = await runMove(endpoints, '--json');
   expect(JSON.parse(stdout)).toEqual({
-    from: ends.file,
+    from: endpoints.file,
     to: expect.stringMatching(/^postgres:\/\//),
     verified: true,
     rows: {
@@ -44,10 +44,10 @@ test('--json tells the same to programs', async () => {
   });
 });
 
-test('on a terminal there is a bar for each step, and none is left behind', async () => {
-  const ends = await makeFilledEnds();
+test('on a terminal there is a progress bar for each step, and it is cleared at the end', async () => {
+  const endpoints = await makeFilledEndpoints();
   let now = 0;
-  const { stderr } = await run(ends, moveArgv(ends), {
+  const { stderr } = await run(endpoints, moveArgv(endpoints), {
     isTTY: true,
     clock: () => {
       now += 1000;
@@ -67,14 +67,14 @@ test.each([
   ],
   [{ LEADTAP_SIGNING_KEY_FILE: '/run/secrets/key' }, 'keeps its signing key, /run/secrets/key (LEADTAP'],
 ])('the key is where %o says', async (env, sentence) => {
-  const ends = await makeFilledEnds();
-  const { stderr } = await run(ends, moveArgv(ends), { env });
+  const endpoints = await makeFilledEndpoints();
+  const { stderr } = await run(endpoints, moveArgv(endpoints), { env });
   expect(stderr).toContain(sentence);
 });
 
-test('a key that the new service would not find is to be copied', async () => {
-  const ends = await makeFilledEnds();
-  const elsewhere = { folder: `${ends.folder}/..` };
-  const { stderr } = await run(elsewhere, moveArgv(ends));
-  expect(stderr).toContain(`${ends.folder}/data/signing.key: copy it to `);
+test('a key file that the new service would not find must be copied', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const elsewhere = { folder: `${endpoints.folder}/..` };
+  const { stderr } = await run(elsewhere, moveArgv(endpoints));
+  expect(stderr).toContain(`${endpoints.folder}/data/signing.key: copy it to `);
 });

@@ -36,14 +36,14 @@ class AnswersTooLate extends DelegatingStore {
   }
 }
 
-class ShowsWholeCompany extends DelegatingStore {
+class IgnoresScope extends DelegatingStore {
   override readPage(query: PageQuery) {
     const { companyId } = query.scope;
     return this.inner.readPage({ ...query, scope: { level: 'COMPANY', companyId } });
   }
 }
 
-class ForgetsIds extends DelegatingStore {
+class IgnoresIds extends DelegatingStore {
   override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(
       leads.map(({ id: _, ...lead }) => lead),
@@ -52,13 +52,13 @@ class ForgetsIds extends DelegatingStore {
   }
 }
 
-class ForgetsHistory extends DelegatingStore {
+class StampsHistory extends DelegatingStore {
   override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, { ...options, historical: false });
   }
 }
 
-class GivesTheClockAsLastStamp extends DelegatingStore {
+class ReturnsClockAsLastStamp extends DelegatingStore {
   override async readPage(query: PageQuery) {
     const page = await this.inner.readPage(query);
     return { ...page, lastStamp: page.readAt };
@@ -71,16 +71,16 @@ class TrimsIds extends DelegatingStore {
   }
 }
 
-/** A defect, and the beginning of the name of each group of checks that must see it. */
+/** A defect, and the prefix of the checks that must detect it. */
 const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3']],
   ['includes since', broken(IncludesSince), ['pages', 'D4']],
   ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
-  ['shows the whole company to everybody', broken(ShowsWholeCompany), ['pages']],
-  ['takes every lead for a new one', broken(ForgetsIds), ['D5']],
-  ['stamps history', broken(ForgetsHistory), ['history']],
-  ['takes the clock for the last stamp', broken(GivesTheClockAsLastStamp), ['pages']],
-  ['finds a user by an id that is nearly right', broken(TrimsIds), ['users']],
+  ['returns the whole company to every user', broken(IgnoresScope), ['pages']],
+  ['adds every lead as a new one', broken(IgnoresIds), ['D5']],
+  ['stamps history', broken(StampsHistory), ['history']],
+  ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],
+  ['finds a user by an id with spaces', broken(TrimsIds), ['users']],
 ];
 
 async function failures(open: Open, group: string): Promise<string[]> {

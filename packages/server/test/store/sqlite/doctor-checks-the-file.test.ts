@@ -7,7 +7,7 @@ import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 
-test('a healthy installation is all ticks', async () => {
+test('a healthy installation passes all checks', async () => {
   const { run } = await terminalWithUsers();
   await run('token issue --user boss');
   const { code, stdout, stderr } = await run('doctor', { env: FREE_PORT });
@@ -80,7 +80,7 @@ test('a database that cannot be opened is reported with what to do, and not with
   expect(stdout).not.toContain('leadtap doctor');
 });
 
-test('a database that nobody may make is missed', async () => {
+test('a missing database that may not be created is reported', async () => {
   const env = { ...FREE_PORT, LEADTAP_AUTO_MIGRATE: 'false' };
   const { code, stdout } = await terminal().run('doctor', { env });
   expect(code).toBe(1);
@@ -97,7 +97,7 @@ test.each([
   expect((await run('doctor', { env: FREE_PORT, parts: { clock } })).stdout).toContain(`${mark} clock: `);
 });
 
-test('rate limits are not mentioned where there is one instance, and Redis is where it is given', async () => {
+test('rate limits are reported only if Redis is configured', async () => {
   const { run } = terminal();
   expect((await run('doctor', { env: FREE_PORT })).stdout).not.toContain('rate limits');
   const env = { ...FREE_PORT, LEADTAP_REDIS_URL: 'redis://127.0.0.1:1' };
