@@ -20,7 +20,7 @@ interface Mutation {
 
 const BEFORE_INSERT = 'leadtap.leads_before_insert()';
 const READ_PAGE = 'leadtap.read_page(text,text,text,bigint,integer,integer)';
-const LOG_CHANGED_LEADS = 'leadtap.note_leads()';
+const LOG_CHANGED_LEADS = 'leadtap.log_change_leads()';
 
 const WRITER_LOCK =
   'PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));';

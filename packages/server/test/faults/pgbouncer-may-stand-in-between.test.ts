@@ -82,8 +82,8 @@ describe('through PgBouncer in transaction mode', () => {
       expect((await client.query(LEFT_BEHIND)).rows).toEqual([]);
   });
 
-  it('the query of a client that hangs up is cancelled', async () => {
-    const service = await serve(bouncer.url, { queryLimitMs: NEVER_MS, pollLockWaitMs: NEVER_MS });
+  it('the query of a client that disconnects ends after its wait for the lock', async () => {
+    const service = await serve(bouncer.url, { queryLimitMs: NEVER_MS, pollLockWaitMs: 1000 });
     const observer = await connect(server().url);
     const waiting = async () => (await connectionsOf(observer)).filter(({ waits }) => waits).length;
     await holdLock(server().url, 'acme');
@@ -93,8 +93,6 @@ describe('through PgBouncer in transaction mode', () => {
     await eventually(async () => expect(await waiting()).toBe(1));
     socket.destroy();
     await eventually(async () => expect(await waiting()).toBe(0));
-    // One of Debian 12 dies of a cancel request that does not wait for its answer.
-    expect(bouncer.pid).toBeDefined();
     expect(await service.poll('globex')).toMatchObject({ status: 200 });
   });
 

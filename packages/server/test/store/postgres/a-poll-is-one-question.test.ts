@@ -10,15 +10,15 @@ afterEach(() => void vi.restoreAllMocks());
 async function questionsOf(work: () => Promise<unknown>): Promise<string[]> {
   const query = vi.spyOn(Client.prototype, 'query');
   await work();
-  const texts = query.mock.calls.map(([text]) => String(text));
+  const texts = query.mock.calls.map(([config]) => JSON.stringify(config));
   query.mockRestore();
   return texts.filter((text) => !ASIDE.test(text));
 }
 
 /** What no poll waits for, and the clock of the test. */
-const ASIDE = /leadtap\.tend_changes|leadtap_test\./;
+const ASIDE = /leadtap\.prune_changes|leadtap_test\./;
 
-const LOOK = expect.stringContaining('leadtap.look');
+const LOOK = expect.stringContaining('leadtap.revalidate');
 const READ_PAGE = expect.stringContaining('leadtap.read_page');
 const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
 

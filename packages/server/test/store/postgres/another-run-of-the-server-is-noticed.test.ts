@@ -34,7 +34,7 @@ it.each(['fast', 'immediate'] as const)('a server that was stopped (%s) and star
   const client = await connect(server.url);
   const back = watcher.copy(client);
   expect(await back.revalidate()).toBeUndefined();
-  await client.query('SELECT leadtap.tend_changes()');
+  await client.query('SELECT leadtap.prune_changes()');
   await back.revalidate();
   await revoke(client, 'after');
   expect(await back.revalidate()).toEqual(['token after']);
@@ -58,7 +58,7 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   expect(await back.revalidate()).toBeUndefined();
   await revoke(survivor, 'unnoticed');
   expect(await back.revalidate()).toBeUndefined();
-  await survivor.query('SELECT leadtap.tend_changes()');
+  await survivor.query('SELECT leadtap.prune_changes()');
   await back.revalidate();
   await revoke(survivor, 'after');
   expect(await back.revalidate()).toEqual(['token after']);

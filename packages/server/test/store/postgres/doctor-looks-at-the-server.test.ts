@@ -14,7 +14,7 @@ interface Check {
   check: string;
   state: string;
   detail: string;
-  issue: string[];
+  fix: string[];
 }
 
 async function doctor(url: string, { env, parts }: RunOptions = {}) {
@@ -72,7 +72,7 @@ test('a database without the schema stays without it', async () => {
   expect(first.of('roles')).toBeUndefined();
   const second = await doctor(url, { env: { LEADTAP_AUTO_MIGRATE: 'false' } });
   expect(second).toMatchObject({ code: 1 });
-  expect(second.of('database')).toMatchObject({ state: 'failed', issue: ['Run `leadtap migrate`.'] });
+  expect(second.of('database')).toMatchObject({ state: 'failed', fix: ['Run `leadtap migrate`.'] });
 });
 
 test('a server that cannot be reached is told once, and the rest is looked at all the same', async () => {
@@ -81,7 +81,7 @@ test('a server that cannot be reached is told once, and the rest is looked at al
   expect(of('database')).toMatchObject({
     state: 'failed',
     detail: 'the database cannot be reached (postgres://app@127.0.0.1:1/leads, ECONNREFUSED)',
-    issue: [expect.stringContaining('Start PostgreSQL')],
+    fix: [expect.stringContaining('Start PostgreSQL')],
   });
   expect(of('database server')).toBeUndefined();
   expect(of('clock')).toMatchObject({ state: 'ok' });
@@ -106,7 +106,7 @@ describe('what the server is like', () => {
     expect((await doctor(url)).of('database server')).toMatchObject({
       state: 'failed',
       detail: expect.stringContaining('LATIN1'),
-      issue: [expect.stringContaining('createdb --encoding=UTF8')],
+      fix: [expect.stringContaining('createdb --encoding=UTF8')],
     });
   });
 
@@ -123,7 +123,7 @@ describe('what the server is like', () => {
     const database = { kind: 'postgres', url: 'postgres://db/leads', connections: 10 } as const;
     expect(checkServer(facts, database)[0]).toMatchObject({
       state: 'failed',
-      issue: [expect.stringContaining('Name the primary')],
+      fix: [expect.stringContaining('Name the primary')],
     });
   });
 });

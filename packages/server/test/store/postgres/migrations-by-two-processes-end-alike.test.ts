@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import type { Client } from 'pg';
+import { expect, test, vi } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { findProgram } from '../../../../testing/servers/find-program.ts';
 import { POSTGRES } from '../../../../testing/servers/postgres.ts';
@@ -18,7 +19,7 @@ const MIGRATIONS = 'src/store/postgres/migrations';
 
 const { address, emptyDatabase } = ownCluster();
 
-/** The migrations that there are, and one to come. */
+/** The present migrations, and one more. */
 const released = readMigrations(new URL(`../../../${MIGRATIONS}/`, import.meta.url));
 const newest = released.length + 1;
 const NEXT = `${String(newest).padStart(4, '0')}_next.sql`;
@@ -52,7 +53,7 @@ async function migrate(folder: string, database: string): Promise<Report> {
 async function dump(database: string): Promise<string> {
   const program = join(realpathSync(findProgram(POSTGRES)), '../pg_dump');
   const { stdout } = await run(program, ['--schema-only', '--schema=leadtap', address('postgres', database)]);
-  // Newer versions put a word of chance around it.
+  // Newer versions add a random word.
   return stdout.replace(/^\\(un)?restrict .*$/gm, '');
 }
 
@@ -63,7 +64,7 @@ async function versions(database: string): Promise<unknown[]> {
   return rows.map(({ version }) => version);
 }
 
-/** Made by one program after the other. */
+/** A database whose schema has this version. */
 async function databaseAt(version: number): Promise<string> {
   const database = await emptyDatabase();
   if (version > 0)
@@ -75,21 +76,58 @@ const upTo = (version: number) => Array.from({ length: version }, (_, index) => 
 
 let expected: string | undefined;
 
-/** What a single process makes of an empty database. */
+/** The schema that a single process creates. */
 async function dumpOfOne(program: string): Promise<string> {
   const database = await databaseAt(0);
   await migrate(program, database);
   return dump(database);
 }
 
-/** An empty database, the oldest schema and the newest one. How migrations wait for each other is the same for all. */
-test.each([0, 1, newest - 1])('from version %i, two processes at once end as one does', async (version) => {
+interface Blocker {
+  readonly version: number;
+  /** The first process has to wait for it in the middle of its migration. */
+  readonly statement: string;
+  /** PostgreSQL's name for that wait. */
+  readonly wait: string;
+}
+
+const BLOCKERS: readonly Blocker[] = [
+  { version: 0, statement: 'CREATE SCHEMA leadtap', wait: 'transactionid' },
+  { version: newest - 1, statement: 'LOCK TABLE leadtap.leads IN ACCESS SHARE MODE', wait: 'relation' },
+];
+
+/**
+ * Holds the first process until the second one waits too, which must be for the lock of migrations. Without that lock,
+ * both have read the same version by then, and they only end well because a retry hides their conflict.
+ */
+async function migrateAtOnce(program: string, database: string, { statement, wait }: Blocker) {
+  const url = address('postgres', database);
+  const [client, observer] = [await connectSql(url), await connectSql(url)];
+  await client.query(`BEGIN; ${statement}`);
+  const reports = Promise.all([migrate(program, database), migrate(program, database)]);
+  const areWaiting = async () => expect(await lockWaits(observer)).toEqual(['advisory', wait]);
+  await vi.waitFor(areWaiting, { timeout: 60_000, interval: 20 });
+  await client.query('ROLLBACK');
+  await Promise.all([client.end(), observer.end()]);
+  return reports;
+}
+
+async function lockWaits(observer: Client): Promise<string[]> {
+  const { rows } = await observer.query<{ wait_event: string }>(
+    `SELECT wait_event FROM pg_stat_activity
+      WHERE datname = current_database() AND application_name = 'leadtap' AND wait_event_type = 'Lock' ORDER BY 1`,
+  );
+  return rows.map(({ wait_event }) => wait_event);
+}
+
+test.each(BLOCKERS)('from version $version, two processes at once end as one does', async (blocker) => {
+  const { version } = blocker;
   const program = installed(newest);
   expected ??= await dumpOfOne(program);
   expect(expected).toContain('next text');
 
   const database = await databaseAt(version);
-  const reports = await Promise.all([migrate(program, database), migrate(program, database)]);
+  const reports = await migrateAtOnce(program, database, blocker);
   reports.sort((a, b) => a.from - b.from);
   expect(reports).toMatchObject([
     { from: version, to: newest, applied: { length: newest - version } },

@@ -32,7 +32,7 @@ beforeAll(async () => {
   };
 });
 
-const LOOK = 'SELECT * FROM leadtap.look($1, $2, $3, $4)';
+const LOOK = 'SELECT * FROM leadtap.revalidate($1, $2, $3, $4)';
 
 /** The plans of all statements that a question consists of, as PostgreSQL ran them. */
 async function plansOf(question: string, values: unknown[]): Promise<string[]> {
@@ -82,7 +82,7 @@ describe.each([
 });
 
 it('a look reads what has changed since, and no table of many rows from end to end', async () => {
-  await client.query('SELECT leadtap.tend_changes()');
+  await client.query('SELECT leadtap.prune_changes()');
   for (let n = 0; n < 50; n += 1) await client.query(`UPDATE leadtap.users SET name = 'n' || ${n}`);
   const { rows } = await client.query(LOOK, [[], [], [], null]);
   await client.query(`UPDATE leadtap.users SET name = 'last' WHERE id = 'boss'`);
@@ -98,7 +98,7 @@ it('a look reads what has changed since, and no table of many rows from end to e
   expect(ofChanges[0]).not.toContain('Rows Removed');
   const scans = plans.flatMap((plan) => plan.match(/Seq Scan on \w+/g) ?? []);
   // Each of these has one row.
-  expect([...new Set(scans)].sort()).toEqual(['Seq Scan on forgotten_changes', 'Seq Scan on server_run']);
+  expect([...new Set(scans)].sort()).toEqual(['Seq Scan on change_log_state', 'Seq Scan on server_epoch']);
 });
 
 describe('what was planned while a table was small', () => {

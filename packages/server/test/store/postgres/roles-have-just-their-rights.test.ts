@@ -63,9 +63,9 @@ const CHANGES_OF_THE_SCHEMA = [
   'DELETE FROM leadtap.changes',
   `UPDATE leadtap.changes SET kind = 'leads-appended'`,
   `INSERT INTO leadtap.changes (kind, id) VALUES ('all', '')`,
-  `SELECT leadtap.note_change('all', '')`,
-  `UPDATE leadtap.forgotten_changes SET below = '3'`,
-  'UPDATE leadtap.server_run SET id = gen_random_uuid()',
+  `SELECT leadtap.log_change('all', '')`,
+  `UPDATE leadtap.change_log_state SET pruned_below = '3'`,
+  'UPDATE leadtap.server_epoch SET id = gen_random_uuid()',
   'SET ROLE leadtap_owner',
   `CREATE TEMP TABLE mine (LIKE leadtap.leads);
    CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_insert()`,
@@ -196,8 +196,8 @@ describe('leadtap_writer', () => {
       ...['users', 'issued_tokens', 'revoked_tokens', 'migrations'].map(
         (table) => `SELECT FROM leadtap.${table}`,
       ),
-      `SELECT leadtap.look('{}', '{boss}', '{t}', NULL)`,
-      'SELECT leadtap.tend_changes()',
+      `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
+      'SELECT leadtap.prune_changes()',
       `INSERT INTO leadtap.companies (id, name) VALUES ('mine', 'Mine')`,
       `UPDATE leadtap.companies SET name = 'Mine'`,
       'UPDATE leadtap.companies SET stamp_floor = NULL, last_writer = NULL',

@@ -96,8 +96,8 @@ describe('of leads that are gone', () => {
     const count = async () =>
       Number((await client.query('SELECT count(*) FROM leadtap.deleted_stamps')).rows[0].count);
     expect(await count()).toBe(3);
-    await client.query(`UPDATE leadtap.forgotten_changes SET next_from = '2000-01-01'`);
-    await client.query('SELECT leadtap.tend_changes()');
+    await client.query(`UPDATE leadtap.change_log_state SET next_set_at = '2000-01-01'`);
+    await client.query('SELECT leadtap.prune_changes()');
     expect(await count()).toBe(1);
     await database.stopClock(NOON - 60_000);
     await client.query(insert('d'));

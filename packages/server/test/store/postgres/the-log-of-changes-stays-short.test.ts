@@ -41,7 +41,7 @@ describe('the log of changes', () => {
     const seldom = await startWatching(client);
     await revoke('a');
     await tendAfterMinutes(client);
-    for (let n = 0; n < 3; n += 1) await client.query('SELECT leadtap.tend_changes()');
+    for (let n = 0; n < 3; n += 1) await client.query('SELECT leadtap.prune_changes()');
     expect(await seldom.revalidate()).toEqual(['token a']);
     expect(await entries()).toBeGreaterThan(0);
   });
@@ -157,7 +157,9 @@ describe('after a restore from another server', () => {
   it('a log that was forgotten up to there tells nothing until it is tended, and then all', async () => {
     const { client, revoke } = await begin();
     const watcher = await startWatching(client);
-    await client.query(`UPDATE leadtap.forgotten_changes SET below = '999999999', next = '999999999'`);
+    await client.query(
+      `UPDATE leadtap.change_log_state SET pruned_below = '999999999', next_pruned_below = '999999999'`,
+    );
     await revoke('a');
     expect(await watcher.revalidate()).toBeUndefined();
     await tendAfterMinutes(client);

@@ -18,11 +18,11 @@ export class Watcher {
   /** Undefined: anything may have changed. */
   async revalidate(): Promise<readonly string[] | undefined> {
     const { rows } = await this.#client.query<LookRow>(
-      `SELECT seen, changed FROM leadtap.look('{}', '{}', '{}', $1)`,
+      `SELECT seen, changed FROM leadtap.revalidate('{}', '{}', '{}', $1)`,
       [this.#seen],
     );
     const [row] = rows;
-    if (!row) throw new Error('leadtap.look gave no row');
+    if (!row) throw new Error('leadtap.revalidate gave no row');
     this.#seen = row.seen;
     return row.changed ? [...new Set(row.changed)].sort() : undefined;
   }
@@ -35,7 +35,7 @@ export class Watcher {
 
 /** One that is told of whatever changes from now on. */
 export async function startWatching(client: Client): Promise<Watcher> {
-  await client.query('SELECT leadtap.tend_changes()');
+  await client.query('SELECT leadtap.prune_changes()');
   const watcher = new Watcher(client);
   await watcher.revalidate();
   return watcher;
@@ -43,6 +43,6 @@ export async function startWatching(client: Client): Promise<Watcher> {
 
 /** As if the log had last been tended so long ago that it is to be tended again. */
 export async function tendAfterMinutes(client: Client): Promise<void> {
-  await client.query(`UPDATE leadtap.forgotten_changes SET next_from = next_from - interval '6 minutes'`);
-  await client.query('SELECT leadtap.tend_changes()');
+  await client.query(`UPDATE leadtap.change_log_state SET next_set_at = next_set_at - interval '6 minutes'`);
+  await client.query('SELECT leadtap.prune_changes()');
 }

@@ -1,13 +1,10 @@
 import type { Clock } from '../../clock.ts';
 import type { ServerFacts } from '../server-facts.ts';
-import type { Session } from './connection.ts';
+import type { Inspection } from '../store.ts';
+import type { Database, Session } from './connection.ts';
+import { expectedVersion, MISSING_ROLES, refuseOldServer, schemaVersion } from './migrate.ts';
 
-/** Of the roles that `roles.sql` makes, those that are not there. */
-export const MISSING_ROLES = `ARRAY(
-  SELECT role FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS role
-   WHERE to_regrole(role) IS NULL)`;
-
-/** Asks only for what every role may know, and for nothing that Leadtap made. PostgreSQL 16 reserves in two ways. */
+/** Every role may read these facts, also before the schema exists. PostgreSQL 16 has two settings for reserved connections. */
 const FACTS = `
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
          current_setting('max_connections')::integer
@@ -33,14 +30,27 @@ interface FactsRow {
   readonly missing_roles: string[];
 }
 
-export async function readServerFacts(session: Session, clock: Clock): Promise<ServerFacts> {
+/** Reads the state of the database without changing anything. */
+export async function inspect(database: Database, clock: Clock): Promise<Inspection> {
+  await refuseOldServer(database);
+  const version = await schemaVersion(database);
+  return {
+    exists: version > 0,
+    schemaVersion: version,
+    expectedVersion: expectedVersion(),
+    faults: [],
+    server: await readServerFacts(database, clock),
+  };
+}
+
+async function readServerFacts(session: Session, clock: Clock): Promise<ServerFacts> {
   const before = clock();
   const [row] = await session.query<FactsRow>(FACTS);
   const after = clock();
-  if (row === undefined) throw new Error('PostgreSQL told nothing about itself');
+  if (row === undefined) throw new Error('the query for facts about the server returned no row');
   const limits = [row.server_limit, row.role_limit, row.database_limit].filter((limit) => limit !== null);
   return {
-    // Somewhere between question and answer the server looked at its clock: half the way is the best guess.
+    // The server read its clock at some time between request and response; the middle is the best estimate.
     clockAheadMs: Math.round(row.now_ms - (before + after) / 2),
     connectionLimit: Math.min(...limits),
     isStandby: row.is_standby,

@@ -13,10 +13,11 @@ import { eventually } from './eventually.ts';
 import { ERROR, type Instance, serve } from './instance.ts';
 import { connect, connectionsOf, holdLock } from './sql.ts';
 
-/** So long that whatever ends before has been cancelled. */
 const NEVER_MS = 600_000;
 const PATIENT = { connectLimitMs: NEVER_MS, queryLimitMs: NEVER_MS, pollLockWaitMs: NEVER_MS };
-const CALLERS = 20;
+/** Long enough that all clients disconnect before it, also on a slow machine. */
+const LOCK_WAIT_MS = 5000;
+const CLIENTS = 20;
 
 const server = shareCluster();
 
@@ -31,30 +32,31 @@ async function pollRaw({ url, token }: Instance): Promise<Socket> {
   return socket;
 }
 
-describe('when clients hang up while a writer holds the lock of their company', () => {
-  it('their queries end, their connections are free, and the log tells so without an error', async () => {
-    const service = await serve(server().url, { ...PATIENT, connections: 4 });
+describe('when clients disconnect while a writer holds the lock of their company', () => {
+  it('connections are free after the wait for the lock, and the log has status 499 without an error', async () => {
+    const service = await serve(server().url, { ...PATIENT, connections: 4, pollLockWaitMs: LOCK_WAIT_MS });
     const observer = await connect(server().url);
-    const begun = vi.spyOn(service.store, 'readPage');
+    const readPage = vi.spyOn(service.store, 'readPage');
+    // Until the end of the test.
     await holdLock(server().url, 'acme');
-    const sockets = await Promise.all(Array.from({ length: CALLERS }, () => pollRaw(service)));
-    await eventually(() => expect(begun).toHaveBeenCalledTimes(CALLERS));
+    const sockets = await Promise.all(Array.from({ length: CLIENTS }, () => pollRaw(service)));
+    await eventually(() => expect(readPage).toHaveBeenCalledTimes(CLIENTS));
     await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
 
     for (const socket of sockets) socket.destroy();
-    const gone = () => service.log.filter(({ status }) => status === 499);
-    await eventually(() => expect(gone()).toHaveLength(CALLERS));
+    const disconnected = () => service.log.filter(({ status }) => status === 499);
+    await eventually(() => expect(disconnected()).toHaveLength(CLIENTS));
     await eventually(async () => expect((await connectionsOf(observer)).filter(isBusy)).toEqual([]));
-    expect(await service.metric('leadtap_polls_total')).toContain(`{status="499"} ${CALLERS}`);
+    expect(await service.metric('leadtap_polls_total')).toContain(`{status="499"} ${CLIENTS}`);
     expect(service.log.filter(({ level }) => level >= ERROR)).toEqual([]);
     expect(await service.poll('globex')).toMatchObject({ status: 200 });
   });
 });
 
-it('who hangs up while its token is looked at is counted, and nothing is read for it', async () => {
+it('a client that disconnects while its token is verified is counted, and nothing is read for it', async () => {
   const reached = deferred();
   const verified = deferred();
-  const asked = { findUser: vi.fn(emptyStore.findUser), readPage: vi.fn(emptyStore.readPage) };
+  const questions = { findUser: vi.fn(emptyStore.findUser), readPage: vi.fn(emptyStore.readPage) };
   const consume = vi.fn(noLimit.consume);
   const observe = vi.fn();
   const verifyToken: VerifyToken = async () => {
@@ -62,7 +64,7 @@ it('who hangs up while its token is looked at is counted, and nothing is read fo
     await verified.promise;
     return { kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } };
   };
-  const app = makeEndpoint(asked, { verifyToken, limiter: { consume }, observer: { observe } });
+  const app = makeEndpoint(questions, { verifyToken, limiter: { consume }, observer: { observe } });
   const accepted = once(app.server, 'connection');
   const socket = await openSocket(await app.listen({ host: '127.0.0.1', port: 0 }));
   socket.write(requestText('GET /automation/new-leads HTTP/1.1', 'Host: x', 'Authorization: Bearer any'));
@@ -73,7 +75,7 @@ it('who hangs up while its token is looked at is counted, and nothing is read fo
   verified.resolve();
   await eventually(() => expect(observe).toHaveBeenCalledWith(expect.objectContaining({ status: 499 })));
   expect(consume.mock.calls).toEqual([['boss']]);
-  for (const question of Object.values(asked)) expect(question).not.toHaveBeenCalled();
+  for (const question of Object.values(questions)) expect(question).not.toHaveBeenCalled();
 });
 
 async function openStore(options: Partial<PostgresOptions>): Promise<Store> {
@@ -84,71 +86,92 @@ async function openStore(options: Partial<PostgresOptions>): Promise<Store> {
 
 const QUERY = { scope: { level: 'COMPANY', companyId: 'acme' }, since: 0, limit: 100 } as const;
 
-/** The pages that callers wait for, and what lets them hang up. */
-function callers(store: Store) {
-  const hangUps = Array.from({ length: CALLERS }, () => new AbortController());
-  const pages = hangUps.map(({ signal }) => store.readPage(QUERY, signal));
-  const hangUp = (who: (index: number) => boolean = () => true) => {
-    for (const gone of hangUps.filter((_, index) => who(index))) gone.abort();
+/** Polls whose clients disconnect when the test says so. */
+function startPolls(store: Store) {
+  const clients = Array.from({ length: CLIENTS }, () => new AbortController());
+  const pages = clients.map(({ signal }) => store.readPage(QUERY, signal));
+  const disconnect = (isChosen: (index: number) => boolean = () => true) => {
+    for (const client of clients.filter((_, index) => isChosen(index))) client.abort();
   };
-  return { pages, hangUp };
+  return { pages, disconnect };
 }
 
-const expectGone = async (pages: readonly Promise<unknown>[]) => {
+const expectDisconnected = async (pages: readonly Promise<unknown>[]) => {
   for (const page of await Promise.allSettled(pages))
     expect(page).toMatchObject({ reason: expect.any(ClientDisconnectedError) });
 };
 
-describe('a caller who hangs up', () => {
-  it('leaves the queue for a lock', async () => {
+describe('after its client has disconnected, a poll', () => {
+  it('that waits for the lock of its company behind another poll starts no further query', async () => {
     const store = await openStore({ connections: 4 });
     await serve(server().url);
     const observer = await connect(server().url);
     const writer = await holdLock(server().url, 'acme');
     const query = vi.spyOn(Client.prototype, 'query');
     onTestFinished(() => query.mockRestore());
-    const { pages, hangUp } = callers(store);
+    const { pages, disconnect } = startPolls(store);
     const [first, ...others] = pages;
-    // All have made a round trip and know that they must wait; one of them does so in the database.
+    // Each poll has found in a first query that it must wait; one of them waits in the database, by a second one.
     await eventually(() =>
-      expect(query.mock.settledResults.filter(({ type }) => type === 'fulfilled')).toHaveLength(CALLERS),
+      expect(query.mock.settledResults.filter(({ type }) => type === 'fulfilled')).toHaveLength(CLIENTS),
     );
     await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
-    hangUp((index) => index > 0);
-    await expectGone(others);
+    const isPoll = ([config]: readonly unknown[]) => JSON.stringify(config).includes('leadtap.read_page');
+    disconnect((index) => index > 0);
     await writer.end();
     expect(await first).toMatchObject({ locked: true });
+    await expectDisconnected(others);
+    expect(query.mock.calls.filter(isPoll)).toHaveLength(CLIENTS + 1);
   });
 
-  it('leaves the queue for a connection', async () => {
+  it('that waits for a connection starts no query', async () => {
     const store = await openStore({ connections: 1 });
     await serve(server().url);
     const observer = await connect(server().url);
     const writer = await holdLock(server().url, 'acme');
     const written = store.writeLeads([{ companyId: 'acme', id: 'patient', fields: {} }]);
     await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
-    const { pages, hangUp } = callers(store);
-    hangUp();
-    await expectGone(pages);
+    const { pages, disconnect } = startPolls(store);
+    disconnect();
     await writer.end();
+    await expectDisconnected(pages);
     expect(await written).toMatchObject({ results: [{ id: 'patient' }] });
     expect(await store.readPage(QUERY)).toMatchObject({ leads: [{ id: 'patient' }] });
   });
 
-  it('before its page is asked for costs no connection', async () => {
+  it('that waits in the database gives its connection back after that wait, and the connection is used again', async () => {
+    const store = await openStore({ connections: 1, pollLockWaitMs: 500 });
+    await serve(server().url);
+    const observer = await connect(server().url);
+    const before = await connectionIds(observer);
+    await holdLock(server().url, 'acme');
+    const client = new AbortController();
+    const page = store.readPage(QUERY, client.signal);
+    await eventually(async () => expect(await waitingForLock(observer)).toBe(1));
+    client.abort();
+    await expectDisconnected([page]);
+    expect(await waitingForLock(observer)).toBe(0);
+    await store.ping();
+    expect(await connectionIds(observer)).toEqual(before);
+  });
+
+  it('that has not begun needs no connection', async () => {
     const store = await openStore({ connections: 1 });
     await serve(server().url);
     const observer = await connect(server().url);
     await store.ping();
-    const pids = async () =>
-      (
-        await observer.query(
-          `SELECT pid FROM pg_stat_activity WHERE application_name = 'leadtap' ORDER BY pid`,
-        )
-      ).rows;
-    const before = await pids();
-    await expectGone(Array.from({ length: CALLERS }, () => store.readPage(QUERY, AbortSignal.abort())));
+    const before = await connectionIds(observer);
+    await expectDisconnected(
+      Array.from({ length: CLIENTS }, () => store.readPage(QUERY, AbortSignal.abort())),
+    );
     await store.ping();
-    expect(await pids()).toEqual(before);
+    expect(await connectionIds(observer)).toEqual(before);
   });
 });
+
+async function connectionIds(observer: Client): Promise<unknown[]> {
+  const { rows } = await observer.query(
+    `SELECT pid FROM pg_stat_activity WHERE application_name = 'leadtap' ORDER BY pid`,
+  );
+  return rows;
+}
