@@ -56,7 +56,7 @@ describe('when clients disconnect while a writer holds the lock of their company
 it('a client that disconnects while its token is verified is counted, and nothing is read for it', async () => {
   const reached = deferred();
   const verified = deferred();
-  const questions = { findUser: vi.fn(emptyStore.findUser), readPage: vi.fn(emptyStore.readPage) };
+  const methods = { findUser: vi.fn(emptyStore.findUser), readPage: vi.fn(emptyStore.readPage) };
   const consume = vi.fn(noLimit.consume);
   const observe = vi.fn();
   const verifyToken: VerifyToken = async () => {
@@ -64,7 +64,7 @@ it('a client that disconnects while its token is verified is counted, and nothin
     await verified.promise;
     return { kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } };
   };
-  const app = makeEndpoint(questions, { verifyToken, limiter: { consume }, observer: { observe } });
+  const app = makeEndpoint(methods, { verifyToken, limiter: { consume }, observer: { observe } });
   const accepted = once(app.server, 'connection');
   const socket = await openSocket(await app.listen({ host: '127.0.0.1', port: 0 }));
   socket.write(requestText('GET /automation/new-leads HTTP/1.1', 'Host: x', 'Authorization: Bearer any'));
@@ -75,7 +75,7 @@ it('a client that disconnects while its token is verified is counted, and nothin
   verified.resolve();
   await eventually(() => expect(observe).toHaveBeenCalledWith(expect.objectContaining({ status: 499 })));
   expect(consume.mock.calls).toEqual([['boss']]);
-  for (const question of Object.values(questions)) expect(question).not.toHaveBeenCalled();
+  for (const method of Object.values(methods)) expect(method).not.toHaveBeenCalled();
 });
 
 async function openStore(options: Partial<PostgresOptions>): Promise<Store> {

@@ -31,7 +31,7 @@ const insert = (row: Record<string, unknown>, also = '') =>
     Object.values(row),
   );
 
-describe('what is left out', () => {
+describe('a column that is left out', () => {
   const EMPTY = {
     branch_id: null,
     department_id: null,
@@ -52,7 +52,7 @@ describe('what is left out', () => {
     same_day: false,
   };
 
-  test('is supplied, all but the company', async () => {
+  test('is supplied, except the company', async () => {
     await client.query(`INSERT INTO leadtap.leads (company_id) VALUES ('acme')`);
     const [lead] = await leads();
     expect(lead).toEqual({
@@ -89,7 +89,7 @@ describe('what is left out', () => {
   });
 });
 
-test('what the database alone says is not taken from anybody', async () => {
+test('columns that only the database sets are ignored in an INSERT', async () => {
   const mine = new Date(0);
   const automation = { automation_created_at: mine, automation_trigger_id: 'mine' };
   await insert({ id: 'x', created_at: mine, updated_at: mine, ...automation });
@@ -109,7 +109,7 @@ describe('the same id again', () => {
 
   const CHANGED = { ...FIRST, first_name: 'Grace', created_at: at(1), updated_at: at(500) };
 
-  test('is an update, and null keeps what was there', async () => {
+  test('is an update, and null keeps the value', async () => {
     const { rowCount } = await insert({ id: 'x', first_name: 'Grace', email: null, images: null });
     expect(rowCount).toBe(0);
     expect(await leads()).toMatchObject([CHANGED]);
@@ -166,7 +166,7 @@ describe('the same id again', () => {
     expect(await leads()).toMatchObject([CHANGED, { id: 'z', first_name: 'Two' }]);
   });
 
-  test('never comes to ON CONFLICT', async () => {
+  test('never reaches ON CONFLICT', async () => {
     const conflict = `ON CONFLICT (company_id, id) DO UPDATE SET first_name = 'conflict'`;
     await insert({ id: 'x', first_name: 'Grace' }, conflict);
     expect(await leads()).toMatchObject([CHANGED]);
@@ -188,7 +188,7 @@ describe('UPDATE', () => {
 
   const update = (assignments: string) => client.query(`UPDATE leadtap.leads SET ${assignments}`);
 
-  test('may set null, and moves updated_at alone, whatever it is told', async () => {
+  test('may set null, and ignores a given updated_at', async () => {
     const [before] = await leads();
     await update(`first_name = NULL, updated_at = '2000-01-01'`);
     expect(await leads()).toEqual([{ ...before, first_name: null, updated_at: at(500) }]);
@@ -215,13 +215,13 @@ describe('UPDATE', () => {
 });
 
 describe('history', () => {
-  const tell = (rows: string) =>
+  const insertHistory = (rows: string) =>
     client.query(`BEGIN; SET LOCAL leadtap.historical = 'on';
       INSERT INTO leadtap.leads (company_id, id, created_at, updated_at, automation_trigger_id) VALUES ${rows}; COMMIT`);
 
-  test('keeps the time it brings, and the rest is supplied', async () => {
-    await insert({ id: 'news' });
-    await tell(
+  test('keeps its time, and the rest is supplied', async () => {
+    await insert({ id: 'new' });
+    await insertHistory(
       `('acme', 'a', '2024-05-01 10:00:00.1234+02', '2024-05-02Z', 'mine'), ('acme', 'b', '2024-05-03Z', NULL, NULL)`,
     );
     expect(await leads()).toMatchObject([
@@ -233,14 +233,14 @@ describe('history', () => {
         automation_created_at: at(0),
       },
       { id: 'b', created_at: new Date('2024-05-03'), updated_at: new Date('2024-05-03') },
-      { id: 'news', created_at: at(1) },
+      { id: 'new', created_at: at(1) },
     ]);
   });
 
-  test('moves equal times apart, also from what was there', async () => {
+  test('moves equal times apart, also from those of stored leads', async () => {
     const time = `'2024-05-01Z', NULL, NULL`;
-    await tell(`('acme', 'a', ${time}), ('globex', 'a', ${time}), ('acme', 'b', ${time})`);
-    await tell(
+    await insertHistory(`('acme', 'a', ${time}), ('globex', 'a', ${time}), ('acme', 'b', ${time})`);
+    await insertHistory(
       `('acme', 'c', ${time}), ('acme', 'd', '2024-05-01 00:00:00.001Z', NULL, NULL), ('acme', 'e', ${time})`,
     );
     const times = await leads(
@@ -252,15 +252,15 @@ describe('history', () => {
     ]);
   });
 
-  test('without a time is news', async () => {
-    await tell(`('acme', 'a', NULL, '2024-05-01', 'mine')`);
+  test('without a time is stamped like a new lead', async () => {
+    await insertHistory(`('acme', 'a', NULL, '2024-05-01', 'mine')`);
     expect(await leads()).toMatchObject([
       { created_at: at(1), updated_at: at(1), automation_created_at: at(1) },
     ]);
   });
 
-  test('is over with its transaction', async () => {
-    await tell(`('acme', 'a', '2024-05-01', NULL, NULL)`);
+  test('ends with its transaction', async () => {
+    await insertHistory(`('acme', 'a', '2024-05-01', NULL, NULL)`);
     await insert({ id: 'b', created_at: '2024-05-01' });
     expect(await leads('id, created_at')).toMatchObject([{ id: 'a' }, { id: 'b', created_at: at(1) }]);
   });

@@ -23,15 +23,15 @@ beforeAll(async () => {
   };
 });
 
-/** What whoever looks before and after is told. */
-async function toldOf(...statements: readonly string[]) {
+/** The changes that a revalidation after the statements reports. */
+async function changesAfter(...statements: readonly string[]) {
   const writer = await connectSql(url);
   const watcher = await startWatching(client);
   for (const statement of statements) await writer.query(statement);
   return watcher.revalidate();
 }
 
-describe('the next look tells of', () => {
+describe('the next revalidation reports', () => {
   it.each<[string, string[], string]>([
     [
       'new leads',
@@ -72,7 +72,7 @@ describe('the next look tells of', () => {
       `UPDATE leadtap.users SET id = 'beginner' WHERE id = 'starter'`,
     ],
     [
-      'users who are gone',
+      'users who were removed',
       ['user rival', 'user rival-north'],
       `DELETE FROM leadtap.users WHERE id IN ('rival', 'rival-north')`,
     ],
@@ -118,13 +118,13 @@ describe('the next look tells of', () => {
       `INSERT INTO leadtap.users (id, company_id, plan, access_level) VALUES ('new', 'acme', 'X', 'COMPANY')`,
     ],
   ])('%s', async (_what, expected, statement) => {
-    expect(await toldOf(statement)).toEqual(expected);
+    expect(await changesAfter(statement)).toEqual(expected);
   });
 
   it('a lead in the past, which no poll would find behind the newest', async () => {
-    const told = await toldOf(`BEGIN; SET LOCAL leadtap.historical = 'on';
+    const changes = await changesAfter(`BEGIN; SET LOCAL leadtap.historical = 'on';
       INSERT INTO leadtap.leads (company_id, created_at) VALUES ('acme', '2020-05-01'); COMMIT`);
-    expect(told).toContain('company acme');
+    expect(changes).toContain('company acme');
   });
 
   it('a COPY', async () => {
@@ -146,26 +146,28 @@ describe('the next look tells of', () => {
 });
 
 describe('a savepoint that is rolled back', () => {
-  it('takes nothing away from what else was done', async () => {
-    const told = await toldOf(`BEGIN;
+  it('hides no other change of the transaction', async () => {
+    const changes = await changesAfter(`BEGIN;
       UPDATE leadtap.users SET name = 'Before' WHERE id = 'boss';
       SAVEPOINT s; UPDATE leadtap.users SET name = 'Never' WHERE id = 'seller'; ROLLBACK TO s;
       UPDATE leadtap.companies SET name = 'After' WHERE id = 'globex';
       COMMIT`);
-    expect(told).toEqual(['company globex', 'user boss']);
+    expect(changes).toEqual(['company globex', 'user boss']);
   });
 
   it.each([
     ['a lead', 'leads-appended acme', `INSERT INTO leadtap.leads (company_id) VALUES ('acme')`],
     ['a change', 'company acme', `UPDATE leadtap.leads SET last_name = 'Z' WHERE company_id = 'acme'`],
-  ])('and then %s again, is told', async (_what, expected, statement) => {
-    const told = await toldOf(`BEGIN; SAVEPOINT s; ${statement}; ROLLBACK TO s; ${statement}; COMMIT`);
-    expect(told).toEqual([expected]);
+  ])('and then %s again, is reported', async (_what, expected, statement) => {
+    const changes = await changesAfter(
+      `BEGIN; SAVEPOINT s; ${statement}; ROLLBACK TO s; ${statement}; COMMIT`,
+    );
+    expect(changes).toEqual([expected]);
   });
 });
 
 describe('a transaction that is open for long', () => {
-  it('is told when it commits, whatever others have committed since', async () => {
+  it('is reported when it commits, whatever others have committed since', async () => {
     const [slow, fast] = [await connectSql(url), await connectSql(url)];
     const early = await startWatching(client);
     await slow.query(`BEGIN; INSERT INTO leadtap.leads (company_id) VALUES ('globex')`);
@@ -182,7 +184,7 @@ describe('a transaction that is open for long', () => {
   });
 });
 
-it('whoever has missed more than a thousand changes has to forget everything', async () => {
+it('more than a thousand missed changes invalidate everything', async () => {
   const watcher = await startWatching(client);
   await client.query(
     `INSERT INTO leadtap.revoked_tokens SELECT 'many-' || n, now() FROM generate_series(1, 1000) AS n`,

@@ -6,7 +6,7 @@ import { connect, endAllConnections } from './sql.ts';
 
 const server = shareCluster({ max_connections: 12, max_wal_senders: 0 });
 
-/** As many as there are. The first one is there already. */
+/** Takes all connections. The first one is given. */
 async function takeAll(url: string, first: Client): Promise<Client[]> {
   const taken: Client[] = [];
   for (;;) {
@@ -20,7 +20,7 @@ async function takeAll(url: string, first: Client): Promise<Client[]> {
   }
 }
 
-it('polls are told to come again while other programs hold every connection, and are answered afterwards', async () => {
+it('polls get 503 while other programs hold every connection, and are answered afterwards', async () => {
   const { store, poll, probe, log } = await serve(server().url, { connections: 2 });
   await addLead(store, 'before');
   const taken = await takeAll(server().url, await connect(server().url));

@@ -6,7 +6,7 @@ import { openPostgresStore } from '../../../src/store/postgres/store.ts';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 import { startWatching, type Watcher } from './watcher.ts';
 
-/** All that the stamp trigger would supply. */
+/** The columns that the stamp trigger would supply. */
 const COPY = `INSERT INTO leadtap.leads (company_id, id, created_at, status_value, custom_fields, images, same_day, updated_at,
     automation_trigger_id, automation_created_at)
   VALUES ('acme', 'copy', '2024-05-01Z', 'NEW', '{}', '{}', false, '2024-05-01Z', 'kept', '2024-05-01Z')`;
@@ -50,12 +50,12 @@ describe('a session that disables triggers', () => {
     ['changes a user', `UPDATE leadtap.users SET plan = 'STARTER' WHERE id = 'boss'`, 'user boss'],
     ['removes a user', `DELETE FROM leadtap.users WHERE id = 'boss'`, 'user boss'],
     ['revokes a token', `INSERT INTO leadtap.revoked_tokens VALUES ('t', '2026-01-01Z')`, 'token t'],
-  ])('is noticed when it %s', async (_what, statement, change) => {
+  ])('is logged when it %s', async (_what, statement, change) => {
     await client.query(statement);
     expect(await watcher.revalidate()).toContain(change);
   });
 
-  test('is noticed when it empties a table', async () => {
+  test('is logged when it truncates a table', async () => {
     await client.query('TRUNCATE leadtap.leads');
     expect(await watcher.revalidate()).toBeUndefined();
   });

@@ -27,8 +27,8 @@ async function cleanService(): Promise<Instance> {
   return service;
 }
 
-describe('writers who wait for each other', () => {
-  it('with plain SQL: one is told so, and may try again', async () => {
+describe('a deadlock of writers', () => {
+  it('with plain SQL: one gets an error, and may retry', async () => {
     const service = await cleanService();
     const [one, two] = [await connect(server().url), await connect(server().url)];
     await one.query('BEGIN');
@@ -55,7 +55,7 @@ describe('writers who wait for each other', () => {
     expect((await idsOf(service, 'globex')).sort()).toEqual(['one-g', 'two-g']);
   });
 
-  it("with Leadtap's own batches: it does not happen", async () => {
+  it("with Leadtap's own batches does not happen", async () => {
     const service = await cleanService();
     const observer = await connect(server().url);
     const deadlocks = async () =>
@@ -68,20 +68,20 @@ describe('writers who wait for each other', () => {
       return index % 2 === 0 ? leads : leads.reverse();
     });
     await Promise.all(batches.map((batch) => store.writeLeads(batch)));
-    // A connection tells what it counted when it ends.
+    // A connection reports its statistics when it ends.
     await store.close();
     await service.stop();
     await eventually(async () => expect(await connectionsOf(observer)).toEqual([]));
     expect(await deadlocks()).toEqual(before);
   });
 
-  it("with SQL and one of Leadtap's batches: the batch is tried again", async () => {
+  it("with SQL and one of Leadtap's batches: the batch is retried", async () => {
     const { store } = await cleanService();
     const client = await connect(server().url);
     const observer = await connect(server().url);
     const { rows } = await client.query<{ id: string }>('SELECT id FROM leadtap.companies ORDER BY id');
     const [first = '', second = ''] = rows.map(({ id }) => id);
-    // It leaves it to the other one to find out.
+    // With a long deadlock_timeout, so that the other one detects the deadlock.
     await client.query(`SET deadlock_timeout = '1h'`);
     await client.query('BEGIN');
     await insert(client, second, 'sql');
@@ -107,7 +107,7 @@ describe.each(['REPEATABLE READ', 'SERIALIZABLE'])('a writer in %s', (level) => 
   }
   const write = (store: Store, id: string) => store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
 
-  it('keeps the contract where nobody else writes', async () => {
+  it('keeps the contract without other writers', async () => {
     const service = await cleanService();
     await write(service.store, 'first');
     const client = await begin();
@@ -129,7 +129,7 @@ describe.each(['REPEATABLE READ', 'SERIALIZABLE'])('a writer in %s', (level) => 
     expect(Date.parse(await newestOf(service, 'acme'))).toBeGreaterThan(Date.parse(first));
   });
 
-  it('is refused, and must begin anew, after another one adds a lead', async () => {
+  it('fails, and must be retried, after another one adds a lead', async () => {
     const service = await cleanService();
     await write(service.store, 'first');
     const client = await begin();
@@ -150,15 +150,15 @@ describe('a database whose transactions are REPEATABLE READ by default', () => {
     return admin;
   };
 
-  it('is told about, takes leads, and is of use again as soon as that is mended', async () => {
+  it('is reported, accepts leads, and answers polls again after the fix', async () => {
     const { store, poll, probe, log } = await serve(server().url);
     onTestFinished(async () => void (await setDefault('RESET default_transaction_isolation')));
     const admin = await setDefault(`SET default_transaction_isolation = 'repeatable read'`);
     await endAllConnections(admin);
     await eventually(async () => {
       expectUnavailable(await poll('acme'));
-      const told = log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message;
-      expect(told).toContain('isolation level READ COMMITTED');
+      const message = log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message;
+      expect(message).toContain('isolation level READ COMMITTED');
     });
     expectUnavailable(await probe('/readyz'));
     await store.writeLeads([{ companyId: 'acme', id: 'taken', fields: {} }]);

@@ -42,7 +42,7 @@ const COLUMNS = `company_id, id, leadtap.to_ms(created_at) AS created_at, branch
   leadtap.to_ms(appointment_date_time) AS appointment_date_time, timeslot, status_value, custom_fields, images, same_day,
   leadtap.to_ms(updated_at) AS updated_at, leadtap.to_ms(automation_created_at) AS automation_created_at`;
 
-/** As a program does that knows SQL and nothing of Leadtap: a row after the other. */
+/** With plain SQL, one row after the other. */
 async function insert(client: Client, { companyId, id, fields, ...lead }: LeadInput): Promise<void> {
   await client.query(
     `INSERT INTO leadtap.leads (company_id, id, created_at, department_id, status_value, first_name, address_notes,
@@ -72,11 +72,11 @@ async function begin(): Promise<{ client: Client; store: Store }> {
 }
 
 describe.each([false, true])('historical: %s', (historical) => {
-  test('leads end as the same rows, whether many at once or one after the other', async () => {
+  test('leads are stored as the same rows, in one batch or one by one', async () => {
     const { client, store } = await begin();
     await fc.assert(
       fc.asyncProperty(leads, async (batch) => {
-        // Null keeps what was there in SQL, and clears in a batch; that is not what this is about.
+        // Null keeps the value in SQL, and clears it in a batch: not compared here.
         const first = batch.filter(
           ({ companyId, id }, index) =>
             batch.findIndex((other) => other.companyId === companyId && other.id === id) === index,

@@ -75,7 +75,7 @@ test('a database without the schema stays without it', async () => {
   expect(second.of('database')).toMatchObject({ state: 'failed', fix: ['Run `leadtap migrate`.'] });
 });
 
-test('a server that cannot be reached is told once, and the rest is looked at all the same', async () => {
+test('a server that cannot be reached is reported once, and the rest is checked all the same', async () => {
   const { of, code } = await doctor(`postgres://app:${PASSWORD}@127.0.0.1:1/leads`);
   expect(code).toBe(1);
   expect(of('database')).toMatchObject({
@@ -87,7 +87,7 @@ test('a server that cannot be reached is told once, and the rest is looked at al
   expect(of('clock')).toMatchObject({ state: 'ok' });
 });
 
-describe('what the server is like', () => {
+describe('settings of the server', () => {
   test.each([
     ["SET default_transaction_isolation = 'repeatable read'", 'failed', 'repeatable read'],
     ['SET synchronous_commit = off', 'warning', 'acknowledged'],
@@ -210,7 +210,7 @@ describe('the signing key', () => {
 });
 
 describe('rate limits', () => {
-  test('Redis is asked', async () => {
+  test('Redis is checked', async () => {
     const url = address('postgres', await emptyDatabase());
     const redis = await makeTestRedis();
     expect((await doctor(url, { env: redis.env })).of('rate limits')).toMatchObject({
@@ -219,7 +219,7 @@ describe('rate limits', () => {
     });
   });
 
-  test('a Redis that is away is a warning, because polls go on', async () => {
+  test('an unreachable Redis is a warning, because polls still work', async () => {
     const env = { LEADTAP_REDIS_URL: `redis://app:${PASSWORD}@127.0.0.1:1/2` };
     const url = address('postgres', await emptyDatabase());
     const { code, of } = await doctor(url, { env });

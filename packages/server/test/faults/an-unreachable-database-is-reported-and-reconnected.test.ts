@@ -6,7 +6,7 @@ import { addLead, ERROR, expectUnavailable, serve } from './instance.ts';
 
 const server = shareCluster();
 
-it('a database that refuses connections is told at once, and found again without a restart', async () => {
+it('a database that refuses connections is reported at once, and used again without a restart', async () => {
   const { store, poll, probe, log } = await serve(server().url);
   await addLead(store, 'before');
   await server().stop('fast');
@@ -20,7 +20,7 @@ it('a database that refuses connections is told at once, and found again without
   expect(await probe('/readyz')).toMatchObject({ status: 200 });
 });
 
-it('a service that is started while its database is away says what is wrong, and ends', async () => {
+it('a service that is started while its database is unreachable prints the error, and exits', async () => {
   const url = `postgres://postgres@127.0.0.1:${await freePort()}/postgres`;
   const { code, stderr } = await terminal().run('serve', { env: { LEADTAP_DATABASE_URL: url } });
   expect({ code, stderr }).toEqual({

@@ -6,7 +6,7 @@ import { connectSql, databaseWithCompanies } from './sql-client.ts';
 const ROUNDS = 30;
 const ACME = { level: 'COMPANY', companyId: 'acme' } as const;
 
-test('batches and programs with SQL side by side: whoever remembers the last lead gets each once', async () => {
+test('with batches and SQL writers at the same time, a client that keeps the last createdAt gets each lead once', async () => {
   const database = await databaseWithCompanies();
   const store = await database.openStore();
   onTestFinished(() => store.close());

@@ -17,7 +17,7 @@ const many = <T>(count: number, make: () => T): T[] => Array.from({ length: coun
 const server = shareCluster();
 
 describe('connections that the server ends', () => {
-  it('while they wait for work are replaced', async () => {
+  it('while they are idle are replaced', async () => {
     const { poll } = await serve(server().url, { connections: CONNECTIONS });
     const observer = await connect(server().url);
     await Promise.all(many(10, () => poll('acme')));
@@ -28,7 +28,7 @@ describe('connections that the server ends', () => {
     }
   });
 
-  it('under a query are told to its caller alone', async () => {
+  it('during a query fail that query alone', async () => {
     const { poll } = await serve(server().url, { connections: CONNECTIONS });
     const observer = await connect(server().url);
     const writer = await holdLock(server().url, 'acme');
@@ -52,7 +52,7 @@ describe('connections that the network cuts', () => {
     await store.writeLeads(many(100, () => ({ companyId: 'globex', fields: notes })));
     expect((await poll('globex')).leads).toHaveLength(100);
     network.resetAfterBytes = 300_000;
-    // Not a page that is remembered by now.
+    // Not a page that is in the cache.
     expectUnavailable(await poll('globex', 'since=2000-01-01'));
     network.resetAfterBytes = Number.POSITIVE_INFINITY;
     expect((await poll('globex', 'since=2000-01-01')).leads).toHaveLength(100);
@@ -77,7 +77,7 @@ describe('connections that the network cuts', () => {
       for (let turns = 0; turns < 12; turns += 1) {
         await Promise.all(pingAll());
         cut();
-        // Each time a little later, until the connections are known to be gone.
+        // Each time a little later, until the driver has noticed the loss.
         for (let turn = 0; turn < turns; turn += 1) await nextTurn();
         for (const outcome of await Promise.all(pingAll()))
           if (outcome !== 'answered') expect(outcome).toBeInstanceOf(StoreUnavailableError);
@@ -102,7 +102,7 @@ describe('connections that the network cuts', () => {
     await eventually(async () =>
       expect(await connectionsOf(observer)).toContainEqual(expect.objectContaining({ waits: true })),
     );
-    // It gets its lock, and nobody hears from it again.
+    // It gets its lock, and sends nothing more.
     network.silence();
     await writer.end();
     const holds = { state: 'idle in transaction' };
@@ -119,10 +119,10 @@ describe('connections that the network cuts', () => {
   });
 });
 
-describe('connections that come to nothing', () => {
-  /** What PostgreSQL says to one who asks for TLS: yes, no, and that something is wrong. */
+describe('connections that fail during the handshake', () => {
+  /** PostgreSQL's responses to a request for TLS: yes, no, and an error. */
   it.each(['S', 'N', 'E', ''])(
-    'after the answer "%s" to the question for TLS are an outage',
+    'after the response "%s" to the request for TLS are an outage',
     async (answer) => {
       const breaksOff = createServer((socket) => {
         socket.on('error', () => undefined);

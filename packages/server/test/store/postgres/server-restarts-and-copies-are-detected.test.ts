@@ -17,7 +17,7 @@ async function connect(url: string): Promise<Client> {
 const revoke = (client: Client, token: string) =>
   client.query(`INSERT INTO leadtap.revoked_tokens VALUES ($1, now())`, [token]);
 
-/** A server that does not sync, because no power is cut. */
+/** Without fsync: no test cuts the power. */
 async function begin() {
   const server = await ownPostgres({ settings: { fsync: 'off' } });
   await migratePostgres(server.url);
@@ -40,12 +40,12 @@ it.each(['fast', 'immediate'] as const)('a server that was stopped (%s) and star
   expect(await back.revalidate()).toEqual(['token after']);
 });
 
-it('a server of which a process has crashed, although it goes on by itself', async () => {
+it('a server that restarts by itself after one of its processes has crashed', async () => {
   const { server, client, watcher } = await begin();
   const { rows } = await client.query(
     'SELECT pg_backend_pid() AS pid, pg_postmaster_start_time() AS started',
   );
-  // The server ends all its other processes when it has noticed, and not before.
+  // The server then ends all its other processes.
   const bystander = await connect(server.url);
   const noticed = new Promise<void>((resolve) => bystander.once('end', resolve));
   process.kill(rows[0].pid, 'SIGKILL');
@@ -65,8 +65,8 @@ it('a server of which a process has crashed, although it goes on by itself', asy
   expect(await sleeper.revalidate()).toBeUndefined();
 });
 
-/** Under its old name it is what a process finds when it connects again. */
-it('a copy of the database that has taken its place', async () => {
+/** Under the old name, so that an instance connects to it. */
+it('a copy that replaces the database', async () => {
   const { server, client, watcher } = await begin();
   const administrator = await connect(new URL('/template1', server.url).href);
   await client.end();

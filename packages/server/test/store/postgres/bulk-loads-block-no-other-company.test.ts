@@ -13,7 +13,7 @@ import { runLeadtap } from '../../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
 
 const ROWS = 2000;
-/** Many more who poll than connections. */
+/** Many more pollers than connections. */
 const CROWD = 40;
 const CONNECTIONS = '4';
 const [LOADING = '', OTHER = ''] = companyIds(2);
@@ -45,7 +45,7 @@ async function readMetric({ metricsUrl }: TestService, name: string): Promise<nu
 }
 
 describe('a load of many leads into one company by one statement', () => {
-  it.each(LOAD_FORMS)('%s: stops no other company, and nobody loses a lead', async (form) => {
+  it.each(LOAD_FORMS)('%s: blocks no other company, and no client loses a lead', async (form) => {
     const { service, patient, trial } = await begin();
     const state = { branchId: null, departmentId: null, version: 'early' };
     const early = trial.recorder.commit([{ id: 'early', companyId: LOADING, state }]);
@@ -63,7 +63,7 @@ describe('a load of many leads into one company by one statement', () => {
     });
     await trial.pollDuring(load.written);
 
-    // The statement is through, and its lock is held until the commit.
+    // The statement has ended; its lock is held until the commit.
     const answered: string[] = [];
     const poll = async (instance: TestService, companyId: string, user: number) => {
       const response = await instance.poll(`${companyId}.COMPANY.Link.${user + 1}`, 'since=2020-01-01');
@@ -91,10 +91,10 @@ describe('a load of many leads into one company by one statement', () => {
 });
 
 describe('stamps that run ahead of the clock', () => {
-  it('do not go unnoticed: a metric tells by how much, and the doctor warns', async () => {
+  it('show in a metric, and the doctor warns', async () => {
     const { service } = await begin();
     const { url, env } = service.database;
-    // What a load of some 90,000 leads leaves behind, without the load.
+    // The state after a load of some 90,000 leads.
     await withClient(url, (client) =>
       client.query(
         `UPDATE leadtap.companies SET stamp_floor = now() + interval '90 seconds' WHERE id = '${LOADING}';
@@ -110,7 +110,7 @@ describe('stamps that run ahead of the clock', () => {
     expect(stdout + stderr).toMatch(/the latest lead is dated \S+, \d\d s ahead of the clock/);
   });
 
-  it('are not made by a load of history, which is news to nobody', async () => {
+  it('do not come from historical leads, which are not delivered', async () => {
     const { service } = await begin();
     await withClient(service.database.url, (client) =>
       client.query(

@@ -6,23 +6,23 @@ import { untilTold } from '../../cache/until-told.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** What the service asks of the database while the work goes on. */
-async function questionsOf(work: () => Promise<unknown>): Promise<string[]> {
+/** The queries of the service during the work. */
+async function queriesOf(work: () => Promise<unknown>): Promise<string[]> {
   const query = vi.spyOn(Client.prototype, 'query');
   await work();
   const texts = query.mock.calls.map(([config]) => JSON.stringify(config));
   query.mockRestore();
-  return texts.filter((text) => !ASIDE.test(text));
+  return texts.filter((text) => !IGNORED.test(text));
 }
 
-/** What no poll waits for, and the clock of the test. */
-const ASIDE = /leadtap\.prune_changes|leadtap_test\./;
+/** Pruning, which no poll waits for, and the clock of the test. */
+const IGNORED = /leadtap\.prune_changes|leadtap_test\./;
 
-const LOOK = expect.stringContaining('leadtap.revalidate');
+const REVALIDATE = expect.stringContaining('leadtap.revalidate');
 const READ_PAGE = expect.stringContaining('leadtap.read_page');
 const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
 
-/** Polls with one token, as clients do. The service has looked at what changes before. */
+/** Polls with one token, as clients do. The service has revalidated before. */
 async function pollerOf({ store, token, poll }: TestService, user: string) {
   await untilTold(store);
   await poll('rival');
@@ -35,31 +35,31 @@ async function pollerOf({ store, token, poll }: TestService, user: string) {
 }
 
 describe('a poll', () => {
-  it.each(['boss', 'north-lead', 'seller'])('of %s is one question, empty or full', async (user) => {
+  it.each(['boss', 'north-lead', 'seller'])('of %s is one query, empty or full', async (user) => {
     const service = await startService();
     await service.add({ departmentId: 'sales' }, { departmentId: 'sales' });
     const poll = await pollerOf(service, user);
-    expect(await questionsOf(() => poll())).toEqual([LOOK, READ_PAGE]);
-    expect(await questionsOf(() => poll())).toEqual([LOOK]);
-    expect(await questionsOf(() => poll(IN_THE_FUTURE))).toEqual([LOOK]);
+    expect(await queriesOf(() => poll())).toEqual([REVALIDATE, READ_PAGE]);
+    expect(await queriesOf(() => poll())).toEqual([REVALIDATE]);
+    expect(await queriesOf(() => poll(IN_THE_FUTURE))).toEqual([REVALIDATE]);
   });
 
-  it('of a user who was not there before is one, if the leads are known', async () => {
+  it('of a user who is not in the cache is one query, if the leads are', async () => {
     const service = await startService();
     await service.add({});
     const poll = await pollerOf(service, 'boss');
     await poll();
-    expect(await questionsOf(() => service.poll('boss'))).toEqual([LOOK]);
+    expect(await queriesOf(() => service.poll('boss'))).toEqual([REVALIDATE]);
   });
 
   it('without since that finds no lead reads the page, for the last stamp', async () => {
     const poll = await pollerOf(await startService(), 'boss');
     await poll();
-    expect(await questionsOf(() => poll())).toEqual([LOOK, READ_PAGE]);
-    expect(await questionsOf(() => poll(IN_THE_FUTURE))).toEqual([LOOK]);
+    expect(await queriesOf(() => poll())).toEqual([REVALIDATE, READ_PAGE]);
+    expect(await queriesOf(() => poll(IN_THE_FUTURE))).toEqual([REVALIDATE]);
   });
 
-  it('after new leads reads those alone', async () => {
+  it('after new leads reads only those', async () => {
     const service = await startService();
     await service.add({}, {});
     const poll = await pollerOf(service, 'boss');
@@ -72,18 +72,18 @@ describe('a poll', () => {
   });
 
   it.each([
-    ['nobody', 404],
+    ['unknown', 404],
     ['starter', 403],
-  ])('of %s is answered %i after one', async (user, status) => {
+  ])('of %s is answered %i after one query', async (user, status) => {
     const poll = await pollerOf(await startService(), user);
-    const questions = await questionsOf(async () => expect((await poll()).status).toBe(status));
-    expect(questions).toEqual([LOOK]);
+    const queries = await queriesOf(async () => expect((await poll()).status).toBe(status));
+    expect(queries).toEqual([REVALIDATE]);
   });
 
   it('of a user over the limit reads no page', async () => {
     const poll = await pollerOf(await startService({ clock: manualClock() }), 'starter');
     for (let n = 0; n < 100; n += 1) await poll();
-    const questions = await questionsOf(async () => expect((await poll()).status).toBe(429));
-    expect(questions).toEqual([LOOK]);
+    const queries = await queriesOf(async () => expect((await poll()).status).toBe(429));
+    expect(queries).toEqual([REVALIDATE]);
   });
 });

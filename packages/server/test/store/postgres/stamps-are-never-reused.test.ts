@@ -45,7 +45,7 @@ async function isWaiting(processId: number): Promise<boolean> {
   return rows.length > 0;
 }
 
-describe('of leads that are gone', () => {
+describe('of deleted leads', () => {
   const REMOVE_NEWEST = `DELETE FROM leadtap.leads WHERE id = 'b'`;
 
   test.each([
@@ -105,7 +105,7 @@ describe('of leads that are gone', () => {
   });
 });
 
-describe('of a company that is deleted and made again', () => {
+describe('of a company that is deleted and inserted again', () => {
   const REMOVE_PLACES = ['users', 'departments', 'branches', 'statuses']
     .map((table) => `DELETE FROM leadtap.${table} WHERE company_id = 'acme'`)
     .join('; ');
@@ -170,8 +170,8 @@ describe('of a company that is deleted and made again', () => {
   });
 });
 
-describe('what a transaction knows', () => {
-  test('is undone with a part of it', async () => {
+describe('the last stamp within a transaction', () => {
+  test('is rolled back to a savepoint', async () => {
     await client.query(`BEGIN; SAVEPOINT part; ${insert('a')}; ${insert('b')}; ROLLBACK TO part`);
     expect(await isLocked()).toBe(false);
     const other = await connectSql(database.url);
@@ -182,7 +182,7 @@ describe('what a transaction knows', () => {
     expect(await stamps()).toEqual([4, 5, 1, 2, 3]);
   });
 
-  test('stays when a later part is undone', async () => {
+  test('stays when a later savepoint is rolled back', async () => {
     await client.query(
       `BEGIN; ${insert('a')}; SAVEPOINT part; ${insert('b')}; ${insert('g', 'globex')}; ROLLBACK TO part`,
     );
@@ -191,7 +191,7 @@ describe('what a transaction knows', () => {
     expect([await stamps(), await stamps('globex')]).toEqual([[1, 2], [1]]);
   });
 
-  test('is not mixed up between companies', async () => {
+  test('is kept for each company', async () => {
     await client.query(`INSERT INTO leadtap.companies (id, name) VALUES (E'acme\\n9', 'Two lines');
       INSERT INTO leadtap.statuses SELECT E'acme\\n9', 'ODD', label, color, final, position FROM leadtap.statuses LIMIT 1`);
     await client.query(`BEGIN; ${insert('a')}; ${insert('g', 'globex')}; ${insert('b')}`);
@@ -222,7 +222,7 @@ describe('what a transaction knows', () => {
     expect(rows).toEqual([{ created_at: new Date('2024-05-01') }]);
   });
 
-  test('is over when it ends', async () => {
+  test('is read again by the next transaction', async () => {
     await client.query(`BEGIN; ${insert('a')}; COMMIT`);
     const other = await connectSql(database.url);
     await other.query(`${insert('b')}; ${insert('c')}`);
@@ -242,7 +242,7 @@ describe('what a transaction knows', () => {
   });
 });
 
-describe('a program that writes into what is not its own', () => {
+describe('a program that sets internal settings', () => {
   test.each([
     ['leadtap.historical', 'garbage'],
     ['leadtap.free_time', 'garbage'],

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectSql, databaseWithCompanies, refusalOf } from './sql-client.ts';
 
-/** What a case is about, what breaks the rule, the SQLSTATE, and what keeps it beside that. */
+/** A title, a row that breaks the rule, the SQLSTATE, and a row that keeps it. */
 type Case = readonly [what: string, bad: string, state: string, good: string];
 
 const [NOT_NULL, NO_SUCH, TAKEN, BROKEN, FROZEN] = ['23502', '23503', '23505', '23514', '23000'];
@@ -39,7 +39,7 @@ const values = (write: (row: Record<string, string>) => string, column: string, 
 });
 
 const LEADS: Case[] = [
-  ...values(lead, 'company_id', NO_SUCH).bad(`'nobody'`, `''`, 'NULL').good(`'globex'`),
+  ...values(lead, 'company_id', NO_SUCH).bad(`'unknown'`, `''`, 'NULL').good(`'globex'`),
   ...values(lead, 'id', BROKEN).bad(`''`, `repeat('x', 201)`).good(`repeat('é', 200)`),
   ...values(lead, 'status_value', NO_SUCH)
     .bad(`'NOPE'`, `'won'`, `''`, `'W ON'`, `'1ST'`, `E'WON\\n'`, `repeat('W', 65)`)
@@ -167,7 +167,7 @@ const ORGANISATION: Case[] = [
   ...values(user, 'plan', BROKEN).bad(`'professional'`, `''`).good(`'PROFESSIONAL'`),
   ...values(user, 'id', TAKEN).bad(`'boss'`, `'rival'`).good(`'u'`),
   ...values(user, 'id', BROKEN).bad(`''`, `repeat('x', 201)`).good(`'u'`),
-  ...values(user, 'company_id', NO_SUCH).bad(`'nobody'`).good(`'globex'`),
+  ...values(user, 'company_id', NO_SUCH).bad(`'unknown'`).good(`'globex'`),
   ...values(user, 'branch_id', NO_SUCH).bad(`'west'`).good(`'south'`),
   ...values(user, 'department_id', NO_SUCH).bad(`'west'`).good(`'service'`),
   [
@@ -194,10 +194,10 @@ const ORGANISATION: Case[] = [
   ...values(status, 'value', BROKEN).bad(`'hot'`).good(`'HOT_2'`),
   ...values(status, 'value', TAKEN).bad(`'NEW'`).good(`'NEWER'`),
   ...values(status, 'position', BROKEN).bad('-1').good('0'),
-  ...values(status, 'company_id', NO_SUCH).bad(`'nobody'`).good(`'globex'`),
+  ...values(status, 'company_id', NO_SUCH).bad(`'unknown'`).good(`'globex'`),
   ...values(branch, 'id', TAKEN).bad(`'north'`).good(`'North'`),
   ...values(branch, 'name', BROKEN).bad(`''`).good(`'North'`),
-  ...values(branch, 'company_id', NO_SUCH).bad(`'nobody'`).good(`'globex'`),
+  ...values(branch, 'company_id', NO_SUCH).bad(`'unknown'`).good(`'globex'`),
   ...values(department, 'id', TAKEN).bad(`'sales'`).good(`'Sales'`),
   ...values(department, 'name', BROKEN).bad(`''`).good(`'Sales'`),
   ...values(department, 'branch_id', NO_SUCH).bad(`'west'`).good(`'south'`),
@@ -265,17 +265,17 @@ describe.each([
 });
 
 test.each([
-  [lead({ company_id: `'nobody'` }), `there is no company 'nobody'`],
+  [lead({ company_id: `'unknown'` }), `there is no company 'unknown'`],
   [lead({ department_id: `'nothing'` }), `company 'acme' has no department 'nothing'`],
   [update(`department_id = 'nothing'`), `company 'acme' has no department 'nothing'`],
   [
     lead({ id: `'known'`, branch_id: `'south'`, department_id: `'sales'` }),
     `department 'sales' is not one of branch 'south'`,
   ],
-])('the error of %s tells all', async (bad, message) => {
+])('the error of %s names the value', async (bad, message) => {
   expect(await tryOut(bad)).toMatchObject({ message, schema: 'leadtap', table: 'leads' });
 });
 
-test('whoever names an unknown company is told how to add it', async () => {
-  expect((await tryOut(lead({ company_id: `'nobody'` })))?.hint).toContain('leadtap org apply');
+test('the error for an unknown company says how to add it', async () => {
+  expect((await tryOut(lead({ company_id: `'unknown'` })))?.hint).toContain('leadtap org apply');
 });

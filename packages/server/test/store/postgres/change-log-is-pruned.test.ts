@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql } from './sql-client.ts';
-import { startWatching, tendAfterMinutes, Watcher } from './watcher.ts';
+import { pruneAfterMinutes, startWatching, Watcher } from './watcher.ts';
 
-/** Whoever has a transaction open, in any database of the server, would keep entries from being deleted. */
+/** An open transaction in any database of a shared server would keep entries from being deleted. */
 const { address, emptyDatabase } = ownCluster();
 
 async function begin() {
@@ -20,15 +20,15 @@ async function begin() {
   return { url, client, revoke, entries };
 }
 
-describe('the log of changes', () => {
-  it('forgets an entry when it was tended twice since, and tells so whoever has not looked', async () => {
+describe('the change log', () => {
+  it('deletes an entry with the second pruning, and a reader that has not read it learns that it missed something', async () => {
     const { client, revoke, entries } = await begin();
     const seldom = await startWatching(client);
     const often = seldom.copy();
     await revoke('a');
-    await tendAfterMinutes(client);
+    await pruneAfterMinutes(client);
     expect(await often.revalidate()).toEqual(['token a']);
-    await tendAfterMinutes(client);
+    await pruneAfterMinutes(client);
     expect(await entries()).toBe(0);
     expect(await often.revalidate()).toEqual([]);
     expect(await seldom.revalidate()).toBeUndefined();
@@ -36,24 +36,24 @@ describe('the log of changes', () => {
     expect([await often.revalidate(), await seldom.revalidate()]).toEqual([['token b'], ['token b']]);
   });
 
-  it('is tended once in five minutes, however often that is asked for', async () => {
+  it('is pruned once in five minutes, however often prune_changes is called', async () => {
     const { client, revoke, entries } = await begin();
     const seldom = await startWatching(client);
     await revoke('a');
-    await tendAfterMinutes(client);
+    await pruneAfterMinutes(client);
     for (let n = 0; n < 3; n += 1) await client.query('SELECT leadtap.prune_changes()');
     expect(await seldom.revalidate()).toEqual(['token a']);
     expect(await entries()).toBeGreaterThan(0);
   });
 
-  it('keeps the entries of a transaction that is open for longer than that', async () => {
+  it('keeps the entries of a transaction that is open for longer than five minutes', async () => {
     const { url, client, revoke } = await begin();
     const slow = await connectSql(url);
     await slow.query('BEGIN');
     await revoke('slow', slow);
     const watcher = await startWatching(client);
     for (let n = 0; n < 4; n += 1) {
-      await tendAfterMinutes(client);
+      await pruneAfterMinutes(client);
       await revoke(`fast-${n}`);
       expect(await watcher.revalidate()).toEqual([`token fast-${n}`]);
     }
@@ -62,23 +62,23 @@ describe('the log of changes', () => {
   });
 });
 
-/** Who looks, who writes at once, who writes slowly, and who tends. */
-type Step = 'look often' | 'look seldom' | 'write' | 'begin' | 'commit' | 'roll back' | 'tend';
+/** Steps of two readers, of a fast and a slow writer, and of the pruning. */
+type Step = 'read often' | 'read seldom' | 'write' | 'begin' | 'commit' | 'roll back' | 'prune';
 const step = fc.constantFrom<Step>(
   ...([
-    'look often',
-    'look often',
-    'look seldom',
+    'read often',
+    'read often',
+    'read seldom',
     'write',
     'write',
     'begin',
     'commit',
     'roll back',
-    'tend',
+    'prune',
   ] as const),
 );
 
-it('in any order of looking, writing and tending, whoever looks between two tendings is told of everything', async () => {
+it('in any order of reads, writes and prunings, a reader that reads between two prunings gets every change', async () => {
   const { url, client, revoke } = await begin();
   const slow = await connectSql(url);
   let tokens = 0;
@@ -94,9 +94,9 @@ it('in any order of looking, writing and tending, whoever looks between two tend
       const committed = (changes: readonly string[]) => {
         for (const { missed } of Object.values(watchers)) for (const change of changes) missed.add(change);
       };
-      for (const what of [...steps, 'commit', 'look often', 'look seldom'] as const) {
-        if (what === 'look often') await watchers.often.revalidate();
-        if (what === 'look seldom') await watchers.seldom.revalidate();
+      for (const what of [...steps, 'commit', 'read often', 'read seldom'] as const) {
+        if (what === 'read often') await watchers.often.revalidate();
+        if (what === 'read seldom') await watchers.seldom.revalidate();
         if (what === 'write') committed([await write(client)]);
         if (what === 'begin' && !open) {
           await slow.query('BEGIN');
@@ -108,31 +108,31 @@ it('in any order of looking, writing and tending, whoever looks between two tend
           if (what === 'commit') committed(open ?? []);
           open = undefined;
         }
-        if (what === 'tend') {
-          await tendAfterMinutes(client);
-          // As often as it is tended, it looks.
+        if (what === 'prune') {
+          await pruneAfterMinutes(client);
+          // It reads after every pruning.
           await watchers.often.revalidate();
         }
       }
-      assert(watchers.often.wasTold, 'it looked often enough to be told each time');
+      assert(watchers.often.gotChanges, 'a reader that reads after every pruning gets the changes each time');
     }),
     { numRuns: 40 },
   );
 });
 
-/** A watcher that is told of all that it has missed, or that it may be anything. */
+/** A watcher that checks that it gets all changes that it has missed, or learns that anything may have changed. */
 async function newReader(client: Client) {
   const watcher = await startWatching(client);
   const missed = new Set<string>();
   const reader = {
     missed,
-    wasTold: true,
+    gotChanges: true,
     revalidate: async () => {
-      const told = await watcher.revalidate();
-      reader.wasTold &&= told !== undefined;
-      if (told)
+      const changes = await watcher.revalidate();
+      reader.gotChanges &&= changes !== undefined;
+      if (changes)
         assert.deepEqual(
-          [...missed].filter((change) => !told.includes(change)),
+          [...missed].filter((change) => !changes.includes(change)),
           [],
         );
       missed.clear();
@@ -142,19 +142,19 @@ async function newReader(client: Client) {
 }
 
 describe('after a restore from another server', () => {
-  it('entries of transactions that are still to come are told until they are deleted', async () => {
+  it('entries of transactions with ids in the future are reported until they are deleted', async () => {
     const { client, revoke, entries } = await begin();
     await client.query(`INSERT INTO leadtap.changes VALUES ('999999999', 'company', 'acme')`);
     const watcher = await startWatching(client);
     for (let n = 0; n < 2; n += 1) expect(await watcher.revalidate()).toEqual(['company acme']);
-    await tendAfterMinutes(client);
+    await pruneAfterMinutes(client);
     expect(await entries()).toBe(0);
     expect(await watcher.revalidate()).toEqual([]);
     await revoke('a');
     expect(await watcher.revalidate()).toEqual(['token a']);
   });
 
-  it('a log that was forgotten up to there tells nothing until it is tended, and then all', async () => {
+  it('a log that is pruned up to ids in the future reports nothing until the next pruning, and then everything', async () => {
     const { client, revoke } = await begin();
     const watcher = await startWatching(client);
     await client.query(
@@ -162,14 +162,14 @@ describe('after a restore from another server', () => {
     );
     await revoke('a');
     expect(await watcher.revalidate()).toBeUndefined();
-    await tendAfterMinutes(client);
+    await pruneAfterMinutes(client);
     await watcher.revalidate();
     await revoke('b');
     expect(await watcher.revalidate()).toEqual(['token b']);
   });
 });
 
-it('whoever looks without READ COMMITTED is refused', async () => {
+it('a revalidation without READ COMMITTED is refused', async () => {
   const { client } = await begin();
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ');
   await expect(new Watcher(client).revalidate()).rejects.toThrow(

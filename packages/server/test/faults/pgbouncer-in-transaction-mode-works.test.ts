@@ -37,7 +37,7 @@ async function holdServerConnections(): Promise<Client[]> {
   return clients;
 }
 
-/** What one user of a connection may have left to the next. */
+/** Settings, statements and locks that outlive a transaction. */
 const LEFT_BEHIND = `SELECT name, setting FROM pg_settings
    WHERE source = 'session' AND name NOT IN ('application_name', 'client_encoding', 'transaction_isolation', 'transaction_read_only', 'transaction_deferrable')
   UNION ALL SELECT 'prepared', name FROM pg_prepared_statements
@@ -61,7 +61,7 @@ describe('through PgBouncer in transaction mode', () => {
     });
   });
 
-  it('no poller loses a lead, and nothing is left behind in a connection', async () => {
+  it('no poller loses a lead, and no setting or lock is left in a connection', async () => {
     const service = await serve(bouncer.url, { connections: 10 });
     const store = await openPostgresStore({ url: bouncer.url, connections: 5, ...LONG_STORE_TIMEOUTS });
     const writers = new Writers(store, bouncer.url);
@@ -96,7 +96,7 @@ describe('through PgBouncer in transaction mode', () => {
     expect(await service.poll('globex')).toMatchObject({ status: 200 });
   });
 
-  it('a database that hangs is told about, and found again', async () => {
+  it('a database that hangs is reported, and used again', async () => {
     const { poll } = await serve(bouncer.url, IMPATIENT);
     server().pause();
     for (const answer of await Promise.all([poll('acme'), poll('globex')])) expectUnavailable(answer);
@@ -105,7 +105,7 @@ describe('through PgBouncer in transaction mode', () => {
     expect(bouncer.pid).toBeDefined();
   });
 
-  it('a database that is killed is found again', async () => {
+  it('a database that is killed is used again', async () => {
     const { store, poll } = await serve(bouncer.url, IMPATIENT);
     await addLead(store, 'before');
     await server().stop('immediate');

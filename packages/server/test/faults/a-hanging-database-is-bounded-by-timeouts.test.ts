@@ -5,6 +5,7 @@ import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, expectUnavailable, serve } from './instance.ts';
 import { Network } from './network.ts';
+import { connect, connectionsOf } from './sql.ts';
 
 const CONNECTIONS = 4;
 const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
@@ -12,7 +13,7 @@ const many = <T>(count: number, make: () => T): T[] => Array.from({ length: coun
 const server = shareCluster();
 
 describe('while the database hangs', () => {
-  it('polls are told to come again, and when it goes on they get their leads', async () => {
+  it('polls get 503, and their leads as soon as it answers again', async () => {
     const { store, poll, probe } = await serve(server().url, {
       connections: CONNECTIONS,
       connectLimitMs: 500,
@@ -23,7 +24,7 @@ describe('while the database hangs', () => {
     const answers = [...many(30, () => poll('acme')), probe('/readyz')];
     expect(await probe('/livez')).toMatchObject({ status: 200 });
     for (const answer of await Promise.all(answers)) expectUnavailable(answer);
-    // Now without connections that were made before.
+    // Now without the connections from before.
     expectUnavailable(await poll('acme'));
     server().resume();
     await eventually(async () =>
@@ -32,7 +33,7 @@ describe('while the database hangs', () => {
     await eventually(async () => expect(await probe('/readyz')).toMatchObject({ status: 200 }));
   });
 
-  it('those who wait are bounded in number, and no connection is left behind', async () => {
+  it('the number of waiting requests is bounded, and no connection is leaked', async () => {
     const network = await Network.to(server().port);
     const store = await openPostgresStore({
       url: network.through(server().url),
@@ -52,4 +53,20 @@ describe('while the database hangs', () => {
     await store.close();
     await eventually(() => expect(network.connections).toBe(0));
   });
+});
+
+it('queries that wait for a table lock end in the database too, and not only for their clients', async () => {
+  const { poll, probe, store } = await serve(server().url, { connections: CONNECTIONS, queryLimitMs: 300 });
+  await eventually(() => addLead(store, 'before'));
+  const [writer, observer] = [await connect(server().url), await connect(server().url)];
+  await writer.query(
+    'BEGIN; LOCK TABLE leadtap.companies, leadtap.leads, leadtap.users IN ACCESS EXCLUSIVE MODE',
+  );
+  for (const answer of await Promise.all([poll('acme'), poll('globex'), probe('/readyz')]))
+    expectUnavailable(answer);
+  await expect(store.status()).rejects.toBeInstanceOf(StoreUnavailableError);
+  const waiting = async () => (await connectionsOf(observer)).filter(({ waits }) => waits);
+  await eventually(async () => expect(await waiting()).toEqual([]));
+  await writer.query('COMMIT');
+  await eventually(async () => expect(await poll('acme')).toMatchObject({ status: 200 }));
 });
