@@ -6,28 +6,21 @@ import { expectedVersion, MISSING_ROLES, refuseOldServer, schemaVersion } from '
 
 /** Every role may read these facts, also before the schema exists. PostgreSQL 16 has two settings for reserved connections. */
 const FACTS = `
-  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now_ms,
-         current_setting('max_connections')::integer
-           - current_setting('superuser_reserved_connections')::integer
-           - coalesce(current_setting('reserved_connections', true)::integer, 0) AS server_limit,
-         (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user) AS role_limit,
-         (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()) AS database_limit,
-         pg_is_in_recovery() AS is_standby,
-         current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS is_durable,
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs",
+         least(
+           current_setting('max_connections')::integer
+             - current_setting('superuser_reserved_connections')::integer
+             - coalesce(current_setting('reserved_connections', true)::integer, 0),
+           (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+           (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS "connectionLimit",
+         pg_is_in_recovery() AS "isStandby",
+         current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS "isDurable",
          current_setting('default_transaction_isolation') AS isolation,
          current_setting('server_encoding') AS encoding,
-         ${MISSING_ROLES} AS missing_roles`;
+         ${MISSING_ROLES} AS "missingRoles"`;
 
-interface FactsRow {
-  readonly now_ms: number;
-  readonly server_limit: number;
-  readonly role_limit: number | null;
-  readonly database_limit: number | null;
-  readonly is_standby: boolean;
-  readonly is_durable: boolean;
-  readonly isolation: string;
-  readonly encoding: string;
-  readonly missing_roles: string[];
+interface FactsRow extends Omit<ServerFacts, 'clockAheadMs'> {
+  readonly nowMs: number;
 }
 
 /** Reads the state of the database without changing anything. */
@@ -48,15 +41,7 @@ async function readServerFacts(session: Session, clock: Clock): Promise<ServerFa
   const [row] = await session.query<FactsRow>(FACTS);
   const after = clock();
   if (row === undefined) throw new Error('the query for facts about the server returned no row');
-  const limits = [row.server_limit, row.role_limit, row.database_limit].filter((limit) => limit !== null);
-  return {
-    // The server read its clock at some time between request and response; the middle is the best estimate.
-    clockAheadMs: Math.round(row.now_ms - (before + after) / 2),
-    connectionLimit: Math.min(...limits),
-    isStandby: row.is_standby,
-    isDurable: row.is_durable,
-    isolation: row.isolation,
-    encoding: row.encoding,
-    missingRoles: row.missing_roles,
-  };
+  const { nowMs, ...facts } = row;
+  // The server read its clock at some time between request and response; the middle is the best estimate.
+  return { ...facts, clockAheadMs: Math.round(nowMs - (before + after) / 2) };
 }

@@ -176,7 +176,7 @@ class Batch {
     const added = [...this.#added];
     const rows = await session.query<InsertedRow>(INSERT_LEADS, [toJson(added)]);
     for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
-      // A trigger of the operator's may have changed the company or the id; if no row is missing, the order tells.
+      // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
       const draft =
         rows.length === added.length ? added[index] : this.#drafts.get(idInCompany(company_id, id));
       if (draft) draft.stored = { id, createdAt };

@@ -25,24 +25,19 @@ const RENAME_COMPANIES = `
   UPDATE leadtap.companies AS c SET name = n.name
     FROM json_to_recordset($1) AS n (id text, name text) WHERE c.id = n.id`;
 
-const FIND_COMPANIES = `
-  SELECT id, name FROM leadtap.companies WHERE id IN (SELECT id FROM json_to_recordset($1) AS k (id text))`;
-
+/** Of a JSON array of objects with an id. */
+const IDS = '(SELECT id FROM json_to_recordset($1) AS k (id text))';
+const FIND_COMPANIES = `SELECT id, name FROM leadtap.companies WHERE id IN ${IDS}`;
 const FIND_STATUSES = `
   SELECT company_id AS "companyId", value, label, color, final, position FROM leadtap.statuses
-   WHERE company_id IN (SELECT id FROM json_to_recordset($1) AS k (id text)) ORDER BY value COLLATE "C"`;
-
+   WHERE company_id IN ${IDS} ORDER BY value COLLATE "C"`;
 const FIND_BRANCHES = `
-  SELECT company_id AS "companyId", id, name FROM leadtap.branches
-   WHERE (company_id, id) IN (SELECT * FROM json_to_recordset($1) AS k ("companyId" text, id text))`;
-
+  SELECT company_id AS "companyId", id, name FROM leadtap.branches WHERE company_id IN ${IDS}`;
 const FIND_DEPARTMENTS = `
   SELECT company_id AS "companyId", id, branch_id AS "branchId", name FROM leadtap.departments
-   WHERE (company_id, id) IN (SELECT * FROM json_to_recordset($1) AS k ("companyId" text, id text))`;
-
-const FIND_USERS = `
-  SELECT ${USER_COLUMNS} FROM leadtap.users
-   WHERE id IN (SELECT id FROM json_to_recordset($1) AS k (id text))`;
+   WHERE company_id IN ${IDS}`;
+/** By their ids and not by their companies: a user may belong to another company, which is a conflict. */
+const FIND_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id IN ${IDS}`;
 
 const ADD_COMPANIES = `
   INSERT INTO leadtap.companies (id, name) SELECT * FROM json_to_recordset($1) AS c (id text, name text)
@@ -133,28 +128,19 @@ async function dropStatuses(
 
 type LoadedTables = Awaited<ReturnType<typeof readTables>>;
 
-/** The stored rows of everything that the file names. */
+/** The stored rows of the companies of the file, and of its users. */
 async function readTables(session: Session, { companies }: Organisation) {
-  const companyIds = companies.map(({ id }) => ({ id }));
-  const branches = companies.flatMap((company) =>
-    company.branches.map(({ id, departments }) => ({ companyId: company.id, id, departments })),
-  );
-  const branchIds = branches.map(({ companyId, id }) => ({ companyId, id }));
-  const departmentIds = branches.flatMap(({ companyId, departments }) =>
-    departments.map(({ id }) => ({ companyId, id })),
-  );
   const userIds = companies.flatMap(({ users }) => users.map(({ id }) => ({ id })));
+  const companyIds = companies.map(({ id }) => ({ id }));
+  const readOfCompanies = <Row>(text: string) => queryInChunks<Row>(session, text, companyIds);
   const byId = ({ id }: { readonly id: string }) => id;
   const byPlace = ({ companyId, id }: { readonly companyId: string; readonly id: string }) =>
     idInCompany(companyId, id);
   return {
-    companies: new LoadedTable(await queryInChunks<CompanyRow>(session, FIND_COMPANIES, companyIds), byId),
-    statuses: new LoadedStatuses(await queryInChunks<StatusRow>(session, FIND_STATUSES, companyIds)),
-    branches: new LoadedTable(await queryInChunks<BranchRow>(session, FIND_BRANCHES, branchIds), byPlace),
-    departments: new LoadedTable(
-      await queryInChunks<DepartmentRow>(session, FIND_DEPARTMENTS, departmentIds),
-      byPlace,
-    ),
+    companies: new LoadedTable(await readOfCompanies<CompanyRow>(FIND_COMPANIES), byId),
+    statuses: new LoadedStatuses(await readOfCompanies<StatusRow>(FIND_STATUSES)),
+    branches: new LoadedTable(await readOfCompanies<BranchRow>(FIND_BRANCHES), byPlace),
+    departments: new LoadedTable(await readOfCompanies<DepartmentRow>(FIND_DEPARTMENTS), byPlace),
     users: new LoadedTable(await queryInChunks<User>(session, FIND_USERS, userIds), byId),
   };
 }

@@ -18,8 +18,8 @@ import { applyOrganisation } from './organisation.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
-/** For the metrics and the log at the start. */
-const REPORT_TIMEOUTS = { statementTimeoutMs: 10_000, lockTimeoutMs: 2000 };
+/** For the metrics, which are scraped within 10 s, and the log at the start. */
+const REPORT_TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 const CONNECTIONS = 10;
 
 export interface PostgresOptions {

@@ -151,7 +151,7 @@ BEGIN
                  WHERE NOT pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company)));
   read_at := leadtap.clock_ms();
 
-  -- Its start tells a server from one that has a restored copy of the row; the file of the log, from a copied database or a new table.
+  -- The start of the server differs where the row was restored; the file of the log, in a copied database or a new table.
   SELECT e.id || '/' || extract(epoch FROM pg_postmaster_start_time()) || '/' || pg_relation_filepath('leadtap.changes') || '/'
     INTO epoch FROM leadtap.server_epoch AS e;
   IF starts_with(known, epoch) THEN
