@@ -1,7 +1,6 @@
+import { hash } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import { entityTag } from '../entity-tag.ts';
-import { joined } from '../joined-bytes.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The lead as the wire shows it: the 24 fields of the contract, in its order. */
@@ -51,21 +50,40 @@ export interface RenderedLeads {
 export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
   leads.length === 0
     ? NO_LEADS
-    : asRendered(joined([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
+    : toRendered(concatUnpooled([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
         count: leads.length,
         first: leads[0]?.createdAt,
         last: leads.at(-1)?.createdAt,
       });
 
-/** The bytes of a JSON array, with the tag that they alone have. */
-export const asRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
+/** The bytes of a JSON array, with their entity tag. */
+export const toRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
   body,
   etag: entityTag(body),
   ...about,
 });
 
-export const NO_LEADS: RenderedLeads = asRendered(Buffer.from('[]'), {
+export const NO_LEADS: RenderedLeads = toRendered(Buffer.from('[]'), {
   count: 0,
   first: undefined,
   last: undefined,
 });
+
+/** A strong validator: the same bytes have the same tag. */
+export function entityTag(body: string | Buffer): string {
+  return `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+}
+
+/**
+ * Like `Buffer.concat`, but in memory of its own. Node takes small buffers from 8 KiB blocks, so that a small cached buffer would
+ * keep a whole block in memory.
+ */
+export function concatUnpooled(parts: readonly Uint8Array[]): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(parts.reduce((length, part) => length + part.length, 0));
+  let end = 0;
+  for (const part of parts) {
+    bytes.set(part, end);
+    end += part.length;
+  }
+  return bytes;
+}

@@ -28,8 +28,6 @@ const MAY_IMPORT = {
 /** They import no other part, and every part may import them. */
 const FOUNDATION = [
   'clock',
-  'entity-tag',
-  'joined-bytes',
   'uuid',
   'version',
   'system-error',
@@ -45,6 +43,8 @@ const MAY_USE = {
   fastify: ['compose', 'app', 'ops', 'http'],
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
+  'fast-jwt': ['accounts'],
+  'lru-cache': ['cache', 'accounts'],
   commander: ['cli'],
   'csv-parse': ['leads'],
   pino: ['compose', 'app', 'ops'],

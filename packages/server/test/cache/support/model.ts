@@ -3,9 +3,9 @@ import type { Instance } from './instances.ts';
 import type { LeadSql } from './lead-sql.ts';
 
 export interface Real {
-  /** Those that remember. */
+  /** With a cache. */
   readonly instances: readonly Instance[];
-  /** Asks the store each time. */
+  /** Without a cache. */
   readonly reference: Instance;
   readonly writer: Store;
   readonly sql: LeadSql;
@@ -14,7 +14,7 @@ export interface Real {
 export const USERS = ['boss', 'north-lead', 'seller'] as const;
 export type UserName = (typeof USERS)[number];
 
-/** What the commands know of the company that they change: its ids are its own in each run, so that runs share a database. */
+/** The company that the commands change. Its ids are different in each run, so that runs can share a database. */
 export class Model {
   readonly companyId: string;
   readonly leads: { readonly id: string; readonly createdAt: number }[] = [];

@@ -3,18 +3,18 @@ import type { Store } from 'leadtap';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { DelegatingStore } from '../store/delegating-store.ts';
-import { begin, commands } from './commands.ts';
-import { type Instance, serve } from './instances.ts';
-import { connectLeadSql } from './lead-sql.ts';
-import { Model, type Real } from './model.ts';
-import { untilTold } from './until-told.ts';
+import { untilChangesAreTracked } from './support/change-tracking.ts';
+import { begin, commands } from './support/commands.ts';
+import { type Instance, serve } from './support/instances.ts';
+import { connectLeadSql } from './support/lead-sql.ts';
+import { Model, type Real } from './support/model.ts';
 
 const cleanUps: (() => unknown)[] = [];
 const whenDone = (cleanUp: () => unknown) => void cleanUps.unshift(cleanUp);
-const remembering: Store[] = [];
+const cachingStores: Store[] = [];
 let real: Real;
 
-/** Two instances of the service and whoever changes things have a store each, as processes have. */
+/** Two instances of the service and the writer have a store each, as separate processes have. */
 beforeAll(async () => {
   const database = await makeTestDatabase(whenDone);
   const open = async () => {
@@ -23,10 +23,10 @@ beforeAll(async () => {
     return store;
   };
   const writer = await open();
-  await untilTold(writer);
+  await untilChangesAreTracked(writer);
   const instances: Instance[] = [];
   for (const store of [await open(), await open()]) {
-    remembering.push(store);
+    cachingStores.push(store);
     instances.push(await serve(store, whenDone));
   }
   const reference = await serve(new DelegatingStore(await open()), whenDone);
@@ -38,11 +38,11 @@ beforeAll(async () => {
 
 let runs = 0;
 
-test('whatever changes, the next poll of every instance is answered as the store would answer it', async () => {
-  const readings = remembering.map(
+test('after every change, the next poll of each instance is answered as without a cache', async () => {
+  const reads = cachingStores.map(
     ({ changeTracking }) => changeTracking && vi.spyOn(changeTracking, 'readLeads'),
   );
-  const revalidations = remembering.map(
+  const revalidations = cachingStores.map(
     ({ changeTracking }) => changeTracking && vi.spyOn(changeTracking, 'revalidate'),
   );
   const sequences = fc.commands([commands], { maxCommands: 12, size: 'max' });
@@ -55,8 +55,8 @@ test('whatever changes, the next poll of every instance is answered as the store
     }),
     { numRuns: 20 },
   );
-  const times = (spies: typeof readings | typeof revalidations) =>
+  const times = (spies: typeof reads | typeof revalidations) =>
     spies.reduce((sum, spy) => sum + (spy?.mock.calls.length ?? 0), 0);
   expect(times(revalidations)).toBeGreaterThan(200);
-  expect(times(readings)).toBeLessThan(times(revalidations));
+  expect(times(reads)).toBeLessThan(times(revalidations));
 });

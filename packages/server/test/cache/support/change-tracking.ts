@@ -1,9 +1,9 @@
 import type { Store } from 'leadtap';
 import { expect } from 'vitest';
-import { eventually } from '../faults/eventually.ts';
+import { eventually } from '../../faults/eventually.ts';
 
-/** A new database cannot tell what has changed at once: the first look at it prepares that, and does not wait for it. */
-export async function untilTold({ changeTracking }: Store): Promise<void> {
+/** The first revalidation of a new database prepares its change log and does not wait for it: changes are known a little later. */
+export async function untilChangesAreTracked({ changeTracking }: Store): Promise<void> {
   let seen: string | undefined;
   await eventually(async () => {
     const revalidation = await changeTracking?.revalidate({ companies: [], bearers: [] }, seen);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import type { Lead } from '@leadtap/contract';
 import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError, type User } from 'leadtap';
-import type { PollCache } from '../../src/cache/poll-cache.ts';
-import { scopeOf } from '../../src/leads/access.ts';
-import type { PollQuery, RenderedPage } from '../../src/leads/poll.ts';
-import { renderLead } from '../../src/leads/render.ts';
+import type { PollCache } from '../../../src/cache/poll-cache.ts';
+import { scopeOf } from '../../../src/leads/access.ts';
+import type { PollQuery, RenderedPage } from '../../../src/leads/poll.ts';
+import { renderLead } from '../../../src/leads/render.ts';
 import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-store.ts';
 
-/** What a poll was told. */
-interface RevalidationResult {
+/** What a poll returned. */
+interface PollResult {
   readonly isRevoked: boolean;
   readonly user: User | undefined;
   readonly page?: { readonly query: PageQuery; readonly found: RenderedPage };
@@ -16,48 +16,48 @@ interface RevalidationResult {
 
 const { signal } = new AbortController();
 
-async function ask(memory: PollCache, bearer: Bearer, query: PollQuery): Promise<RevalidationResult> {
-  const answers = await memory.answers(bearer);
-  const [isRevoked, user] = [await answers.isTokenRevoked(), await answers.findUser()];
+async function poll(cache: PollCache, bearer: Bearer, query: PollQuery): Promise<PollResult> {
+  const reader = await cache.createReader(bearer);
+  const [isRevoked, user] = [await reader.isTokenRevoked(), await reader.findUser()];
   const scope = user && scopeOf(user);
   if (isRevoked || !scope) return { isRevoked, user };
   const pageQuery = { scope, ...query };
   return {
     isRevoked,
     user,
-    page: { query: pageQuery, found: await answers.readPage(pageQuery, () => signal) },
+    page: { query: pageQuery, found: await reader.readPage(pageQuery, () => signal) },
   };
 }
 
-/** Polls over a store whose past is known. */
+/** Polls on a store whose history is known, each checked when it returns. */
 export class Polls {
-  readonly #memory: PollCache;
+  readonly #cache: PollCache;
   readonly #store: SnapshotStore;
-  /** Settled when the answer was found to be right, or the store was away. */
+  /** Settled when the answer was found to be right, or the store was unavailable. */
   readonly checked: Promise<void>[] = [];
 
-  constructor(memory: PollCache, store: SnapshotStore) {
-    this.#memory = memory;
+  constructor(cache: PollCache, store: SnapshotStore) {
+    this.#cache = cache;
     this.#store = store;
   }
 
   begin(bearer: Bearer, query: PollQuery): void {
     const began = this.#store.now;
-    const checked = ask(this.#memory, bearer, query).then(
-      (told) => this.#check(told, bearer, began),
+    const checked = poll(this.#cache, bearer, query).then(
+      (result) => this.#check(result, bearer, began),
       (error: unknown) => assert(error instanceof StoreUnavailableError, String(error)),
     );
     checked.catch(() => undefined);
     this.checked.push(checked);
   }
 
-  /** Lets everybody go on who can. */
+  /** Lets everything continue that can. */
   settle(): Promise<void> {
-    // A turn begins with the next round of the event loop.
+    // A batch starts in the next turn of the event loop.
     return new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Lets time pass until everything is answered. */
+  /** Lets time pass until all polls have returned. */
   async drain(): Promise<void> {
     const all = Promise.all(this.checked);
     let isDone = false;
@@ -73,11 +73,7 @@ export class Polls {
   }
 
   /** Nothing is older than the moment at which the poll began. */
-  #check(
-    { isRevoked, user, page }: RevalidationResult,
-    { userId, tokenId = '' }: Bearer,
-    began: number,
-  ): void {
+  #check({ isRevoked, user, page }: PollResult, { userId, tokenId = '' }: Bearer, began: number): void {
     assert(
       this.#since(began).some(
         ({ users, revoked }) => users.get(userId) === user && revoked.has(tokenId) === isRevoked,
@@ -101,7 +97,7 @@ function checkPage(query: PageQuery, { leads, readAt }: RenderedPage, states: re
   const pages = states.map((state) => pageOf(state, { ...query, limit: Number.POSITIVE_INFINITY }));
   const rendered = new Set(pages.flat().map(renderLead));
   for (const lead of shown)
-    assert(rendered.has(JSON.stringify(lead)), `${lead.id} in an answer of ${readAt} is of the past`);
+    assert(rendered.has(JSON.stringify(lead)), `${lead.id} in an answer of ${readAt} is stale`);
   const stamps = shown.map(({ createdAt }) => Date.parse(createdAt));
   const isBeyond = ({ createdAt }: LeadRecord) =>
     shown.length === query.limit &&

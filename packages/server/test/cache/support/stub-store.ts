@@ -9,11 +9,11 @@ import type {
   Scope,
   User,
 } from 'leadtap';
-import type { PollCache } from '../../src/cache/poll-cache.ts';
-import { scopeOf } from '../../src/leads/access.ts';
-import type { RenderedPage } from '../../src/leads/poll.ts';
+import type { PollCache } from '../../../src/cache/poll-cache.ts';
+import { scopeOf } from '../../../src/leads/access.ts';
+import type { RenderedPage } from '../../../src/leads/poll.ts';
 
-const unexpected = () => Promise.reject(new Error('not asked of a store that is watched'));
+const unexpected = () => Promise.reject(new Error('a store with change tracking does not need this query'));
 
 /** The user `acme/north` sees the branch north of acme, and `acme` the whole of it. */
 function userOf(id: string): User {
@@ -30,31 +30,31 @@ function userOf(id: string): User {
   };
 }
 
-/** A store in which everybody exists and nothing changes. It notes what it is asked. */
-export class StillStore implements PollStore, ChangeTrackingStore {
+/** A stub in which every user exists and nothing changes. It records the queries. */
+export class StubStore implements PollStore, ChangeTrackingStore {
   readonly changeTracking: ChangeTrackingStore = this;
   readonly revalidations: RevalidationRequest[] = [];
-  readonly readings: Scope[] = [];
+  readonly reads: Scope[] = [];
   readonly #leadsOf: (scope: Scope) => readonly LeadRecord[];
 
   constructor(leadsOf: (scope: Scope) => readonly LeadRecord[] = () => []) {
     this.#leadsOf = leadsOf;
   }
 
-  async revalidate(question: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
-    this.revalidations.push(question);
+  async revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
+    this.revalidations.push(request);
     return {
       readAt: 0,
       busy: new Set(),
-      accounts: question.bearers.map(({ userId }) => ({ isRevoked: false, user: userOf(userId) })),
+      accounts: request.bearers.map(({ userId }) => ({ isRevoked: false, user: userOf(userId) })),
       seen: 'all',
       changes: known === undefined ? undefined : [],
     };
   }
 
-  /** Oldest first, whatever is asked for. */
+  /** Always oldest first. */
   async readLeads({ scope, limit }: PageQuery): Promise<readonly LeadRecord[]> {
-    this.readings.push(scope);
+    this.reads.push(scope);
     return this.#leadsOf(scope).slice(0, limit);
   }
 
@@ -71,10 +71,10 @@ interface Polled {
 }
 
 /** Polls once, from the beginning. */
-export async function pollOnce(memory: PollCache, bearer: Bearer, limit = 100): Promise<Polled> {
-  const answers = await memory.answers(bearer);
-  const user = await answers.findUser();
+export async function pollOnce(cache: PollCache, bearer: Bearer, limit = 100): Promise<Polled> {
+  const reader = await cache.createReader(bearer);
+  const user = await reader.findUser();
   const scope = user && scopeOf(user);
-  if (!scope) throw new Error(`${bearer.userId} is nobody`);
-  return { scope, page: await answers.readPage({ scope, since: 0, limit }, () => signal) };
+  if (!scope) throw new Error(`${bearer.userId} has no scope`);
+  return { scope, page: await reader.readPage({ scope, since: 0, limit }, () => signal) };
 }

@@ -23,7 +23,7 @@ export interface State {
 
 interface Version {
   readonly state: State;
-  /** What led to it. */
+  /** The changes since the version before. */
   readonly changes: readonly Change[];
 }
 
@@ -37,26 +37,26 @@ export function pageOf({ leads }: State, { scope, since, limit }: PageQuery): re
 const isIn = ({ companyName, branchName }: LeadRecord, scope: PageQuery['scope']): boolean =>
   companyName === scope.companyId && (scope.level !== 'BRANCH' || branchName === scope.branchId);
 
-/** One on its way: each step looks at what is committed then, and the last one is the answer. */
-interface Asked {
+/** A query that runs: each step reads what is committed then, and the last one returns the result. */
+interface PendingQuery {
   readonly steps: (() => void)[];
   /** Ticks until the next step. */
   wait: number;
 }
 
 /**
- * A store whose questions take as long as the test likes: it says when each looks at the database, and in which order they
- * are answered. A look reads the accounts first and the changes later, as PostgreSQL does in two statements.
+ * A store whose queries are controlled by the test: it decides when each reads the database, and in which order they return.
+ * A revalidation reads the accounts first and the changes later, as PostgreSQL does in two statements.
  */
 export class SnapshotStore implements PollStore, ChangeTrackingStore {
   readonly changeTracking: ChangeTrackingStore = this;
   readonly versions: Version[];
-  readonly #pending: Asked[] = [];
+  readonly #pending: PendingQuery[] = [];
   readonly #nextWait: () => number;
-  /** Says of each question whether it fails. */
+  /** Whether the next query fails. */
   nextFails: () => boolean;
 
-  /** Says for each step of a question how many ticks it takes. */
+  /** `nextWait` gives the number of ticks that the next step of a query takes. */
   constructor(state: State, nextWait: () => number = () => 0, nextFails: () => boolean = () => false) {
     this.versions = [{ state, changes: [] }];
     this.#nextWait = nextWait;
@@ -82,32 +82,32 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     this.versions.push({ state: { ...this.state, ...state }, changes });
   }
 
-  /** How many questions are not answered yet. */
+  /** The number of queries that have not returned. */
   get pending(): number {
     return this.#pending.length;
   }
 
-  /** Takes the next step of one of the questions. */
+  /** Takes the next step of one query. */
   advance(index: number): void {
-    const asked = this.#pending[index];
-    if (!asked) return;
-    asked.steps.shift()?.();
-    asked.wait = this.#nextWait();
-    if (asked.steps.length === 0) this.#pending.splice(index, 1);
+    const query = this.#pending[index];
+    if (!query) return;
+    query.steps.shift()?.();
+    query.wait = this.#nextWait();
+    if (query.steps.length === 0) this.#pending.splice(index, 1);
   }
 
-  /** Lets some time pass, for all of them. */
+  /** Lets some time pass for all queries. */
   tick(): void {
-    for (const asked of [...this.#pending]) {
-      asked.wait -= 1;
-      while (asked.wait < 0 && asked.steps.length > 0) this.advance(this.#pending.indexOf(asked));
+    for (const query of [...this.#pending]) {
+      query.wait -= 1;
+      while (query.wait < 0 && query.steps.length > 0) this.advance(this.#pending.indexOf(query));
     }
   }
 
   revalidate({ bearers }: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
     let accounts: readonly Account[];
     let seen: number;
-    return this.#ask<Revalidation>(
+    return this.#query<Revalidation>(
       () => {
         accounts = bearers.map((bearer) => this.#accountOf(bearer));
       },
@@ -129,7 +129,7 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
 
   readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
     let leads: readonly LeadRecord[];
-    return this.#ask(
+    return this.#query(
       () => {
         leads = pageOf(this.state, query);
       },
@@ -141,24 +141,24 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
     return { isRevoked: this.state.revoked.has(tokenId), user: this.state.users.get(userId) };
   }
 
-  #ask<T>(...steps: [...(() => void)[], () => T]): Promise<T> {
+  #query<T>(...steps: [...(() => void)[], () => T]): Promise<T> {
     return new Promise((resolve, reject) => {
-      const answer = steps.pop() as () => T;
+      const result = steps.pop() as () => T;
       const end = () =>
-        this.nextFails() ? reject(new StoreUnavailableError('away for a moment')) : resolve(answer());
+        this.nextFails() ? reject(new StoreUnavailableError('no connection')) : resolve(result());
       this.#pending.push({ steps: [...steps, end], wait: this.#nextWait() });
     });
   }
 
   isTokenRevoked(): Promise<boolean> {
-    return Promise.reject(new Error('not asked of a store that is watched'));
+    return Promise.reject(new Error('a store with change tracking does not need this query'));
   }
   findUser(): Promise<undefined> {
-    return Promise.reject(new Error('not asked of a store that is watched'));
+    return Promise.reject(new Error('a store with change tracking does not need this query'));
   }
   readPage(query: PageQuery): Promise<Page> {
     let page: Page;
-    return this.#ask(
+    return this.#query(
       () => {
         const lastStamp = this.state.leads.map(({ createdAt }) => createdAt).sort((a, b) => b - a)[0];
         page = { leads: pageOf(this.state, query), readAt: momentOf(this.now), locked: true, lastStamp };
@@ -168,6 +168,6 @@ export class SnapshotStore implements PollStore, ChangeTrackingStore {
   }
 }
 
-/** The leads of a version are stamped before this, and after the looks that did not see it (D3). */
+/** The leads of a version are stamped before this, and after the revalidations that did not see it (D3). */
 export const momentOf = (version: number): number => 1_000_000 + version * 1000;
 export const versionAt = (moment: number): number => (moment - momentOf(0)) / 1000;

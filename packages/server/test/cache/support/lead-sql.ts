@@ -1,8 +1,8 @@
 import { Client } from 'pg';
 import { inject } from 'vitest';
-import type { TestDatabase } from '../../../testing/harness/database.ts';
-import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
-import { Connection } from '../../src/store/sqlite/connection.ts';
+import type { TestDatabase } from '../../../../testing/harness/database.ts';
+import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
 
 /** Another program that changes leads, with nothing but SQL. */
 export interface LeadSql {

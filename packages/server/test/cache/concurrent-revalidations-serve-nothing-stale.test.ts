@@ -3,9 +3,9 @@ import type { Bearer, LeadRecord, User } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { PollCache } from '../../src/cache/poll-cache.ts';
 import type { PollQuery } from '../../src/leads/poll.ts';
-import { madeUpLead } from './made-up-lead.ts';
-import { Polls } from './made-up-polls.ts';
-import { momentOf, SnapshotStore, type State } from './snapshot-store.ts';
+import { sampleLead } from './support/sample-lead.ts';
+import { Polls } from './support/simulated-polls.ts';
+import { momentOf, SnapshotStore, type State } from './support/snapshot-store.ts';
 
 const user = (id: string, rest: Partial<User> = {}): User => ({
   id,
@@ -21,13 +21,13 @@ const user = (id: string, rest: Partial<User> = {}): User => ({
 
 /** A lead of the version that comes next. */
 const nextLead = ({ now }: SnapshotStore, rest: Partial<LeadRecord> = {}): LeadRecord =>
-  madeUpLead(momentOf(now + 1) - 500, { companyName: 'acme', ...rest });
+  sampleLead(momentOf(now + 1) - 500, { companyName: 'acme', ...rest });
 
 const FIRST: State = {
   users: new Map([user('boss'), user('north-lead', { accessLevel: 'BRANCH' })].map((one) => [one.id, one])),
   revoked: new Set(),
   leads: [1, 2, 3].map((n) =>
-    madeUpLead(n * 1000, { companyName: 'acme', branchName: n === 2 ? 'north' : null }),
+    sampleLead(n * 1000, { companyName: 'acme', branchName: n === 2 ? 'north' : null }),
   ),
 };
 
@@ -41,7 +41,7 @@ type World = ReturnType<typeof begin>;
 
 const inAcme = { kind: 'company', id: 'acme' } as const;
 
-/** Each changes something that polls show. */
+/** Each changes something that an answer shows. */
 const changes: Readonly<Record<string, (store: SnapshotStore, at: number) => void>> = {
   'add a lead': (store) =>
     store.commit({ leads: [...store.state.leads, nextLead(store)] }, { kind: 'leads-appended', id: 'acme' }),
@@ -52,7 +52,7 @@ const changes: Readonly<Record<string, (store: SnapshotStore, at: number) => voi
     ),
   'add a lead in the past': (store) => {
     const createdAt = 500 + store.now;
-    store.commit({ leads: [...store.state.leads, madeUpLead(createdAt, { companyName: 'acme' })] }, inAcme);
+    store.commit({ leads: [...store.state.leads, sampleLead(createdAt, { companyName: 'acme' })] }, inAcme);
   },
   'change a lead': (store, at) => {
     const { leads } = store.state;
@@ -100,7 +100,7 @@ const QUERIES: readonly PollQuery[] = [
 
 const some = <T>(among: readonly T[]) => fc.subarray([...among], { minLength: 1, maxLength: 3 });
 
-/** What happens in each tick. There are few kinds of changes, callers and queries, so that they often meet. */
+/** The events of each tick. There are few kinds of changes, users and queries, so that they often coincide. */
 const scripts = fc
   .tuple(some(Object.entries(changes)), some(BEARERS), some(QUERIES))
   .chain(([kinds, bearers, queries]) => {
@@ -112,12 +112,12 @@ const scripts = fc
     });
     return fc.array(event, { maxLength: 40, size: 'max' });
   });
-/** Most steps follow at once, some take longer than whole questions of others. */
+/** Most steps follow at once, some take longer than whole queries of others. */
 const waits = fc.infiniteStream(fc.oneof(fc.constant(0), fc.constant(0), fc.nat({ max: 10 })));
 
 const failures = fc.infiniteStream(fc.integer({ min: 1, max: 12 }).map((number) => number === 1));
 
-/** Takes steps of questions, by their place among those that are not answered. */
+/** Takes steps of pending queries, by their index. */
 async function advance({ store, polls: { settle } }: World, ...indexes: readonly number[]): Promise<void> {
   for (const index of indexes) {
     store.advance(index);
@@ -125,10 +125,10 @@ async function advance({ store, polls: { settle } }: World, ...indexes: readonly
   }
 }
 
-const LOOK_STEPS = [0, 0, 0];
+const REVALIDATION_STEPS = [0, 0, 0];
 
-describe('in whichever order questions are asked, read and answered', () => {
-  it('no poll is told of a time before it began, and nothing of the past is remembered', async () => {
+describe('in every order in which queries begin, read and return', () => {
+  it('no poll is answered with data older than itself, and nothing stale is cached', async () => {
     await fc.assert(
       fc.asyncProperty(scripts, waits, failures, async (script, times, fails) => {
         const { store, polls } = begin(
@@ -152,8 +152,8 @@ describe('in whichever order questions are asked, read and answered', () => {
   });
 });
 
-describe('a look that others have overtaken', () => {
-  it('does not bring back what they said has changed', async () => {
+describe('a revalidation that returns after a later one', () => {
+  it('does not cache again what the later one has invalidated', async () => {
     const world = begin();
     const { store, polls } = world;
     const other = { userId: 'north-lead' };
@@ -161,12 +161,12 @@ describe('a look that others have overtaken', () => {
     polls.begin(other, { limit: 1 });
     await polls.drain();
 
-    // It asks who boss is, and reads that before the change.
+    // This revalidation reads the account of boss before the change.
     polls.begin(boss, { limit: 1 });
     await polls.settle();
     await advance(world, 0, 0);
     changes['change a user']?.(store, 0);
-    // This one tells of the change, and the third one begins where it ended.
+    // The second one returns the change, and the third one continues after it.
     polls.begin(other, { limit: 1 });
     await polls.settle();
     await advance(world, 1, 1, 1);
@@ -180,17 +180,17 @@ describe('a look that others have overtaken', () => {
   });
 });
 
-describe('a page that was read before a lead came', () => {
+describe('a page that was read before a lead was added', () => {
   it.each<[string, PollQuery, PollQuery]>([
     ['the newest leads', { limit: 1 }, { since: 0, limit: 100 }],
-    ['what follows a time', { since: 2000, limit: 100 }, { limit: 100 }],
-  ])('%s, is not kept beside a feed that was read after it', async (_what, older, younger) => {
+    ['the leads after a time', { since: 2000, limit: 100 }, { limit: 100 }],
+  ])('%s, is not cached beside a feed that was read after it', async (_what, older, younger) => {
     const world = begin();
     const { store, polls } = world;
     polls.begin({ userId: 'boss' }, older);
     polls.begin({ userId: 'boss' }, younger);
     await polls.settle();
-    await advance(world, ...LOOK_STEPS);
+    await advance(world, ...REVALIDATION_STEPS);
     expect(store.pending).toBe(2);
     await advance(world, 0);
     changes['add a lead']?.(store, 0);

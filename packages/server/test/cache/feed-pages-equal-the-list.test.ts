@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest';
 import { Feed } from '../../src/cache/feed.ts';
 import type { PollQuery } from '../../src/leads/poll.ts';
 import { type RenderedLeads, renderLeads } from '../../src/leads/render.ts';
-import { madeUpLead } from './made-up-lead.ts';
+import { sampleLead } from './support/sample-lead.ts';
 
-/** All leads that there are, oldest first. */
+/** All leads, oldest first. */
 type List = LeadRecord[];
 
 function pageOf(list: List, { since, limit }: PollQuery): RenderedLeads {
@@ -15,16 +15,15 @@ function pageOf(list: List, { since, limit }: PollQuery): RenderedLeads {
   return renderLeads(list.filter(({ createdAt }) => createdAt > since).slice(0, limit));
 }
 
-/** Whether the whole page lies behind the floor. */
-function mustKnow({ floor }: Feed, list: List, { since, limit }: PollQuery): boolean {
-  if (since !== undefined) return since >= floor;
-  return (
-    floor === Number.NEGATIVE_INFINITY || list.filter(({ createdAt }) => createdAt > floor).length >= limit
-  );
+/** Whether all leads of the page are cached. */
+function isCached({ cachedAfter }: Feed, list: List, { since, limit }: PollQuery): boolean {
+  if (since !== undefined) return since >= cachedAfter;
+  const cached = list.filter(({ createdAt }) => createdAt > cachedAfter);
+  return cachedAfter === Number.NEGATIVE_INFINITY || cached.length >= limit;
 }
 
-/** Such a page stays what it is, whatever is added. */
-const isInTheMidst = ({ since, limit }: PollQuery, { count }: RenderedLeads) =>
+/** Leads that are added later do not change such a page. */
+const isFullPageAfter = ({ since, limit }: PollQuery, { count }: RenderedLeads) =>
   since !== undefined && count === limit;
 
 /** Buffers are slow to compare. */
@@ -35,27 +34,27 @@ interface World {
   readonly feed: Feed;
 }
 
-/** The feed learns of the new leads, of some that it knows, and of none before its floor. */
+/** Appends new leads, and again some that are cached, but none that the feed does not cover. */
 function append({ list, feed }: World, names: readonly string[], again: number): void {
   const newest = list.at(-1)?.createdAt ?? 0;
-  const added = names.map((firstName, index) => madeUpLead(newest + 1 + index * 2, { firstName }));
-  const known = list.filter(({ createdAt }) => createdAt > feed.floor).slice(-again);
+  const added = names.map((firstName, index) => sampleLead(newest + 1 + index * 2, { firstName }));
+  const known = list.filter(({ createdAt }) => createdAt > feed.cachedAfter).slice(-again);
   list.push(...added);
-  feed.grow();
+  feed.markStale();
   if (feed.isStale) feed.append([...known, ...added]);
 }
 
-/** What it does not know it is told, as whoever reads a page for itself does. */
+/** A page that is not cached is added, as after a read of the store. */
 function query({ list, feed }: World, asked: PollQuery): void {
   const expected = pageOf(list, asked);
-  const page = feed.page(asked);
-  if (page || mustKnow(feed, list, asked)) assert.deepEqual(readable(page), readable(expected));
-  else if (feed.floor !== Number.POSITIVE_INFINITY || isInTheMidst(asked, expected))
-    feed.keep(asked, expected);
+  const page = feed.getPage(asked);
+  if (page || isCached(feed, list, asked)) assert.deepEqual(readable(page), readable(expected));
+  else if (feed.cachedAfter !== Number.POSITIVE_INFINITY || isFullPageAfter(asked, expected))
+    feed.cachePage(asked, expected);
 }
 
 const newestOf = ({ list, feed }: World): number =>
-  Math.max(list.at(-1)?.createdAt ?? feed.floor, feed.floor);
+  Math.max(list.at(-1)?.createdAt ?? feed.cachedAfter, feed.cachedAfter);
 
 type Step = (world: World) => void;
 
@@ -93,16 +92,16 @@ const queries = fc
 const steps = fc.array(fc.oneof(appends, queries, queries), { maxLength: 60, size: 'max' });
 
 describe.each([
-  ['that has all leads', Number.NEGATIVE_INFINITY],
-  ['of what followed a time', 10],
-  ['of pages alone', Number.POSITIVE_INFINITY],
-])('a feed %s', (_what, floor) => {
-  it('gives the pages of the list that it was made of', () => {
+  ['with all leads', Number.NEGATIVE_INFINITY],
+  ['of the leads after a time', 10],
+  ['with pages only', Number.POSITIVE_INFINITY],
+])('a feed %s', (_what, cachedAfter) => {
+  it('returns the same pages as the list of its leads', () => {
     fc.assert(
       fc.property(steps, (sequence) => {
-        const world: World = { list: [], feed: new Feed(floor) };
-        // Those before the floor are not the feed's.
-        append(world, Number.isFinite(floor) ? ['a', 'b', 'c', 'd', 'e'] : [], 0);
+        const world: World = { list: [], feed: new Feed(cachedAfter) };
+        // The feed covers none of these.
+        append(world, Number.isFinite(cachedAfter) ? ['a', 'b', 'c', 'd', 'e'] : [], 0);
         for (const step of sequence) {
           step(world);
           assert.equal(world.feed.newest, newestOf(world));
@@ -113,12 +112,12 @@ describe.each([
   });
 });
 
-it('a feed forgets its oldest leads when it has more than a page', () => {
+it('a feed evicts its oldest leads when it has more than a page', () => {
   const world: World = { list: [], feed: new Feed(Number.NEGATIVE_INFINITY) };
   append(world, Array.from({ length: 100 }, String), 0);
-  expect(world.feed.floor).toBe(Number.NEGATIVE_INFINITY);
-  const { weight } = world.feed;
+  expect(world.feed.cachedAfter).toBe(Number.NEGATIVE_INFINITY);
+  const { bytes } = world.feed;
   append(world, ['100', '101'], 0);
-  expect(world.feed.floor).toBe(world.list.at(-101)?.createdAt);
-  expect(world.feed.weight).toBeLessThan(weight * 1.02);
+  expect(world.feed.cachedAfter).toBe(world.list.at(-101)?.createdAt);
+  expect(world.feed.bytes).toBeLessThan(bytes * 1.02);
 });

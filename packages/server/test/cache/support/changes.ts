@@ -5,10 +5,10 @@ import { type Model, type Real, USERS } from './model.ts';
 
 interface Change {
   readonly text: string;
-  readonly happen: (model: Model, real: Real) => Promise<unknown>;
+  readonly apply: (model: Model, real: Real) => Promise<unknown>;
 }
 
-const change = (text: string, happen: Change['happen']): Change => ({ text, happen });
+const change = (text: string, apply: Change['apply']): Change => ({ text, apply });
 
 export async function write({ writer }: Real, model: Model, leads: readonly LeadInput[], historical = false) {
   const outcome = await writer.writeLeads(leads, { historical });
@@ -21,7 +21,7 @@ export async function write({ writer }: Real, model: Model, leads: readonly Lead
 
 async function apply({ writer }: Real, model: Model, changes: Partial<Company>) {
   model.company = { ...model.company, ...changes };
-  // Users are not named again: those who are gone would come back.
+  // Without the users: those who were removed would be added again.
   const outcome = await writer.applyOrganisation({ companies: [{ ...model.company, users: [] }] });
   assert.equal(outcome.kind, 'applied');
 }

@@ -1,7 +1,7 @@
 import type { LeadRecord } from 'leadtap';
 
 /** A lead that is known by its time and its name. */
-export const madeUpLead = (createdAt: number, rest: Partial<LeadRecord> = {}): LeadRecord => ({
+export const sampleLead = (createdAt: number, rest: Partial<LeadRecord> = {}): LeadRecord => ({
   id: `lead-${createdAt}`,
   firstName: null,
   lastName: null,

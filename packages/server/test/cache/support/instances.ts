@@ -1,9 +1,9 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { type Store, systemClock, type VerifyToken } from 'leadtap';
-import { noLimit } from '../../../testing/harness/endpoint.ts';
-import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
-import { buildApp } from '../../src/app.ts';
-import { makeLogger } from '../../src/ops/logging.ts';
+import { noLimit } from '../../../../testing/harness/endpoint.ts';
+import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
+import { buildApp } from '../../../src/app.ts';
+import { makeLogger } from '../../../src/ops/logging.ts';
 
 export interface Answer {
   readonly status: number;
@@ -16,12 +16,12 @@ export interface Instance {
   poll(token: string, query: string): Promise<Answer>;
 }
 
-/** A token that says whose it is, and which. */
+/** A token that contains its user id and token id. */
 export const tokenOf = (userId: string, tokenId: string): string => JSON.stringify({ userId, tokenId });
 
 const verifyToken: VerifyToken = (token) => ({ kind: 'valid', token: JSON.parse(token) });
 
-/** One instance of the service, over real HTTP. Nobody is limited, so that a test may poll as it likes. */
+/** One instance of the service, over real HTTP, without rate limits. */
 export async function serve(store: Store, whenDone: WhenDone): Promise<Instance> {
   const app = buildApp(
     {

@@ -18,7 +18,7 @@ const since = fc.oneof(
 );
 const limit = fc.oneof(fc.constantFrom(1, 2, 3), fc.constant(100));
 
-/** Shows most of what can change. */
+/** The page that shows most changes. */
 const NEWEST = 'limit=100';
 
 const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
@@ -42,9 +42,9 @@ const aPoll = fc
     }),
   );
 
-/** All instances know an answer; something changes; all give the answer that the store would give. */
+/** All instances have cached an answer; something changes; all answer as an instance without a cache does. */
 export const commands = fc.tuple(aPoll, CHANGES, fc.boolean()).map(
-  ([poll, { text, happen }, asksForNewest]): fc.AsyncCommand<Model, Real> => ({
+  ([poll, { text, apply }, asksForNewest]): fc.AsyncCommand<Model, Real> => ({
     check: () => true,
     toString: () => `${poll.text}${asksForNewest ? ' and for the newest' : ''}, before and after: ${text}`,
     run: async (model, real) => {
@@ -52,7 +52,7 @@ export const commands = fc.tuple(aPoll, CHANGES, fc.boolean()).map(
       const queries = [poll.query(model), ...(asksForNewest ? [NEWEST] : [])];
       for (const query of queries)
         for (const instance of real.instances) await instance.poll(credentials, query);
-      await happen(model, real);
+      await apply(model, real);
       for (const query of queries) {
         const expected = await real.reference.poll(credentials, query);
         for (const instance of real.instances)
@@ -62,7 +62,7 @@ export const commands = fc.tuple(aPoll, CHANGES, fc.boolean()).map(
   }),
 );
 
-/** A company with some leads, of which no instance knows more than its users. */
+/** A company with some leads. The instances have cached its users and nothing else. */
 export async function begin(model: Model, real: Real): Promise<void> {
   const { companyId, company } = model;
   await real.writer.applyOrganisation({ companies: [company] });
@@ -72,7 +72,7 @@ export async function begin(model: Model, real: Real): Promise<void> {
     model,
     places.map((where) => ({ companyId, fields: {}, ...where })),
   );
-  // Twice, because the first look of a process forgets what it learned.
+  // Twice, because the first revalidation of a process invalidates everything.
   for (const instance of real.instances)
     for (const who of [...USERS, ...USERS])
       await instance.poll(tokenOf(model.userId(who), `first-${model.userId(who)}`), IN_THE_FUTURE);
