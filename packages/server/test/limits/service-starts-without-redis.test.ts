@@ -8,10 +8,10 @@ import { systemClock } from '../../src/clock.ts';
 import { FAILED_TOKEN_POLICIES, type Policy, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { openLimiters } from '../../src/limits/open-limiters.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
-import { repeating, silent, startImpostor } from './impostor.ts';
-import { RecordedLog } from './sharing.ts';
+import { repeatReply, silent, startFakeRedis } from './support/fake-redis.ts';
+import { RecordedLog } from './support/redis-instances.ts';
 
-/** None of their windows ends before its test does. */
+/** Windows that do not end during a test. */
 const lasting = (policies: readonly Policy[]) => policies.map((policy) => ({ ...policy, windowS: 86_400 }));
 
 async function open(redisUrl: string | undefined, redisTimeouts: RedisTimeouts = LONG_REDIS_TIMEOUTS) {
@@ -28,50 +28,51 @@ async function open(redisUrl: string | undefined, redisTimeouts: RedisTimeouts =
   return { ...limiters, log };
 }
 
-const ABSENT: readonly {
+const UNAVAILABLE: readonly {
   name: string;
   url: () => Promise<string>;
   reason: RegExp;
   timeouts?: RedisTimeouts;
 }[] = [
   {
-    name: 'where nobody listens',
+    name: 'that does not listen',
     url: async () => `redis://127.0.0.1:${await freePort()}`,
     reason: /ECONNREFUSED/,
   },
-  { name: 'whose name is unknown', url: async () => 'redis://redis.invalid', reason: /redis\.invalid/ },
+  { name: 'with an unknown host name', url: async () => 'redis://redis.invalid', reason: /redis\.invalid/ },
   {
-    name: 'that says nothing',
-    url: async () => `redis://127.0.0.1:${(await startImpostor(silent)).port}`,
-    reason: /no answer within 50 ms/,
+    name: 'that never replies',
+    url: async () => `redis://127.0.0.1:${(await startFakeRedis(silent)).port}`,
+    reason: /no reply within 50 ms/,
     timeouts: { ...LONG_REDIS_TIMEOUTS, attemptMs: 50 },
   },
   {
-    name: 'that hangs up',
-    url: async () => `redis://127.0.0.1:${(await startImpostor((socket) => socket.destroy())).port}`,
+    name: 'that closes the connection',
+    url: async () => `redis://127.0.0.1:${(await startFakeRedis((socket) => socket.destroy())).port}`,
     reason: /./,
   },
   {
     name: 'that still loads its data',
     url: async () =>
-      `redis://127.0.0.1:${(await startImpostor(repeating('-LOADING Redis is loading the dataset in memory'))).port}`,
+      `redis://127.0.0.1:${(await startFakeRedis(repeatReply('-LOADING Redis is loading the dataset in memory'))).port}`,
     reason: /LOADING/,
   },
   {
-    name: 'that runs no scripts, but says so to nobody',
-    url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('+OK'))).port}`,
-    reason: /not one of our script/,
+    name: 'that replies to a script without running it',
+    url: async () => `redis://127.0.0.1:${(await startFakeRedis(repeatReply('+OK'))).port}`,
+    reason: /unexpected reply to the rate limit script/,
   },
   {
-    name: 'that is something else',
-    url: async () => `redis://127.0.0.1:${(await startImpostor(repeating('HTTP/1.1 400 Bad Request'))).port}`,
+    name: 'that is another server',
+    url: async () =>
+      `redis://127.0.0.1:${(await startFakeRedis(repeatReply('HTTP/1.1 400 Bad Request'))).port}`,
     reason: /./,
     timeouts: { ...LONG_REDIS_TIMEOUTS, attemptMs: 50 },
   },
 ];
 
 describe('without Redis', () => {
-  it('the limits are in memory, and nothing tells of sharing', async () => {
+  it('the limits are in memory, and nothing about Redis is logged', async () => {
     const { users, failedTokens, shared, log } = await open(undefined);
     expect((await users.consume('ada')).windows.map(({ policy }) => policy.name)).toEqual(['minute', 'hour']);
     expect((await failedTokens.consume('ada')).windows.map(({ policy }) => policy.name)).toEqual([
@@ -82,8 +83,8 @@ describe('without Redis', () => {
   });
 });
 
-describe.each(ABSENT)('with a Redis $name', ({ url, reason, timeouts }) => {
-  it('the limits begin in memory, with one warning that says why', async () => {
+describe.each(UNAVAILABLE)('with a Redis $name', ({ url, reason, timeouts }) => {
+  it('the limits begin in memory, with one warning that has the reason', async () => {
     const { users, failedTokens, shared, log } = await open(await url(), timeouts);
     expect(shared).toMatchObject({ isUp: false, fallbacks: 0 });
     for (const limiter of [users, failedTokens])
@@ -95,7 +96,7 @@ describe.each(ABSENT)('with a Redis $name', ({ url, reason, timeouts }) => {
 });
 
 describe('with a Redis that starts later', () => {
-  it('the limits are shared as soon as it is there', async () => {
+  it('the limits are shared as soon as it is reachable', async () => {
     const redis = await ownRedis();
     await redis.kill();
     const instances = await Promise.all([open(redis.url), open(redis.url)]);
@@ -115,7 +116,7 @@ describe('with a Redis that starts later', () => {
 });
 
 describe('closing', () => {
-  it('lets go of a Redis that is there, and asks it no more', async () => {
+  it('disconnects from Redis, and further requests are limited in memory', async () => {
     const redis = await ownRedis();
     const { users, shared, log, close } = await open(redis.url);
     await users.consume('ada');
@@ -126,7 +127,7 @@ describe('closing', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('goes on from memory with the requests that Redis has not answered', async () => {
+  it('limits in memory the requests that wait for Redis', async () => {
     const redis = await ownRedis();
     const { users, log, close } = await open(redis.url);
     redis.pause();
@@ -136,25 +137,25 @@ describe('closing', () => {
     expect(log.lines).toEqual([]);
   });
 
-  it('ends the attempts to get Redis back, also one that is under way', async () => {
+  it('stops reconnecting, also during an attempt', async () => {
     let behave: (socket: Socket) => void = (socket) => socket.destroy();
-    const impostor = await startImpostor((socket) => behave(socket));
+    const fakeRedis = await startFakeRedis((socket) => behave(socket));
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const between = await open(`redis://127.0.0.1:${impostor.port}`);
+    const between = await open(`redis://127.0.0.1:${fakeRedis.port}`);
     expect(vi.getTimerCount()).toBe(1);
     between.close();
     expect(vi.getTimerCount()).toBe(0);
 
-    const underWay = await open(`redis://127.0.0.1:${impostor.port}`);
+    const connecting = await open(`redis://127.0.0.1:${fakeRedis.port}`);
     behave = silent;
-    const attempt = impostor.connection();
+    const attempt = fakeRedis.connection();
     vi.advanceTimersByTime(1000);
     const ended = once(await attempt, 'close');
-    underWay.close();
+    connecting.close();
     await ended;
     expect(vi.getTimerCount()).toBe(0);
-    expect(impostor.sockets).toHaveLength(3);
-    expect(underWay.log.levels).toEqual(['warn']);
+    expect(fakeRedis.sockets).toHaveLength(3);
+    expect(connecting.log.levels).toEqual(['warn']);
   });
 });

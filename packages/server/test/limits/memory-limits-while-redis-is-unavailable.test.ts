@@ -5,7 +5,7 @@ import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import type { RedisServer } from '../../../testing/servers/redis.ts';
 import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
 import { REDIS_TIMEOUTS, type RedisTimeouts } from '../../src/limits/redis/connection.ts';
-import { provenThen, startImpostor } from './impostor.ts';
+import { afterSelfTest, startFakeRedis } from './support/fake-redis.ts';
 import {
   atOnce,
   type Instance,
@@ -13,72 +13,72 @@ import {
   openInstance,
   openInstances,
   redisCommands,
-} from './sharing.ts';
+} from './support/redis-instances.ts';
 
 interface Fault {
   readonly name: string;
-  /** Takes Redis away, and gives the way to bring it back. */
-  readonly strike: (server: RedisServer) => Promise<() => Promise<unknown>>;
-  /** Redis comes back without what it knew. */
-  readonly forgets?: boolean;
+  /** Makes Redis unavailable, and returns the way to repair it. */
+  readonly inject: (server: RedisServer) => Promise<() => Promise<unknown>>;
+  /** Redis loses its data. */
+  readonly losesData?: boolean;
   readonly timeouts?: RedisTimeouts;
 }
 
-/** Changes the server by commands over a connection that outlives the fault. */
+/** Changes the server by commands over a connection that the fault does not close. */
 const byCommands =
-  (strike: readonly string[], issue: readonly string[]): Fault['strike'] =>
+  (faultCommands: readonly string[], repairCommands: readonly string[]): Fault['inject'] =>
   async ({ url }) => {
     const commands = await redisCommands(url);
     const run = async (lines: readonly string[]) => {
       for (const line of lines) await commands.sendCommand(line.split(' '));
     };
-    await run(strike);
-    return () => run(issue);
+    await run(faultCommands);
+    return () => run(repairCommands);
   };
 
-/** So short that a Redis that hangs is noticed soon, and so long that one on a slow machine is not taken for it. */
-const NOTICES_SILENCE: RedisTimeouts = { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 };
-/** As long as usual for an answer, but not for the connection, which no test here is about. */
-const USUAL_SILENCE: RedisTimeouts = {
+/** Short enough to detect a Redis that hangs soon, and long enough for a slow machine. */
+const DETECTS_SILENCE: RedisTimeouts = { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 };
+/** The default for a reply, and long timeouts for the connection, which these tests are not about. */
+const DEFAULT_SILENCE: RedisTimeouts = {
   ...LONG_REDIS_TIMEOUTS,
   silenceMs: REDIS_TIMEOUTS.silenceMs,
   retryMs: REDIS_TIMEOUTS.retryMs,
 };
 
-const CUT_THE_OTHERS = 'CLIENT KILL TYPE normal SKIPME yes';
+const DISCONNECT_OTHERS = 'CLIENT KILL TYPE normal SKIPME yes';
 
 const FAULTS: readonly Fault[] = [
   {
     name: 'is killed',
-    strike: async (server) => {
+    inject: async (server) => {
       await server.kill();
       return () => server.start();
     },
-    forgets: true,
+    losesData: true,
   },
   {
     name: 'hangs',
-    strike: async (server) => {
+    inject: async (server) => {
       server.pause();
       return async () => server.resume();
     },
-    timeouts: NOTICES_SILENCE,
+    timeouts: DETECTS_SILENCE,
   },
   {
     name: 'becomes a replica, which takes no writes',
-    strike: byCommands(['REPLICAOF 127.0.0.1 1'], ['REPLICAOF NO ONE']),
+    inject: byCommands(['REPLICAOF 127.0.0.1 1'], ['REPLICAOF NO ONE']),
   },
   {
     name: 'is out of memory',
-    strike: byCommands(['CONFIG SET maxmemory 1'], ['CONFIG SET maxmemory 0']),
+    inject: byCommands(['CONFIG SET maxmemory 1'], ['CONFIG SET maxmemory 0']),
   },
   {
     name: 'has another password',
-    strike: byCommands(['CONFIG SET requirepass other', CUT_THE_OTHERS], ['CONFIG SET requirepass ']),
+    inject: byCommands(['CONFIG SET requirepass other', DISCONNECT_OTHERS], ['CONFIG SET requirepass ']),
   },
   {
     name: 'takes away the right to run scripts',
-    strike: byCommands(['ACL SETUSER default -eval -evalsha'], ['ACL SETUSER default +@all']),
+    inject: byCommands(['ACL SETUSER default -eval -evalsha'], ['ACL SETUSER default +@all']),
   },
 ];
 
@@ -88,64 +88,64 @@ const resolvesAtOnce = (work: unknown): Promise<boolean> =>
     new Promise<false>((resolve) => setImmediate(resolve, false)),
   ]);
 
-/** Lets the time of the test go on, and what comes from outside come in. */
+/** Advances the time of the test, and lets the event loop read its sockets. */
 async function pass(ms: number): Promise<void> {
   vi.advanceTimersByTime(ms);
   await new Promise(setImmediate);
 }
 
-/** What the script answers to the first request of a user. */
+/** The reply of the script to the first request of a user. */
 const COUNTED = '*5\r\n:0\r\n:1\r\n:60000\r\n:1\r\n:3600000\r\n';
 
-/** Stops this process until Redis has answered so many questions, and then for longer than any question may take. */
-function blockUntilAnswered(port: number, questions: number): void {
+/** Blocks this process until Redis has replied to so many commands, and then for longer than the timeout. */
+function blockUntilReplied(port: number, commands: number): void {
   const program = `const socket = require('node:net').connect(${port}, '127.0.0.1');
     const ask = () => socket.write('INFO commandstats\\r\\n');
     socket.on('data', (answer) => {
       const [, calls] = /cmdstat_evalsha:calls=(\\d+)/.exec(answer) ?? [];
-      if (calls >= ${questions}) setTimeout(() => process.exit(0), ${2 * REDIS_TIMEOUTS.silenceMs});
+      if (calls >= ${commands}) setTimeout(() => process.exit(0), ${2 * REDIS_TIMEOUTS.silenceMs});
       else ask();
     });
     ask();`;
   expect(spawnSync(process.execPath, ['-e', program], { timeout: 200_000 }).status).toBe(0);
 }
 
-/** One that asks until the instance has noticed; none of its requests may fail. */
-async function askUntilAway({ limiter, limits }: Instance): Promise<void> {
+/** Sends requests until the instance has detected the fault. None of them may fail. */
+async function consumeUntilDown({ limiter, limits }: Instance): Promise<void> {
   while (limits.isUp) await limiter.consume('anyone');
 }
 
-describe.each(FAULTS)('while Redis $name', ({ strike, forgets = false, timeouts }) => {
-  it('each instance limits by itself and at once, says so once, and shares again afterwards', async () => {
+describe.each(FAULTS)('while Redis $name', ({ inject, losesData = false, timeouts }) => {
+  it('each instance limits by itself without delay, logs one warning, and shares again afterwards', async () => {
     const redis = await ownRedis();
     const instances = await openInstances(3, redis.url, LASTING_POLICIES, timeouts);
     await atOnce(3, instances, 'known');
-    const issue = await strike(redis);
-    let isMended = false;
-    const mendOnce = async () => {
-      if (!isMended) await issue();
-      isMended = true;
+    const repair = await inject(redis);
+    let isRepaired = false;
+    const repairOnce = async () => {
+      if (!isRepaired) await repair();
+      isRepaired = true;
     };
-    onTestFinished(mendOnce);
+    onTestFinished(repairOnce);
 
-    await Promise.all(instances.map(askUntilAway));
+    await Promise.all(instances.map(consumeUntilDown));
     for (const { limiter, limits, log } of instances) {
       const before = limits.fallbacks;
       expect(await resolvesAtOnce(limiter.consume('ada'))).toBe(true);
       const verdicts = await atOnce(12, [{ limiter }], 'ada');
-      // One request was before.
+      // One request was counted before.
       expect(verdicts.filter(({ violated }) => violated.length === 0)).toHaveLength(9);
       expect(limits.fallbacks).toBe(before + 13);
       await log.attempts(1);
       expect(log.levels).toEqual(['warn']);
     }
 
-    await mendOnce();
+    await repairOnce();
     await Promise.all(instances.map(({ log }) => log.last('info')));
     const verdicts = await atOnce(30, instances, 'ben');
     expect(verdicts.filter(({ violated }) => violated.length === 0)).toHaveLength(10);
     const known = await atOnce(30, instances, 'known');
-    expect(known.filter(({ violated }) => violated.length === 0)).toHaveLength(forgets ? 10 : 7);
+    expect(known.filter(({ violated }) => violated.length === 0)).toHaveLength(losesData ? 10 : 7);
     for (const { log, limits } of instances) {
       expect(log.levels).toEqual(['warn', 'info']);
       expect(limits.isUp).toBe(true);
@@ -156,14 +156,14 @@ describe.each(FAULTS)('while Redis $name', ({ strike, forgets = false, timeouts 
 describe('a request', () => {
   it('waits for a Redis that hangs for 200 ms at most, and the next one not at all', async () => {
     const redis = await ownRedis();
-    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, USUAL_SILENCE);
+    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, DEFAULT_SILENCE);
     redis.pause();
     onTestFinished(() => redis.resume());
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const waiting = [limiter.consume('ada')];
     for (let passedMs = 0; passedMs < 200; passedMs += 10) {
-      // Whoever came later waits no longer than the first one.
+      // Later requests do not wait longer than the first one.
       if (limits.isUp) waiting.push(limiter.consume('ada'));
       expect(limits.isUp || passedMs > 100).toBe(true);
       await pass(10);
@@ -174,16 +174,22 @@ describe('a request', () => {
     expect(limits.fallbacks).toBe(waiting.length + 1);
   });
 
-  it('waits for a Redis that is slow but answers', async () => {
+  it('waits for a Redis that replies slowly', async () => {
     const held: (() => void)[] = [];
-    const { port } = await startImpostor(provenThen((socket) => void held.push(() => socket.write(COUNTED))));
-    const { limiter, limits } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES, USUAL_SILENCE);
+    const { port } = await startFakeRedis(
+      afterSelfTest((socket) => void held.push(() => socket.write(COUNTED))),
+    );
+    const { limiter, limits } = await openInstance(
+      `redis://127.0.0.1:${port}`,
+      USER_POLICIES,
+      DEFAULT_SILENCE,
+    );
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const waiting: (Verdict | Promise<Verdict>)[] = [];
     for (const key of ['ada', 'ben', 'cleo']) {
       waiting.push(limiter.consume(key));
-      // Those who come in one turn of the event loop would be one question.
+      // Requests of one turn of the event loop would be one batch.
       await new Promise(setImmediate);
     }
     while (held.length < 3) await new Promise(setImmediate);
@@ -195,20 +201,20 @@ describe('a request', () => {
     expect(limits).toMatchObject({ isUp: true, fallbacks: 0 });
   });
 
-  it('is not taken for late when it was this process that was busy', async () => {
+  it('does not time out when this process was blocked', async () => {
     const redis = await ownRedis();
-    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, USUAL_SILENCE);
+    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, DEFAULT_SILENCE);
     const verdict = limiter.consume('ada');
-    // The question is sent within a few turns, and its answer comes while this process does nothing but wait.
+    // The command is sent within a few turns, and its reply arrives while this process is blocked.
     for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
-    blockUntilAnswered(redis.port, 2);
+    blockUntilReplied(redis.port, 2);
     expect((await verdict).violated).toEqual([]);
     expect(limits.fallbacks).toBe(0);
   });
 });
 
 describe('an instance without requests', () => {
-  it('notices that Redis is gone, and that it is back', async () => {
+  it('detects that Redis is unavailable, and that it is back', async () => {
     const redis = await ownRedis();
     const { limits, log } = await openInstance(redis.url, USER_POLICIES);
     await redis.kill();

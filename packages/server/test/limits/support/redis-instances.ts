@@ -1,19 +1,20 @@
 import { createClient } from '@redis/client';
 import { onTestFinished } from 'vitest';
-import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
-import { systemClock } from '../../src/clock.ts';
-import type { Limiter, Policy } from '../../src/limits/limiter.ts';
-import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
-import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
-import { SharedLimits } from '../../src/limits/redis/shared-limits.ts';
+import { LONG_REDIS_TIMEOUTS } from '../../../../testing/harness/timeouts.ts';
+import { systemClock } from '../../../src/clock.ts';
+import type { Limiter, Policy } from '../../../src/limits/limiter.ts';
+import { MemoryLimiter } from '../../../src/limits/memory-limiter.ts';
+import type { SharedLimits } from '../../../src/limits/open-limiters.ts';
+import { RedisConnection, type RedisTimeouts } from '../../../src/limits/redis/connection.ts';
+import { RedisLimiter } from '../../../src/limits/redis/limiter.ts';
 
-/** Of few requests, and in windows of which none ends before its test does. */
+/** Small quotas, and windows that do not end during a test. */
 export const LASTING_POLICIES: readonly Policy[] = [
   { name: 'minute', quota: 10, windowS: 86_400 },
   { name: 'hour', quota: 100, windowS: 86_400 },
 ];
 
-/** A connection for the test itself, to look and to meddle. */
+/** A connection of the test itself, to read and to change data. */
 export async function redisCommands(url: string) {
   const client = createClient({ url });
   client.on('error', () => undefined);
@@ -30,7 +31,7 @@ export interface Line {
   readonly message: string;
 }
 
-/** What was logged, and a way to wait for more. */
+/** The log lines, and a way to wait for more. */
 export class RecordedLog {
   readonly lines: Line[] = [];
   #waiting: (() => void)[] = [];
@@ -38,7 +39,7 @@ export class RecordedLog {
   readonly info = this.#level('info');
   readonly debug = this.#level('debug');
 
-  /** What an operator sees at the usual level. */
+  /** The levels of the lines that an operator sees by default. */
   get levels(): Level[] {
     return this.lines.map(({ level }) => level).filter((level) => level !== 'debug');
   }
@@ -52,7 +53,7 @@ export class RecordedLog {
     return this.until((lines) => lines.filter((line) => line.level !== 'debug').at(-1)?.level === level);
   }
 
-  /** Until so many attempts to get Redis back have failed. */
+  /** Until so many attempts to reconnect have failed. */
   attempts(count: number): Promise<void> {
     return this.until((lines) => lines.filter(({ level }) => level === 'debug').length >= count);
   }
@@ -71,16 +72,25 @@ export interface Instance {
   readonly limiter: Limiter;
 }
 
-/** What one instance of Leadtap has of the limits. */
+/** The limiter of one instance of Leadtap. */
 export async function openInstance(
   url: string,
   policies: readonly Policy[],
   timeouts: RedisTimeouts | undefined = LONG_REDIS_TIMEOUTS,
 ): Promise<Instance> {
   const log = new RecordedLog();
-  const limits = await SharedLimits.open({ url, log, timeouts });
-  onTestFinished(() => limits.close());
-  return { limits, log, limiter: limits.limiter(policies, new MemoryLimiter(policies, systemClock)) };
+  const connection = await RedisConnection.open({ url, log, timeouts });
+  onTestFinished(() => connection.close());
+  const limiter = new RedisLimiter(policies, connection, new MemoryLimiter(policies, systemClock));
+  const limits = {
+    get isUp() {
+      return connection.isUp;
+    },
+    get fallbacks() {
+      return limiter.fallbacks;
+    },
+  };
+  return { limits, log, limiter };
 }
 
 export const openInstances = (
@@ -91,7 +101,7 @@ export const openInstances = (
 ): Promise<Instance[]> =>
   Promise.all(Array.from({ length: count }, () => openInstance(url, policies, timeouts)));
 
-/** So many requests at once, turn by turn to each instance. */
+/** So many concurrent requests, spread over the instances. */
 export const atOnce = (count: number, instances: readonly Pick<Instance, 'limiter'>[], key: string) =>
   Promise.all(
     Array.from({ length: count }, (_, i) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressKey } from '../../src/http/address-key.ts';
 
-describe('what counts as one sender', () => {
+describe('the key of a client address', () => {
   it.each([
     ['an IPv4 address', '203.0.113.7', '203.0.113.7'],
     ['an IPv4 address with a port', '203.0.113.7:55012', '203.0.113.7'],
@@ -17,13 +17,13 @@ describe('what counts as one sender', () => {
     ['one that ends in zeros', '2001:db8::', '2001:db8:0:0::/64'],
     ['one that ends in an IPv4 address', '64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
     ['the loopback address', '::1', '0:0:0:0::/64'],
-    ['what a proxy writes when it does not know', 'unknown', 'unknown'],
+    ['the placeholder of a proxy', 'unknown', 'unknown'],
     ['nothing', '', ''],
   ])('%s: %s', (_what, address, expected) => {
     expect(addressKey(address)).toBe(expected);
   });
 
-  it('all IPv6 addresses of a network are one, and no two networks are', () => {
+  it('is the same for all IPv6 addresses of a /64 network, and differs between networks', () => {
     const group = fc.nat(0xffff).map((number) => number.toString(16));
     const half = fc.array(group, { minLength: 4, maxLength: 4 });
     fc.assert(
@@ -36,7 +36,7 @@ describe('what counts as one sender', () => {
     );
   });
 
-  it('an address is the same however it is written', () => {
+  it('is the same for every notation of an address', () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
@@ -45,7 +45,7 @@ describe('what counts as one sender', () => {
     );
   });
 
-  it('no text makes it fail', () => {
+  it('is defined for every text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => void addressKey(text)));
   });
 });

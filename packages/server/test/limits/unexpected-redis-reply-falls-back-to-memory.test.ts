@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
-import { provenThen, startImpostor } from './impostor.ts';
-import { atOnce, openInstance } from './sharing.ts';
+import { afterSelfTest, startFakeRedis } from './support/fake-redis.ts';
+import { atOnce, openInstance } from './support/redis-instances.ts';
 
 const MINUTE = ':1 :60000';
 const HOUR = ':1 :3600000';
 
-/** Answers that the script never gives to one user, as Redis would write them. */
-const ANSWERS = [
+/** Replies that the script never gives for one user, in the format of Redis. */
+const REPLIES = [
   { name: 'no list', answer: '+OK' },
   { name: 'nothing', answer: '*-1' },
   { name: 'an empty list', answer: '*0' },
@@ -18,10 +18,10 @@ const ANSWERS = [
   { name: 'as older versions did', answer: '*2 *3 :1 :60000 :0 *3 :1 :3600000 :0' },
 ];
 
-describe.each(ANSWERS)('a Redis that answers $name', ({ answer }) => {
-  it('is away: memory counts, and one warning says why', async () => {
-    const { port } = await startImpostor(
-      provenThen((socket) => void socket.write(`${answer.replaceAll(' ', '\r\n')}\r\n`)),
+describe.each(REPLIES)('a Redis that replies $name', ({ answer }) => {
+  it('is disconnected: the memory limiter counts, and one warning has the reason', async () => {
+    const { port } = await startFakeRedis(
+      afterSelfTest((socket) => void socket.write(`${answer.replaceAll(' ', '\r\n')}\r\n`)),
     );
     const { limiter, limits, log } = await openInstance(`redis://127.0.0.1:${port}`, USER_POLICIES);
     expect(limits.isUp).toBe(true);
@@ -33,7 +33,7 @@ describe.each(ANSWERS)('a Redis that answers $name', ({ answer }) => {
     ]);
     expect(limits).toMatchObject({ isUp: false, fallbacks: 3 });
     expect(log.lines).toMatchObject([
-      { level: 'warn', details: { reason: 'the answer is not one of our script' } },
+      { level: 'warn', details: { reason: 'unexpected reply to the rate limit script' } },
     ]);
   });
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-export interface Impostor {
+export interface FakeRedis {
   readonly port: number;
   /** Every connection that was made, open or not. */
   readonly sockets: readonly Socket[];
@@ -10,8 +10,8 @@ export interface Impostor {
   connection(): Promise<Socket>;
 }
 
-/** Something that listens where a Redis should, and does as the test wants. */
-export async function startImpostor(behave: (socket: Socket) => void): Promise<Impostor> {
+/** A server that listens in place of Redis and behaves as the test says. */
+export async function startFakeRedis(behave: (socket: Socket) => void): Promise<FakeRedis> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket);
@@ -34,22 +34,22 @@ export async function startImpostor(behave: (socket: Socket) => void): Promise<I
   };
 }
 
-/** Says nothing, for ever. */
+/** Never replies. */
 export const silent = (socket: Socket): void => void socket.resume();
 
-/** Passes for a Redis until somebody is to be counted; then it does as the test wants. */
-export const provenThen =
+/** Passes the self-test like Redis. Requests of users are handled by `count`. */
+export const afterSelfTest =
   (count: (socket: Socket) => void) =>
   (socket: Socket): void =>
     void socket.on('data', (commands) => {
       for (const command of String(commands).split(/^(?=\*)/m)) {
         if (command.includes(':minute+hour:')) count(socket);
-        else socket.write(command.includes(':proof') ? '*3\r\n:0\r\n:1\r\n:1000\r\n' : '+OK\r\n');
+        else socket.write(command.includes(':self-test') ? '*3\r\n:0\r\n:1\r\n:1000\r\n' : '+OK\r\n');
       }
     });
 
-/** Answers every command with the same line. */
-export const repeating =
+/** Replies to every command with the same line. */
+export const repeatReply =
   (line: string) =>
   (socket: Socket): void =>
     void socket.on('data', (commands) => {
