@@ -4,7 +4,7 @@ import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseOrganisation } from '../accounts/organisation.ts';
-import { loadSigningKeys } from '../accounts/own-tokens.ts';
+import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import type { Organisation } from '../store/records.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifyToken } from '../accounts/verification.ts';
+import type { VerifyToken } from '../accounts/tokens.ts';
 import { readerFactory } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { poll } from '../leads/poll.ts';

@@ -33,7 +33,6 @@ const FOUNDATION = [
   'system-error',
   'json-object',
   'nearest-name',
-  'signing-secret',
   'migration-files',
 ];
 

@@ -83,7 +83,7 @@ it('any other spelling of a good token is refused with token-invalid', async () 
 it('another spelling takes no place in the cache of tokens', async () => {
   const { test } = await startWithTokens();
   const now = Date.now();
-  const verifyToken = makeVerifyToken({ keys: test.service.keys, clock: () => now, mostRemembered: 1 });
+  const verifyToken = makeVerifyToken({ keys: test.service.keys, clock: () => now, maxCachedTokens: 1 });
   const token = await test.token('boss');
   expect(await verifyToken(`${token}=`)).toEqual({ kind: 'invalid' });
   expect(await verifyToken(token)).toMatchObject({ kind: 'valid' });

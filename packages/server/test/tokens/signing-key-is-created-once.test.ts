@@ -15,13 +15,13 @@ import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { keyFileOf, startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { outcome, pollWith } from './polling.ts';
-import { raceForKeys } from './race-for-keys.ts';
+import { loadKeysConcurrently } from './support/load-keys-concurrently.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
 
-describe('the key that signs our tokens', () => {
-  it('is made at the first start, for its owner alone, and used again at the next', async () => {
+describe('the signing key', () => {
+  it('is created at the first start, readable for its owner only, and used at the next start', async () => {
     const umask = process.umask(0);
     onTestFinished(() => void process.umask(umask));
     const first = await startService();
@@ -34,7 +34,7 @@ describe('the key that signs our tokens', () => {
     expect(await outcome(await pollWith(again.url, token))).toBe('200');
   });
 
-  it('is one, however many processes want it first', async () => {
+  it('is the same for processes that start at the same time', async () => {
     const folder = tempFolder();
     const database = await makeTestDatabase(onTestFinished, { folder: join(folder, 'data') });
     writeFileSync(join(folder, 'organisation.json'), JSON.stringify(ORGANISATION));
@@ -51,15 +51,15 @@ describe('the key that signs our tokens', () => {
     for (const { stdout } of issued) expect(await outcome(await pollWith(url, stdout.trim()))).toBe('200');
   });
 
-  it('is one, also in the very moment of its making', async () => {
+  it('is the same for threads that create it at the same moment', async () => {
     const folder = tempFolder();
     const files = Array.from({ length: 20 }, (_, round) => join(folder, `${round}.key`));
-    const idsOfEach = await raceForKeys(files, 3);
+    const idsOfEach = await loadKeysConcurrently(files, 3);
     expect(new Set(idsOfEach.map((ids) => ids.join())).size).toBe(1);
     expect(readdirSync(folder)).toHaveLength(files.length);
   });
 
-  it('is not made in the place of one that is there but cannot be used', async () => {
+  it('does not replace a key file that cannot be used', async () => {
     const folder = tempFolder();
     for (const [name, content] of Object.entries({
       empty: '',
@@ -73,7 +73,7 @@ describe('the key that signs our tokens', () => {
     }
   });
 
-  it('leaves nothing behind where it cannot be made', async () => {
+  it('leaves no file behind where it cannot be created', async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, 'file'), '');
     await expect(loadSigningKeys({ file: join(folder, 'file/signing.key') })).rejects.toMatchObject({

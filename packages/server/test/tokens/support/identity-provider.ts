@@ -20,10 +20,10 @@ export async function makeKey(alg: string, kid: string = randomUUID()): Promise<
   return { alg, kid, privateKey, publicKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
 }
 
-/** Of any type, as a forger may write them. Undefined leaves one out. */
+/** Of any type, as in a forged token. Undefined removes a claim. */
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** A token as the provider would make it for `boss`, but for the claims given. */
+/** A token of the provider for `boss`, with the given claims replaced. */
 export function sign({ alg, kid, privateKey }: ProviderKey, claims: Claims = {}): Promise<string> {
   const inAnHour = Math.floor(Date.now() / 1000) + 3600;
   const payload = { iss: ISSUER, aud: AUDIENCE, sub: 'boss', exp: inAnHour, ...claims };
@@ -33,19 +33,19 @@ export function sign({ alg, kid, privateKey }: ProviderKey, claims: Claims = {})
 export interface IdentityProvider {
   readonly url: string;
   readonly env: Record<string, string>;
-  /** The key set it publishes now. */
+  /** The current key set. */
   keys: readonly ProviderKey[];
-  /** How often it was asked for them. */
+  /** The number of requests. */
   fetches: number;
-  /** What it does instead of answering, when something is wrong with it. */
-  trouble: RequestListener | undefined;
+  /** Handles the requests while the provider fails. */
+  failure: RequestListener | undefined;
 }
 
 /** A real HTTP server that publishes keys. */
 export async function startIdentityProvider(...keys: ProviderKey[]): Promise<IdentityProvider> {
   const server = createServer((request, response) => {
     provider.fetches += 1;
-    if (provider.trouble) return provider.trouble(request, response);
+    if (provider.failure) return provider.failure(request, response);
     const body = JSON.stringify({ keys: provider.keys.map(({ jwk }) => jwk) });
     return response.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
@@ -61,13 +61,13 @@ export async function startIdentityProvider(...keys: ProviderKey[]): Promise<Ide
     LEADTAP_TOKEN_ISSUER: ISSUER,
     LEADTAP_TOKEN_AUDIENCE: AUDIENCE,
   };
-  const provider: IdentityProvider = { url, env, keys, fetches: 0, trouble: undefined };
+  const provider: IdentityProvider = { url, env, keys, fetches: 0, failure: undefined };
   return provider;
 }
 
 export const DOWN: RequestListener = (request) => void request.socket.destroy();
 export const HANGING: RequestListener = () => undefined;
-export const ill =
+export const respondWith =
   (status: number, body: string): RequestListener =>
   (_request, response) =>
     response.writeHead(status, { 'content-type': 'application/json' }).end(body);

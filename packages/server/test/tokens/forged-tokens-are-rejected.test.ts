@@ -11,8 +11,8 @@ import {
   type ProviderKey,
   sign,
   startIdentityProvider,
-} from './identity-provider.ts';
-import { outcome, pollWith } from './polling.ts';
+} from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 interface Own {
   readonly kid: string;
@@ -31,13 +31,13 @@ const theirClaims = () => ({ iss: ISSUER, aud: AUDIENCE, sub: 'boss', exp: inAnH
 const ourClaims = () => ({ iss: 'leadtap', aud: 'leadtap', sub: 'boss', exp: inAnHour() });
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A token as `leadtap token issue` would make it, but for what is given. */
+/** A token of `leadtap token issue`, with the given claims and header replaced. */
 const signOwn = ({ kid, secret }: Own, claims: Claims = {}, header: { alg?: string; kid?: string } = {}) =>
   new SignJWT({ ...ourClaims(), ...claims } as JWTPayload)
     .setProtectedHeader({ alg: 'HS256', kid, ...header })
     .sign(secret);
 
-/** HS256 with any text as the secret, which no library would do on purpose. */
+/** HS256 with any text as the secret, which libraries reject. */
 function signWithText(secret: string, header: object, claims: object): string {
   const signed = `${encode({ alg: 'HS256', ...header })}.${encode(claims)}`;
   return `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
@@ -90,7 +90,7 @@ const forged: Record<string, (scene: Scene) => string | Promise<string>> = {
       .setProtectedHeader({ alg: 'ES256', kid: key.kid, jku })
       .sign(key.privateKey);
   },
-  'a critical extension that nobody knows': ({ own }) =>
+  'an unknown critical extension': ({ own }) =>
     signWithText(
       Buffer.from(own.secret).toString('latin1'),
       { kid: own.kid, crit: ['x'], x: 1 },
@@ -132,7 +132,7 @@ async function setScene() {
   return { url, scene };
 }
 
-it('good tokens are taken, so that what follows tells something', async () => {
+it('valid tokens are accepted', async () => {
   const { url, scene } = await setScene();
   for (const [name, make] of Object.entries(good))
     expect(`${name}: ${await outcome(await pollWith(url, await make(scene)))}`).toBe(`${name}: 200`);
@@ -146,11 +146,11 @@ it('every other token is 401 token-invalid', async () => {
     const challenge = response.headers.get('www-authenticate')?.split(', error_description')[0];
     answers[name] = `${await outcome(response)} ${challenge}`;
   }
-  const refused = '401 token-invalid Bearer realm="leadtap", error="invalid_token"';
-  expect(answers).toEqual(Object.fromEntries(Object.keys(forged).map((name) => [name, refused])));
+  const rejected = '401 token-invalid Bearer realm="leadtap", error="invalid_token"';
+  expect(answers).toEqual(Object.fromEntries(Object.keys(forged).map((name) => [name, rejected])));
 });
 
-it('without an identity provider its tokens are as good as forged', async () => {
+it('without an identity provider its tokens are rejected', async () => {
   const { url } = await startService();
   expect(await outcome(await pollWith(url, await sign(await makeKey('ES256'))))).toBe('401 token-invalid');
 });

@@ -1,73 +1,80 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
-import { DOWN, HANGING, ill, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
-import { outcome, pollWith, startEndpoint } from './polling.ts';
+import {
+  DOWN,
+  HANGING,
+  makeKey,
+  respondWith,
+  sign,
+  startIdentityProvider,
+} from './support/identity-provider.ts';
+import { outcome, pollWith, startEndpoint } from './support/polling.ts';
 
 const [DEBUG, ERROR] = [20, 50];
 
-const TROUBLES = {
+const FAILURES = {
   'is down': DOWN,
-  'answers 500': ill(500, '{"keys":[]}'),
-  'answers with a page': ill(200, '<!doctype html>'),
-  'answers with other JSON': ill(200, '{"error":"later"}'),
-  'answers with a broken list': ill(200, '{"keys":["later"]}'),
-  'redirects elsewhere': ill(302, ''),
+  'answers 500': respondWith(500, '{"keys":[]}'),
+  'answers with a page': respondWith(200, '<!doctype html>'),
+  'answers with other JSON': respondWith(200, '{"error":"later"}'),
+  'answers with a broken list': respondWith(200, '{"keys":["later"]}'),
+  'redirects elsewhere': respondWith(302, ''),
 };
 
-describe.each(Object.entries(TROUBLES))('an identity provider that %s', (_name, trouble) => {
-  it('at the start: 503 and not 401, and all is well when it is back', async () => {
+describe.each(Object.entries(FAILURES))('an identity provider that %s', (_name, failure) => {
+  it('at the start: 503 and not 401, and 200 when it is back', async () => {
     const key = await makeKey('ES256');
     const provider = await startIdentityProvider(key);
-    provider.trouble = trouble;
+    provider.failure = failure;
     const { poll } = await startEndpoint(provider, { pauseAfterFailureMs: 0 });
     const token = await sign(key);
     const response = await poll(token);
     expect(response.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     expect(response.headers.get('www-authenticate')).toBeNull();
     expect(await outcome(response)).toBe('503 unavailable');
-    provider.trouble = undefined;
+    provider.failure = undefined;
     expect(await outcome(await poll(token))).toBe('200');
   });
 
-  it('later: the keys it gave go on working', async () => {
+  it('later: the keys of the last fetch are still used', async () => {
     const key = await makeKey('ES256');
     const provider = await startIdentityProvider(key);
     const { poll } = await startEndpoint(provider, { freshForMs: 0 });
     expect(await outcome(await poll(await sign(key)))).toBe('200');
-    provider.trouble = trouble;
+    provider.failure = failure;
     expect(await outcome(await poll(await sign(key)))).toBe('200');
     expect(await outcome(await poll(await sign(key)))).toBe('200');
     expect(provider.fetches).toBeGreaterThan(1);
   });
 });
 
-describe('while the identity provider is away', () => {
-  it('it is not asked by every request', async () => {
+describe('while the identity provider is unavailable', () => {
+  it('not every request fetches the keys', async () => {
     const key = await makeKey('ES256');
     const provider = await startIdentityProvider(key);
-    provider.trouble = DOWN;
+    provider.failure = DOWN;
     const { poll } = await startEndpoint(provider, { pauseAfterFailureMs: 3_600_000 });
     for (let request = 0; request < 10; request += 1)
       expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
     expect(provider.fetches).toBe(1);
   });
 
-  it('a key that may be its new one is 503, and good when it is back', async () => {
+  it('an unknown key is 503, and accepted when the provider is back', async () => {
     const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(old);
     const { poll } = await startEndpoint(provider, { cooldownMs: 0, pauseAfterFailureMs: 0 });
     expect(await outcome(await poll(await sign(old)))).toBe('200');
     provider.keys = [next];
-    provider.trouble = DOWN;
+    provider.failure = DOWN;
     expect(await outcome(await poll(await sign(next)))).toBe('503 unavailable');
     expect(await outcome(await poll(await sign(old)))).toBe('200');
-    provider.trouble = undefined;
+    provider.failure = undefined;
     expect(await outcome(await poll(await sign(next)))).toBe('200');
   });
 
-  it('our own tokens and forged ones are told as ever', async () => {
+  it('own tokens are accepted and forged ones rejected as usual', async () => {
     const provider = await startIdentityProvider();
-    provider.trouble = DOWN;
+    provider.failure = DOWN;
     const { url, token } = await startService({ env: provider.env });
     expect(await outcome(await pollWith(url, await token('boss')))).toBe('200');
     expect(await outcome(await pollWith(url, 'garbage'))).toBe('401 token-invalid');
@@ -78,7 +85,7 @@ describe('while the identity provider is away', () => {
 it('the log has the cause once a minute at level error, however many tokens need its keys', async () => {
   const key = await makeKey('ES256');
   const provider = await startIdentityProvider(key);
-  provider.trouble = DOWN;
+  provider.failure = DOWN;
   const lines: { level: number; code?: string; err?: object }[] = [];
   const { url } = await startService({
     env: provider.env,
@@ -95,18 +102,18 @@ it('the log has the cause once a minute at level error, however many tokens need
   expect(causes().at(-1)).toBe(ERROR);
 });
 
-it('an identity provider that hangs is given up after the time-out', async () => {
+it('a request to an identity provider that hangs is aborted after the timeout', async () => {
   const key = await makeKey('ES256');
   const provider = await startIdentityProvider(key);
-  provider.trouble = HANGING;
+  provider.failure = HANGING;
   const { poll } = await startEndpoint(provider, { fetchTimeoutMs: 20, pauseAfterFailureMs: 0 });
   expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
 });
 
-it('one that hangs in the middle of its answer, too', async () => {
+it('a response that stops half-way is aborted after the timeout', async () => {
   const key = await makeKey('ES256');
   const provider = await startIdentityProvider(key);
-  provider.trouble = (_request, response) => void response.writeHead(200).write('{"keys":');
+  provider.failure = (_request, response) => void response.writeHead(200).write('{"keys":');
   const { poll } = await startEndpoint(provider, { fetchTimeoutMs: 20, pauseAfterFailureMs: 0 });
   expect(await outcome(await poll(await sign(key)))).toBe('503 unavailable');
 });

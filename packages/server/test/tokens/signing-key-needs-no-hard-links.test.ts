@@ -3,7 +3,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { loadSigningKeys } from '../../src/accounts/own-tokens.ts';
+import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 
 /** Makes this process one on a file system without links, such as USB sticks have. */
 function refuseLinks(code: string, before = () => {}): void {
@@ -31,7 +31,7 @@ test.each(['EPERM', 'ENOTSUP', 'ENOSYS'])(
   },
 );
 
-test('a key that another command makes in the same moment is not written over', async () => {
+test('a key that another command creates at the same moment is not overwritten', async () => {
   const file = join(tempFolder(), 'signing.key');
   const theirs = Buffer.alloc(32, 7).toString('base64url');
   refuseLinks('EPERM', () => writeFileSync(file, theirs));
@@ -40,7 +40,7 @@ test('a key that another command makes in the same moment is not written over', 
   expect(readFileSync(file, 'utf8')).toBe(theirs);
 });
 
-test('any other trouble is told', async () => {
+test('any other error is reported', async () => {
   refuseLinks('EACCES');
   const folder = tempFolder();
   await expect(loadSigningKeys({ file: join(folder, 'signing.key') })).rejects.toMatchObject({

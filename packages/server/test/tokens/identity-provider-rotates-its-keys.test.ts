@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
-import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
-import { outcome, pollWith } from './polling.ts';
+import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 const SECOND = 1_000;
 
@@ -14,7 +14,7 @@ function stopClock() {
 afterEach(() => void vi.useRealTimers());
 
 describe('a key that the identity provider adds', () => {
-  it('is fetched when the first token with it comes, but not before the cool-down of 30 s is over', async () => {
+  it('is fetched with the first token that uses it, after the cooldown of 30 s', async () => {
     const clock = stopClock();
     const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(old);
@@ -31,7 +31,7 @@ describe('a key that the identity provider adds', () => {
 });
 
 describe('a key that it withdraws', () => {
-  it('is good for at most ten minutes more', async () => {
+  it('is accepted for at most ten more minutes', async () => {
     const clock = stopClock();
     const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(old);
@@ -46,8 +46,8 @@ describe('a key that it withdraws', () => {
   });
 });
 
-describe('a flood of tokens with made-up keys', () => {
-  it('makes it ask the provider once in a cool-down', async () => {
+describe('many tokens with unknown keys', () => {
+  it('cause one fetch in each cooldown', async () => {
     const clock = stopClock();
     const [key, madeUp] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(key);

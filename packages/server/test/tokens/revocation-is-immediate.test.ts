@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
-import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
-import { outcome, pollWith } from './polling.ts';
+import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 /** A second instance beside the first, on the same database and key. */
 const startBeside = (beside: TestService, env: Record<string, string> = {}): Promise<TestService> =>
   startService({ env, beside });
 
 describe('a token that is revoked by the command line', () => {
-  it('is refused by the next request to every running instance, and no other token is', async () => {
+  it('is rejected by the next request to every running instance, and no other token is', async () => {
     const first = await startService();
     const second = await startBeside(first);
     const [gone, kept] = [await first.token('boss', { tokenId: 'gone' }), await first.token('boss')];
@@ -30,7 +30,7 @@ describe('a token that is revoked by the command line', () => {
     expect(await answers(kept)).toEqual(['200', '200']);
   });
 
-  it('may be one of the identity provider, known by its `jti`', async () => {
+  it('may be one of the identity provider, identified by its `jti`', async () => {
     const key = await makeKey('ES256');
     const { env } = await startIdentityProvider(key);
     const first = await startService({ env });

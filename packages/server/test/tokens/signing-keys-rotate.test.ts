@@ -6,7 +6,7 @@ import { issueToken, loadSigningKeys } from 'leadtap';
 import { expect, it } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { outcome, pollWith } from './polling.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 const secret = () => randomBytes(32).toString('base64');
 
@@ -26,7 +26,7 @@ it('with two secrets the first signs and both verify', async () => {
   expect(kidOf(await token('boss'))).toBe(kidOf(await tokenOf(next)));
 });
 
-it('when the old secret is removed its tokens stop working', async () => {
+it('when the old secret is removed its tokens are rejected', async () => {
   const [next, old] = [secret(), secret()];
   const { url } = await startService({ env: { LEADTAP_SIGNING_KEY: next } });
   expect(await outcome(await pollWith(url, await tokenOf(old)))).toBe('401 token-invalid');

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { loadSigningKeys, makeVerifyToken, newLeads, type PollStore, systemClock, type User } from 'leadtap';
 import { onTestFinished } from 'vitest';
-import type { JwksTiming } from '../../src/accounts/external-tokens.ts';
+import type { JwksTiming } from '../../../src/accounts/external-tokens.ts';
 import { AUDIENCE, type IdentityProvider, ISSUER } from './identity-provider.ts';
 
 export const pollWith = (baseUrl: string, token: string): Promise<Response> =>
@@ -27,20 +27,20 @@ const boss: User = {
   departmentId: null,
 };
 
-/** One user, no leads: enough to tell a token that is taken from one that is not. */
+/** One user, no leads: enough to see whether a token is accepted. */
 const store: PollStore = {
   findUser: async () => boss,
   isTokenRevoked: async () => false,
   readPage: async () => ({ leads: [], readAt: Date.now(), locked: true }),
 };
 
-/** The endpoint alone, with an identity provider whose timing the test chooses. */
+/** The endpoint alone, with the timing of the identity provider set by the test. */
 export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming>) {
-  // A provider on a slow machine must not be taken for one that hangs.
-  const patient = { fetchTimeoutMs: 240_000, ...timing };
+  // Long enough for a slow machine.
+  const longTimeouts = { fetchTimeoutMs: 240_000, ...timing };
   const verifyToken = makeVerifyToken({
     keys: await loadSigningKeys({ secrets: [randomBytes(32).toString('base64')] }),
-    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing: patient },
+    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing: longTimeouts },
     clock: systemClock,
   });
   const app = Fastify();

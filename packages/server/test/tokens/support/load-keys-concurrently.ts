@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 
-const BUILT = new URL('../../dist/accounts/own-tokens.js', import.meta.url).href;
+const BUILT = new URL('../../../dist/accounts/signing-keys.js', import.meta.url).href;
 
-/** Waits for the other threads before each file, so that all of them ask for a key that is not there. */
+/** Waits for the other threads before each file, so that all of them find no key. */
 const THREAD = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { built, files, gates, threads } = workerData;
@@ -19,8 +19,8 @@ const THREAD = `
   });
 `;
 
-/** Lets several threads load the key of each file at once. Gives the ids that each thread got. */
-export async function raceForKeys(files: readonly string[], threads: number): Promise<string[][]> {
+/** Several threads load the key of each file at the same time. Returns the key ids of each thread. */
+export async function loadKeysConcurrently(files: readonly string[], threads: number): Promise<string[][]> {
   const gates = new Int32Array(new SharedArrayBuffer(4 * files.length));
   const workerData = { built: BUILT, files, gates, threads };
   const workers = Array.from({ length: threads }, () => new Worker(THREAD, { eval: true, workerData }));
