@@ -1,5 +1,5 @@
 import type { PollQuery } from '../leads/poll.ts';
-import { concatUnpooled, NO_LEADS, type RenderedLeads, renderLead, toRendered } from '../leads/render.ts';
+import { asRendered, concatUnpooled, NO_LEADS, type RenderedLeads, renderLead } from '../leads/render.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The largest page of newest leads. */
@@ -79,7 +79,7 @@ export class Feed {
       end += 1 + length;
       return end;
     });
-    this.#allLeads = toRendered(this.#body, this.#describe(0, rendered.length - 1));
+    this.#allLeads = asRendered(this.#body, this.#describe(0, rendered.length - 1));
   }
 
   /** Undefined if it includes leads that are not cached. */
@@ -113,7 +113,7 @@ export class Feed {
     const cached = this.#pages.get(pageKey({ limit }));
     if (cached || limit > length) return cached;
     const body = concatUnpooled([this.#body.subarray(0, this.#ends[limit - 1]), CLOSE]);
-    return this.cachePage({ limit }, toRendered(body, this.#describe(0, limit - 1)));
+    return this.cachePage({ limit }, asRendered(body, this.#describe(0, limit - 1)));
   }
 
   /** Oldest first, so from the end of the body to its beginning. */
@@ -121,7 +121,7 @@ export class Feed {
     const first = this.#createdAt.findLastIndex((createdAt) => createdAt > since);
     const last = Math.max(0, first - limit + 1);
     const leads = Array.from({ length: first - last + 1 }, (_, index) => this.#leadBytes(first - index));
-    return toRendered(toJsonArray(leads), this.#describe(first, last));
+    return asRendered(toJsonArray(leads), this.#describe(first, last));
   }
 
   #describe(first: number, last: number): Omit<RenderedLeads, 'body' | 'etag'> {

@@ -50,29 +50,28 @@ export interface RenderedLeads {
 export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
   leads.length === 0
     ? NO_LEADS
-    : toRendered(concatUnpooled([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
+    : asRendered(concatUnpooled([Buffer.from(`[${leads.map(renderLead).join(',')}]`)]), {
         count: leads.length,
         first: leads[0]?.createdAt,
         last: leads.at(-1)?.createdAt,
       });
 
-/** The bytes of a JSON array, with their entity tag. */
-export const toRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
+/** A strong validator (RFC 9110): a hash of the bytes. */
+export const entityTag = (body: string | Buffer): string =>
+  `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+
+/** Adds the entity tag to a JSON array. */
+export const asRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
   body,
   etag: entityTag(body),
   ...about,
 });
 
-export const NO_LEADS: RenderedLeads = toRendered(Buffer.from('[]'), {
+export const NO_LEADS: RenderedLeads = asRendered(Buffer.from('[]'), {
   count: 0,
   first: undefined,
   last: undefined,
 });
-
-/** A strong validator: the same bytes have the same tag. */
-export function entityTag(body: string | Buffer): string {
-  return `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
-}
 
 /**
  * Like `Buffer.concat`, but in memory of its own. Node takes small buffers from 8 KiB blocks, so that a small cached buffer would

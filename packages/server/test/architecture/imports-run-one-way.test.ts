@@ -38,7 +38,7 @@ const FOUNDATION = [
 
 /** Who may use a package. `@leadtap/contract` is for all. */
 const MAY_USE = {
-  typebox: ['contract'],
+  typebox: ['contract', 'accounts'],
   fastify: ['compose', 'app', 'ops', 'http'],
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
