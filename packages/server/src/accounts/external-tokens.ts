@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
   jwksCache,
 } from 'jose';
-import { isJsonObject } from '../json-object.ts';
+import { isJsonObject } from '../store/records.ts';
 
 /** Where the public keys are. */
 export type JwksLocation =

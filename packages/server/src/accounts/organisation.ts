@@ -1,7 +1,7 @@
 /** The organisation file: companies with their branches, departments, statuses and users. */
 import { type Static, type TSchema, Type } from 'typebox';
-import { isJsonObject } from '../json-object.ts';
 import type { AccessLevel, Company, Organisation, UserInput } from '../store/records.ts';
+import { isJsonObject } from '../store/records.ts';
 
 /** A mistake at one place of the file. */
 export interface FileProblem {
@@ -113,9 +113,15 @@ const MAX_PROBLEMS = 1000;
 
 async function findSchemaProblems(json: unknown): Promise<FileProblem[]> {
   // Loaded here, because the validator takes longer to load than any other command needs.
-  const [{ Errors }, { Settings }] = await Promise.all([import('typebox/value'), import('typebox/system')]);
+  const [{ Compile }, { Settings }] = await Promise.all([
+    import('typebox/compile'),
+    import('typebox/system'),
+  ]);
   Settings.Set({ maxErrors: MAX_PROBLEMS });
-  return Errors(FileSchema, json).flatMap((error) => {
+  const validator = Compile(FileSchema);
+  // `Check` takes 2 µs for a user, `Errors` takes 90.
+  if (validator.Check(json)) return [];
+  return validator.Errors(json).flatMap((error) => {
     const path = toPath(error.instancePath);
     switch (error.keyword) {
       case 'required':

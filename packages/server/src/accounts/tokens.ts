@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import { isJsonObject } from '../json-object.ts';
+import { isJsonObject } from '../store/records.ts';
 import {
   EXTERNAL_ALGORITHMS,
   type ExternalTokens,

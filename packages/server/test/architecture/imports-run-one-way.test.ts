@@ -26,15 +26,7 @@ const MAY_IMPORT = {
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part, and every part may import them. */
-const FOUNDATION = [
-  'clock',
-  'uuid',
-  'version',
-  'system-error',
-  'json-object',
-  'nearest-name',
-  'migration-files',
-];
+const FOUNDATION = ['clock', 'version', 'system-error', 'nearest-name', 'migration-files'];
 
 /** Who may use a package. `@leadtap/contract` is for all. */
 const MAY_USE = {
@@ -44,6 +36,7 @@ const MAY_USE = {
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
   'lru-cache': ['cache', 'accounts'],
+  uuid: ['cli', 'http', 'store/sqlite', 'store/postgres'],
   commander: ['cli'],
   'csv-parse': ['leads'],
   pino: ['compose', 'app', 'ops'],

@@ -1,10 +1,10 @@
+import { v7 } from 'uuid';
 import type { Config } from '../../config.ts';
 import { HeaderError } from '../../leads/import/csv-columns.ts';
 import { FileFormatError } from '../../leads/import/file-start.ts';
 import { type ImportOutcome, importLeads } from '../../leads/import/import-leads.ts';
 import { type LeadsFormat, readLeads } from '../../leads/import/read-leads.ts';
 import { systemSleep } from '../../leads/import/sleep.ts';
-import { uuidV7 } from '../../uuid.ts';
 import type { CommandContext } from '../context.ts';
 import { unavailableFailure } from '../database-failure.ts';
 import { EXIT_CODES, ExitCode } from '../exit-code.ts';
@@ -55,7 +55,7 @@ async function run(
   const rules = { historical, clock };
   const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
   const lines = readLeads(input, rules, { skipLines, onHeader, onItems });
-  const newId = () => uuidV7(clock());
+  const newId = () => v7({ msecs: clock() });
   const elapsedMs = () => performance.now();
   const hooks = { newId, elapsedMs, sleep: systemSleep, onRejected, onCommitted, onPaced };
   try {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../store/records.ts';
 import { shown, ValidationIssue } from './validation-issue.ts';
 import { isWellFormed, kindOf, number, type Reader, SUSPICIOUS } from './values.ts';
 

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../store/records.ts';
 import { withoutByteOrderMark } from './byte-order-mark.ts';
 import type { IntakeRules } from './fields.ts';
 import { type LeadReader, leadReader } from './lead-reader.ts';

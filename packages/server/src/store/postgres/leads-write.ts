@@ -1,4 +1,4 @@
-import { uuidV7 } from '../../uuid.ts';
+import { v7 } from 'uuid';
 import type { LeadInput } from '../records.ts';
 import type { WriteOptions, WriteOutcome } from '../store.ts';
 import { lockCompanies } from './company-locks.ts';
@@ -24,7 +24,7 @@ export async function writeLeads(
 /** Whatever clock: an identifier only has to sort well. */
 function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
   const madeAt = Date.now();
-  return leads.map((lead) => (hasId(lead) ? lead : { ...lead, id: uuidV7(madeAt) }));
+  return leads.map((lead) => (hasId(lead) ? lead : { ...lead, id: v7({ msecs: madeAt }) }));
 }
 
 const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;

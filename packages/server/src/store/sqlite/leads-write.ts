@@ -1,5 +1,5 @@
+import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
-import { uuidV7 } from '../../uuid.ts';
 import { type Place, resolvePlace } from '../placement.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -110,9 +110,9 @@ export class LeadWriter {
     wanted?: number,
   ): LeadResult | undefined {
     const takenInAt = wanted === undefined ? createdAt : now;
-    const [companyId, id = uuidV7(takenInAt)] = lead;
+    const [companyId, id = v7({ msecs: takenInAt })] = lead;
     const values = [
-      ...[companyId, id, createdAt, uuidV7(takenInAt), takenInAt],
+      ...[companyId, id, createdAt, v7({ msecs: takenInAt }), takenInAt],
       ...[branchId, departmentId, statusValue],
     ];
     for (const [index, otherwise] of DEFAULTS.entries()) values.push(lead[FIRST_FIELD + index] ?? otherwise);

@@ -1,5 +1,5 @@
 /** What both stores hold, column by column: from this one description rows are read, written and compared. */
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../records.ts';
 
 export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time' | 'json' | 'texts';
 

@@ -1,6 +1,6 @@
 /** What SQLite holds and PostgreSQL cannot. */
 import { toUSVString } from 'node:util';
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../records.ts';
 import { type ColumnKind, identify, type Row, type Table } from './tables.ts';
 
 /** A value that the target does not take. */
