@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { emptyStore, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
-import type { VerifyToken } from '../../src/accounts/verification.ts';
+import type { VerifyToken } from '../../src/accounts/tokens.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
 import { ClientDisconnectedError, type Store } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';

@@ -1,4 +1,4 @@
-import { uuidV7 } from '../../uuid.ts';
+import { v7 } from 'uuid';
 import {
   type ColumnKind,
   DEFAULT_LEAD_FIELDS,
@@ -104,7 +104,7 @@ export const leadMethods = (database: Database): Pick<Store, 'writeLeads' | 'fin
 /** The id only has to sort well, so the clock of this machine will do. */
 function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
   const now = Date.now();
-  return leads.map((lead) => ({ ...lead, id: lead.id ?? uuidV7(now) }));
+  return leads.map((lead) => ({ ...lead, id: lead.id ?? v7({ msecs: now }) }));
 }
 
 function toLeadResult(result: DraftResult): LeadResult {

@@ -1,5 +1,5 @@
+import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
-import { uuidV7 } from '../../uuid.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, resolvePlace } from '../placement.ts';
 import type { LeadInput } from '../records.ts';
@@ -132,10 +132,10 @@ export class LeadWriter {
     const { companyId } = lead;
     const wanted = batch.historical ? lead.createdAt : undefined;
     const receivedAt = wanted === undefined ? createdAt : batch.now;
-    const id = lead.id ?? uuidV7(receivedAt);
+    const id = lead.id ?? v7({ msecs: receivedAt });
     const fields = encodeFields(lead.fields);
     const inserted = this.#insert.run(
-      ...[companyId, id, createdAt, uuidV7(receivedAt), receivedAt],
+      ...[companyId, id, createdAt, v7({ msecs: receivedAt }), receivedAt],
       ...[place.branchId, place.departmentId, place.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,

@@ -1,8 +1,8 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash } from 'node:crypto';
 import { toUSVString } from 'node:util';
-import { isJsonObject } from '../../json-object.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
+import { isJsonObject } from '../records.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';
 

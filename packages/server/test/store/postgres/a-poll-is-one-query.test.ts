@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
-import { untilTold } from '../../cache/until-told.ts';
+import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -24,7 +24,7 @@ const IN_THE_FUTURE = 'since=2999-01-01T00:00:00Z';
 
 /** Polls with one token, as clients do. The service has revalidated before. */
 async function pollerOf({ store, token, poll }: TestService, user: string) {
-  await untilTold(store);
+  await untilChangesAreTracked(store);
   await poll('rival');
   const init = { headers: { authorization: `Bearer ${await token(user)}` } };
   return async (query = '') => {

@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startService } from '../../../../testing/harness/service.ts';
-import { untilTold } from '../../cache/until-told.ts';
+import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 import { startWatching } from './watcher.ts';
 
@@ -199,7 +199,7 @@ it('more than a thousand missed changes invalidate everything', async () => {
 it('a lead before 1970 is the first of its company, and in the next poll', async () => {
   const { database, store, token, poll } = await startService();
   const writer = await connectSql(database.url);
-  await untilTold(store);
+  await untilChangesAreTracked(store);
   const init = { headers: { authorization: `Bearer ${await token('rival')}` } };
   const ids = async (query = '') => {
     const leads = (await (await poll('rival', query, init)).json()) as { id: string }[];

@@ -7,7 +7,7 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
-import { untilTold } from '../../cache/until-told.ts';
+import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -137,7 +137,7 @@ describe('leadtap_service', () => {
   test('can revalidate, and gets the changes', async () => {
     const store = await openAsService();
     await store.applyOrganisation(ORGANISATION);
-    await untilTold(store);
+    await untilChangesAreTracked(store);
     const request = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
     const before = await store.changeTracking?.revalidate(request, undefined);
     expect(before?.accounts).toMatchObject([{ isRevoked: false, user: { departmentId: 'sales' } }]);
