@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract';
 import { clientContract } from './client-contract.ts';
+import { docsPage } from './docs-page/page.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
 import { pollersDocument } from './pollers-document.ts';
@@ -18,10 +19,13 @@ async function contractVersion(root: URL): Promise<string> {
 
 /** Every committed file that is made from code, as it must be now. */
 export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[]> {
-  const openapi = openApiDocument(await contractVersion(root));
+  const version = await contractVersion(root);
+  const openapi = openApiDocument(version);
+  const docsStyle = await readFile(new URL('tools/generate/docs-page/style.css', root), 'utf8');
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
+    { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
     { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },

@@ -1,5 +1,4 @@
-import type { RenderedPage } from '../leads/poll.ts';
-import { type PollReader, readRendered } from '../leads/poll-reader.ts';
+import { type PollReader, type RenderedPage, readRendered } from '../leads/poll.ts';
 import type { RenderedLeads } from '../leads/render.ts';
 import type {
   Account,

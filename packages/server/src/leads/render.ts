@@ -1,10 +1,10 @@
+import { hash } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import { entityTag } from '../entity-tag.ts';
 import { joined } from '../joined-bytes.ts';
 import type { LeadRecord } from '../store/records.ts';
 
-/** The lead as the wire shows it: the 24 fields of the contract, in its order. */
+/** The 24 fields of the contract, in its order. */
 const toWire = (lead: LeadRecord): Lead => ({
   id: lead.id,
   firstName: lead.firstName,
@@ -37,13 +37,13 @@ const joinNames = ({ firstName, lastName }: LeadRecord): string =>
 
 export const renderLead = (lead: LeadRecord): string => JSON.stringify(toWire(lead));
 
-/** Some leads as they leave: the bytes of the body, and what the headers, the metrics and the log say of them. */
+/** Rendered leads: the response body, and the values that headers, metrics and log take from it. */
 export interface RenderedLeads {
   /** JSON. */
   readonly body: Buffer;
   readonly etag: string;
   readonly count: number;
-  /** The `createdAt` of the first lead in the body, and of the last; undefined when there is none. */
+  /** The `createdAt` of the first and of the last lead in the body; undefined if it is empty. */
   readonly first: number | undefined;
   readonly last: number | undefined;
 }
@@ -57,7 +57,11 @@ export const renderLeads = (leads: readonly LeadRecord[]): RenderedLeads =>
         last: leads.at(-1)?.createdAt,
       });
 
-/** The bytes of a JSON array, with the tag that they alone have. */
+/** A strong validator (RFC 9110): a hash of the bytes. */
+export const entityTag = (body: string | Buffer): string =>
+  `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+
+/** Adds the entity tag to a JSON array. */
 export const asRendered = (body: Buffer, about: Omit<RenderedLeads, 'body' | 'etag'>): RenderedLeads => ({
   body,
   etag: entityTag(body),

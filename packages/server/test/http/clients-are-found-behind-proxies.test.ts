@@ -6,13 +6,13 @@ import Fastify from 'fastify';
 import { createPollHandler, type Limiter, type TrustProxy } from 'leadtap';
 import { expect, it } from 'vitest';
 import { emptyStore } from '../../../testing/harness/endpoint.ts';
-import { addressKey } from '../../src/http/address-key.ts';
-import { makeTrust } from '../../src/http/forwarded.ts';
+import { compileTrust } from '../../src/http/forwarded.ts';
+import { addressKey } from '../../src/http/rate-limit.ts';
 
 const address = fc.oneof(
   fc.ipV4(),
   fc.ipV6(),
-  fc.constantFrom('10.0.0.1', '10.0.0.2', '::ffff:10.0.0.1', 'nobody'),
+  fc.constantFrom('10.0.0.1', '10.0.0.2', '::ffff:10.0.0.1', 'unknown'),
 );
 const list = (of: fc.Arbitrary<string>) =>
   fc
@@ -33,7 +33,7 @@ const forwarded = fc.record(
   { requiredKeys: [] },
 );
 
-/** What the handler counts a failed token for, and the address in its Link. */
+/** Returns the key under which the handler counts a failed token, and the origin in its Link. */
 async function serveHandler(trustProxy: TrustProxy) {
   const counted: string[] = [];
   const failedTokens: Limiter = {
@@ -72,10 +72,10 @@ async function serveHandler(trustProxy: TrustProxy) {
   };
 }
 
-it('the client and the address that it used are those that Fastify finds, whichever proxies are trusted', async () => {
+it('client address and public URL are those that Fastify finds, for any trusted proxies', async () => {
   await fc.assert(
     fc.asyncProperty(trust, forwarded, async (trustProxy, headers) => {
-      const app = Fastify({ trustProxy: makeTrust(trustProxy) ?? false });
+      const app = Fastify({ trustProxy: compileTrust(trustProxy) ?? false });
       app.get('/', async ({ ip, host, protocol }) => ({ ip, host, protocol }));
       const handler = await serveHandler(trustProxy);
       const sent = { host: handler.host, ...headers };

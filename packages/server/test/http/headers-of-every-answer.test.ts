@@ -4,7 +4,7 @@ import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const shared = shareService();
 

@@ -6,7 +6,7 @@ import { parseQuery } from '../../src/http/query.ts';
 
 const text = readFileSync(new URL('../../../../docs/http-api.md', import.meta.url), 'utf8');
 
-/** The rows of the table that begins with this line, without the backticks around a cell. */
+/** The rows of the table with this header, without the backticks around a cell. */
 function tableAfter(header: string): string[][] {
   const [, rest = ''] = text.split(`${header}\n`);
   const [rows = ''] = rest.split('\n\n');
@@ -57,7 +57,7 @@ test('the tables were found', () => {
   ]);
 });
 
-test('every header of the contract stands in the table of headers', () => {
+test('the table of headers has every header of the contract', () => {
   const names = (Object.keys(HEADERS) as (keyof typeof HEADERS)[]).map(headerSpelling);
   expect(
     tableAfter('| header | on | meaning |')

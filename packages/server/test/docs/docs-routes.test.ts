@@ -1,18 +1,18 @@
 import { openApiDocument } from '@leadtap/contract';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
-import { answerProblem } from '../../src/http/answer-problem.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
+import { createErrorHandler } from '../../src/http/error-handlers.ts';
 
 const app = Fastify();
-app.setErrorHandler(answerProblem);
+app.setErrorHandler(createErrorHandler());
 const publicUrl = (request: { host: string }) => `https://${request.host}/api`;
 app.register(docsRoutes, { prefix: '/api', version: '1.2.3', publicUrl });
 
 const get = (url: string, headers: Record<string, string> = {}) =>
   app.inject({ url, headers: { host: 'leads.acme.test', ...headers } });
 
-test('openapi.json describes this installation', async () => {
+test('openapi.json has the version and base URL of this server', async () => {
   const answer = await get('/api/openapi.json');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -21,7 +21,7 @@ test('openapi.json describes this installation', async () => {
   );
 });
 
-test('docs is a page', async () => {
+test('docs is an HTML page with the base URL', async () => {
   const answer = await get('/api/docs');
   expect(answer.statusCode).toBe(200);
   expect(answer.headers).toMatchObject({
@@ -33,7 +33,7 @@ test('docs is a page', async () => {
   expect(answer.body).toContain('https://leads.acme.test/api/automation/new-leads');
 });
 
-test.each(['/api/docs', '/api/openapi.json'])('%s is validated, not kept', async (path) => {
+test.each(['/api/docs', '/api/openapi.json'])('%s must be revalidated', async (path) => {
   const first = await get(path);
   const etag = String(first.headers.etag);
   expect(first.headers['cache-control']).toBe('no-cache');
@@ -44,7 +44,7 @@ test.each(['/api/docs', '/api/openapi.json'])('%s is validated, not kept', async
   expect((await get(path, { 'if-none-match': '"other"' })).statusCode).toBe(200);
 });
 
-test.each(['/api/docs', '/api/openapi.json'])('%s for another address is another text', async (path) => {
+test.each(['/api/docs', '/api/openapi.json'])('%s has the base URL of the request', async (path) => {
   const first = await get(path);
   const other = await get(path, { host: 'other.test', 'if-none-match': String(first.headers.etag) });
   expect(other.statusCode).toBe(200);
@@ -52,12 +52,12 @@ test.each(['/api/docs', '/api/openapi.json'])('%s for another address is another
   expect(other.body).not.toContain('acme');
 });
 
-test.each(['/api/docs', '/api/openapi.json', '/api'])('%s refuses other methods', async (url) => {
+test.each(['/api/docs', '/api/openapi.json', '/api'])('%s answers other methods with 405', async (url) => {
   const answer = await app.inject({ method: 'POST', url });
   expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
 });
 
-test('HEAD answers without a body', async () => {
+test('HEAD has no body', async () => {
   const answer = await app.inject({ method: 'HEAD', url: '/api/docs' });
   expect([answer.statusCode, answer.body]).toEqual([200, '']);
 });
@@ -66,14 +66,14 @@ test.each([
   ['/api', '/api/docs'],
   ['/api/', '/api/docs'],
   ['/api?from=mail/x', '/api/docs'],
-])('%s leads to the page', async (path, page) => {
+])('%s redirects to the page', async (path, page) => {
   const answer = await get(path);
   expect(answer.statusCode).toBe(302);
   const { pathname, host } = new URL(String(answer.headers.location), `https://leads.acme.test${path}`);
   expect([host, pathname]).toEqual(['leads.acme.test', page]);
 });
 
-test('without a prefix, / leads to /docs', async () => {
+test('without a prefix, / redirects to /docs', async () => {
   const bare = Fastify().register(docsRoutes, { version: '1', publicUrl: () => 'https://leads.acme.test' });
   expect((await bare.inject('/')).headers.location).toBe('docs');
 });

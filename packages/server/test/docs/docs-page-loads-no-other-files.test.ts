@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { openApiDocument } from '@leadtap/contract';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { docsRoutes } from '../../src/http/docs.ts';
-import { docsPage } from '../../src/http/docs-page.ts';
+import { getDocsPage } from './docs-page.ts';
 
-const page = docsPage(openApiDocument('1.2.3', 'https://leads.acme.test/api'));
+const page = await getDocsPage();
 const all = (pattern: RegExp) => [...page.matchAll(pattern)].map((match) => match[1] ?? '');
 const VOID = new Set(['meta', 'link', 'path']);
 
@@ -13,14 +12,14 @@ test('it has no script, no handler and no inline style', () => {
   expect(page).not.toMatch(/<script|\son[a-z]+=|javascript:|\sstyle=/i);
 });
 
-test('it loads nothing from anywhere', () => {
+test('it loads no other file', () => {
   expect(all(/\ssrc=/g)).toEqual([]);
   expect(all(/url\(|@import/g)).toEqual([]);
   const targets = all(/\shref="([^"]*)"/g).filter((target) => !target.startsWith('#'));
   expect(targets.map((target) => target.slice(0, 12))).toEqual(['data:image/s', 'openapi.json']);
 });
 
-test('the policy of the answer allows its style and nothing else', async () => {
+test('the content security policy allows only its own style', async () => {
   const app = Fastify().register(docsRoutes, {
     version: '1.2.3',
     publicUrl: () => 'https://leads.acme.test',
@@ -33,7 +32,7 @@ test('the policy of the answer allows its style and nothing else', async () => {
   );
 });
 
-test('every link within the page has its target, and no id stands twice', () => {
+test('every link within the page has its target, and ids are unique', () => {
   const ids = all(/\sid="([^"]*)"/g);
   expect(new Set(ids).size).toBe(ids.length);
   expect(all(/\s(?:href="#|aria-labelledby=")([^"]*)"/g).filter((target) => !ids.includes(target))).toEqual(
@@ -41,7 +40,7 @@ test('every link within the page has its target, and no id stands twice', () => 
   );
 });
 
-test('every element is closed in its order', () => {
+test('elements are nested correctly', () => {
   const open: string[] = [];
   for (const [, close, name = ''] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)/g)) {
     if (close) expect(open.pop()).toBe(name);
@@ -50,7 +49,7 @@ test('every element is closed in its order', () => {
   expect(open).toEqual([]);
 });
 
-test('it says its language, has one main heading and skips no level', () => {
+test('it has a language, one main heading and no skipped heading level', () => {
   expect(page).toContain('<html lang="en">');
   const levels = all(/<h([1-6])/g).map(Number);
   expect(levels.filter((level) => level === 1)).toHaveLength(1);
