@@ -40,7 +40,7 @@ async function startWithTokens() {
   return { test, tokens: Object.entries(tokens) };
 }
 
-/** Other spellings that a lenient reader would take for the same token. */
+/** Other spellings that a lenient parser would accept as the same token. */
 const otherSpelling = (token: string): fc.Arbitrary<string> => {
   const space = fc
     .array(fc.constantFrom(' ', '\t'), { minLength: 1, maxLength: 3 })
@@ -62,7 +62,7 @@ const otherSpelling = (token: string): fc.Arbitrary<string> => {
   );
 };
 
-it('any other spelling of a good token is refused with token-invalid', async () => {
+it('any other spelling of a valid token is rejected with token-invalid', async () => {
   const { test, tokens } = await startWithTokens();
   const ask = (authorization: string) =>
     test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization } });
@@ -80,13 +80,13 @@ it('any other spelling of a good token is refused with token-invalid', async () 
   }
 });
 
-it('another spelling takes no place in the cache of tokens', async () => {
+it('another spelling is not cached', async () => {
   const { test } = await startWithTokens();
   const now = Date.now();
   const verifyToken = makeVerifyToken({ keys: test.service.keys, clock: () => now, mostRemembered: 1 });
   const token = await test.token('boss');
   expect(await verifyToken(`${token}=`)).toEqual({ kind: 'invalid' });
   expect(await verifyToken(token)).toMatchObject({ kind: 'valid' });
-  // The second time it is in the cache: the answer is the same object.
+  // The second time it is cached: the result is the same object.
   expect(await verifyToken(token)).toBe(await verifyToken(token));
 });

@@ -6,7 +6,7 @@ import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { eventually } from '../faults/eventually.ts';
 
-/** Makes polls wait for their page until the test lets them go on. */
+/** Delays the pages of polls until they are released. */
 function holdPages(store: Store) {
   const waiting: (() => void)[] = [];
   const end = beforeQuestion(store, 'readPage', () => new Promise((resolve) => waiting.push(resolve)));
@@ -19,13 +19,13 @@ function holdPages(store: Store) {
   };
 }
 
-describe('a client that goes away', () => {
-  it('while its page is read hurts nobody, and the service stops at once', async () => {
+describe('a client that disconnects', () => {
+  it('while its page is read does not affect others, and the service stops at once', async () => {
     const { url, token, service, poll, stop } = await startService();
     const { waiting, release } = holdPages(service.store);
     const authorization = `Authorization: Bearer ${await token('boss')}`;
     const sockets = await Promise.all(Array.from({ length: 20 }, () => openSocket(url)));
-    // Each a page of its own: whoever asks for the same page waits for the same reading.
+    // Different pages: requests for the same page would share one read.
     for (const [index, socket] of sockets.entries())
       socket.write(
         requestText(`GET ${NEW_LEADS_PATH}?limit=${index + 1} HTTP/1.1`, 'Host: x', authorization),
@@ -40,7 +40,7 @@ describe('a client that goes away', () => {
     await stop();
   });
 
-  it('in the middle of its request leaves no connection', async () => {
+  it('during its request leaves no connection', async () => {
     const { url, service } = await startService();
     const connections = () =>
       new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
@@ -51,7 +51,7 @@ describe('a client that goes away', () => {
     await eventually(async () => expect(await connections()).toBe(0));
   });
 
-  it('in the middle of its answer hurts nobody', async () => {
+  it('during its response does not affect others', async () => {
     const { url, token, add, poll, stop } = await startService();
     const filler = { addressNotes: 'x'.repeat(10_000), customFields: { more: 'x'.repeat(40_000) } };
     await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
@@ -68,7 +68,7 @@ describe('a client that goes away', () => {
     }
     const staying = await poll('boss');
     expect(staying.status).toBe(200);
-    // A stop waits for whoever has not got all of its answer.
+    // Shutdown waits for responses that are not read completely.
     await staying.arrayBuffer();
     await stop();
   });

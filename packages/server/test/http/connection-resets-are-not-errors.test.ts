@@ -45,7 +45,7 @@ describe('a client that resets its connection', () => {
     expect(await (await fetch(metricsUrl)).text()).not.toMatch(/leadtap_polls_total\{status="5/);
   });
 
-  it('in the middle of its answer is logged at level info', async () => {
+  it('during its response is logged at level info', async () => {
     const { url, token, add, lines, settled } = await startLogged();
     const filler = { addressNotes: 'x'.repeat(10_000), customFields: { more: 'x'.repeat(40_000) } };
     await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
@@ -62,7 +62,7 @@ describe('a client that resets its connection', () => {
   });
 });
 
-describe('the address that a failed token is counted for is read when the request begins', () => {
+describe('the address of a failed token is read at the start of the request', () => {
   type Serve = (options: PollOptions) => Promise<{ url: string; accepted: Promise<Socket[]> }>;
 
   const serveBare: Serve = async (options) => {

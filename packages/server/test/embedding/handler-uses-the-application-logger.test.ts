@@ -28,7 +28,7 @@ async function serve(store: Partial<PollStore> = {}) {
   return { lines, poll: (query = '') => fetch(`${url}?${query}`, { headers }) };
 }
 
-it('one line for each request, with its id and what became of it', async () => {
+it('one line for each request, with its id and result', async () => {
   const { lines, poll } = await serve();
   const answer = await poll();
   expect(answer.headers.get('link')).toContain(`<https://crm.example/crm${NEW_LEADS_PATH}?since=`);
@@ -48,7 +48,7 @@ it('one line for each request, with its id and what became of it', async () => {
   ]);
 });
 
-it('the cause of each 5xx besides', async () => {
+it('a line with the cause of a 5xx', async () => {
   const cause = new StoreUnavailableError('the database is unreachable');
   const { lines, poll } = await serve({ readPage: () => Promise.reject(cause) });
   expect((await poll()).status).toBe(503);

@@ -1,3 +1,4 @@
+import { StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -6,8 +7,8 @@ import { connectRaw } from './raw-connection.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-/** Collects log lines; what is not one line of JSON each is told by the parser. */
-function logBook() {
+/** Collects log lines. The parser throws if one is not a line of JSON. */
+function collectLog() {
   const texts: string[] = [];
   return {
     write: (text: string) => void texts.push(text),
@@ -27,8 +28,8 @@ const PERSON = {
 const CALLER = '203.0.113.77';
 
 describe('the log', () => {
-  it('holds no token, nothing of a lead, no query string and no address of a caller', async () => {
-    const log = logBook();
+  it('has no token, lead data, query string or client address', async () => {
+    const log = collectLog();
     const { add, url, token, store, poll } = await startService({
       logTo: log,
       env: { LEADTAP_TRUST_PROXY: '1' },
@@ -60,8 +61,8 @@ describe('the log', () => {
     expect(JSON.stringify(ofRequests)).not.toContain('127.0.0.1');
   });
 
-  it('has one line a request, which says what became of it', async () => {
-    const log = logBook();
+  it('has one line for each request, with its result', async () => {
+    const log = collectLog();
     const { url, token, add } = await startService({ logTo: log });
     await add({}, {});
     const headers = { authorization: `Bearer ${await token('boss', { tokenId: 'token-7' })}` };
@@ -90,8 +91,8 @@ describe('the log', () => {
     expect(log.lines().filter(({ requestId }) => requestId !== undefined)).toHaveLength(3);
   });
 
-  it('never holds what was sent as a path', async () => {
-    const log = logBook();
+  it('never has the path that was sent', async () => {
+    const log = collectLog();
     const { url } = await startService({ logTo: log });
     await fetch(`${url}/automation/new-leads&access_token=SECRET`);
     await fetch(`${url}/leads/ada@lead.example`);
@@ -100,8 +101,8 @@ describe('the log', () => {
     expect(log.text()).not.toMatch(/SECRET|ada@/);
   });
 
-  it('has a line also for what never became a request, under the id that the caller got', async () => {
-    const log = logBook();
+  it('has a line for input that is not a request, with the request id of the response', async () => {
+    const log = collectLog();
     const { url } = await startService({ logTo: log });
     const { socket, received } = await connectRaw(url);
     socket.write('this is not HTTP\r\n\r\n');
@@ -113,8 +114,8 @@ describe('the log', () => {
     ]);
   });
 
-  it('tells the cause of what went wrong on our side, under the id that the caller got', async () => {
-    const log = logBook();
+  it('has the cause of a 500, with the request id of the response', async () => {
+    const log = collectLog();
     const { store, poll } = await startService({ logTo: log });
     beforeQuestion(store, 'findUser', () => Promise.reject(new Error('the disk is on fire')));
     const requestId = (await poll('boss')).headers.get('x-request-id');
@@ -122,22 +123,39 @@ describe('the log', () => {
     expect(cause).toMatchObject({
       level: 50,
       code: 'internal-error',
-      err: { message: 'the disk is on fire', stack: expect.stringContaining('logs-name-nobody') },
+      err: { message: 'the disk is on fire', stack: expect.stringContaining('no-personal-data') },
     });
     expect(request).toMatchObject({ msg: 'request', status: 500, code: 'internal-error' });
     expect(rest).toEqual([]);
   });
 
-  it('has probes only for those who want to see everything', async () => {
-    const log = logBook();
+  it('has the cause of a 503 without a stack, once a minute at level error, otherwise at level debug', async () => {
+    const log = collectLog();
+    const { store, poll } = await startService({ logTo: log });
+    const cause = new StoreUnavailableError('the database cannot be reached', {
+      cause: new Error('no route'),
+    });
+    beforeQuestion(store, 'findUser', () => Promise.reject(cause));
+    for (let polls = 0; polls < 3; polls += 1) expect((await poll('boss')).status).toBe(503);
+    const causes = log.lines().filter(({ err }) => err !== undefined);
+    expect(causes.map(({ level }) => level)).toEqual([50, 20, 20]);
+    expect(causes[0]).toMatchObject({
+      code: 'unavailable',
+      err: { type: 'StoreUnavailableError', message: 'the database cannot be reached: no route' },
+    });
+    expect(log.text()).not.toContain('"stack"');
+  });
+
+  it('has probes at level debug', async () => {
+    const log = collectLog();
     const { url } = await startService({ logTo: log, env: { LEADTAP_BASE_PATH: '/api' } });
     for (const base of [url, new URL(url).origin])
       for (const path of ['/livez', '/readyz']) await fetch(`${base}${path}`);
     expect(log.requests().map(({ level }) => level)).toEqual([20, 20, 20, 20]);
   });
 
-  it('has what only looks like a probe, and probes that did not go well, for everybody', async () => {
-    const log = logBook();
+  it('has similar paths and failed probes at level info', async () => {
+    const log = collectLog();
     const { url, store } = await startService({ logTo: log });
     for (const path of ['/anything/livez', '/api/readyz', '/livez/livez']) await fetch(`${url}${path}`);
     await fetch(`${url}/livez`, { method: 'POST' });
@@ -160,16 +178,16 @@ describe('the log', () => {
     ['00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01', undefined],
     ['00-4BF92F3577B34DA6A3CE929D0E0E4736-00f067aa0ba902b7-01', undefined],
     ['ada@lead.example', undefined],
-  ])('joins the trace of the caller: traceparent %s', async (traceparent, traceId) => {
-    const log = logBook();
+  ])('has the trace id of the client: traceparent %s', async (traceparent, traceId) => {
+    const log = collectLog();
     const { poll } = await startService({ logTo: log });
     await poll('boss', '', { headers: { traceparent } });
     expect(log.requests().map((line) => line['traceId'])).toEqual([traceId]);
     expect(log.text()).not.toContain('ada@');
   });
 
-  it("holds no address or query string either where Fastify would write a request's own words", () => {
-    const log = logBook();
+  it('has no address or query string if Fastify logs a request itself', () => {
+    const log = collectLog();
     const url = '/automation/new-leads?contact=ada@lead.example';
     const request = { method: 'GET', url, ip: CALLER, routeOptions: { url: '/automation/new-leads' } };
     makeLogger('info', log).warn({ req: request }, 'something unforeseen');

@@ -11,7 +11,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { makeMetrics } from '../../src/ops/metrics.ts';
 
-/** All samples by name and labels, as Prometheus would read them. */
+/** All samples by name and labels, as Prometheus parses them. */
 function parse(text: string): Map<string, number> {
   const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(samples.map((line) => [line.replace(/ \S+$/, ''), Number(/\S+$/.exec(line)?.[0])]));
@@ -22,7 +22,7 @@ const scrape = async ({ metricsUrl }: TestService) => parse(await (await fetch(m
 const START = Date.UTC(2026, 2, 2, 9, 30);
 
 describe('metrics', () => {
-  it('are on an address of their own and not on the public one', async () => {
+  it('are on a private address and not on the public one', async () => {
     const { url, metricsUrl } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const response = await fetch(metricsUrl);
     expect(response.status).toBe(200);
@@ -32,7 +32,7 @@ describe('metrics', () => {
     expect((await fetch(new URL('/automation/new-leads', metricsUrl))).status).toBe(404);
   });
 
-  it('are nowhere when they are off', async () => {
+  it('are not served if they are off', async () => {
     const { metricsUrl, poll } = await startService({ env: { LEADTAP_METRICS_ADDRESS: 'off' } });
     expect(metricsUrl).toBe('');
     expect((await poll('boss')).status).toBe(200);
@@ -61,7 +61,7 @@ describe('metrics', () => {
     expect(samples.get('leadtap_poll_duration_seconds_sum{status="200"}')).toBeGreaterThan(0);
   });
 
-  it('count the leads that left', async () => {
+  it('count the leads that were sent', async () => {
     const service = await startService();
     await service.add({}, {}, {});
     await service.poll('boss');
@@ -70,7 +70,7 @@ describe('metrics', () => {
     expect((await scrape(service)).get('leadtap_leads_delivered_total')).toBe(5);
   });
 
-  it('count refusals by the limit that was reached', async () => {
+  it('count 429 by the exceeded policy', async () => {
     let now = START;
     const { store, service, token } = await startService({ clock: () => now });
     const metrics = makeMetrics(store, service.app.log);
@@ -100,7 +100,7 @@ describe('metrics', () => {
     expect(samples.get('leadtap_rate_limit_refusals_total{policy="failed-tokens"}')).toBe(2);
   });
 
-  it('tell how long the oldest lead had waited for a caller who follows the feed', async () => {
+  it('have the age of the oldest lead of a page with since', async () => {
     let now = START;
     const service = await startService({ clock: () => now });
     await service.add({}, {});
@@ -116,11 +116,11 @@ describe('metrics', () => {
     const again = `since=${new Date(START).toISOString()}`;
     expect((await service.poll('boss', again, { headers })).status).toBe(304);
     expect((await service.poll('boss', again, { method: 'HEAD' })).status).toBe(200);
-    // Nothing left in the body of these, so nobody got a lead.
+    // These responses have no body, so no lead was delivered.
     expect((await scrape(service)).get('leadtap_feed_lag_seconds_count')).toBe(1);
   });
 
-  it('tell how far the stamps ran ahead of the clock', async () => {
+  it('have the time that stamps are ahead of the clock', async () => {
     let now = START;
     const service = await startService({ clock: () => now });
     const ahead = async () => (await scrape(service)).get('leadtap_stamps_ahead_seconds');
@@ -131,7 +131,7 @@ describe('metrics', () => {
     expect(await ahead()).toBe(0);
   });
 
-  it('do not call a store that cannot answer well, and go on with the rest', async () => {
+  it('have NaN for a store that fails, and all other values', async () => {
     const lines: string[] = [];
     const service = await startService({ logTo: { write: (line) => void lines.push(line) } });
     vi.spyOn(service.store, 'status').mockRejectedValueOnce(new Error('the disk is on fire'));
@@ -146,7 +146,7 @@ describe('metrics', () => {
     );
   });
 
-  it('tell in the log why they could not be had', async () => {
+  it('log why a scrape failed', async () => {
     const lines: string[] = [];
     const { metricsUrl, service } = await startService({ logTo: { write: (line) => void lines.push(line) } });
     vi.spyOn(service.metrics.registry, 'metrics').mockRejectedValueOnce(new Error('no file handles'));
@@ -157,23 +157,23 @@ describe('metrics', () => {
     expect((await fetch(metricsUrl)).status).toBe(200);
   });
 
-  it('count polls that a stuck writer kept from the lock', async () => {
+  it('count polls that could not get the lock', async () => {
     const service = await startService();
-    const letGo = await service.database.holdLock('acme');
+    const release = await service.database.holdLock('acme');
     expect((await service.poll('boss')).status).toBe(200);
-    await letGo();
+    await release();
     expect((await service.poll('boss')).status).toBe(200);
     expect((await scrape(service)).get('leadtap_polls_unlocked_total')).toBe(1);
   });
 
-  it('tell the lag of the event loop and the state of the process', async () => {
+  it('have the lag of the event loop and the state of the process', async () => {
     const samples = await scrape(await startService());
     expect(samples.get('nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0);
     expect(samples.get('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0);
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
   });
 
-  it('name nobody: no label tells a user, a token or an address', async () => {
+  it('have no label with a user, a token or an address', async () => {
     const service = await startService();
     await service.add({ fields: { email: 'ada@example.com' } });
     await service.poll('boss');

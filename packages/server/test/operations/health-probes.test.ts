@@ -11,7 +11,7 @@ const probe = async (base: string, path: string) => {
   return { status: response.status, headers: response.headers, body };
 };
 
-it('both are 200 while all is well, and nobody may keep the answer', async () => {
+it('both are 200 in a healthy service, and must not be cached', async () => {
   const { url } = await startService();
   for (const path of PATHS) {
     const { status, headers, body } = await probe(url, path);
@@ -41,7 +41,7 @@ it('without its store the service is alive but not ready', async () => {
   }
 });
 
-it('readiness costs one cheap read, because anybody may ask', async () => {
+it('readiness costs one cheap read: it needs no token', async () => {
   const { url, store } = await startService();
   const status = vi.spyOn(store, 'status');
   const ping = vi.spyOn(store, 'ping');
@@ -49,7 +49,7 @@ it('readiness costs one cheap read, because anybody may ask', async () => {
   expect([ping.mock.calls.length, status.mock.calls.length]).toEqual([1, 0]);
 });
 
-it('while it stops, the service is alive but not ready, and answers polls with Connection: close', async () => {
+it('during shutdown the service is alive but not ready, and answers polls with Connection: close', async () => {
   const hold = deferred();
   const lines: string[] = [];
   const { url, poll, stop } = await startService({
@@ -66,6 +66,6 @@ it('while it stops, the service is alive but not ready, and answers polls with C
   hold.resolve();
   await stopped;
   await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
-  // A planned stop is no fault.
+  // A planned stop is not an error.
   expect(lines.map((line) => JSON.parse(line).level).filter((level) => level > 30)).toEqual([]);
 });

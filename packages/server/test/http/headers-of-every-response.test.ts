@@ -9,7 +9,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const shared = shareService();
 
 describe('a page', () => {
-  it('is JSON in UTF-8, private, to be asked for again, and differs by caller', async () => {
+  it('is JSON in UTF-8, private, to be revalidated, and varies by Authorization', async () => {
     const { headers } = await shared().poll('boss');
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -26,7 +26,7 @@ describe('a page', () => {
     },
   );
 
-  it('tells nothing of what it is made with', async () => {
+  it('does not reveal the server software', async () => {
     const { headers } = await shared().poll('boss');
     for (const name of ['server', 'x-powered-by', 'set-cookie', 'via'])
       expect([name, headers.get(name)]).toEqual([name, null]);
@@ -42,13 +42,13 @@ describe('X-Request-Id', () => {
     ['400', () => shared().poll('boss', 'limit=0')],
     ['401', () => ask(NEW_LEADS_PATH)],
     ['403', () => shared().poll('starter')],
-    ['404', () => shared().poll('nobody')],
+    ['404', () => shared().poll('unknown')],
     ['404', () => ask('/nowhere')],
     ['405', () => ask(NEW_LEADS_PATH, { method: 'POST' })],
     ['400', () => ask('/%ff')],
     ['200', () => ask('/livez')],
     ['200', () => ask('/openapi.json')],
-  ])('is on every answer: %s', async (status, send) => {
+  ])('is on every response: %s', async (status, send) => {
     const first = await send();
     const second = await send();
     expect(String(first.status)).toBe(status);
@@ -74,7 +74,7 @@ describe('X-Request-Id', () => {
     },
   );
 
-  it('is replaced when it comes twice', async () => {
+  it('is replaced if it is sent twice', async () => {
     const headers: [string, string][] = [
       ['x-request-id', 'one'],
       ['x-request-id', 'two'],
@@ -107,7 +107,7 @@ describe('X-Content-Type-Options: nosniff', () => {
     ['a bad query', 400, () => shared().poll('boss', 'limit=0')],
     ['no token', 401, () => ask(NEW_LEADS_PATH)],
     ['the wrong plan', 403, () => shared().poll('starter')],
-    ['no such user', 404, () => shared().poll('nobody')],
+    ['no such user', 404, () => shared().poll('unknown')],
     ['another method', 405, () => ask(NEW_LEADS_PATH, { method: 'POST' })],
     ['a reached limit', 429, limited],
     ['a fault', 500, failing],
@@ -125,7 +125,7 @@ describe('X-Content-Type-Options: nosniff', () => {
     ['what is not HTTP', 400, () => raw('nonsense')],
     ['headers that are too large', 431, () => raw('GET / HTTP/1.1', `X-A: ${'x'.repeat(20_000)}`)],
     ['CONNECT', 405, () => raw('CONNECT example.com:443 HTTP/1.1', 'Host: x')],
-  ])('is on the answer to %s: %i', async (_what, status, send) => {
+  ])('is on the response to %s: %i', async (_what, status, send) => {
     const answer = await send();
     expect(answer.status).toBe(status);
     expect(answer.headers.get('x-content-type-options')).toBe('nosniff');

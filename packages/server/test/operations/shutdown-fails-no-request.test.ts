@@ -17,7 +17,7 @@ const USERS = Array.from({ length: 20 }, (_, n) => ({
   departmentId: null,
 }));
 
-describe('when the service stops', () => {
+describe('during shutdown', () => {
   it.each([
     ['probes', '/livez'],
     ['polls', '/automation/new-leads'],
@@ -39,7 +39,7 @@ describe('when the service stops', () => {
     await stopped;
   });
 
-  it('it accepts new connections until the drain time is over, also if none is open', async () => {
+  it('new connections are accepted until the drain time is over, also if none is open', async () => {
     const drained = deferred();
     const { url, stop } = await startService({ drain: () => drained.promise });
     const stopped = stop();
@@ -52,7 +52,7 @@ describe('when the service stops', () => {
     await expect(fetch(`${url}/livez`)).rejects.toThrow('fetch failed');
   });
 
-  it('an idle connection holds it for the drain time and no longer', async () => {
+  it('an idle connection delays it for the drain time only', async () => {
     const { url, stop } = await startService({
       drain: () => setTimeout(50),
       lifecycle: { shutdownLimitMs: LONG_MS },
@@ -65,7 +65,7 @@ describe('when the service stops', () => {
     expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('by SIGTERM, no request of 20 busy clients fails', async () => {
+  it('after SIGTERM, no request of 20 busy clients fails', async () => {
     const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
     const { child, lines, ended } = spawnLeadtap(['serve'], env);
     let url = '';

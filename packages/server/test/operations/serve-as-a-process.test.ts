@@ -11,11 +11,11 @@ import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { terminal } from '../cli/terminal.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
 
-/** A connection that stays open would make the stop take 3 s. */
+/** An open connection would delay the shutdown by 3 s. */
 const CLOSE = { headers: { connection: 'close' } };
 const ANYWHERE = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: '127.0.0.1:0' };
 
-/** `leadtap serve` as a process of its own, when it says that it serves. */
+/** Starts `leadtap serve` as a process and waits until it serves. */
 async function serve(env: Record<string, string> = {}) {
   const folder = tempFolder();
   const data = join(folder, 'data');
@@ -29,7 +29,7 @@ async function serve(env: Record<string, string> = {}) {
   }
 }
 
-/** Puts users into the database of a running service and gives a token of one of them. */
+/** Adds users to the database of a running service and returns a token of one of them. */
 async function enrol(database: TestDatabase, data: string): Promise<string> {
   const store = await database.openStore();
   await store.applyOrganisation(ORGANISATION);
@@ -47,7 +47,7 @@ async function takePort(): Promise<number> {
 }
 
 describe('leadtap serve', () => {
-  it('says where it serves, stops on SIGTERM with 0, and leaves nothing but database and key', async () => {
+  it('logs its URL, exits with 0 on SIGTERM, and leaves only database and key', async () => {
     const { child, url, metricsUrl = '', ended, data } = await serve({ LEADTAP_BASE_PATH: '/api' });
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
     expect((await fetch(`${url}/readyz`, CLOSE)).status).toBe(200);
@@ -57,33 +57,33 @@ describe('leadtap serve', () => {
     expect(readdirSync(data).filter((name) => name !== 'leadtap.db')).toEqual(['signing.key']);
   });
 
-  it('finishes the poll in hand before it stops', async () => {
+  it('finishes a running poll before it stops', async () => {
     const { child, url, ended, data, database } = await serve();
     const token = await enrol(database, data);
-    const letGo = await database.holdLock('acme');
+    const release = await database.holdLock('acme');
     const { socket, received } = await connectRaw(url);
     socket.write(requestHead(url, token));
-    // Answered after the poll has begun to wait for the lock.
+    // Its response follows the start of the poll's wait for the lock.
     await fetch(`${url}/livez`, CLOSE);
     child.kill('SIGTERM');
     await refused(url);
-    await letGo();
+    await release();
     expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  /** A connection that keeps the service from ending at once. */
+  /** A connection that delays the shutdown. */
   async function holdConnection(url: string): Promise<Socket> {
     const { socket } = await connectRaw(url);
     const answered = once(socket, 'data');
     socket.write('GET /livez HTTP/1.1\r\nHost: leads\r\n\r\n');
     await answered;
-    // Half a request, so that it does not stop by itself.
+    // Half a request, so that the connection is not idle.
     socket.write('GET / HTTP/1.1\r\n');
     return socket;
   }
 
-  it('stops in order when npm forwards the SIGINT of the terminal', async () => {
+  it('stops gracefully if npm forwards the SIGINT of the terminal', async () => {
     const { child, url, lines, ended } = await serve();
     const socket = await holdConnection(url);
     child.kill('SIGINT');
@@ -94,7 +94,7 @@ describe('leadtap serve', () => {
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  it('ends at once when it gets a second signal a second later', async () => {
+  it('exits at once on a second signal a second later', async () => {
     const { child, url, ended } = await serve();
     await holdConnection(url);
     const repeat = setInterval(() => child.kill('SIGTERM'), 100);
@@ -102,13 +102,13 @@ describe('leadtap serve', () => {
     expect(await ended).toMatchObject({ code: 143 });
   });
 
-  it('stops in order when the terminal is closed', async () => {
+  it('stops gracefully if the terminal is closed', async () => {
     const { child, ended } = await serve();
     child.kill('SIGHUP');
     expect(await ended).toMatchObject({ code: 0, signal: null, stderr: '' });
   });
 
-  it('says so when the port is taken', async () => {
+  it('reports a port that is in use', async () => {
     const port = await takePort();
     const env = { LEADTAP_METRICS_ADDRESS: 'off' };
     const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
@@ -117,7 +117,7 @@ describe('leadtap serve', () => {
     expect(stderr).not.toMatch(/^\s+at /m);
   });
 
-  it('names the main port, not that of the metrics, when it runs already', async () => {
+  it('names the main port, not that of the metrics, if it runs already', async () => {
     const port = await takePort();
     const metrics = await takePort();
     const env = { LEADTAP_METRICS_ADDRESS: `127.0.0.1:${metrics}` };
@@ -127,7 +127,7 @@ describe('leadtap serve', () => {
     expect(stderr).toContain('Perhaps Leadtap runs already. If so, use that one, or stop it first.');
   });
 
-  it('says so when the address of the metrics is taken', async () => {
+  it('reports a metrics address that is in use', async () => {
     const port = await takePort();
     const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: `127.0.0.1:${port}` };
     const { code, stderr } = await terminal().run('serve', { env });
@@ -135,7 +135,7 @@ describe('leadtap serve', () => {
     expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}`);
   });
 
-  it('lists everything that is wrong with its settings at once, and does not start', async () => {
+  it('lists all configuration errors at once, and does not start', async () => {
     const env = {
       LEADTAP_DATABASE_URL: 'mysql://root:hunter2@db/leads',
       LEADTAP_LOG_LEVEL: 'loud',

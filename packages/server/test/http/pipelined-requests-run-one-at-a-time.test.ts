@@ -64,7 +64,7 @@ it('a client is answered after a few of the requests that another has pipelined'
   for (const attacker of attackers) attacker.write(polls(30));
   victim.write(poll('victim'));
   await vi.waitFor(() => expect(ids).toHaveLength(91));
-  // Of 90 requests of the attackers, each connection has had one or two turns before.
+  // Each connection of the attackers has had one or two of its 90 requests answered before.
   expect(ids.indexOf('victim')).toBeLessThan(10);
 });
 

@@ -14,7 +14,7 @@ import { describe, expect, it, vi } from 'vitest';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As @fastify/jwt and many an application have it. */
+    /** As @fastify/jwt and many applications define it. */
     user: { readonly login: string };
     token: string;
   }
@@ -45,8 +45,8 @@ const authorization = 'Bearer good';
 const poll = (app: FastifyInstance, method: 'GET' | 'HEAD' = 'GET', url = '/api/automation/new-leads') =>
   app.inject({ method, url, headers: { authorization } });
 
-describe('in an application of somebody else the endpoint', () => {
-  it('lets the application keep what it has on a request under names of its own', async () => {
+describe('the plugin in an application', () => {
+  it('keeps the request decorators of the application', async () => {
     const app = Fastify();
     app.decorateRequest('token', 'mine');
     app.decorateRequest('user');
@@ -60,7 +60,7 @@ describe('in an application of somebody else the endpoint', () => {
     expect(seen).toEqual(['host mine']);
   });
 
-  it('puts nothing on the requests of the application', async () => {
+  it('adds no properties to requests', async () => {
     const app = Fastify();
     const keys = new Map<string, string[]>();
     app.addHook('onRequest', async (request) => void keys.set('before', Object.keys(request)));
@@ -70,7 +70,7 @@ describe('in an application of somebody else the endpoint', () => {
     expect(keys.get('after')).toEqual(keys.get('before'));
   });
 
-  it('comes after the hooks of the application, which may answer first', async () => {
+  it('runs after the hooks of the application, which may respond first', async () => {
     const app = Fastify();
     app.addHook('onRequest', async (_request, reply) => reply.code(503).send({ mine: 'closed for today' }));
     app.register(newLeads, { prefix: '/api', store, verifyToken });
@@ -79,7 +79,7 @@ describe('in an application of somebody else the endpoint', () => {
     expect(response.json()).toEqual({ mine: 'closed for today' });
   });
 
-  it('sends the headers that hooks of the application set', async () => {
+  it('sends the headers that hooks of the application have set', async () => {
     const app = Fastify();
     app.addHook('onRequest', async (_request, reply) => {
       reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'public' });
@@ -91,7 +91,7 @@ describe('in an application of somebody else the endpoint', () => {
     });
   });
 
-  it('answers although the observer of the application throws, and writes that to its log', async () => {
+  it('responds although the observer throws, and logs the error', async () => {
     const lines: string[] = [];
     const logger = { level: 'error', stream: { write: (line: string) => void lines.push(line) } };
     const observer = {
@@ -107,20 +107,20 @@ describe('in an application of somebody else the endpoint', () => {
     expect(lines.join('')).toContain('it fails');
   });
 
-  it('may stand there twice, over two stores', async () => {
+  it('may be registered twice, with two stores', async () => {
     const app = embed();
-    const nobody = { ...store, findUser: async () => undefined };
-    app.register(newLeads, { prefix: '/other', store: nobody, verifyToken });
+    const withoutUsers = { ...store, findUser: async () => undefined };
+    app.register(newLeads, { prefix: '/other', store: withoutUsers, verifyToken });
     expect((await poll(app)).statusCode).toBe(200);
     expect((await poll(app, 'GET', '/other/automation/new-leads')).statusCode).toBe(404);
   });
 
-  it('answers HEAD also where the application leaves it out', async () => {
+  it('answers HEAD also if the application disables it', async () => {
     const app = embed({}, { exposeHeadRoutes: false });
     expect((await poll(app, 'HEAD')).statusCode).toBe(200);
   });
 
-  it('asks the limiter of the application, by user', async () => {
+  it('uses the limiter of the application, by user', async () => {
     const keys: string[] = [];
     const policy = { name: 'day', quota: 1, windowS: 86_400 };
     const limiter: Limiter = {
@@ -141,13 +141,13 @@ describe('in an application of somebody else the endpoint', () => {
     expect(keys).toEqual(['ada', 'ada']);
   });
 
-  it('limits by itself when it is given no limiter', async () => {
+  it('has its own limits without a limiter', async () => {
     const app = embed({ clock: () => 0 });
     for (let request = 0; request < 100; request += 1) expect((await poll(app)).statusCode).toBe(200);
     expect((await poll(app)).statusCode).toBe(429);
   });
 
-  it('tells the observer what became of each request', async () => {
+  it('calls the observer for each request', async () => {
     const seen: PollObservation[] = [];
     const app = embed({ observer: { observe: (observation) => void seen.push(observation) } });
     await poll(app);
@@ -166,7 +166,7 @@ describe('in an application of somebody else the endpoint', () => {
     ]);
   });
 
-  it('shows the address that the application says is its own', async () => {
+  it('uses the public URL of the application', async () => {
     const app = embed({ publicUrl: () => 'https://crm.example.com/hooks' });
     expect((await poll(app)).headers['link']).toMatch(
       /^<https:\/\/crm\.example\.com\/hooks\/automation\/new-leads\?/,
@@ -174,20 +174,20 @@ describe('in an application of somebody else the endpoint', () => {
   });
 });
 
-describe('what the store or the verifier throws', () => {
+describe('errors of the store or the verifier', () => {
   const fails = (error: Error) => () => Promise.reject(error);
-  const away = fails(new StoreUnavailableError('the host db-7 is away'));
-  const providerAway = fails(new TokenVerificationUnavailableError('the host db-7 is away'));
+  const unavailable = fails(new StoreUnavailableError('the host db-7 is unreachable'));
+  const providerUnavailable = fails(new TokenVerificationUnavailableError('the host db-7 is unreachable'));
   const broken = fails(Object.assign(new Error('column "plan" does not exist'), { statusCode: 404 }));
 
   it.each<[string, number, Partial<NewLeadsOptions>]>([
-    ['the store is away', 503, { store: { ...store, findUser: away } }],
-    ['the store is away later', 503, { store: { ...store, readPage: away } }],
-    ['the identity provider is away', 503, { verifyToken: providerAway }],
-    ['the keys are in a store that is away', 503, { verifyToken: away }],
+    ['the store is unavailable for the user', 503, { store: { ...store, findUser: unavailable } }],
+    ['the store is unavailable for the page', 503, { store: { ...store, readPage: unavailable } }],
+    ['the identity provider is unavailable', 503, { verifyToken: providerUnavailable }],
+    ['the store of the keys is unavailable', 503, { verifyToken: unavailable }],
     ['the store is broken', 500, { store: { ...store, readPage: broken } }],
     ['the verifier is broken', 500, { verifyToken: broken }],
-  ])('%s: %i, and not a word of it leaves', async (_name, status, options) => {
+  ])('%s: %i without details', async (_name, status, options) => {
     const response = await poll(embed(options));
     expect(response.statusCode).toBe(status);
     expect(response.headers['content-type']).toBe('application/problem+json');

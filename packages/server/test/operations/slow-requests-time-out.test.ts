@@ -7,7 +7,7 @@ import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.t
 import { makeLogger } from '../../src/ops/logging.ts';
 import { connectRaw } from './raw-connection.ts';
 
-async function startImpatient(requestTimeoutMs: number): Promise<string> {
+async function startWithTimeout(requestTimeoutMs: number): Promise<string> {
   const { store, service } = await startService();
   const app = buildApp(
     {
@@ -27,16 +27,16 @@ async function startImpatient(requestTimeoutMs: number): Promise<string> {
   return `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 }
 
-it('headers that do not end: 408 and the connection is closed', async () => {
-  const { socket, received } = await connectRaw(await startImpatient(50));
+it('unfinished headers: 408 and the connection is closed', async () => {
+  const { socket, received } = await connectRaw(await startWithTimeout(50));
   socket.write('GET /automation/new-leads HTTP/1.1\r\nHost: leads.example.com\r\nX-Slow: ');
   const answer = await received;
   expect(answer).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
   expect(answer).toContain('"code":"request-timeout"');
 });
 
-it('a connection on which nothing is ever said is closed too', async () => {
-  const { received } = await connectRaw(await startImpatient(50));
+it('a connection without a request is closed too', async () => {
+  const { received } = await connectRaw(await startWithTimeout(50));
   expect(await received).not.toContain('200');
 });
 

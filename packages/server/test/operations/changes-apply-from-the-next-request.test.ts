@@ -5,7 +5,7 @@ import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { keyFileOf, startService } from '../../../testing/harness/service.ts';
 import { terminal } from '../cli/terminal.ts';
 
-/** A running service, and a shell beside it whose commands open the same database. */
+/** A running service, and a shell whose commands use the same database. */
 async function startBesideShell() {
   const service = await startService();
   const env = { ...service.database.env, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
@@ -26,8 +26,8 @@ async function startBesideShell() {
 
 const [acme, globex] = ORGANISATION.companies;
 
-describe('while the service runs, the next request knows', () => {
-  it('a plan that was changed, to the worse and to the better', async () => {
+describe('while the service runs, the next request uses', () => {
+  it('a changed plan', async () => {
     const { run, statusOf } = await startBesideShell();
     expect(await statusOf('boss')).toBe(200);
     await run('user set boss --plan STARTER');
@@ -36,7 +36,7 @@ describe('while the service runs, the next request knows', () => {
     expect(await statusOf('boss')).toBe(200);
   });
 
-  it('an access level that was narrowed and widened', async () => {
+  it('a changed access level', async () => {
     const { add, run, idsOf } = await startBesideShell();
     await add(
       { id: 'company' },
@@ -52,7 +52,7 @@ describe('while the service runs, the next request knows', () => {
     expect(await idsOf('boss')).toEqual(['company', 'north', 'sales']);
   });
 
-  it('a user who was removed, and one who came back', async () => {
+  it('a removed and a restored user', async () => {
     const { run, shell, statusOf } = await startBesideShell();
     await run('user remove boss');
     expect(await statusOf('boss')).toBe(404);
@@ -61,7 +61,7 @@ describe('while the service runs, the next request knows', () => {
     expect(await statusOf('boss')).toBe(200);
   });
 
-  it('a company, its users and names that were applied', async () => {
+  it('an applied company with users and names', async () => {
     const { add, run, shell, leads, statusOf } = await startBesideShell();
     await add({ id: 'a', branchId: 'north' });
     const newcomer = { id: 'newcomer', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
@@ -78,7 +78,7 @@ describe('while the service runs, the next request knows', () => {
     expect(await leads('boss')).toMatchObject([{ id: 'a', companyName: 'Acme & Daughters' }]);
   });
 
-  it('a token that was issued, and the same token revoked', async () => {
+  it('an issued and a revoked token', async () => {
     const { run, url } = await startBesideShell();
     const issued: { tokenId: string; token: string } = JSON.parse(
       await run('token issue --user boss --json'),
@@ -90,14 +90,14 @@ describe('while the service runs, the next request knows', () => {
     expect(await status()).toBe(401);
   });
 
-  it('a lead that was imported', async () => {
+  it('an imported lead', async () => {
     const { run, idsOf } = await startBesideShell();
     expect(await idsOf('boss')).toEqual([]);
     await run('leads import - --format ndjson', '{"companyId":"acme","id":"fresh"}\n');
     expect(await idsOf('boss')).toEqual(['fresh']);
   });
 
-  it('what another process did', async () => {
+  it('changes of another process', async () => {
     const { env, statusOf } = await startBesideShell();
     expect(await statusOf('boss')).toBe(200);
     const { code } = await runLeadtap(['user', 'set', 'boss', '--plan', 'STARTER'], env);

@@ -36,7 +36,7 @@ async function pipeline(readPage: PollStore['readPage']) {
   return { lines, observe, socket, serverSide };
 }
 
-it('queries of requests that wait for their turn are cancelled, and each request is logged and counted', async () => {
+it('queries of waiting requests are cancelled, and each request is logged and counted', async () => {
   const signals: AbortSignal[] = [];
   const { lines, observe, socket } = await pipeline(
     (_query, signal) =>
@@ -56,7 +56,7 @@ it('queries of requests that wait for their turn are cancelled, and each request
   expect(observe).toHaveBeenCalledTimes(REQUESTS);
 });
 
-it('responses that wait for their turn are logged and counted', async () => {
+it('waiting responses are logged and counted', async () => {
   const first = deferred();
   onTestFinished(() => first.resolve());
   let reads = 0;
