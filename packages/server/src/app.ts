@@ -2,26 +2,85 @@ import { METHODS } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { VerifyToken } from './accounts/tokens.ts';
-import type { Clock } from './clock.ts';
-import { answerProblem, answerUnroutable, commonHeaders } from './http/answer-problem.ts';
+import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
+import { makeVerifyToken, type VerifyToken } from './accounts/tokens.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config.ts';
 import { Connections } from './http/connections.ts';
 import { docsRoutes } from './http/docs.ts';
-import { makeTrust } from './http/forwarded.ts';
+import {
+  createErrorHandler,
+  handleConnectAndExpect,
+  handleParserError,
+  handleUnroutable,
+} from './http/error-handlers.ts';
+import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { requireHost } from './http/methods.ts';
 import { mountPolls } from './http/new-leads.ts';
-import type { PollObserver } from './http/observe-polls.ts';
+import type { PollObserver } from './http/page-response.ts';
 import { createPollHandler } from './http/poll-handler.ts';
-import { ProblemError, unavailable } from './http/problems.ts';
-import { makePublicUrl } from './http/public-url.ts';
-import { answerRawError, handleConnectAndExpect } from './http/raw-errors.ts';
-import { requestId } from './http/request-id.ts';
-import { RequestLog } from './http/request-log.ts';
-import { makeServer, routePolls } from './http/server.ts';
+import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
+import { requestIdOf } from './http/request-log.ts';
+import { makeServer, RequestLogController, routePolls } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
-import type { TrustProxy } from './ops/addresses.ts';
+import { openLimiters } from './limits/open-limiters.ts';
+import { openStore } from './open-store.ts';
+import { connectionLimit, createDropLog } from './ops/listen.ts';
+import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
+import { VERSION } from './version.ts';
+
+export interface Service {
+  readonly app: FastifyInstance;
+  readonly store: Store;
+  readonly keys: SigningKeys;
+  readonly metrics: Metrics;
+}
+
+export interface ComposeOptions {
+  readonly clock?: Clock;
+  readonly open?: typeof openStore;
+  readonly limits?: typeof openLimiters;
+  readonly drain?: () => Promise<void>;
+  /** Default: the number that the limit of open files allows. */
+  readonly maxConnections?: number;
+}
+
+/** Creates the service of a configuration, ready to listen. */
+export async function compose(
+  config: Config,
+  logger: Logger,
+  { clock = systemClock, open = openStore, limits = openLimiters, ...connections }: ComposeOptions = {},
+): Promise<Service> {
+  const keys = await loadSigningKeys(config.signingKey);
+  const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
+  const store = await open(config, { clock, log: logger });
+  const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
+  const metrics = makeMetrics(store, logger, limiters.shared);
+  const services = {
+    store,
+    verifyToken,
+    limiter: limiters.users,
+    failedTokens: limiters.failedTokens,
+    observer: metrics,
+    logger,
+    clock,
+    version: VERSION,
+  };
+  const maxConnections = connections.maxConnections ?? connectionLimit();
+  const logDrop = createDropLog(logger, maxConnections);
+  const onDroppedConnection = () => {
+    metrics.countDroppedConnection();
+    logDrop();
+  };
+  const app = buildApp(services, { ...config, ...connections, maxConnections, onDroppedConnection });
+  app.addHook('onClose', async () => {
+    limiters.close();
+    await store.close();
+  });
+  return { app, store, keys, metrics };
+}
 
 export interface AppServices {
   readonly store: Store;
@@ -38,11 +97,11 @@ export interface AppOptions {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: TrustProxy;
-  /** A request arrives whole within this, or is ended: slow senders must not hold sockets. */
+  /** The time for a whole request to arrive: slow senders must not hold sockets. */
   readonly requestTimeoutMs?: number;
   /**
-   * When it stops, it continues to accept connections and to answer until this resolves, and tells clients to close
-   * their connections. Default: no such time.
+   * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
+   * not wait.
    */
   readonly drain?: () => Promise<void>;
   /** Further connections are dropped. Default: no limit. */
@@ -52,31 +111,32 @@ export interface AppOptions {
 
 const REQUEST_TIMEOUT_MS = 15_000;
 
-/** Services to a Fastify application. The order of the plugins is the order of this function. */
+/** The Fastify application over the given services. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
   const handlePoll = createPollHandler({ ...services, ...options });
+  const handleError = createErrorHandler();
   const path = `${prefix}${NEW_LEADS_PATH}`;
   let connections: Connections | undefined;
   let isStopping = false;
-  // As Fastify itself knows loggers.
+  // The type that Fastify uses for its own logger, so that the instance keeps its default type.
   const loggerInstance: FastifyBaseLogger = services.logger;
   const app = Fastify({
     loggerInstance,
-    genReqId: requestId,
-    logController: new RequestLog(),
-    trustProxy: makeTrust(options.trustProxy) ?? false,
+    genReqId: requestIdOf,
+    logController: new RequestLogController(),
+    trustProxy: compileTrust(options.trustProxy) ?? false,
     serverFactory: (handleOther) => {
       connections = new Connections(routePolls(path, handlePoll, handleOther));
       return makeServer(connections, { ...options, requestTimeoutMs });
     },
     bodyLimit: 1024,
     return503OnClosing: false,
-    clientErrorHandler: answerRawError,
-    frameworkErrors: answerUnroutable,
+    clientErrorHandler: handleParserError,
+    frameworkErrors: handleUnroutable(handleError),
   });
   handleConnectAndExpect(app.server, app.log);
-  // Node knows more methods than Fastify routes; here each of them gets a 405 of ours.
+  // Node parses more methods than Fastify routes. All of them get our 405.
   for (const method of METHODS)
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
 
@@ -85,20 +145,20 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     connections?.drain();
     await drain?.();
   });
-  app.setErrorHandler(answerProblem);
+  app.setErrorHandler(handleError);
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request.id));
     if (isStopping && isReadinessProbe(request)) throw unavailable();
-    // The handler of polls does that itself, and writes its own line to the log.
+    // The poll handler checks its own requests.
     if (request.routeOptions.url !== path) requireHost(request.raw);
-    // Here and not in a handler for what is not found: the body of such a request is never read.
+    // In this hook, not in a not-found handler, so that the body is never read.
     if (request.is404) throw new ProblemError('no-such-resource');
   });
 
-  const ready = () => services.store.ping();
-  app.register(healthRoutes, { ready });
-  if (prefix !== '') app.register(healthRoutes, { prefix, ready });
-  const publicUrl = makePublicUrl(options.publicUrl, prefix);
+  const ping = () => services.store.ping();
+  app.register(healthRoutes, { ping });
+  if (prefix !== '') app.register(healthRoutes, { prefix, ping });
+  const publicUrl = createPublicUrl(options.publicUrl, prefix);
   app.register(docsRoutes, { prefix, version: services.version, publicUrl });
   const mountHandler = async (routes: FastifyInstance) =>
     mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), { logLevel: 'silent' });

@@ -8,7 +8,8 @@ import { ConfigProblems } from './config/problems.ts';
 import { type ConfigSources, Settings } from './config/settings.ts';
 import { VARIABLES } from './config/variables.ts';
 
-import type { Address, TrustProxy } from './ops/addresses.ts';
+import type { TrustProxy } from './http/forwarded.ts';
+import type { Address } from './ops/listen.ts';
 
 export { LOG_LEVELS, type LogLevel } from './config/choices.ts';
 export {

@@ -1,6 +1,6 @@
 /**
- * Leadtap as a library: the endpoint as a Node request listener or a Fastify plugin, over a store and a token verifier
- * of your own.
+ * Leadtap as a library: the endpoint as a Node request listener or a Fastify plugin, with your own store and token
+ * verifier.
  *
  * @module
  */
@@ -27,17 +27,16 @@ export {
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
-export type { TrustProxy } from './http/forwarded.ts';
+export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
 export { type NewLeadsOptions, newLeads } from './http/new-leads.ts';
-export type { PollObservation, PollObserver } from './http/observe-polls.ts';
+export type { PollObservation, PollObserver } from './http/page-response.ts';
 export {
   createPollHandler,
   type PollHandler,
   type PollHandlerOptions,
   type PollOptions,
 } from './http/poll-handler.ts';
-export type { PublicUrl } from './http/public-url.ts';
-export type { RequestLogger } from './http/request-line.ts';
+export type { RequestLogger } from './http/request-log.ts';
 export {
   FAILED_TOKEN_POLICIES,
   type Limiter,

@@ -1,24 +1,24 @@
-/** Longer names are not worth a comparison. */
-const MAX_COMPARED = 40;
+/** Longer names are not compared. */
+const MAX_LENGTH = 40;
 
-/** The name that was probably meant, if one is close. */
+/** The known name that is closest to a mistyped one, if any is close. */
 export function nearestName(given: string, names: readonly string[]): string | undefined {
-  if (given.length > MAX_COMPARED) return undefined;
-  const word = folded(given);
+  if (given.length > MAX_LENGTH) return undefined;
+  const word = normalize(given);
   const near = names
-    .map((name) => ({ name, distance: editDistance(word, folded(name)) }))
-    .filter(({ name, distance }) => distance <= mayBeMistyped(name))
+    .map((name) => ({ name, distance: editDistance(word, normalize(name)) }))
+    .filter(({ name, distance }) => distance <= maxDistance(name))
     .sort((a, b) => a.distance - b.distance);
   return near[0]?.name;
 }
 
-/** `first_name`, `FirstName` and `firstname` are one name to a person. */
-const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
+/** `first_name`, `FirstName` and `firstname` compare as equal. */
+const normalize = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/** A third of a word may be mistyped, and no more than two letters. */
-const mayBeMistyped = (name: string): number => Math.min(2, Math.floor(name.length / 3));
+/** A third of the letters, at most two. */
+const maxDistance = (name: string): number => Math.min(2, Math.floor(name.length / 3));
 
-/** Levenshtein: the fewest letters to insert, delete or replace to get from one word to the other. */
+/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, letter] of [...from].entries()) {

@@ -1,25 +1,25 @@
-/** What was thrown, in words for people. */
+/** Messages and codes of thrown errors. */
 
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** `ENOENT` and its like; undefined for errors that have none. */
+/** A code such as `ENOENT`; undefined if the error has none. */
 export const systemCode = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 
-/** The same for every error of SQLite, so it tells nothing. */
-const NO_NEWS = 'ERR_SQLITE_ERROR';
+/** The code of every SQLite error, so it says nothing. */
+const SQLITE_ERROR = 'ERR_SQLITE_ERROR';
 
-/** "fetch failed" has its reason, ENOTFOUND or an expired certificate, two causes further in. */
+/** The code of the innermost cause: "fetch failed" has ENOTFOUND, or the code of an expired certificate, two causes deeper. */
 export function innermostCode(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = innermostCode(error.cause) ?? systemCode(error);
-  return code === NO_NEWS ? undefined : code;
+  return code === SQLITE_ERROR ? undefined : code;
 }
 
-/** The message, with the place and the system's code behind it: `the key cannot be read (/data/key, EACCES)`. */
+/** The message, followed by the place and the code: `the key cannot be read (/data/key, EACCES)`. */
 export function reasonOf(error: unknown, place = ''): string {
   const message = messageOf(error);
   const code = innermostCode(error) ?? '';
-  const asides = [place, message.includes(code) ? '' : code].filter((aside) => aside !== '');
-  return asides.length === 0 ? message : `${message} (${asides.join(', ')})`;
+  const details = [place, message.includes(code) ? '' : code].filter((detail) => detail !== '');
+  return details.length === 0 ? message : `${message} (${details.join(', ')})`;
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { toIso } from '../src/clock.ts';
 
 const DAY_MS = 86_400_000;
-/** As far as dates go in JavaScript. */
+/** The limit of dates in JavaScript. */
 const FURTHEST = 8.64e15;
 
 const anyTime = fc.integer({ min: -FURTHEST, max: FURTHEST });
@@ -11,12 +11,12 @@ const ofFourDigits = fc.integer({
   min: Date.parse('0000-01-01'),
   max: Date.parse('9999-12-31T23:59:59.999Z'),
 });
-/** Beside the edges of days, where one is easily taken for the other. */
+/** Near the start and end of days. */
 const nearMidnight = fc
   .tuple(fc.integer({ min: -800_000, max: 3_000_000 }), fc.integer({ min: -2, max: 2 }))
   .map(([days, offset]) => days * DAY_MS + offset);
 
-describe('a time is written as Date writes it', () => {
+describe('toIso equals Date.toISOString', () => {
   it.each([
     ['in years of four digits', ofFourDigits],
     ['in all years', anyTime],
@@ -28,7 +28,7 @@ describe('a time is written as Date writes it', () => {
     );
   });
 
-  it('also several times of one day, by turns with other days', () => {
+  it('several times of one day, mixed with other days', () => {
     const times = fc.array(
       fc.tuple(fc.constantFrom(-FURTHEST, -DAY_MS, 0, 20_515 * DAY_MS), fc.nat({ max: DAY_MS })),
     );
@@ -39,7 +39,7 @@ describe('a time is written as Date writes it', () => {
     );
   });
 
-  it.each([Number.NaN, FURTHEST + 1, -FURTHEST - 1])('or not at all: %d', (ms) => {
+  it.each([Number.NaN, FURTHEST + 1, -FURTHEST - 1])('throws for an invalid time: %d', (ms) => {
     expect(() => toIso(ms)).toThrow(RangeError);
     expect(() => new Date(ms).toISOString()).toThrow(RangeError);
   });

@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { RenderedPage } from '../leads/poll.ts';
-import { askStore, type PollReader, readRendered } from '../leads/poll-reader.ts';
+import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../leads/poll.ts';
 import type { User } from '../store/records.ts';
 import type {
   Account,
@@ -37,7 +36,7 @@ export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
 
 /** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll asks the store. */
 export function readerFactory(store: PollStore): CreateReader {
-  if (!store.changeTracking) return (bearer) => askStore(store, bearer);
+  if (!store.changeTracking) return (bearer) => createStoreReader(store, bearer);
   const cache = new PollCache(store, store.changeTracking);
   return (bearer) => cache.createReader(bearer);
 }

@@ -1,7 +1,7 @@
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
 import { SigningKeyError } from '../accounts/signing-keys.ts';
 import type { Config } from '../config.ts';
-import { ListenError } from '../ops/listen-error.ts';
+import { ListenError } from '../ops/listen.ts';
 import { innermostCode, reasonOf } from '../system-error.ts';
 import { databaseFailure } from './database-failure.ts';
 import { Failure } from './failure.ts';

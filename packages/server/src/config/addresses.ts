@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { Address, TrustProxy } from '../ops/addresses.ts';
+import type { TrustProxy } from '../http/forwarded.ts';
+import type { Address } from '../ops/listen.ts';
 import { type Parsed, type Parser, quoted, right, wrong } from './parsed.ts';
 
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;

@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A connection that sends more requests than this ahead of their answers is closed after the last of them. */
+/** A connection with this many unanswered requests is closed after the last of them. */
 const MAX_PIPELINED = 32;
-/** It is closed at once when it sends more than this after them: Node keeps each request until the connection closes. */
+/** It is closed at once after this many further requests: Node keeps each of them in memory until the connection closes. */
 const MAX_DROPPED = 100;
 
 interface Exchange {
@@ -11,10 +11,10 @@ interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The first exchange of a connection is being answered, the others wait. */
 interface Connection {
+  /** The first one is being answered, the others wait. */
   readonly exchanges: Exchange[];
-  /** Up to the end of the last exchange. If the socket has read more, a request is on its way. */
+  /** At the end of the last exchange. If the socket has read more since, a request is arriving. */
   bytesRead: number;
   /** Its last response has `Connection: close`; further requests are dropped. */
   isLast: boolean;
@@ -22,8 +22,8 @@ interface Connection {
 }
 
 /**
- * Answers the requests of one connection one after the other. Node emits all requests that arrive in one packet at once;
- * a client that pipelines hundreds of them would make all others wait. Here it waits in turn with them.
+ * Answers the requests of one connection one after the other. Node emits all requests of one packet at once, so a client that
+ * pipelines hundreds of them would delay all other clients.
  */
 export class Connections {
   readonly #listener: RequestListener;
@@ -38,8 +38,8 @@ export class Connections {
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#accept(socket));
     server.on('request', (request, response) => this.#receive({ request, response }));
-    // Node's own, which `server.close()` calls, takes a connection for idle when `response.end()` was called, although
-    // most of the response may not have been sent: a slow client would get half of it.
+    // `server.close()` calls this. Node's own version treats a connection as idle after `response.end()`, although part of
+    // the response may not have been sent yet: a slow client would get half of it.
     server.closeIdleConnections = () => this.#closeIdle();
   }
 
@@ -49,7 +49,7 @@ export class Connections {
     for (const connection of this.#open.values()) this.#closeAfterLast(connection);
   }
 
-  /** Closes the connections on which nothing is being received or sent, and the others when that is done. */
+  /** Closes idle connections now, and the others after their last response. */
   #closeIdle(): void {
     this.#isClosing = true;
     for (const [socket, { exchanges, bytesRead }] of this.#open)
@@ -57,7 +57,7 @@ export class Connections {
   }
 
   #accept(socket: Socket): void {
-    // Node asks the system for the address at the first use and keeps it. After a reset it would be unknown.
+    // Node reads the address at its first use and caches it. After a reset it would be undefined.
     void socket.remoteAddress;
     this.#open.set(socket, { exchanges: [], bytesRead: 0, isLast: false, dropped: 0 });
     socket.once('close', () => this.#open.delete(socket));
@@ -79,14 +79,13 @@ export class Connections {
 
   #answer(connection: Connection): void {
     const [exchange] = connection.exchanges;
-    // Gone if the connection was closed meanwhile.
     if (exchange === undefined || exchange.request.socket.destroyed) return;
     const { request, response } = exchange;
     if (this.#isDraining) this.#closeAfterLast(connection);
     response.once('close', () => {
       connection.exchanges.shift();
       connection.bytesRead = request.socket.bytesRead;
-      // In the next turn of the event loop, after the requests of others.
+      // In the next turn of the event loop, after requests of other connections.
       if (connection.exchanges.length > 0) setImmediate(() => this.#answer(connection));
       else if (this.#isClosing) request.socket.destroySoon();
     });
@@ -99,4 +98,41 @@ export class Connections {
     connection.isLast = true;
     last.response.setHeader('connection', 'close');
   }
+}
+
+export const isDisconnected = (request: IncomingMessage, response: ServerResponse): boolean =>
+  response.destroyed || request.socket.destroyed;
+
+/** Aborted when the client disconnects before the response is sent. */
+export function disconnectSignal(request: IncomingMessage, response: ServerResponse): AbortSignal {
+  const disconnect = new AbortController();
+  if (isDisconnected(request, response)) disconnect.abort();
+  onceClosed(request, response, () => {
+    if (!response.writableFinished) disconnect.abort();
+  });
+  return disconnect.signal;
+}
+
+/** Calls back once the response was sent or the client has disconnected. */
+export function onceClosed(request: IncomingMessage, response: ServerResponse, callback: () => void): void {
+  response.once('close', callback);
+  // A pipelined response has no socket until those before it are sent, and gets no `close` event until then.
+  if (response.socket) return;
+  const callbacks = closeCallbacksOf(request.socket);
+  callbacks.add(callback);
+  response.once('close', () => callbacks.delete(callback));
+}
+
+const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
+
+/** One listener for all responses of a connection: from the eleventh listener on, Node warns of a leak. */
+function closeCallbacksOf(socket: Socket): Set<() => void> {
+  const known = closeCallbacks.get(socket);
+  if (known) return known;
+  const callbacks = new Set<() => void>();
+  closeCallbacks.set(socket, callbacks);
+  socket.once('close', () => {
+    for (const callback of callbacks) callback();
+  });
+  return callbacks;
 }

@@ -3,27 +3,27 @@ import { rejectOtherMethods } from './methods.ts';
 import { unavailable } from './problems.ts';
 
 export interface HealthOptions {
-  /** Rejects while polls could not be answered. */
-  readonly ready: () => Promise<void>;
+  /** Rejects while polls cannot be answered. */
+  readonly ping: () => Promise<void>;
 }
 
-/** By the route that was found, not by the text of the address: `/anything/livez` is no probe. */
+/** By the matched route, not by the text of the URL: `/anything/livez` is not a probe. */
 const isRoute = ({ routeOptions }: FastifyRequest, path: string): boolean =>
   routeOptions.url?.endsWith(path) ?? false;
 
-/** While it stops, a process is not ready but alive: a restart would cut off its last answers. */
+/** During shutdown a process is not ready but alive: a restart would cut off the last responses. */
 export const isReadinessProbe = (request: FastifyRequest): boolean => isRoute(request, '/readyz');
 
 export const isProbe = (request: FastifyRequest): boolean =>
   isRoute(request, '/livez') || isReadinessProbe(request);
 
-/** `/livez`: the process runs. `/readyz`: it can answer polls; a load balancer should send some. */
-export async function healthRoutes(app: FastifyInstance, { ready }: HealthOptions): Promise<void> {
+/** `/livez`: the process runs. `/readyz`: it can answer polls, so a load balancer may send requests. */
+export async function healthRoutes(app: FastifyInstance, { ping }: HealthOptions): Promise<void> {
   app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
   app.get('/livez', async () => ({ status: 'ok' }));
   app.get('/readyz', async () => {
     try {
-      await ready();
+      await ping();
     } catch (error) {
       throw unavailable(error);
     }

@@ -2,16 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { ProblemError } from './problems.ts';
 
-const ANSWERED = ['GET', 'HEAD'];
+const ALLOWED = ['GET', 'HEAD'];
 
 export const methodNotAllowed = (): ProblemError =>
-  new ProblemError('method-not-allowed', { headers: { allow: ANSWERED.join(', ') } });
+  new ProblemError('method-not-allowed', { headers: { allow: ALLOWED.join(', ') } });
 
 export function requireMethod({ method = '' }: Pick<IncomingMessage, 'method'>): void {
-  if (!ANSWERED.includes(method)) throw methodNotAllowed();
+  if (!ALLOWED.includes(method)) throw methodNotAllowed();
 }
 
-/** HTTP/1.1 requires a Host; HTTP/1.0 had none. */
+/** HTTP/1.1 requires a Host header; HTTP/1.0 does not have one. */
 export function requireHost({
   headers,
   httpVersion,
@@ -20,14 +20,14 @@ export function requireHost({
     throw new ProblemError('malformed-request', { detail: 'Send a Host header.' });
 }
 
-/** The methods that Fastify would route and that are answered with 405. */
-export const refusedMethods = (app: FastifyInstance): string[] =>
-  app.supportedMethods.filter((method) => !ANSWERED.includes(method));
+/** The methods that Fastify routes and that are answered with 405. */
+export const otherMethods = (app: FastifyInstance): string[] =>
+  app.supportedMethods.filter((method) => !ALLOWED.includes(method));
 
-/** Every other method of this path is refused before anything of the request is read. */
+/** Answers all other methods of a path with 405, before the body is read. */
 export function rejectOtherMethods(app: FastifyInstance, url: string): void {
   app.route({
-    method: refusedMethods(app),
+    method: otherMethods(app),
     url,
     onRequest: async () => {
       throw methodNotAllowed();

@@ -1,18 +1,18 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { refusedMethods } from './methods.ts';
+import { createPublicUrl, type PublicUrl } from './forwarded.ts';
+import { otherMethods } from './methods.ts';
 import { createPollResponder, type PollOptions } from './poll-handler.ts';
-import { makePublicUrl, type PublicUrl } from './public-url.ts';
 
 export interface NewLeadsOptions extends PollOptions {
-  /** The `{base_url}` that the Link header shows. Default: as the request names it. */
+  /** The `{base_url}` in the Link header. Default: the one that the request was sent to. */
   readonly publicUrl?: PublicUrl;
 }
 
 /** `GET {base_url}/automation/new-leads` as a Fastify plugin. */
 export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): Promise<void> {
   const respond = createPollResponder(options);
-  const publicUrl = options.publicUrl ?? makePublicUrl(undefined, app.prefix);
+  const publicUrl = options.publicUrl ?? createPublicUrl(undefined, app.prefix);
   mountPolls(app, (request, reply) => {
     const context = {
       id: request.id,
@@ -26,17 +26,17 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
 }
 
 export interface MountOptions {
-  /** Of Fastify's own lines about these requests. Default: as for other routes. */
+  /** The level of Fastify's own log lines for these requests. Default: as for other routes. */
   readonly logLevel?: 'silent';
 }
 
-/** Routes the requests of the endpoint's path, whatever their method, past Fastify's reply. */
+/** Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. */
 export function mountPolls(
   app: FastifyInstance,
   handle: (request: FastifyRequest, reply: FastifyReply) => void,
   options: MountOptions = {},
 ): void {
-  const take = (request: FastifyRequest, reply: FastifyReply) => {
+  const hijack = (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     // Headers that hooks of the application have set, such as those of CORS.
     for (const [name, value] of Object.entries(reply.getHeaders()))
@@ -47,14 +47,14 @@ export function mountPolls(
     ...options,
     method: ['GET', 'HEAD'],
     url: NEW_LEADS_PATH,
-    handler: take,
+    handler: hijack,
   });
   app.route({
     ...options,
-    method: refusedMethods(app),
+    method: otherMethods(app),
     url: NEW_LEADS_PATH,
-    // Here and not in the handler: a body that is refused need not arrive first.
-    onRequest: (request, reply, _done) => take(request, reply),
+    // In this hook, not in the handler, so that the 405 is sent before the body is read.
+    onRequest: (request, reply, _done) => hijack(request, reply),
     handler: async () => undefined,
   });
 }

@@ -7,28 +7,38 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifyToken } from '../accounts/tokens.ts';
 import { readerFactory } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { poll } from '../leads/poll.ts';
+import { mayPoll } from '../leads/access.ts';
+import { poll, type ReadPage } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
-import { asProblem, commonHeaders, problemAnswer } from './answer-problem.ts';
-import { makeAuthentication } from './authenticate.ts';
-import { requirePlan, requireUser } from './caller.ts';
-import { type CauseLog, createCauseLog } from './cause-log.ts';
-import { disconnectSignal, isDisconnected, onceClosed } from './disconnect.ts';
-import { matches } from './etag.ts';
-import { callerAddress, makeTrust, originOf, type TrustProxy } from './forwarded.ts';
+import { createAuthentication } from './authenticate.ts';
+import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
+import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
 import { requireHost, requireMethod } from './methods.ts';
-import { observationOf, type PollObservation, type PollObserver } from './observe-polls.ts';
-import { pageHeaders } from './page-headers.ts';
-import { JSON_MEDIA_TYPE, type PollAnswer, type PollState } from './poll-state.ts';
-import { makePublicUrl } from './public-url.ts';
+import {
+  addPageHeaders,
+  JSON_MEDIA_TYPE,
+  matchesEtag,
+  type PollAnswer,
+  type PollObservation,
+  type PollObserver,
+  type PollState,
+  toObservation,
+} from './page-response.ts';
+import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
 import { parseQuery } from './query.ts';
-import { rateLimitHeaders, refuseByLimit } from './rate-limit.ts';
-import { requestId } from './request-id.ts';
-import { CLIENT_DISCONNECTED, type RequestLogger, requestLine } from './request-line.ts';
+import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
+import {
+  type CauseLog,
+  CLIENT_DISCONNECTED,
+  createCauseLog,
+  type RequestLogger,
+  requestIdOf,
+  requestLine,
+} from './request-log.ts';
 
-/** What the endpoint needs, wherever it is mounted. */
+/** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions {
   readonly store: PollStore;
   readonly verifyToken: VerifyToken;
@@ -52,20 +62,20 @@ export interface PollHandlerOptions extends PollOptions {
   readonly logger?: RequestLogger;
 }
 
-/** Answers any request that it is given: the path is the business of the caller. */
+/** Answers every request that it receives: routing by path is up to the caller. */
 export type PollHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 export function createPollHandler(options: PollHandlerOptions): PollHandler {
   const { basePath = '', logger } = options;
   const respond = createPollResponder(options);
-  const trust = makeTrust(options.trustProxy ?? false);
-  const publicUrl = makePublicUrl(options.publicUrl, basePath);
+  const isTrusted = compileTrust(options.trustProxy ?? false);
+  const publicUrl = createPublicUrl(options.publicUrl, basePath);
   const path = `${basePath}${NEW_LEADS_PATH}`;
   return (request, response) => {
     const context = {
-      id: requestId(request),
-      address: callerAddress(request, trust),
-      baseUrl: () => publicUrl(originOf(request, trust)),
+      id: requestIdOf(request),
+      address: clientAddress(request, isTrusted),
+      baseUrl: () => publicUrl(originOf(request, isTrusted)),
       logError: (line: object, message: string) => logger?.error({ requestId: context.id, ...line }, message),
       logDebug: (line: object, message: string) =>
         logger?.debug?.({ requestId: context.id, ...line }, message),
@@ -79,11 +89,11 @@ export function createPollHandler(options: PollHandlerOptions): PollHandler {
   };
 }
 
-/** What depends on where the endpoint is mounted. */
+/** The parts of a request that depend on where the endpoint is mounted. */
 export interface RequestContext {
   /** For `X-Request-Id`. */
   readonly id: string;
-  /** The client's. Read when the request begins: after a reset, Node no longer knows it. Empty if unknown. */
+  /** The client's address, read at the start of the request: after a reset it is unknown. Empty if unknown. */
   readonly address: string;
   /** The `{base_url}` as the client sees it. */
   baseUrl(): string;
@@ -91,7 +101,7 @@ export interface RequestContext {
   logDebug(line: object, message: string): void;
 }
 
-/** How a request ended. */
+/** The result of a request. */
 export interface PollOutcome {
   readonly status: number;
   readonly durationMs: number;
@@ -118,17 +128,17 @@ export function createPollResponder(options: PollOptions): PollResponder {
     const state: PollState = { headers: Object.entries(commonHeaders(context.id)).flat() };
     let payload: Payload;
     try {
-      payload = pageOf(await answer(request, response, context, state), request, state);
+      payload = toPagePayload(await answer(request, response, context, state), request, state);
     } catch (error) {
       if (error instanceof ClientDisconnectedError) response.destroy();
-      payload = problemOf(error, context, state, logCause);
+      payload = toProblemPayload(error, context, state, logCause);
     }
     const isComplete =
       isDisconnected(request, response) || (await send(request, response, payload, context, state));
     const isUnsent = isDisconnected(request, response) && !response.headersSent;
     const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
     const outcome = { status, durationMs: performance.now() - startedAt, state, isComplete };
-    observe(options.observer, observationOf(outcome, request.method), context);
+    observe(options.observer, toObservation(outcome, request.method), context);
     return outcome;
   };
 }
@@ -140,12 +150,12 @@ type Answer = (
   state: PollState,
 ) => Promise<PollAnswer>;
 
-/** The checks, in their order. What they refuse is thrown as a `ProblemError`. */
+/** The checks, in their order. A failed check throws a `ProblemError`. */
 function createAnswer(options: PollOptions): Answer {
   const { store, verifyToken, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { identify, refuse } = makeAuthentication(verifyToken, failedTokens);
+  const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
   const createReader = readerFactory(store);
 
   return async (request, response, { address, baseUrl }, state) => {
@@ -153,34 +163,35 @@ function createAnswer(options: PollOptions): Answer {
     requireMethod(request);
 
     // Token: 401.
-    const token = await identify(request.headers.authorization, address);
-    const answers = await createReader(token);
-    if (await answers.isTokenRevoked()) await refuse('token-revoked', address);
+    const token = await authenticate(request.headers.authorization, address);
+    const reader = await createReader(token);
+    if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
     state.tokenId = token.tokenId;
 
     // Rate limit: 429. Counted even if the client has disconnected: disconnecting must not be a way around the limit.
     const verdict = await limiter.consume(token.userId);
-    rateLimitHeaders(verdict, state.headers);
-    if (verdict.violated.length > 0) throw refuseByLimit(verdict);
+    addRateLimitHeaders(state.headers, verdict);
+    if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
 
-    // User: 404. Plan: 403. Query: 400.
-    const user = requirePlan(requireUser(await answers.findUser(), token));
+    // User: 404. The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
+    const user = await reader.findUser();
+    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
+    // Plan: 403.
+    if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
+    // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
 
-    const found = await poll(
-      (page) => answers.readPage(page, () => disconnectSignal(request, response)),
-      user,
-      query,
-    );
-    pageHeaders(baseUrl(), found, query, state.headers);
-    const isKnown = matches(request.headers['if-none-match'], found.page.leads.etag);
-    state.answer = { status: isKnown ? 304 : 200, poll: found, query };
+    const readPage: ReadPage = (page) => reader.readPage(page, () => disconnectSignal(request, response));
+    const result = await poll(readPage, user, query);
+    addPageHeaders(state.headers, baseUrl(), result, query);
+    const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
+    state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
     return state.answer;
   };
 }
 
-/** The part of an address behind its path. */
+/** The query string of a URL. */
 function searchOf(url: string): string {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
@@ -191,24 +202,33 @@ interface Payload {
   readonly body: Buffer | undefined;
 }
 
-function pageOf({ status, poll: found }: PollAnswer, { method }: IncomingMessage, state: PollState): Payload {
-  const { body } = found.page.leads;
-  // RFC 9110: the headers of a HEAD are those of the 200, also with a 304.
+function toPagePayload(
+  { status, poll: result }: PollAnswer,
+  { method }: IncomingMessage,
+  state: PollState,
+): Payload {
+  const { body } = result.page.leads;
+  // RFC 9110: a HEAD has the headers of the 200, also with status 304.
   if (status === 304 && method !== 'HEAD') return { status, body: undefined };
   state.headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
   return { status, body };
 }
 
-function problemOf(error: unknown, context: RequestContext, state: PollState, logCause: CauseLog): Payload {
+function toProblemPayload(
+  error: unknown,
+  context: RequestContext,
+  state: PollState,
+  logCause: CauseLog,
+): Payload {
   if (error instanceof ClientDisconnectedError) return { status: CLIENT_CLOSED_REQUEST, body: undefined };
-  state.problem = asProblem(error);
+  state.problem = toProblemError(error);
   logCause(state.problem, context);
-  const { status, headers, body } = problemAnswer(state.problem, context.id);
+  const { status, headers, body } = problemResponse(state.problem, context.id);
   state.headers.push(...Object.entries(headers).flat(), 'content-length', String(body.length));
   return { status, body };
 }
 
-/** Resolves when the response has left, or the client has disconnected before all of it left. */
+/** Resolves once the response was sent, or the client has disconnected: whether all of it was sent. */
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -224,7 +244,7 @@ async function send(
     // Not `writableFinished`: it is also true after a reset that discarded the rest.
     return !request.socket.destroyed;
   } catch (error) {
-    // The application around has begun a response already, or a header that it adds is not valid.
+    // The application has started a response already, or has set an invalid header.
     logError({ err: error }, 'a response could not be sent');
     response.destroy();
     return false;

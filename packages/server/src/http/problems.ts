@@ -1,22 +1,25 @@
 import {
   type HeaderValues,
   type ParameterError,
+  PROBLEM_MEDIA_TYPE,
   PROBLEMS,
   type Problem,
   type ProblemCode,
   problemType,
 } from '@leadtap/contract';
+import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
+import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 
 interface ProblemParts {
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
   readonly violatedPolicies?: readonly string[];
   readonly headers?: HeaderValues;
-  /** For the log, never for the caller. */
+  /** For the log, never for the client. */
   readonly cause?: unknown;
 }
 
-/** A way a request can end other than well. Thrown anywhere below the error handler. */
+/** An error response, by its code in the contract. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly code: ProblemCode;
@@ -48,5 +51,48 @@ export class ProblemError extends Error {
   }
 }
 
-export const unavailable = (cause?: unknown, retryAfterS = 5): ProblemError =>
-  new ProblemError('unavailable', { cause, headers: { 'retry-after': String(retryAfterS) } });
+const RETRY_AFTER_S = 5;
+
+export const unavailable = (cause?: unknown): ProblemError =>
+  new ProblemError('unavailable', { cause, headers: { 'retry-after': String(RETRY_AFTER_S) } });
+
+/** Errors of the database or the identity provider that end without a change to Leadtap. The client retries. */
+const UNAVAILABLE = [StoreUnavailableError, UnusableDatabaseError, TokenVerificationUnavailableError];
+
+export const isUnavailability = (error: unknown): error is Error =>
+  UNAVAILABLE.some((kind) => error instanceof kind);
+
+/** Maps any thrown error to a problem of the contract. */
+export function toProblemError(error: unknown): ProblemError {
+  if (error instanceof ProblemError) return error;
+  if (isUnavailability(error)) return unavailable(error);
+  return new ProblemError(isClientErrorOfFastify(error) ? 'malformed-request' : 'internal-error', {
+    cause: error,
+  });
+}
+
+/** By Fastify's error codes: an error of a store may have a `statusCode` too, and is not the client's fault. */
+function isClientErrorOfFastify(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
+  return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
+}
+
+/** On every response. `nosniff` keeps browsers from guessing another media type. */
+export const commonHeaders = (requestId: string) => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+});
+
+/** The response for a problem, without the common headers. */
+export function problemResponse(problem: ProblemError, requestId: string) {
+  return {
+    status: problem.statusCode,
+    headers: {
+      ...problem.parts.headers,
+      'cache-control': 'no-store',
+      'content-type': PROBLEM_MEDIA_TYPE,
+    },
+    // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
+    body: Buffer.from(JSON.stringify(problem.toProblem(requestId))),
+  };
+}

@@ -1,37 +1,56 @@
-import type { Verdict, WindowState } from '../limits/limiter.ts';
-import type { HeaderList } from './poll-state.ts';
+import { isIPv4, isIPv6 } from 'node:net';
+import type { Verdict } from '../limits/limiter.ts';
+import type { HeaderList } from './page-response.ts';
 import { ProblemError } from './problems.ts';
 
-/** In the syntax of the IETF draft: lists of quoted policy names with parameters. */
-export function rateLimitHeaders({ windows }: Verdict, headers: HeaderList): void {
+/** Adds `RateLimit-Policy` and `RateLimit` in the syntax of the IETF draft. */
+export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
+  let policies = '';
   let state = '';
-  for (const { policy, remaining, resetS } of windows)
-    state += `${state === '' ? '' : ', '}"${policy.name}";r=${remaining};t=${resetS}`;
-  headers.push('ratelimit-policy', policiesOf(windows), 'ratelimit', state);
-}
-
-/** The same for every verdict of one limiter, and there is only one for users. */
-let lastPolicies: { readonly windows: readonly WindowState[]; readonly text: string } = {
-  windows: [],
-  text: '',
-};
-
-function policiesOf(windows: readonly WindowState[]): string {
-  const isSame =
-    windows.length === lastPolicies.windows.length &&
-    windows.every(({ policy }, n) => policy === lastPolicies.windows[n]?.policy);
-  if (!isSame) {
-    const described = windows.map(
-      ({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`,
-    );
-    lastPolicies = { windows, text: described.join(', ') };
+  for (const { policy, remaining, resetS } of windows) {
+    const separator = state === '' ? '' : ', ';
+    policies += `${separator}"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
+    state += `${separator}"${policy.name}";r=${remaining};t=${resetS}`;
   }
-  return lastPolicies.text;
+  headers.push('ratelimit-policy', policies, 'ratelimit', state);
 }
 
-export const refuseByLimit = ({ violated, retryAfterS }: Verdict): ProblemError =>
+export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict): ProblemError =>
   new ProblemError('rate-limit-exceeded', {
     violatedPolicies: violated,
     // Whole seconds: some platforms parse nothing else.
     headers: { 'retry-after': String(Math.max(1, retryAfterS)) },
   });
+
+/** Some proxies send the port with the address. One client has many ports. */
+const WITH_PORT = /^(?:(\d+\.\d+\.\d+\.\d+)|\[([^\]]*)\])(?::\d+)?$/;
+
+/**
+ * The key under which an address is limited. For IPv6 it is the /64 network: one client has all 2^64 addresses of it. An
+ * IPv4-mapped IPv6 address is the IPv4 address.
+ */
+export function addressKey(text: string): string {
+  const [, v4, v6] = WITH_PORT.exec(text) ?? [];
+  const [address = ''] = (v4 ?? v6 ?? text).split('%');
+  if (!isIPv6(address)) return address;
+  const groups = ipv6Groups(address);
+  const [high = 0, low = 0] = groups.slice(6);
+  if (groups.slice(0, 6).join() === '0,0,0,0,0,65535')
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+  const network = groups.slice(0, 4).map((group) => group.toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+/** The eight numbers of an IPv6 address in any notation. */
+function ipv6Groups(address: string): number[] {
+  const [head = [], tail = []] = address.split('::').map((half) => half.split(':').flatMap(toNumbers));
+  const zeros = Array<number>(8 - head.length - tail.length).fill(0);
+  return [...head, ...zeros, ...tail];
+}
+
+function toNumbers(group: string): number[] {
+  if (group === '') return [];
+  if (!isIPv4(group)) return [Number.parseInt(group, 16)];
+  const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
+  return [a * 256 + b, c * 256 + d];
+}

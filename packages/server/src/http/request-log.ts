@@ -1,36 +1,100 @@
-import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
-import { isProbe } from './health.ts';
-import { CLIENT_DISCONNECTED, requestLine } from './request-line.ts';
-import { problemOf } from './request-state.ts';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import type { PollState } from './page-response.ts';
+import { isUnavailability, type ProblemError } from './problems.ts';
 
-/** Has Fastify write the same line for each request that it routes. */
-export class RequestLog extends Fastify.LogController {
-  constructor() {
-    super({ requestIdLogLabel: 'requestId' });
-  }
-
-  override incomingRequest(): void {}
-
-  override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    const line = requestLine({
-      request: request.raw,
-      path: routeOf(request),
-      status: reply.statusCode,
-      durationMs: reply.elapsedTime,
-      state: { problem: problemOf(request) },
-    });
-    if (error) request.log.info({ ...line, err: error }, CLIENT_DISCONNECTED);
-    else request.log[isRoutine(request, reply) ? 'debug' : 'info'](line, 'request');
-  }
+/** The part of a pino logger that the endpoint uses. */
+export interface RequestLogger {
+  info(line: object, message: string): void;
+  error(line: object, message: string): void;
+  /** Receives the repetitions of what level `error` gets at most once a minute. */
+  debug?(line: object, message: string): void;
 }
 
-/** Probes come every few seconds and say nothing while all is well. */
-const isRoutine = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
-  isProbe(request) && statusCode < 400;
+/** Request ids of clients are accepted if they are safe in a header and in a log line. */
+const SAFE_ID = /^[\w.:+/=-]{1,128}$/;
+
+/** The client's `X-Request-Id`, or a new id. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+}
+
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-|$)/;
+
+/** The trace id of a W3C `traceparent`. A malformed one is ignored, as the standard requires. */
+function traceIdOf(traceparent: string | string[] | undefined): string | undefined {
+  return typeof traceparent === 'string' ? TRACEPARENT.exec(traceparent)?.[1] : undefined;
+}
+
+/** The message of the line if the client disconnected during the response. Clients may do so at any time: it is no error. */
+export const CLIENT_DISCONNECTED = 'client disconnected during the response';
+
+interface CompletedRequest {
+  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
+  /** The matched route, not the path that was sent. */
+  readonly path: string | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: Pick<PollState, 'answer' | 'problem' | 'tokenId'>;
+}
 
 /**
- * The route that was found, never the text that was sent: people put tokens and addresses into paths by mistake,
- * `/automation/new-leads&access_token=…` for one.
+ * The log line of one request. It contains no token, address, query string or lead data. The client is identified by the id
+ * of its token.
+ */
+export function requestLine({ request, path, status, durationMs, state }: CompletedRequest) {
+  return {
+    method: request.method,
+    path,
+    status,
+    // To the microsecond.
+    durationMs: Math.round(durationMs * 1000) / 1000,
+    code: state.problem?.code,
+    leads: state.answer?.poll.page.leads.count,
+    tokenId: state.tokenId,
+    traceId: traceIdOf(request.headers['traceparent']),
+  };
+}
+
+/**
+ * The matched route, not the path that was sent: people put tokens and addresses into paths by mistake, such as
+ * `/automation/new-leads&access_token=…`.
  */
 export const routeOf = ({ is404, routeOptions }: FastifyRequest): string | undefined =>
   is404 ? undefined : routeOptions?.url;
+
+type LogLine = (line: object, message: string) => void;
+
+/** Logs the cause of a 5xx for the operator. */
+export type CauseLog = (
+  problem: ProblemError,
+  log: { readonly logError: LogLine; readonly logDebug: LogLine },
+) => void;
+
+const PERIOD_MS = 60_000;
+const MAX_REMEMBERED = 100;
+
+/**
+ * An unexpected error is logged each time. An unavailable database or identity provider is logged once a minute at level
+ * `error` and otherwise at level `debug`: every poll fails then, and any client can cause it with a token that needs the keys
+ * of an unreachable identity provider.
+ */
+export function createCauseLog(): CauseLog {
+  const loggedAt = new Map<string, number>();
+  const isDue = (message: string): boolean => {
+    const now = performance.now();
+    if (now - (loggedAt.get(message) ?? Number.NEGATIVE_INFINITY) < PERIOD_MS) return false;
+    if (loggedAt.size >= MAX_REMEMBERED) loggedAt.clear();
+    loggedAt.set(message, now);
+    return true;
+  };
+  return (problem, { logError, logDebug }) => {
+    const { code, cause, message, statusCode } = problem;
+    // While it stops, the service is unavailable without a cause.
+    if (statusCode < 500 || (code === 'unavailable' && cause === undefined)) return;
+    const log = !isUnavailability(cause) || isDue(cause.message) ? logError : logDebug;
+    log({ err: cause ?? problem, code }, message);
+  };
+}

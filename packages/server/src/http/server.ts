@@ -1,8 +1,12 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { MAX_HEADER_BYTES } from '@leadtap/contract';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Connections } from './connections.ts';
+import { problemOf } from './error-handlers.ts';
+import { isProbe } from './health.ts';
+import { CLIENT_DISCONNECTED, requestLine, routeOf } from './request-log.ts';
 
-/** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket we just closed. */
+/** Longer than the usual 60 s of load balancers, which would otherwise reuse a socket that was just closed. */
 const KEEP_ALIVE_MS = 72_000;
 
 export interface ServerLimits {
@@ -12,7 +16,7 @@ export interface ServerLimits {
   readonly onDroppedConnection?: (() => void) | undefined;
 }
 
-/** Node's HTTP server, with the limits that a public service needs. */
+/** Node's HTTP server, with the limits of a public service. */
 export function makeServer(connections: Connections, limits: ServerLimits): Server {
   const { requestTimeoutMs, maxConnections, onDroppedConnection } = limits;
   const server = createServer({
@@ -20,9 +24,9 @@ export function makeServer(connections: Connections, limits: ServerLimits): Serv
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: requestTimeoutMs,
     headersTimeout: requestTimeoutMs,
-    // Node looks only every 30 s for requests that are late.
+    // Node's default checks for timeouts only every 30 s.
     connectionsCheckingInterval: Math.ceil(requestTimeoutMs / 5),
-    // Checked by the application, where the answer has a body.
+    // Checked by `requireHost`, whose response has a body.
     requireHostHeader: false,
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;
@@ -31,7 +35,7 @@ export function makeServer(connections: Connections, limits: ServerLimits): Serv
   return server;
 }
 
-/** Polls go straight to their handler: Fastify's router and reply would cost a quarter of their rate. */
+/** Polls bypass Fastify: its router and reply would cost a quarter of their rate. */
 export function routePolls(
   path: string,
   handlePoll: RequestListener,
@@ -40,7 +44,32 @@ export function routePolls(
   return (request, response) => {
     const { url = '' } = request;
     const isPoll = url.startsWith(path) && (url.length === path.length || url[path.length] === '?');
-    // Other spellings of the path are known to Fastify, whose route has the same handler.
+    // Fastify matches other spellings of the path, and its route calls the same handler.
     (isPoll ? handlePoll : handleOther)(request, response);
   };
 }
+
+/** Writes the log line of each request that Fastify routes, in the form of the poll handler's. */
+export class RequestLogController extends Fastify.LogController {
+  constructor() {
+    super({ requestIdLogLabel: 'requestId' });
+  }
+
+  override incomingRequest(): void {}
+
+  override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    const line = requestLine({
+      request: request.raw,
+      path: routeOf(request),
+      status: reply.statusCode,
+      durationMs: reply.elapsedTime,
+      state: { problem: problemOf(request) },
+    });
+    if (error) request.log.info({ ...line, err: error }, CLIENT_DISCONNECTED);
+    else request.log[isSuccessfulProbe(request, reply) ? 'debug' : 'info'](line, 'request');
+  }
+}
+
+/** Probes arrive every few seconds, so only failed ones are at level `info`. */
+const isSuccessfulProbe = (request: FastifyRequest, { statusCode }: FastifyReply): boolean =>
+  isProbe(request) && statusCode < 400;

@@ -1,9 +1,9 @@
 import type { Scope, User } from '../store/records.ts';
 
 /**
- * Which leads a user sees: COMPANY all of the company, BRANCH those of the branch, DEPARTMENT those of the
- * department. A lead without a branch is therefore seen at company level only. Undefined when the user's
- * level names a place that the user does not have: nothing is safer to show than nothing.
+ * The leads that a user may see: COMPANY all of the company, BRANCH those of the branch, DEPARTMENT those of the department. A
+ * lead without a branch is therefore visible at company level only. Undefined if the user has no branch or department for the
+ * level: no access is the safe default.
  */
 export function scopeOf(user: User): Scope | undefined {
   const { companyId, branchId, departmentId } = user;

@@ -1,14 +1,14 @@
 import type { User } from '../store/records.ts';
-import type { PageQuery } from '../store/store.ts';
+import type { Bearer, PageQuery, PollStore } from '../store/store.ts';
 import { scopeOf } from './access.ts';
-import type { RenderedLeads } from './render.ts';
+import { type RenderedLeads, renderLeads } from './render.ts';
 
 export interface PollQuery {
   readonly since?: number;
   readonly limit: number;
 }
 
-/** A page as it leaves. What its other parts mean is said in the port of the store. */
+/** A page of the store with its leads rendered. The store's port documents the other fields. */
 export interface RenderedPage {
   readonly leads: RenderedLeads;
   readonly readAt: number;
@@ -18,25 +18,45 @@ export interface RenderedPage {
 
 export interface Poll {
   readonly page: RenderedPage;
-  /** Where the next poll goes on: after the newest lead of this page. */
+  /** The `since` of the next poll. */
   readonly nextSince: number;
 }
 
-type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage>;
-
-/** The one use case: the next page of the leads that this user may see. */
-export function poll(readPage: ReadPage, user: User, query: PollQuery): Poll | Promise<Poll> {
-  const scope = scopeOf(user);
-  if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const page = readPage({ scope, ...query });
-  return page instanceof Promise ? page.then((read) => toPoll(read, query)) : toPoll(page, query);
-}
+export type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage>;
 
 /** Where new leads begin in a company that has never had one. */
 const BEFORE_THE_FIRST = Date.UTC(1970, 0);
 
-function toPoll(page: RenderedPage, { since }: PollQuery): Poll {
-  const newest = since === undefined ? page.leads.first : page.leads.last;
-  // Never the clock: if it is set back, new leads are stamped before the time that it showed.
-  return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };
+/** Reads the next page of the leads that a user may see. */
+export async function poll(readPage: ReadPage, user: User, query: PollQuery): Promise<Poll> {
+  const scope = scopeOf(user);
+  if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
+  const page = await readPage({ scope, ...query });
+  const newest = query.since === undefined ? page.leads.first : page.leads.last;
+  // Never the clock: after it is set back, new leads get stamps before the time that it showed.
+  return { page, nextSince: newest ?? query.since ?? page.lastStamp ?? BEFORE_THE_FIRST };
+}
+
+/** The reads of one poll, in their order. Each is made only if the check before it passed. */
+export interface PollReader {
+  isTokenRevoked(): boolean | Promise<boolean>;
+  findUser(): User | undefined | Promise<User | undefined>;
+  /** The signal is aborted when the client disconnects. It is created only if the store is queried. */
+  readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
+}
+
+/** A reader without a cache. */
+export const createStoreReader = (store: PollStore, { userId, tokenId }: Bearer): PollReader => ({
+  isTokenRevoked: async () => tokenId !== undefined && store.isTokenRevoked(tokenId),
+  findUser: () => store.findUser(userId),
+  readPage: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
+});
+
+export async function readRendered(
+  store: PollStore,
+  query: PageQuery,
+  signal: AbortSignal,
+): Promise<RenderedPage> {
+  const { leads, ...page } = await store.readPage(query, signal);
+  return { ...page, leads: renderLeads(leads) };
 }

@@ -26,13 +26,13 @@ const joinNames = ({ firstName, lastName }: LeadRecord): string =>
 
 export const renderLead = (lead: LeadRecord): string => JSON.stringify(toWire(lead));
 
-/** Some leads as they leave: the bytes of the body, and what the headers, the metrics and the log say of them. */
+/** Rendered leads: the response body, and the values that headers, metrics and log take from it. */
 export interface RenderedLeads {
   /** JSON. */
   readonly body: Buffer;
   readonly etag: string;
   readonly count: number;
-  /** The `createdAt` of the first lead in the body, and of the last; undefined when there is none. */
+  /** The `createdAt` of the first and of the last lead in the body; undefined if it is empty. */
   readonly first: number | undefined;
   readonly last: number | undefined;
 }

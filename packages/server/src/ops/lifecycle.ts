@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
-import type { Address } from './addresses.ts';
-import { ListenError } from './listen-error.ts';
+import { type Address, ListenError } from './listen.ts';
 import { type Metrics, serveMetrics } from './metrics.ts';
 
 export interface Addresses extends Address {
@@ -10,15 +9,15 @@ export interface Addresses extends Address {
 }
 
 export interface Running {
-  /** Where it listens, with the port that was really given. */
+  /** The address that it listens on, with the actual port. */
   readonly url: string;
   readonly metricsUrl: string | undefined;
-  /** Drains connections, stops listening, lets requests finish, closes the store. Bounded in time. */
+  /** Drains connections, stops listening, finishes running requests, closes the store. Bounded in time. */
   stop(): Promise<void>;
 }
 
 export interface LifecycleOptions {
-  /** Requests that are still running after this long are cut off. */
+  /** Requests that still run after this time are cut off. */
   readonly shutdownLimitMs?: number;
 }
 
@@ -35,8 +34,8 @@ export async function start(
       metricsServer?.close();
       metricsServer?.closeAllConnections();
     });
-    // Before the metrics: when two instances are started, the address that both want is the one that is reported.
-    await app.listen({ host: oneAddress(host), port }).catch((cause) => {
+    // Before the metrics: if another instance runs, the error names the main address.
+    await app.listen({ host: toOneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
     metricsServer = await listenForMetrics(metrics, metricsAddress, app.log);
@@ -49,8 +48,8 @@ export async function start(
   }
 }
 
-/** Fastify would make two servers of the name, and stop only one of them in an orderly way. */
-const oneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
+/** For `localhost` Fastify would create two servers, and shut down only one of them gracefully. */
+const toOneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
 
 async function listenForMetrics(
   metrics: Metrics,

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { PollObservation, PollObserver } from '../http/observe-polls.ts';
+import type { PollObservation, PollObserver } from '../http/page-response.ts';
 import type { Store } from '../store/store.ts';
-import type { Address } from './addresses.ts';
+import type { Address } from './listen.ts';
 
 type Log = Pick<FastifyBaseLogger, 'error'>;
 
@@ -12,7 +12,7 @@ export interface Metrics extends PollObserver {
   countDroppedConnection(): void;
 }
 
-/** How the sharing of the limits goes. */
+/** The state of the rate limits that instances share over Redis. */
 interface SharedLimitsState {
   readonly isUp: boolean;
   readonly fallbacks: number;
@@ -24,20 +24,14 @@ export function makeMetrics(
   sharedLimits?: SharedLimitsState,
 ): Metrics {
   const registry = new Registry();
-  // Also the lag of the event loop: nodejs_eventloop_lag_seconds and its quantiles.
+  // Includes the event loop lag: nodejs_eventloop_lag_seconds and its quantiles.
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  // Kept here, because finding them by their labels costs more than counting.
-  const byStatus = new Map<number, { polls: number; readonly observe: (seconds: number) => void }>();
-  new Counter({
+  const polls = new Counter({
     name: 'leadtap_polls_total',
     help: 'Requests to the endpoint, by the status of their answer.',
     labelNames: ['status'],
     registers,
-    collect() {
-      this.reset();
-      for (const [status, { polls }] of byStatus) this.inc({ status }, polls);
-    },
   });
   const duration = new Histogram({
     name: 'leadtap_poll_duration_seconds',
@@ -83,31 +77,22 @@ export function makeMetrics(
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
-  const countersOf = (status: number) => {
-    const known = byStatus.get(status);
-    if (known) return known;
-    const { observe } = duration.labels(String(status));
-    const counters = { polls: 0, observe };
-    byStatus.set(status, counters);
-    return counters;
-  };
-
   return {
     registry,
     countDroppedConnection: () => dropped.inc(),
     observe(observation: PollObservation) {
-      const counters = countersOf(observation.status);
-      counters.polls += 1;
-      counters.observe(observation.durationMs / 1000);
+      const { status, durationMs, feedLagMs } = observation;
+      polls.inc({ status });
+      duration.observe({ status }, durationMs / 1000);
       if (observation.leads > 0) leads.inc(observation.leads);
-      if (observation.feedLagMs !== undefined) feedLag.observe(observation.feedLagMs / 1000);
+      if (feedLagMs !== undefined) feedLag.observe(feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();
       for (const policy of observation.violatedPolicies) refusals.inc({ policy });
     },
   };
 }
 
-/** Only where limits are shared: a 0 would otherwise raise an alarm about a Redis that nobody has. */
+/** Only with Redis: a 0 would otherwise raise an alarm where no Redis is configured. */
 function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
   new Gauge({
     name: 'leadtap_shared_limits_up',
@@ -119,7 +104,7 @@ function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
   });
   new Counter({
     name: 'leadtap_limits_fallback_total',
-    help: 'Requests limited from the memory of this process because Redis was away.',
+    help: 'Requests limited from the memory of this process because Redis was unreachable.',
     registers: [registry],
     collect() {
       this.reset();
@@ -128,18 +113,18 @@ function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
   });
 }
 
-/** Not a number while the store cannot say: 0 would look like all is well, and one gauge must not cost the others. */
+/** NaN if the store fails: 0 would look healthy, and one gauge must not fail the whole scrape. */
 async function secondsAhead(store: Pick<Store, 'status'>, log: Log): Promise<number> {
   try {
     const { latestStamp, now } = await store.status();
     return Math.max(0, latestStamp - now) / 1000;
   } catch (error) {
-    log.error({ err: error }, 'the store cannot say how far its stamps are ahead');
+    log.error({ err: error }, 'the store status could not be read for leadtap_stamps_ahead_seconds');
     return Number.NaN;
   }
 }
 
-/** Serves `/metrics` on an address of its own, never on the public one. */
+/** Serves `/metrics` on a private address. */
 export async function serveMetrics(
   { registry }: Metrics,
   { host, port }: Address,

@@ -3,11 +3,10 @@ import { type SourceFile, sourceFiles } from './source-files.ts';
 
 /** Every part of packages/server/src, and the parts that it may import. */
 const MAY_IMPORT = {
-  // Of the limits only to see whether Redis is there.
-  cli: ['compose', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits/redis', 'store'],
-  compose: ['app', 'open-store', 'limits/open-limiters', 'config', 'ops', 'accounts', 'store'],
+  // `limits/redis` only for `doctor`, which checks that Redis responds.
+  cli: ['app', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits/redis', 'store'],
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
-  app: ['http', 'ops', 'accounts', 'limits', 'store'],
+  app: ['http', 'open-store', 'config', 'ops', 'accounts', 'limits', 'limits/open-limiters', 'store'],
   ops: ['http', 'store'],
   http: ['cache', 'leads', 'accounts', 'limits', 'store'],
   cache: ['leads', 'store'],
@@ -19,34 +18,34 @@ const MAY_IMPORT = {
   store: [],
   'store/sqlite': ['store'],
   'store/postgres': ['store'],
-  // The types of what it makes for them.
-  config: ['accounts', 'ops'],
+  // Types of the values that it parses.
+  config: ['http', 'accounts', 'ops'],
   // The public surface.
   index: ['http', 'accounts', 'limits', 'store', 'store/sqlite', 'store/postgres'],
 } satisfies Record<string, readonly string[]>;
 
-/** They import no other part, and every part may import them. */
+/** They import no other part; every part may import them. */
 const FOUNDATION = ['clock', 'version', 'system-error', 'nearest-name', 'migration-files'];
 
-/** Who may use a package. `@leadtap/contract` is for all. */
+/** The parts that may use a package. All may use `@leadtap/contract`. */
 const MAY_USE = {
   typebox: ['contract', 'accounts'],
-  fastify: ['compose', 'app', 'ops', 'http'],
+  fastify: ['app', 'ops', 'http'],
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
   'lru-cache': ['cache', 'accounts'],
-  uuid: ['cli', 'http', 'store/sqlite', 'store/postgres'],
+  uuid: ['cli', 'store/sqlite', 'store/postgres'],
   commander: ['cli'],
   'csv-parse': ['leads'],
-  pino: ['compose', 'app', 'ops'],
+  pino: ['app', 'ops'],
   'prom-client': ['ops'],
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
   '@redis/client': ['limits/redis'],
 } satisfies Record<string, readonly string[]>;
 
-/** They decide, and leave it to others to read and send. */
+/** Parts without input and output. */
 const WITHOUT_IO = ['contract', 'store', 'cache', 'leads', 'limits'];
 const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_threads|cluster|process|os)\b/;
 
@@ -55,7 +54,7 @@ const CONTRACT = 'packages/contract/src/';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
 const INNER_PARTS = [...ADAPTERS, 'limits/open-limiters', 'limits/redis'];
 
-/** `packages/server/src/http/query.ts` is of the part `http`, `packages/server/src/app.ts` is `app`. */
+/** `packages/server/src/http/query.ts` belongs to the part `http`, `packages/server/src/app.ts` to `app`. */
 function partOf(path: string): string {
   if (path.startsWith(CONTRACT)) return 'contract';
   const inner = path.slice(SERVER.length).replace(/\.ts$/, '');
@@ -65,7 +64,7 @@ function partOf(path: string): string {
 
 const files = [...sourceFiles(SERVER), ...sourceFiles(CONTRACT)];
 
-/** All imports as `from file → target`, where `target` is told by `name`; undefined leaves one out. */
+/** All imports of the files. `name` maps the target of an import; undefined omits it. */
 function edges(name: (target: string) => string | undefined) {
   return files.flatMap((file) =>
     file.imports.flatMap((target) => {
@@ -85,69 +84,69 @@ const table = new Map<string, readonly string[]>(Object.entries(MAY_IMPORT));
 const uses = new Map<string, readonly string[]>(Object.entries(MAY_USE));
 
 describe('imports', () => {
-  it('are really read', () => {
+  it('are found', () => {
     expect(files.length).toBeGreaterThan(50);
     const app = files.find(({ path }) => path === `${SERVER}app.ts`);
     expect(app?.imports).toContain(`${SERVER}http/new-leads.ts`);
     expect(app?.imports).toContain('fastify');
   });
 
-  it('name parts that the table knows', () => {
+  it('are those of the parts in the table', () => {
     const parts = new Set(files.map(({ path }) => partOf(path)));
     expect([...parts].sort()).toEqual([...table.keys(), ...FOUNDATION, 'contract'].sort());
   });
 
-  it('run one way: cli → compose → app → http → cache → leads, accounts, limits → store', () => {
+  it('run one way: cli → app → http → cache → leads, accounts, limits → store', () => {
     const wrong = edges(ours).filter(
       ({ from, to }) => from !== to && !FOUNDATION.includes(to) && !table.get(from)?.includes(to),
     );
     expect(wrong).toEqual([]);
   });
 
-  it('reach an adapter only from the place that chooses it and from the public surface', () => {
+  it('of an adapter are only in open-store.ts and index.ts', () => {
     const importers = edges(ours).filter(({ from, to }) => ADAPTERS.includes(to) && from !== to);
     expect([...new Set(importers.map(({ from }) => from))].sort()).toEqual(['index', 'open-store']);
   });
 
-  it('load the driver of Redis only where it is used: it takes longer than all the rest of a start', () => {
+  it('of the Redis driver are lazy: it takes longer to load than all the rest', () => {
     const loading = /^(?:import|export)\b(?! type\b)[^;'"`]*'[^']*\/redis\/[^']*'/m;
     const eager = files.filter(({ path, text }) => partOf(path) !== 'limits/redis' && loading.test(text));
     expect(eager.map(({ path }) => path)).toEqual([]);
   });
 
-  it('load Fastify only for the standalone server: Express and bare Node have no use for it', () => {
+  it('of index.ts do not load Fastify: applications with Express or node:http do not need it', () => {
     const loaded = loadedBy(`${SERVER}index.ts`);
     expect(loaded).toContain(`${SERVER}http/poll-handler.ts`);
     expect(loaded).not.toContain('fastify');
   });
 
-  it('use a package only where its work is done', () => {
+  it('of a package are only in the parts that may use it', () => {
     const wrong = edges(packageName).filter(
       ({ from, to }) => to !== '@leadtap/contract' && !uses.get(to)?.includes(from),
     );
     expect(wrong).toEqual([]);
   });
 
-  it('bring no files, sockets or processes to the parts that only decide', () => {
+  it('of files, sockets and processes are not in parts without input and output', () => {
     const wrong = edges((target) => (IO.test(target) ? target : undefined)).filter(({ from }) =>
       WITHOUT_IO.includes(from),
     );
     expect(wrong).toEqual([]);
   });
 
-  it('make the contract stand alone', () => {
+  it('of the contract are only typebox', () => {
     const contract = files.filter(({ path }) => partOf(path) === 'contract');
     const outside = contract.flatMap(({ imports }) => imports).filter((to) => !to.startsWith(CONTRACT));
     expect([...new Set(outside)]).toEqual(['typebox']);
   });
 
-  it('never go in a circle', () => {
-    expect(circles(files)).toEqual([]);
+  it('have no cycles', () => {
+    expect(filesInCycles(files)).toEqual([]);
   });
 });
 
-/** Files that import themselves by way of others, each circle once for every file in it. */
-function circles(all: readonly SourceFile[]): string[] {
+/** The files that import themselves through others. */
+function filesInCycles(all: readonly SourceFile[]): string[] {
   const byPath = new Map(all.map((file) => [file.path, file]));
   const reaches = (from: string, goal: string, seen: Set<string>): boolean =>
     (byPath.get(from)?.imports ?? []).some((next) => {
@@ -159,11 +158,11 @@ function circles(all: readonly SourceFile[]): string[] {
   return all.map(({ path }) => path).filter((path) => reaches(path, path, new Set()));
 }
 
-/** The modules that run when a file is imported: its own imports and theirs, but not those of types. */
+/** The modules that are loaded with a file, without imports of types. */
 function loadedBy(entry: string): string[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const loaded = new Set([entry]);
-  // A set gives what is added while it is read.
+  // Iteration over a set includes elements that are added meanwhile.
   for (const path of loaded) for (const target of byPath.get(path)?.runtimeImports ?? []) loaded.add(target);
   return [...loaded];
 }

@@ -1,16 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 
-export interface SourceFile {
+export interface TextFile {
   /** From the root of the repository, such as `packages/server/src/app.ts`. */
   readonly path: string;
   readonly text: string;
-  /** What it imports: paths from the root, or names of modules. */
+}
+
+export interface SourceFile extends TextFile {
+  /** Its imports: paths from the root, or names of modules. */
   readonly imports: readonly string[];
-  /** Those that remain in JavaScript when the file is loaded. */
+  /** The imports that remain in JavaScript. */
   readonly runtimeImports: readonly string[];
 }
 
@@ -25,24 +28,31 @@ const targetsOf = (path: string, text: string, ...patterns: readonly RegExp[]): 
     .map(([, target = '']) => (target.startsWith('.') ? join(dirname(path), target) : target));
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'coverage', '.git']);
+const TEXT = /\.(?:ts|js|mjs|cjs|json|sql|md|html|css|lua|rb|sh|ya?ml)$/;
 
-/** All TypeScript files below a folder, in the order of their paths. */
-export function sourceFiles(folder = '.'): SourceFile[] {
+/** All text files below a folder, sorted by path. */
+export const textFiles = (folder: string): TextFile[] => filesBelow(folder, TEXT);
+
+/** All TypeScript files below a folder, sorted by path. */
+export const sourceFiles = (folder = '.'): SourceFile[] =>
+  filesBelow(folder, /\.ts$/).map(({ path, text }) => ({
+    path,
+    text,
+    imports: targetsOf(path, text, IMPORT, DYNAMIC_IMPORT),
+    runtimeImports: targetsOf(path, text, RUNTIME_IMPORT),
+  }));
+
+function filesBelow(folder: string, name: RegExp): TextFile[] {
   const entries = readdirSync(join(ROOT, folder), { withFileTypes: true });
-  const ours = entries.filter(({ name }) => !NOT_OURS.has(name));
-  const files = ours.flatMap((entry): SourceFile[] => {
+  const files = entries.flatMap((entry): TextFile[] => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return sourceFiles(path);
-    if (!entry.name.endsWith('.ts')) return [];
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    const imports = targetsOf(path, text, IMPORT, DYNAMIC_IMPORT);
-    const runtimeImports = targetsOf(path, text, RUNTIME_IMPORT);
-    return [{ path: relative('.', path), text, imports, runtimeImports }];
+    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : filesBelow(path, name);
+    return name.test(path) ? [{ path, text: readFileSync(join(ROOT, path), 'utf8') }] : [];
   });
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** What the compiler sees: neither comments nor texts. */
+/** A file without comments and string literals. */
 export const codeOf = ({ text }: SourceFile): string =>
   text
     .replace(/\/\*[\s\S]*?\*\//g, '')

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
-import { STYLE } from '../../src/http/docs/style.ts';
+import { getDocsPage } from './docs-page.ts';
 
-const [light = '', dark = ''] = [...STYLE.matchAll(/:root \{([\s\S]*?)\}/g)].map((match) => match[1] ?? '');
+const page = await getDocsPage();
+const [light = '', dark = ''] = [...page.matchAll(/:root \{([\s\S]*?)\}/g)].map((match) => match[1] ?? '');
 
 function colour(theme: string, name: string): readonly number[] {
   const hex = new RegExp(`--${name}: #([0-9a-f]+);`).exec(theme)?.[1] ?? '';
@@ -41,7 +42,7 @@ const PAIRS = [
 test.each([
   ['light', light],
   ['dark', dark],
-])('text on the %s page is readable', (_name, theme) => {
+])('text on the %s page has a contrast of at least 4.5', (_name, theme) => {
   for (const [ink = '', paper = ''] of PAIRS)
     expect([ink, paper, contrast(theme, ink, paper)]).toEqual([
       ink,

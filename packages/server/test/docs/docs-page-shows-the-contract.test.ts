@@ -1,22 +1,14 @@
-import {
-  HEADERS,
-  headerSpelling,
-  Lead,
-  openApiDocument,
-  PROBLEM_CODES,
-  PROBLEMS,
-  SINCE_FORMS,
-} from '@leadtap/contract';
+import { HEADERS, headerSpelling, Lead, PROBLEM_CODES, PROBLEMS, SINCE_FORMS } from '@leadtap/contract';
 import { expect, test } from 'vitest';
-import { docsPage } from '../../src/http/docs-page.ts';
+import { getDocsPage } from './docs-page.ts';
 
-const page = docsPage(openApiDocument('1.2.3', 'https://leads.acme.test/api'));
+const page = await getDocsPage('https://leads.acme.test/api');
 const section = (id: string) =>
   new RegExp(`<section aria-labelledby="${id}">[\\s\\S]*?</section>`).exec(page)?.[0] ?? '';
 const rowNames = (markup: string) =>
   [...markup.matchAll(/<th role="rowheader" scope="row"><code>(.*?)<\/code>/g)].map((match) => match[1]);
 
-test('the first request is ready to paste', () => {
+test('the first request has the base URL', () => {
   expect(section('start')).toContain('&#39;https://leads.acme.test/api/automation/new-leads?limit=3&#39;');
 });
 
@@ -41,7 +33,9 @@ test('every header, with the statuses that carry it', () => {
   const names = Object.keys(HEADERS) as (keyof typeof HEADERS)[];
   expect(rowNames(section('headers')).sort()).toEqual(names.map(headerSpelling).sort());
   expect(section('headers')).toContain('<code>Retry-After</code> <span class="kind">on 429, 503</span>');
-  expect(section('headers')).toContain('<code>X-Request-Id</code> <span class="kind">on every answer</span>');
+  expect(section('headers')).toContain(
+    '<code>X-Request-Id</code> <span class="kind">on every response</span>',
+  );
 });
 
 test('the limits', () => {

@@ -1,7 +1,6 @@
-import { openApiDocument } from '@leadtap/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { docsPage } from '../../src/http/docs-page.ts';
+import { getDocsPage } from './docs-page.ts';
 
 interface FeedLead {
   readonly createdAt: string;
@@ -17,7 +16,7 @@ interface Step {
 const START = Date.parse('2026-03-02T09:30:00.000Z');
 const iso = (ms: number) => new Date(ms).toISOString();
 
-/** An endpoint that stamps and answers as the delivery contract says. */
+/** A fake endpoint that follows the delivery contract. */
 class Feed {
   readonly leads: FeedLead[] = [];
   now = START;
@@ -51,7 +50,7 @@ type Run = (
 ) => () => Promise<void>;
 
 const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
-const page = docsPage(openApiDocument('1', 'https://leads.acme.test'));
+const page = await getDocsPage('https://leads.acme.test');
 const recipes = [...page.matchAll(/<h3 id="(recipe-\d)">[\s\S]*?<pre[^>]*><code>([\s\S]*?)<\/code>/g)].map(
   ([, name = '', markup = '']) => {
     const code = markup
@@ -64,7 +63,7 @@ const recipes = [...page.matchAll(/<h3 id="(recipe-\d)">[\s\S]*?<pre[^>]*><code>
 const steps = (trouble: fc.Arbitrary<Step['trouble']>): fc.Arbitrary<Step[]> =>
   fc.array(fc.record({ passedMs: fc.nat(3000), newLeads: fc.nat(220), trouble }), { maxLength: 12 });
 
-/** Polls through all steps and then until all is quiet; the leads in the order they were handled. */
+/** Polls in all steps and then until no lead is left; returns the leads in the order they were handled. */
 async function handled(run: Run, feed: Feed, script: readonly Step[]): Promise<readonly FeedLead[]> {
   const done: FeedLead[] = [];
   const poll = run(feed.fetch, 'token', async (lead) => {
@@ -76,7 +75,7 @@ async function handled(run: Run, feed: Feed, script: readonly Step[]): Promise<r
     feed.add(newLeads);
     feed.trouble = trouble;
     const ended = poll();
-    // A problem is an answer like any other: the recipe must take it calmly.
+    // The recipe must not throw on an error response.
     await (trouble === 'network' || trouble === 'handling' ? ended.catch(() => undefined) : ended);
   }
   feed.trouble = 'none';
@@ -84,11 +83,11 @@ async function handled(run: Run, feed: Feed, script: readonly Step[]): Promise<r
   return done;
 }
 
-test('there are three', () => {
+test('there are three recipes', () => {
   expect(recipes.map(({ name }) => name)).toEqual(['recipe-1', 'recipe-2', 'recipe-3']);
 });
 
-test.each(recipes)('$name hands over every lead once, in order, while requests fail', async ({ run }) => {
+test.each(recipes)('$name handles every lead once, in order, while requests fail', async ({ run }) => {
   const script = steps(fc.constantFrom('none', 'problem', 'network'));
   await fc.assert(
     fc.asyncProperty(script, async (list) => {

@@ -28,7 +28,7 @@ function writeFiles(folder: string): void {
     writeFileSync(join(folder, file), text);
 }
 
-/** Compiles the programs with the compiler and the built packages that an operator would have. Gives their folder. */
+/** Compiles the programs with the compiler and the built packages of the repository. Returns their folder. */
 export async function compilePrograms(whenDone: WhenDone): Promise<string> {
   const folder = tempFolder(whenDone);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));

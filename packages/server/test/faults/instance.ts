@@ -4,7 +4,7 @@ import { issueToken, type Organisation, type Store } from 'leadtap';
 import { expect, onTestFinished } from 'vitest';
 import { tempFolder, type WhenDone } from '../../../testing/harness/temp-folder.ts';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
-import { compose, type Service } from '../../src/compose.ts';
+import { compose, type Service } from '../../src/app.ts';
 import { parseConfig } from '../../src/config.ts';
 import { start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';

@@ -5,12 +5,12 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
 describe('Date', () => {
-  it('is the moment in which the page was read, cut to the second', async () => {
+  it('is the time at which the page was read, truncated to the second', async () => {
     const { poll } = await startService({ clock: manualClock('2026-03-02T09:30:00.999Z') });
     expect((await poll('boss')).headers.get('date')).toBe('Mon, 02 Mar 2026 09:30:00 GMT');
   });
 
-  it('is never later, even when the answer is sent much later', async () => {
+  it('is not the time of the response, which may be later', async () => {
     const clock = manualClock('2026-03-02T09:30:00.000Z');
     const app = makeEndpoint(
       {
@@ -25,7 +25,7 @@ describe('Date', () => {
     expect((await injectPoll(app)).headers['date']).toBe('Mon, 02 Mar 2026 09:30:00 GMT');
   });
 
-  it('comes with 304 and HEAD as well', async () => {
+  it('is on 304 and HEAD too', async () => {
     const { poll } = await startService({ clock: manualClock('2026-03-02T09:30:00.000Z') });
     for (const init of [{ headers: { 'if-none-match': '*' } }, { method: 'HEAD' }])
       expect((await poll('boss', '', init)).headers.get('date')).toBe('Mon, 02 Mar 2026 09:30:00 GMT');

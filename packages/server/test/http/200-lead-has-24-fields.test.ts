@@ -45,7 +45,7 @@ const FULL: LeadFields = {
   addressNotes: 'Second courtyard',
   appointmentDateTime: Date.parse('2026-03-05T14:00:00Z'),
   timeslot: '14:00',
-  // In the order in which PostgreSQL keeps them.
+  // In the order in which PostgreSQL stores them.
   customFields: { nested: { flags: [true, null], roofArea: 120 }, source: 'website' },
   images: ['https://images.example.com/roof.jpg'],
   sameDay: true,
@@ -77,7 +77,7 @@ describe('a lead', () => {
           timeslot: '14:00',
           statusValue: 'APPOINTMENT',
           status: { value: 'APPOINTMENT', label: 'Appointment', color: '#d97706', final: false },
-          // In the order in which PostgreSQL keeps them.
+          // In the order in which PostgreSQL stores them.
           customFields: { nested: { flags: [true, null], roofArea: 120 }, source: 'website' },
           images: ['https://images.example.com/roof.jpg'],
           sameDay: true,
@@ -95,7 +95,7 @@ describe('a lead', () => {
     expect(triggerId).toMatch(/^[\w-]{1,64}$/);
   });
 
-  it('has all fields when almost nothing is known, null where it may be', async () => {
+  it('has all fields if almost none is given, null where allowed', async () => {
     const { add, leads } = await startService({ clock: manualClock('2026-03-02T09:30:00.000Z') });
     await add({});
     const [lead] = await leads('boss');
@@ -136,7 +136,7 @@ describe('a lead', () => {
     ['an empty first and a last', { firstName: '', lastName: 'Moreau' }, 'Moreau'],
     ['the full name, when it is given', { firstName: 'Ada', fullName: 'Countess Ada' }, 'Countess Ada'],
     ['nothing', {}, ''],
-  ])('has a fullName made of %s', async (_what, fields, expected) => {
+  ])('has a fullName of %s', async (_what, fields, expected) => {
     await shared().add({ fields });
     expect(await shared().leads('boss', 'limit=1')).toMatchObject([{ fullName: expected }]);
   });
@@ -156,7 +156,7 @@ describe('a lead', () => {
     expect(lead?.status).toEqual({ value, label, color: expect.stringMatching(/^#[0-9a-f]{6}$/), final });
   });
 
-  it("has the statuses of the company's own catalogue, the first where none is given", async () => {
+  it("has the statuses of the company's own catalogue, by default the first", async () => {
     const statuses = [
       { value: 'OPEN', label: 'Offen', color: '#000000', final: false },
       { value: 'DONE', label: 'Erledigt', color: '#ffffff', final: true },
@@ -168,7 +168,7 @@ describe('a lead', () => {
     expect((await leads('boss')).map(({ status }) => status)).toEqual([...statuses].reverse());
   });
 
-  it('has times in UTC with three digits, whole seconds too', async () => {
+  it('has times in UTC with three fraction digits, also for whole seconds', async () => {
     const { add, leads } = await startService({ clock: manualClock('2026-03-02T09:29:59.999Z') });
     await add({ fields: { appointmentDateTime: 0 } });
     expect(await leads('boss')).toMatchObject([
@@ -183,7 +183,7 @@ describe('a lead', () => {
 });
 
 describe('leads', () => {
-  it('have each a trigger id of their own', async () => {
+  it('have unique trigger ids', async () => {
     const { add, leads } = await startService();
     await add(...Array.from({ length: 100 }, () => ({})));
     const page = await leads('boss');
@@ -193,14 +193,14 @@ describe('leads', () => {
   });
 });
 
-describe('whatever a lead holds', () => {
+describe('any content of a lead', () => {
   const clock = manualClock();
   const shared = shareService({ clock });
 
-  /** Every character but NUL, which intake does not let in. */
+  /** Every character but NUL, which intake rejects. */
   const text = fc.string({ unit: 'binary' }).filter((given) => !given.includes('\0'));
 
-  it('comes back as it was, in JSON that says its length in bytes', async () => {
+  it('is returned unchanged, with its length in bytes', async () => {
     const fields = fc.record({
       firstName: text,
       address: text,

@@ -20,7 +20,7 @@ describe('a lead, after a change', () => {
     })),
   };
 
-  it('shows the names and the status as they are now, and is otherwise untouched', async () => {
+  it('has the current names and status, and is otherwise unchanged', async () => {
     const { add, leads, store } = await startService();
     await add({ id: 'a', departmentId: 'sales' });
     const [before] = await leads('boss');
@@ -36,7 +36,7 @@ describe('a lead, after a change', () => {
     ]);
   });
 
-  it('keeps createdAt and the automation ids; updatedAt alone moves', async () => {
+  it('keeps createdAt and the automation ids; only updatedAt changes', async () => {
     const clock = manualClock();
     const { add, leads } = await startService({ clock });
     await add({ id: 'a', fields: { firstName: 'Ada', phone1: '1' } });
@@ -54,7 +54,7 @@ describe('a lead, after a change', () => {
     ]);
   });
 
-  it('does not come again to a client that has seen it', async () => {
+  it('is not returned again to a client that has seen it', async () => {
     const { add, leads } = await startService();
     await add({ id: 'a' });
     const [seen] = await leads('boss');

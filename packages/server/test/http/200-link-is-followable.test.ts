@@ -13,7 +13,7 @@ function nextOf(response: Response): URL {
 const many = (count: number) => Array.from({ length: count }, (_, i) => ({ id: `lead-${i}` }));
 
 describe('Link: rel="next"', () => {
-  it('followed from the first page to the end gives each lead exactly once, and goes on for ever', async () => {
+  it('followed from the first page returns each lead exactly once, and can be followed further', async () => {
     const { add, poll, token } = await startService();
     await add(...many(25));
     const headers = { authorization: `Bearer ${await token('boss')}` };
@@ -31,7 +31,7 @@ describe('Link: rel="next"', () => {
     expect(await (await fetch(nextOf(response), { headers })).json()).toMatchObject([{ id: 'late' }]);
   });
 
-  it('followed from a page without since goes on after its newest lead', async () => {
+  it('followed from a page without since continues after its newest lead', async () => {
     const { add, poll, token } = await startService();
     await add(...many(5));
     const first = await poll('boss', 'limit=2');
@@ -42,7 +42,7 @@ describe('Link: rel="next"', () => {
     expect(await second.json()).toMatchObject([{ id: 'next-1' }, { id: 'next-2' }]);
   });
 
-  it('followed from an empty feed misses nothing that comes, not even in the same millisecond', async () => {
+  it('followed from an empty feed misses no lead, even of the same millisecond', async () => {
     const { add, poll, token } = await startService({ clock: manualClock() });
     const first = await poll('boss');
     expect(await first.json()).toEqual([]);
@@ -51,7 +51,7 @@ describe('Link: rel="next"', () => {
     expect(await (await fetch(nextOf(first), { headers })).json()).toMatchObject([{ id: 'a' }]);
   });
 
-  it('followed from an empty feed gives every lead although the clock was set back', async () => {
+  it('followed from an empty feed returns every lead after the clock was set back', async () => {
     const clock = manualClock();
     const { add, poll, token } = await startService({ clock });
     const first = await poll('boss');
@@ -90,7 +90,7 @@ describe('Link: rel="next"', () => {
     expect(await (await fetch(nextOf(first), { headers })).json()).toMatchObject([{ id: 'north' }]);
   });
 
-  it('carries the limit that was used, and the given since when the page is empty', async () => {
+  it('has the limit that was used, and the given since if the page is empty', async () => {
     const { poll } = await startService();
     const queryOf = async (query: string) =>
       Object.fromEntries(nextOf(await poll('boss', query)).searchParams);
@@ -102,15 +102,15 @@ describe('Link: rel="next"', () => {
     expect(await queryOf(`since=${edge}`)).toEqual({ since: edge, limit: '100' });
   });
 
-  it('does not carry other parameters on', async () => {
+  it('has no other parameters', async () => {
     const { poll } = await startService();
     const { searchParams } = nextOf(await poll('boss', 'utm=x&access_token=secret'));
     expect([...searchParams.keys()]).toEqual(['since', 'limit']);
   });
 });
 
-describe('the address in Link', () => {
-  it('is the one that the request came to', async () => {
+describe('the base URL in Link', () => {
+  it('is the one that the request was sent to', async () => {
     const { poll, url } = await startService();
     expect(nextOf(await poll('boss')).href.split('?')[0]).toBe(`${url}${NEW_LEADS_PATH}`);
   });
@@ -126,26 +126,26 @@ describe('the address in Link', () => {
     ['https://leads.example.com', {}, 'https://leads.example.com'],
     ['https://leads.example.com/', { LEADTAP_BASE_PATH: '/api' }, 'https://leads.example.com/api'],
     ['https://example.com/leads/', { LEADTAP_BASE_PATH: '/api' }, 'https://example.com/leads'],
-  ])('is LEADTAP_PUBLIC_URL where it is set: %s', async (publicUrl, env, base) => {
+  ])('is LEADTAP_PUBLIC_URL if it is set: %s', async (publicUrl, env, base) => {
     const { poll } = await startService({ env: { LEADTAP_PUBLIC_URL: publicUrl, ...env } });
     const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http' };
     expect(nextOf(await poll('boss', '', { headers })).href.split('?')[0]).toBe(`${base}${NEW_LEADS_PATH}`);
   });
 
-  it.each(['https', 'HTTPS'])('is what a trusted proxy says: %s', async (protocol) => {
+  it.each(['https', 'HTTPS'])('is the forwarded one of a trusted proxy: %s', async (protocol) => {
     const { poll } = await startService({ env: { LEADTAP_TRUST_PROXY: '1' } });
     const headers = { 'x-forwarded-host': 'leads.example.com', 'x-forwarded-proto': protocol };
     expect(nextOf(await poll('boss', '', { headers })).origin).toBe('https://leads.example.com');
   });
 
-  it('is not what anybody else says', async () => {
+  it('is not the forwarded one of any other client', async () => {
     const { poll, url } = await startService();
     const headers = { 'x-forwarded-host': 'leads.example.com', 'x-forwarded-proto': 'https' };
     expect(nextOf(await poll('boss', '', { headers })).origin).toBe(url);
   });
 });
 
-describe('a hostile request cannot break out of Link', () => {
+describe('a hostile request cannot end the URL in Link early', () => {
   const shared = shareService({ env: { LEADTAP_TRUST_PROXY: '1' } });
 
   const linkFor = async (...lines: readonly string[]) => {

@@ -23,20 +23,20 @@ describe('200: the page, at most', () => {
 });
 
 describe('200: the page', () => {
-  it('without since holds the newest leads, newest first', async () => {
+  it('without since has the newest leads, newest first', async () => {
     const { add, leads } = await startService();
     await add({ id: 'a' }, { id: 'b' }, { id: 'c' });
     expect(await leads('boss', 'limit=2')).toMatchObject([{ id: 'c' }, { id: 'b' }]);
   });
 
-  it('with since holds the leads that directly follow it, oldest first', async () => {
+  it('with since has the leads that directly follow it, oldest first', async () => {
     const { add, leads } = await startService();
     const [first = 0] = await add({ id: 'a' }, { id: 'b' }, { id: 'c' }, { id: 'd' });
     const since = new Date(first).toISOString();
     expect(await leads('boss', `since=${since}&limit=2`)).toMatchObject([{ id: 'b' }, { id: 'c' }]);
   });
 
-  it('holds only leads created strictly after since, to the millisecond', async () => {
+  it('has only leads created strictly after since, to the millisecond', async () => {
     const { add, leads } = await startService();
     const [first = 0] = await add({ id: 'a' });
     const justBefore = new Date(first - 1).toISOString();
@@ -45,7 +45,7 @@ describe('200: the page', () => {
     expect(await leads('boss', `since=${exactly}`)).toEqual([]);
   });
 
-  it('is an empty array when nothing is newer', async () => {
+  it('is an empty array if no lead is newer', async () => {
     const { add, poll } = await startService();
     await add({ id: 'a' });
     const response = await poll('boss', 'since=2999-01-01T00:00:00Z');

@@ -9,7 +9,7 @@ const withTag = (tag: string, init: RequestInit = {}): RequestInit => ({
   headers: { 'if-none-match': tag },
 });
 
-describe('304: the page is what the client has', () => {
+describe('304: the client has the page already', () => {
   const shared = shareService();
 
   const currentTag = async () => {
@@ -17,7 +17,7 @@ describe('304: the page is what the client has', () => {
     return (await shared().poll('boss')).headers.get('etag') ?? '';
   };
 
-  it('every 200 carries a strong ETag', async () => {
+  it('every 200 has a strong ETag', async () => {
     expect(await currentTag()).toMatch(/^"[\w-]{20,}"$/);
   });
 
@@ -33,7 +33,7 @@ describe('304: the page is what the client has', () => {
     expect(await response.text()).toBe('');
   });
 
-  it('answers HEAD with the length that the leads would have, or none at all', async () => {
+  it('answers HEAD with the length of the leads, or without a length', async () => {
     const tag = await currentTag();
     const { headers } = await shared().poll('boss', '', { method: 'HEAD' });
     const known = await shared().poll('boss', '', { method: 'HEAD', headers: { 'if-none-match': tag } });
@@ -52,7 +52,7 @@ describe('304: the page is what the client has', () => {
     expect((await shared().poll('boss', '', withTag(make(await currentTag())))).status).toBe(200);
   });
 
-  it('carries the headers of the 200, except those of a body', async () => {
+  it('has the headers of the 200, except those of a body', async () => {
     const tag = await currentTag();
     const page = await shared().poll('boss', 'since=1970-01-01');
     const { headers } = await shared().poll('boss', 'since=1970-01-01', withTag(tag));
@@ -68,7 +68,7 @@ describe('304: the page is what the client has', () => {
     expect(response.status).toBe(304);
   });
 
-  it('a tag of another page is not taken', async () => {
+  it('a tag of another page does not match', async () => {
     await shared().add({ id: 'b' }, { id: 'c' });
     const tag = (await shared().poll('boss', 'limit=1')).headers.get('etag') ?? '';
     expect((await shared().poll('boss', 'limit=2', withTag(tag))).status).toBe(200);

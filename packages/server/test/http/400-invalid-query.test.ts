@@ -17,14 +17,14 @@ describe('400 invalid-query', () => {
     ]);
   });
 
-  it('begins where the description of the API says', async () => {
+  it('rejects what is outside the limits of the OpenAPI document', async () => {
     const { parameters } = openApiDocument('1.0.0').paths[NEW_LEADS_PATH];
     const { minimum = Number.NaN } = parameters.find(({ name }) => name === 'limit')?.schema ?? {};
     expect((await shared().poll('boss', `limit=${minimum}`)).status).toBe(200);
     expect(await errorsOf(`limit=${minimum - 1}`)).toMatchObject([{ parameter: 'limit' }]);
   });
 
-  it('names a bad parameter alone beside a good one', async () => {
+  it('names only the bad parameter', async () => {
     expect(await errorsOf('since=2026-03-02&limit=ten')).toMatchObject([{ parameter: 'limit' }]);
     expect(await errorsOf('since=now&limit=10')).toMatchObject([{ parameter: 'since' }]);
   });
@@ -33,13 +33,13 @@ describe('400 invalid-query', () => {
     ['since', 'since=2026-03-02&since=2026-03-02'],
     ['limit', 'limit=5&limit=5'],
     ['limit', 'limit=5&limit='],
-  ])('refuses %s given twice, even alike: %s', async (parameter, query) => {
+  ])('rejects %s given twice, even with the same value: %s', async (parameter, query) => {
     expect(await errorsOf(query)).toEqual([
       { parameter, detail: expect.stringMatching(/^Give it once, such as /) },
     ]);
   });
 
-  it('refuses both given twice', async () => {
+  it('rejects both given twice', async () => {
     expect(await errorsOf('limit=5&since=2026-03-02&limit=6&since=2026-03-02')).toHaveLength(2);
   });
 
@@ -63,11 +63,11 @@ describe('400 invalid-query', () => {
     'limi=0&limits=0',
     '&&&',
     'a=%ZZ',
-  ])('is not given for a parameter that is not ours: ?%s', async (query) => {
+  ])('is not caused by an unknown parameter: ?%s', async (query) => {
     expect((await shared().poll('boss', query)).status).toBe(200);
   });
 
-  it('does not repeat what was sent, which may be a secret in the wrong place', async () => {
+  it('does not repeat the value, which may be a misplaced secret', async () => {
     const response = await shared().poll('boss', 'since=s3cr3t&limit=s3cr3t');
     expect(await response.text()).not.toContain('s3cr3t');
   });
@@ -94,13 +94,13 @@ describe('400 invalid-query: limit', () => {
     'ten',
     'NaN',
     'Infinity',
-  ])('refuses %j', async (limit) => {
+  ])('rejects %j', async (limit) => {
     const answer = await injectPoll(endpoint(), `limit=${encodeURIComponent(limit)}`);
     const { errors } = await expectProblem(answer, 'invalid-query');
     expect(errors).toMatchObject([{ parameter: 'limit' }]);
   });
 
-  it('refuses every text that is not a positive whole number', async () => {
+  it('rejects every text that is not a positive whole number', async () => {
     const app = endpoint();
     const text = fc
       .oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom(...'0123456789+-. eExX') }))
@@ -113,7 +113,7 @@ describe('400 invalid-query: limit', () => {
     );
   });
 
-  it('takes every positive whole number, and counts above 100 as 100', async () => {
+  it('accepts every positive whole number, and uses 100 for more', async () => {
     const app = endpoint();
     const limit = fc.tuple(fc.bigInt({ min: 1n }), fc.nat(3));
     await fc.assert(

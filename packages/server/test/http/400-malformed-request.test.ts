@@ -42,14 +42,14 @@ const MALFORMED: [string, string][] = [
 describe('400 malformed-request', () => {
   const shared = shareService();
 
-  it.each(MALFORMED)('answers %s, and hangs up', async (_what, text) => {
+  it.each(MALFORMED)('answers %s, and closes the connection', async (_what, text) => {
     const answer = await sendRawOnce(shared().url, text);
     await expectProblem(answer, 'malformed-request');
     expect(answer.headers['connection']).toBe('close');
     expect(Date.parse(answer.headers['date'] ?? '')).not.toBeNaN();
   });
 
-  it('gives every such answer an id of its own, whatever the request said', async () => {
+  it('has a new request id each time', async () => {
     const text = requestText(GET, 'Host: x', 'X-Request-Id: mine', 'nonsense');
     const ids = [...(await sendRaw(shared().url, text)), ...(await sendRaw(shared().url, text))].map(
       ({ headers }) => headers['x-request-id'],
@@ -58,7 +58,7 @@ describe('400 malformed-request', () => {
     expect(ids).not.toContain('mine');
   });
 
-  it('is not given for a bad percent-encoding in a parameter that is not ours', async () => {
+  it('is not caused by a bad percent-encoding in an unknown parameter', async () => {
     const authorization = `Bearer ${await shared().token('boss')}`;
     const [answer] = await sendRaw(
       shared().url,
@@ -72,14 +72,14 @@ describe('400 malformed-request', () => {
     expect(answer?.status).toBe(200);
   });
 
-  it('leaves the service as it was for others', async () => {
+  it('does not affect other clients', async () => {
     for (const [, text] of MALFORMED) await sendRaw(shared().url, text);
     expect((await shared().poll('boss')).status).toBe(200);
   });
 });
 
-describe('400 malformed-request, from a sender who does not hang up', () => {
-  it('still loses its connection', async () => {
+describe('400 malformed-request, if the client keeps the connection open', () => {
+  it('the server closes the connection', async () => {
     const { url, service } = await startService();
     const socket = await openSocket(url, { allowHalfOpen: true });
     const ended = new Promise<void>((resolve) => socket.once('end', resolve));
@@ -92,7 +92,7 @@ describe('400 malformed-request, from a sender who does not hang up', () => {
     socket.destroy();
   });
 
-  it('gets one answer, however much it goes on sending', async () => {
+  it('there is one response, however much the client sends', async () => {
     const { url } = await startService();
     const socket = await openSocket(url);
     const received = readToEnd(socket);

@@ -5,11 +5,11 @@ import { injectPoll, makeEndpoint, noLimit } from '../../../testing/harness/endp
 import { requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-/** An empty page's Link repeats the given `since`: that is how the service tells which moment it read. */
+/** The Link of an empty page repeats the given `since`, so it shows how the service has parsed it. */
 const readMoment = (link: unknown) =>
   new URL(/<(.*)>/.exec(String(link))?.[1] ?? '').searchParams.get('since');
 
-/** The rule, told in another way than the service does it; undefined for what is to be refused. */
+/** A second implementation of the rule; undefined if the text is invalid. */
 function expectedMoment(text: string): string | undefined {
   const form = /^(.{10})(?:[Tt ](\d\d:\d\d:\d\d)(\.\d{1,9})?(?:[Zz]|([-+ ])(\d\d)(?::?(\d\d))?)?)?$/s.exec(
     text,
@@ -17,7 +17,7 @@ function expectedMoment(text: string): string | undefined {
   const [, date = '', time = '00:00:00', fraction = '', sign, hours = '00', minutes = '00'] = form ?? [];
   const local = `${date}T${time}.${fraction.slice(1, 4).padEnd(3, '0')}Z`;
   const at = /^\d{4}-\d\d-\d\dT/.test(local) ? Date.parse(local) : Number.NaN;
-  // A day or an hour that does not exist comes back as another one.
+  // For a day or an hour that does not exist, Date returns another one.
   if (Number.isNaN(at) || new Date(at).toISOString() !== local) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000;
@@ -41,7 +41,7 @@ const form = fc
 const dateAlone = form.map((text) => text.slice(0, 10));
 const legal = fc.oneof({ weight: 4, arbitrary: form }, { weight: 1, arbitrary: dateAlone });
 
-/** One character more, less, or another one: mostly wrong, sometimes right in another way. */
+/** One character added, removed or replaced: mostly invalid, sometimes still valid. */
 const nearMiss = fc
   .tuple(legal, fc.nat(), fc.nat(2), fc.constantFrom(...'0123456789-:.,+TtZz W/\n\t\0é٣'))
   .map(([text, position, kind, character]) => {
@@ -56,7 +56,7 @@ describe('since', () => {
     return statusCode === 200 ? readMoment(headers['link']) : statusCode;
   };
 
-  it('is read in every legal form as the moment it names', async () => {
+  it('is parsed in every valid form', async () => {
     const app = makeEndpoint({}, { limiter: noLimit });
     await fc.assert(
       fc.asyncProperty(legal, async (text) => {
@@ -68,7 +68,7 @@ describe('since', () => {
     );
   });
 
-  it('may come with its characters not encoded, a plus and a colon among them', async () => {
+  it('may be sent without percent-encoding, also of plus and colon', async () => {
     const app = makeEndpoint({}, { limiter: noLimit });
     const unencoded = legal.filter((text) => !text.includes(' '));
     await fc.assert(
@@ -78,7 +78,7 @@ describe('since', () => {
     );
   });
 
-  it('is refused in every form that is not legal', async () => {
+  it('is rejected in every other form', async () => {
     const app = makeEndpoint({}, { limiter: noLimit });
     const text = fc.oneof(
       { weight: 8, arbitrary: nearMiss },
@@ -116,11 +116,11 @@ describe('since, over the wire', () => {
     '2026-03-02T09:30:00.1234567890Z',
     '2026-03-02T09:30:00 UTC',
     'Mon, 02 Mar 2026 09:30:00 GMT',
-  ])('refuses %s', async (text) => {
+  ])('rejects %s', async (text) => {
     expect((await shared().poll('boss', `since=${encodeURIComponent(text)}`)).status).toBe(400);
   });
 
-  it('reads a plus that no client encoded', async () => {
+  it('accepts a plus that was not encoded', async () => {
     const [answer] = await sendRaw(
       shared().url,
       requestText(
@@ -133,13 +133,13 @@ describe('since, over the wire', () => {
     expect(readMoment(answer?.headers['link'])).toBe('2026-03-02T09:30:00.000Z');
   });
 
-  it('cuts what is finer than a millisecond, so that the lead of that millisecond comes again', async () => {
+  it('is truncated to milliseconds, so that the lead of that millisecond is returned again', async () => {
     const [first = 0] = await shared().add({ id: 'a' }, { id: 'b' });
     const before = new Date(first - 1).toISOString().replace('Z', '999999Z');
     expect(await shared().leads('boss', `since=${before}`)).toMatchObject([{ id: 'a' }, { id: 'b' }]);
   });
 
-  it('in the future is legal and gives an empty page', async () => {
+  it('in the future is valid and returns an empty page', async () => {
     const response = await shared().poll('boss', 'since=9999-12-31T23:59:59.999Z');
     expect([response.status, await response.text()]).toEqual([200, '[]']);
   });

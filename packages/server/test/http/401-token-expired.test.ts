@@ -5,7 +5,7 @@ import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
 describe('401 token-expired', () => {
-  it('begins with the second in which the token expires', async () => {
+  it('starts with the second in which the token expires', async () => {
     const clock = manualClock();
     const { url, token } = await startService({ clock });
     const authorization = `Bearer ${await token('boss', { expiresInMs: 60_000 })}`;

@@ -40,7 +40,7 @@ async function startWithTokens() {
   return { test, tokens: Object.entries(tokens) };
 }
 
-/** Other spellings that a lenient reader would take for the same token. */
+/** Other spellings that a lenient parser would accept as the same token. */
 const otherSpelling = (token: string): fc.Arbitrary<string> => {
   const space = fc
     .array(fc.constantFrom(' ', '\t'), { minLength: 1, maxLength: 3 })
@@ -62,7 +62,7 @@ const otherSpelling = (token: string): fc.Arbitrary<string> => {
   );
 };
 
-it('any other spelling of a good token is refused with token-invalid', async () => {
+it('any other spelling of a valid token is rejected with token-invalid', async () => {
   const { test, tokens } = await startWithTokens();
   const ask = (authorization: string) =>
     test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization } });

@@ -9,7 +9,7 @@ import { shareService } from '../../../testing/harness/shared-service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 const hour = () => Math.floor(Date.now() / 1000) + 3600;
-/** Undefined leaves a claim out. */
+/** Undefined omits a claim. */
 type Claims = { readonly [Claim in keyof JWTPayload]?: JWTPayload[Claim] | undefined };
 
 const OWN: JWTPayload = { iss: 'leadtap', aud: 'leadtap', sub: 'boss', jti: 'token-1' };
@@ -27,7 +27,7 @@ type MakeToken = (test: TestService) => Promise<string> | string;
 
 const ownKey = ({ service }: TestService) => service.keys[0];
 
-/** A token of our own key that differs from a good one in what is given. */
+/** A token of our own key that differs from a valid one in the given parts. */
 const own =
   (claims: Claims, header: { alg?: string; kid?: string } = {}): MakeToken =>
   (test) => {
@@ -81,12 +81,12 @@ describe('401 token-invalid', () => {
     );
   });
 
-  it('is not given for the token that all of these differ from', async () => {
+  it('does not occur for the valid token that all of these differ from', async () => {
     const test = shared();
     expect((await ask(test, await own({})(test))).status).toBe(200);
   });
 
-  it('says nothing of why to whoever guesses: one body for all of them', async () => {
+  it('does not reveal the reason: the body is always the same', async () => {
     const test = shared();
     const bodies = await Promise.all(
       REFUSED.map(async ([, makeToken]) => {
@@ -123,7 +123,7 @@ describe('401 token-invalid, with an identity provider', () => {
     return { test, publicKey, claims, issue };
   }
 
-  it('lets its good tokens pass', async () => {
+  it('accepts its valid tokens', async () => {
     const { test, issue } = await startWithProvider();
     expect((await ask(test, await issue({}))).status).toBe(200);
   });

@@ -9,7 +9,7 @@ describe('404 user-not-found', () => {
 
   it('answers a valid token whose user does not exist', async () => {
     const { poll } = shared();
-    await expectProblem(await poll('nobody'), 'user-not-found');
+    await expectProblem(await poll('unknown'), 'user-not-found');
   });
 
   it('begins with the next request after the user was removed', async () => {
@@ -29,7 +29,7 @@ describe('404 user-not-found', () => {
     },
   );
 
-  it('answers whoever a database finds by folding case', async () => {
+  it('answers if the database finds another user by ignoring case', async () => {
     const findUser = () => emptyStore.findUser('boss');
     const verifyToken = async () =>
       ({ kind: 'valid', token: { userId: 'Boss', tokenId: undefined } }) as const;

@@ -11,7 +11,7 @@ interface Request {
   readonly headers?: Record<string, string>;
 }
 
-/** So few that a test need not send hundreds. How many they are by default, the first test shows. */
+/** A small limit, so that tests need not send hundreds of requests. The first test covers the default. */
 const QUOTA = 6;
 const FEW: readonly Policy[] = [{ name: 'failed-tokens', quota: QUOTA, windowS: 60 }];
 
@@ -31,7 +31,7 @@ async function startGuarded(env: Record<string, string> = {}, failedTokenPolicie
 }
 
 describe('429: an address with failed tokens', () => {
-  it('has 600 of them a minute, then waits', async () => {
+  it('may send 600 of them a minute', async () => {
     const { ask, fail, clock } = await startGuarded({}, FAILED_TOKEN_POLICIES);
     await fail(600);
     clock.advance(20_500);
@@ -47,7 +47,7 @@ describe('429: an address with failed tokens', () => {
     expect((await ask()).statusCode).toBe(429);
   });
 
-  it('still gets in with a good token', async () => {
+  it('may still poll with a valid token', async () => {
     const { ask, fail, token } = await startGuarded();
     const good = await token('boss');
     await fail(QUOTA);
@@ -57,7 +57,7 @@ describe('429: an address with failed tokens', () => {
     expect(answer.headers['ratelimit']).toContain('"minute";r=99');
   });
 
-  it('counts expired and revoked tokens as well', async () => {
+  it('is charged for expired and revoked tokens too', async () => {
     const { ask, token, clock, store, fail } = await startGuarded();
     const expired = await token('boss', { expiresInMs: 1000 });
     const revoked = await token('boss', { tokenId: 'token-1' });
@@ -68,7 +68,7 @@ describe('429: an address with failed tokens', () => {
     expect((await ask({ token: expired })).statusCode).toBe(429);
   });
 
-  it('does not count requests without a token, and answers them as ever', async () => {
+  it('is not charged for requests without a token', async () => {
     const { ask, fail } = await startGuarded();
     await fail(QUOTA + 1, { token: '' });
     await fail(QUOTA);
@@ -76,21 +76,21 @@ describe('429: an address with failed tokens', () => {
     expect((await ask({ token: '' })).statusCode).toBe(401);
   });
 
-  it('does not count good tokens of users who are refused later', async () => {
+  it('is not charged for valid tokens of users who fail a later check', async () => {
     const { ask, fail, token } = await startGuarded();
-    const unknown = await token('nobody');
+    const unknown = await token('unknown');
     for (let i = 0; i < QUOTA + 1; i += 1) await ask({ token: unknown });
     await fail(QUOTA);
   });
 
-  it('leaves other addresses alone', async () => {
+  it('does not affect other addresses', async () => {
     const { ask, fail } = await startGuarded();
     await fail(QUOTA);
     expect((await ask({ remoteAddress: '203.0.113.8' })).statusCode).toBe(401);
     expect((await ask({ remoteAddress: '2001:db8::1' })).statusCode).toBe(401);
   });
 
-  it('is its whole network with IPv6', async () => {
+  it('is the /64 network with IPv6', async () => {
     const { ask, fail } = await startGuarded();
     for (let host = 0; host < QUOTA; host += 1)
       await fail(1, { remoteAddress: `2001:db8:1:2::${host.toString(16)}` });
@@ -98,14 +98,14 @@ describe('429: an address with failed tokens', () => {
     expect((await ask({ remoteAddress: '2001:db8:1:3::1' })).statusCode).toBe(401);
   });
 
-  it('is the same when it is written as IPv6', async () => {
+  it('is the same if it is IPv4-mapped IPv6', async () => {
     const { ask, fail } = await startGuarded();
     await fail(QUOTA, { remoteAddress: '::ffff:203.0.113.7' });
     expect((await ask()).statusCode).toBe(429);
   });
 });
 
-describe('429: whose address it is behind a proxy', () => {
+describe('429: the address behind a proxy', () => {
   const forwarded = (value: string, remoteAddress = '10.0.0.1'): Request => ({
     remoteAddress,
     headers: { 'x-forwarded-for': value },
@@ -118,7 +118,7 @@ describe('429: whose address it is behind a proxy', () => {
     expect((await ask(forwarded('198.51.100.251', '10.0.0.2'))).statusCode).toBe(401);
   });
 
-  it('LEADTAP_TRUST_PROXY=1: the entry that the proxy wrote counts, and made-up ones before it do not', async () => {
+  it('LEADTAP_TRUST_PROXY=1: the entry of the proxy counts, forged ones before it do not', async () => {
     const { ask, fail } = await startGuarded({ LEADTAP_TRUST_PROXY: '1' });
     for (let i = 0; i < QUOTA; i += 1) await fail(1, forwarded(`198.51.100.${i}, 192.0.2.66`));
     expect((await ask(forwarded('8.8.8.8, 192.0.2.66'))).statusCode).toBe(429);
@@ -143,17 +143,17 @@ describe('429: whose address it is behind a proxy', () => {
     expect((await ask(forwarded('9.9.9.9, 192.0.2.66, 10.0.0.3'))).statusCode).toBe(429);
   });
 
-  it('a list of addresses: only those are believed', async () => {
+  it('a list of addresses: only these proxies are trusted', async () => {
     const { ask, fail } = await startGuarded({ LEADTAP_TRUST_PROXY: '10.0.0.0/24, loopback' });
     await fail(QUOTA, forwarded('8.8.8.8, 192.0.2.66, 10.0.0.9'));
     expect((await ask(forwarded('9.9.9.9, 192.0.2.66'))).statusCode).toBe(429);
-    // Who is not on the list speaks for itself alone.
+    // A peer that is not on the list is the client itself.
     expect((await ask(forwarded('192.0.2.66', '198.51.100.1'))).statusCode).toBe(401);
     await fail(QUOTA - 1, forwarded('7.7.7.7', '198.51.100.1'));
     expect((await ask(forwarded('6.6.6.6', '198.51.100.1'))).statusCode).toBe(429);
   });
 
-  it('a port beside the address makes no new sender', async () => {
+  it('a port in the entry is ignored', async () => {
     const { ask, fail } = await startGuarded({ LEADTAP_TRUST_PROXY: '1' });
     for (let i = 0; i < QUOTA; i += 1) await fail(1, forwarded(`192.0.2.66:${40_000 + i}`));
     expect((await ask(forwarded('192.0.2.66:1'))).statusCode).toBe(429);

@@ -13,7 +13,7 @@ async function startWithClock(userPolicies = USER_POLICIES) {
   const test = await startService({ clock, limits: { userPolicies } });
   const ask = (token: string) =>
     test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization: `Bearer ${token}` } });
-  /** Makes so many requests and gives how many were let through. */
+  /** Sends this many requests and returns how many passed. */
   const passing = async (token: string, count: number) => {
     let passed = 0;
     for (let i = 0; i < count; i += 1) if ((await ask(token)).statusCode === 200) passed += 1;
@@ -27,7 +27,7 @@ const tokenFor = (test: Awaited<ReturnType<typeof startWithClock>>, userId = 'bo
 
 const MINUTE_MS = 60_000;
 
-/** Ten minutes, ten requests in each: the hour is used up. */
+/** Ten requests in each of ten minutes: the hour is used up. */
 async function useUpTheHour(passing: () => Promise<number>, clock: ManualClock) {
   for (let minute = 0; minute < 10; minute += 1) {
     expect(await passing()).toBe(10);
@@ -44,7 +44,7 @@ describe('429: a user', () => {
     expect(await test.passing(token, 130)).toBe(100);
   });
 
-  it('is told at each step what is left', async () => {
+  it('gets the remaining requests on each response', async () => {
     const test = await startWithClock();
     const token = await tokenFor(test);
     for (let used = 1; used <= 100; used += 1) {
@@ -59,7 +59,7 @@ describe('429: a user', () => {
     expect((await test.ask(token)).headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=899;t=3540');
   });
 
-  it('gets a problem with the limit that was reached and a whole number of seconds', async () => {
+  it('gets a problem with the exceeded policy and a whole number of seconds', async () => {
     const test = await startWithClock(FEW);
     const token = await tokenFor(test);
     await test.passing(token, 10);
@@ -83,7 +83,7 @@ describe('429: a user', () => {
     expect((await test.ask(token)).statusCode).toBe(200);
   });
 
-  it('has one limit an hour as well, and Retry-After is for both windows', async () => {
+  it('has an hourly limit too, and Retry-After covers both windows', async () => {
     const test = await startWithClock(FEW);
     const token = await tokenFor(test);
     await useUpTheHour(() => test.passing(token, 11), test.clock);
@@ -103,7 +103,7 @@ describe('429: a user', () => {
     expect((await test.ask(token)).headers['ratelimit']).toMatch(/"hour";r=99;t=3600$/);
   });
 
-  it('uses nothing by requests that are refused', async () => {
+  it('uses no unit with requests that get 429', async () => {
     const test = await startWithClock(FEW);
     const token = await tokenFor(test);
     await test.passing(token, 10);
@@ -120,16 +120,16 @@ describe('429: a user', () => {
     expect(passed).toEqual([4, 4, 2]);
   });
 
-  it('leaves every other user alone', async () => {
+  it('does not affect other users', async () => {
     const test = await startWithClock(FEW);
     await test.passing(await tokenFor(test, 'boss'), 11);
-    for (const userId of ['seller', 'rival', 'BOSS', 'nobody']) {
+    for (const userId of ['seller', 'rival', 'BOSS', 'unknown']) {
       const { headers } = await test.ask(await tokenFor(test, userId));
       expect(headers['ratelimit']).toBe('"minute";r=9;t=60, "hour";r=99;t=3600');
     }
   });
 
-  it.each(['nobody', 'starter'])('is limited too when refused for another reason: %s', async (userId) => {
+  it.each(['unknown', 'starter'])('is limited too if a later check fails: %s', async (userId) => {
     const test = await startWithClock(FEW);
     const token = await tokenFor(test, userId);
     await test.passing(token, 10);

@@ -29,11 +29,11 @@ describe('431 headers-too-large', () => {
     expect(answer.headers['connection']).toBe('close');
   });
 
-  it('answers an address of that size', async () => {
+  it('answers a URL of that size', async () => {
     await expectProblem(await send(`${NEW_LEADS_PATH}?x=${'x'.repeat(17 * KIB)}`), 'headers-too-large');
   });
 
-  it('is not given for 15 KiB', async () => {
+  it('does not occur for 15 KiB', async () => {
     const authorization = `Authorization: Bearer ${await shared().token('boss')}`;
     const filler = `X-Filler: ${'x'.repeat(15 * KIB - authorization.length)}`;
     expect((await send(NEW_LEADS_PATH, authorization, filler)).status).toBe(200);

@@ -7,7 +7,7 @@ import { startService } from '../../../testing/harness/service.ts';
 
 const SECRET = 'SELECT password FROM users';
 
-/** Whatever a store may throw, decent or not. */
+/** Values that a store may throw. */
 const THROWN: [string, () => unknown][] = [
   ['an error', () => new Error(SECRET)],
   ['an error with a status of its own', () => Object.assign(new Error(SECRET), { statusCode: 404 })],
@@ -39,7 +39,7 @@ describe.each(METHODS)('500 internal-error, when %s of the store', (method) => {
     );
   });
 
-  it('throws before it gives a promise', async () => {
+  it('throws synchronously', async () => {
     const store = {
       [method]: () => {
         throw new Error(SECRET);
@@ -50,7 +50,7 @@ describe.each(METHODS)('500 internal-error, when %s of the store', (method) => {
 });
 
 describe('500 internal-error', () => {
-  it('answers a user whose place is missing with nothing rather than too much', async () => {
+  it('occurs for a user without the place of the access level, who must see no lead', async () => {
     const user = {
       id: 'boss',
       companyId: 'acme',
@@ -65,7 +65,7 @@ describe('500 internal-error', () => {
     await expectProblem(answer, 'internal-error');
   });
 
-  it('writes the cause to the log, under the id that the caller was given', async () => {
+  it('logs the cause with the request id of the response', async () => {
     const lines: string[] = [];
     const { poll } = await startService({
       logTo: { write: (line) => void lines.push(line) },
@@ -76,7 +76,7 @@ describe('500 internal-error', () => {
     expect(JSON.parse(line ?? '{}')).toMatchObject({ requestId, code: 'internal-error' });
   });
 
-  it('is gone with its cause', async () => {
+  it('ends with its cause', async () => {
     const { poll, store } = await startService();
     const issue = beforeQuestion(store, 'readPage', () => Promise.reject(new Error(SECRET)));
     expect((await poll('boss')).status).toBe(500);

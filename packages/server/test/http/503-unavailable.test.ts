@@ -6,7 +6,7 @@ import { expectProblem } from '../../../testing/harness/problem.ts';
 const METHODS: (keyof PollStore)[] = ['isTokenRevoked', 'findUser', 'readPage'];
 
 describe('503 unavailable', () => {
-  it.each(METHODS)('answers when the store is away for %s', async (method) => {
+  it.each(METHODS)('answers if the store is unavailable for %s', async (method) => {
     const error = new StoreUnavailableError('/var/lib/leads.db is locked by process 7');
     const answer = await injectPoll(makeEndpoint({ [method]: () => Promise.reject(error) }));
     await expectProblem(answer, 'unavailable');
@@ -14,15 +14,16 @@ describe('503 unavailable', () => {
     expect(answer.body).not.toMatch(/leads\.db|locked|process/);
   });
 
-  it('answers when the keys of the identity provider cannot be had', async () => {
-    const verifyToken = () => Promise.reject(new JwksUnavailableError('https://id.example.com is away'));
+  it('answers if the keys of the identity provider cannot be fetched', async () => {
+    const verifyToken = () =>
+      Promise.reject(new JwksUnavailableError('https://id.example.com is unreachable'));
     const answer = await injectPoll(makeEndpoint({}, { verifyToken }));
     await expectProblem(answer, 'unavailable');
     expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     expect(answer.body).not.toContain('id.example.com');
   });
 
-  it('is no failed token: an outage must not lock anybody out', async () => {
+  it('does not count as a failed token: an outage must not lock clients out', async () => {
     const consumed: string[] = [];
     const failedTokens = {
       consume: async (key: string) => {
@@ -30,7 +31,7 @@ describe('503 unavailable', () => {
         return { windows: [], violated: [], retryAfterS: 0 };
       },
     };
-    const isTokenRevoked = () => Promise.reject(new StoreUnavailableError('away'));
+    const isTokenRevoked = () => Promise.reject(new StoreUnavailableError('unreachable'));
     await injectPoll(makeEndpoint({ isTokenRevoked }, { failedTokens }));
     expect(consumed).toEqual([]);
   });

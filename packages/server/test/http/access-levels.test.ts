@@ -2,7 +2,7 @@ import type { LeadInput } from 'leadtap';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 
-/** Where a lead stands. Both companies have a branch `north` with a department `sales`. */
+/** The place of a lead. Both companies have a branch `north` with a department `sales`. */
 const PLACES = {
   company: { companyId: 'acme' },
   north: { companyId: 'acme', branchId: 'north' },
@@ -34,7 +34,7 @@ const SEES: Record<string, readonly Place[]> = {
   'rival-seller': ['other company: north/sales'],
 };
 
-describe('who sees which leads', () => {
+describe('visible leads', () => {
   const shared = shareService();
   beforeAll(async () => {
     for (const [id, place] of Object.entries(PLACES)) await shared().add({ id, ...place });
@@ -52,17 +52,17 @@ describe('who sees which leads', () => {
     }
   });
 
-  it('the limit counts only leads that the user sees', async () => {
+  it('the limit counts only visible leads', async () => {
     expect(await shared().leads('seller', 'limit=2')).toHaveLength(2);
     expect(await shared().leads('seller', 'limit=2&since=1970-01-01')).toHaveLength(2);
   });
 });
 
-describe('who sees which leads, after a change', () => {
+describe('visible leads after a change', () => {
   const shared = shareService();
   const idsOf = async (userId: string) => (await shared().leads(userId)).map(({ id }) => id);
 
-  it('a lead that moves is seen where it stands now', async () => {
+  it('a lead that was moved is visible at its new place', async () => {
     await shared().add({ id: 'moving', departmentId: 'sales' });
     expect(await idsOf('seller')).toContain('moving');
     await shared().add({ id: 'moving', branchId: 'south' });
@@ -71,7 +71,7 @@ describe('who sees which leads, after a change', () => {
     expect(await idsOf('boss')).toContain('moving');
   });
 
-  it('a user who gets another level sees by it in the next poll', async () => {
+  it('a new access level applies from the next poll', async () => {
     await shared().add({ id: 'of-the-company' });
     expect(await idsOf('north-lead')).not.toContain('of-the-company');
     await shared().store.updateUser('north-lead', { accessLevel: 'COMPANY' });

@@ -4,7 +4,7 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
-/** What differs between any two requests. */
+/** Headers that differ between any two requests. */
 const OWN = ['x-request-id', 'ratelimit'];
 
 describe('HEAD', () => {
@@ -14,7 +14,7 @@ describe('HEAD', () => {
     ['200', 'boss', 'since=2999-01-01'],
     ['400', 'boss', 'limit=0'],
     ['403', 'starter', ''],
-    ['404', 'nobody', ''],
+    ['404', 'unknown', ''],
     ['401', '', ''],
   ])('answers %s for %s with ?%s as GET does, without the body', async (status, userId, query) => {
     const { url, token, add } = await startService({ clock: manualClock() });
@@ -39,7 +39,7 @@ describe('HEAD', () => {
     expect(head?.body).toBe('');
   });
 
-  it('uses a unit of the limits like any request', async () => {
+  it('uses one unit of the limits', async () => {
     const { poll } = await startService({ clock: manualClock() });
     await poll('boss', '', { method: 'HEAD' });
     expect((await poll('boss')).headers.get('ratelimit')).toContain('"minute";r=98');

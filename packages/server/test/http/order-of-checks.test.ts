@@ -6,13 +6,13 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
-describe('a request that fails several checks gets the answer of the first', () => {
+describe('a request that fails several checks gets the problem of the first', () => {
   type Failing = { token: boolean; limit: boolean; user: boolean; plan: boolean; query: boolean };
 
   async function ask(failing: Failing) {
     const clock = manualClock();
     const test = await startService({ clock });
-    const userId = failing.user ? 'nobody' : failing.plan ? 'starter' : 'boss';
+    const userId = failing.user ? 'unknown' : failing.plan ? 'starter' : 'boss';
     const good = await test.token(userId);
     const authorization = `Bearer ${failing.token ? 'bad' : good}`;
     const request = {
@@ -47,8 +47,8 @@ describe('a request that fails several checks gets the answer of the first', () 
   });
 });
 
-describe('a check that fails keeps the ones behind it from being made', () => {
-  /** Says which parts of the service a request reached. */
+describe('a failed check ends the request before later checks', () => {
+  /** Records which parts of the service a request reaches. */
   async function reached(options: { verified: boolean; passes: boolean; plan: string; query: string }) {
     const calls: string[] = [];
     const note = <T>(name: string, value: T): T => {
@@ -87,7 +87,7 @@ describe('a check that fails keeps the ones behind it from being made', () => {
 });
 
 describe('rate-limit headers', () => {
-  it('are on every answer to a valid token, and count it', async () => {
+  it('are on every response to a valid token, and count it', async () => {
     const { poll } = await startService({ clock: manualClock() });
     const etag = (await poll('boss')).headers.get('etag') ?? '';
     const answers = [
@@ -102,7 +102,7 @@ describe('rate-limit headers', () => {
     );
     for (const [userId, status] of [
       ['starter', 403],
-      ['nobody', 404],
+      ['unknown', 404],
     ] as const) {
       const answer = await poll(userId);
       expect(answer.status).toBe(status);
@@ -111,8 +111,8 @@ describe('rate-limit headers', () => {
     }
   });
 
-  it('are on a 500 and a 503 as well', async () => {
-    for (const error of [new Error('broken'), new StoreUnavailableError('away')]) {
+  it('are on a 500 and a 503 too', async () => {
+    for (const error of [new Error('broken'), new StoreUnavailableError('unreachable')]) {
       const answer = await injectPoll(makeEndpoint({ findUser: () => Promise.reject(error) }));
       expect(answer.headers['ratelimit']).toBe('"minute";r=99;t=60, "hour";r=999;t=3600');
     }

@@ -8,7 +8,7 @@ import { startService, type TestService } from '../../../testing/harness/service
 const LEVELS = ['COMPANY', 'BRANCH', 'DEPARTMENT'] as const;
 type Level = (typeof LEVELS)[number];
 
-/** Each lead by the finest level that sees it. */
+/** Each lead with the lowest access level that sees it. */
 const PLACES: Record<Level, Partial<LeadInput>> = {
   COMPANY: {},
   BRANCH: { branchId: 'branch' },
@@ -45,10 +45,10 @@ interface Follower {
   readonly seen: string[];
 }
 
-/** Polls until a page is not full, remembering only the last `createdAt`, as the simplest client does. */
+/** Polls until a page is not full, and stores only the last `createdAt`, as the simplest client does. */
 async function follow({ service, token }: TestService, clock: ManualClock, follower: Follower) {
   for (;;) {
-    // An hour later the limits have nothing to say.
+    // An hour later the rate limits are reset.
     clock.advance(3_600_000);
     const answer = await service.app.inject({
       url: `${NEW_LEADS_PATH}?since=${follower.since}&limit=${follower.limit}`,
@@ -64,7 +64,7 @@ async function follow({ service, token }: TestService, clock: ManualClock, follo
 const sees = (level: Level, place: Level) => LEVELS.indexOf(place) >= LEVELS.indexOf(level);
 
 describe('following since = the last createdAt', () => {
-  it('gives each lead exactly once, with limits from 1 to 100, at every level', async () => {
+  it('returns each lead exactly once, with limits from 1 to 100, at every level', async () => {
     const clock = manualClock();
     const test = await startService({ clock, organisation: company('c') });
     const leads = Array.from({ length: 102 }, (_, i) => ({ id: `${i}`, place: LEVELS[i % 3] ?? 'COMPANY' }));
@@ -89,7 +89,7 @@ describe('following since = the last createdAt', () => {
     limit: fc.integer({ min: 1, max: 100 }),
   });
 
-  it('gives each lead exactly once, however the bursts fall between the polls', async () => {
+  it('returns each lead exactly once, with bursts at any time between the polls', async () => {
     const clock = manualClock();
     const test = await startService({ clock });
     let runs = 0;

@@ -13,7 +13,7 @@ const shared = shareService();
 
 const authorization = async (userId = 'boss') => `Authorization: Bearer ${await shared().token(userId)}`;
 
-describe('unusual requests get the usual answer', () => {
+describe('unusual requests get the usual response', () => {
   it('HTTP/1.0 without a Host', async () => {
     const text = requestText(`GET ${NEW_LEADS_PATH} HTTP/1.0`, await authorization());
     const [answer] = await sendRaw(shared().url, text);
@@ -74,7 +74,7 @@ describe('unusual requests get the usual answer', () => {
     'X-HTTP-Method-Override: DELETE',
     'Accept-Encoding: gzip',
     'Origin: https://evil.example',
-  ])('a header that is not ours: %s', async (line) => {
+  ])('an unknown header: %s', async (line) => {
     const head = ['Host: x', 'Connection: close', await authorization(), line];
     const answers = await sendRaw(shared().url, requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, ...head));
     expect(answers).toMatchObject([{ status: 200, body: '[]' }]);
@@ -85,7 +85,7 @@ describe('several requests on one connection', () => {
   const request = async (query: string, ...lines: readonly string[]) =>
     requestText(`GET ${NEW_LEADS_PATH}?${query} HTTP/1.1`, 'Host: x', await authorization(), ...lines);
 
-  it('are answered in their order when they come at once', async () => {
+  it('are answered in their order if they arrive at once', async () => {
     const text = [
       await request('limit=1', 'X-Request-Id: one'),
       await request('limit=0', 'X-Request-Id: two'),
@@ -101,7 +101,7 @@ describe('several requests on one connection', () => {
     ]);
   });
 
-  it('are answered when they come in single bytes', async () => {
+  it('are answered if they arrive in single bytes', async () => {
     const socket = await openSocket(shared().url);
     socket.setNoDelay(true);
     const received = readToEnd(socket);
@@ -109,7 +109,7 @@ describe('several requests on one connection', () => {
     expect(parseAnswers(await received)).toMatchObject([{ status: 200, body: '[]' }]);
   });
 
-  it('do not mix the callers up', async () => {
+  it('are answered for their own users', async () => {
     const { add, url, token } = shared();
     await add({ id: 'ours' }, { id: 'theirs', companyId: 'globex' });
     const texts = await Promise.all(

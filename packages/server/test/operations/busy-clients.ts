@@ -2,11 +2,11 @@ import { Agent, get } from 'node:http';
 import { onTestFinished } from 'vitest';
 
 export interface BusyClients {
-  /** Resolves when each of them was answered on a connection that it uses again. */
+  /** Resolves when each of them reuses its connection. */
   readonly busy: Promise<unknown>;
   /**
-   * Resolves when each of them got three answers with Connection: close, or was refused a connection, which a
-   * load balancer would try elsewhere: what went wrong until then.
+   * Resolves with all failures, when each of them got three responses with `Connection: close`, or was refused a connection,
+   * which a load balancer would retry elsewhere.
    */
   readonly ended: Promise<string[]>;
 }
@@ -25,7 +25,7 @@ const ask = (url: string, agent: Agent, headers: Record<string, string>): Promis
     }).on('error', reject);
   });
 
-/** Clients that send one request after the other on a connection each, and reconnect when they are told to. */
+/** Clients that send one request after the other on a connection each, and reconnect after `Connection: close`. */
 export function startBusyClients(
   count: number,
   url: string,

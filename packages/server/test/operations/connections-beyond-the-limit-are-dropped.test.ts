@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { openSocket, readToEnd } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { connectionLimit, makeDropLog } from '../../src/ops/dropped-connections.ts';
+import { connectionLimit, createDropLog } from '../../src/ops/listen.ts';
 
 const WARN = 40;
 
@@ -34,11 +34,11 @@ it('connections beyond the limit are dropped, counted and logged, and the others
   ]);
 });
 
-it('the first drop is logged at once, and those of each further minute together', () => {
+it('the first drop is logged at once, later ones once a minute', () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const warn = vi.fn();
-  const logDrop = makeDropLog({ warn }, 100);
+  const logDrop = createDropLog({ warn }, 100);
   const logged = () => warn.mock.calls.map(([{ dropped }]) => dropped);
   for (let n = 0; n < 50; n += 1) logDrop();
   expect(logged()).toEqual([1]);
@@ -60,7 +60,7 @@ it.each([
   ['524288', 524_160],
   ['200', 100],
   ['unlimited', undefined],
-])('with %s open files there is room for %s connections', (soft, connections) => {
+])('a limit of %s open files allows %s connections', (soft, connections) => {
   const file = join(tempFolder(), 'limits');
   writeFileSync(
     file,
@@ -69,6 +69,6 @@ it.each([
   expect(connectionLimit(file)).toBe(connections);
 });
 
-it('where the system does not tell the limit, there is none', () => {
+it('without a known limit of open files, connections are not limited', () => {
   expect(connectionLimit(join(tempFolder(), 'nothing'))).toBe(undefined);
 });

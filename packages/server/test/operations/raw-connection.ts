@@ -3,12 +3,12 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 
-/** A TCP connection on which the test writes what no HTTP client would. */
+/** A TCP connection, for input that an HTTP client would not send. */
 export async function connectRaw(url: string): Promise<{ socket: Socket; received: Promise<string> }> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
-  // Being cut off may show as a reset, which is no failure of the test.
+  // A closed connection may show as a reset, which is not a failure of the test.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   const received = text(socket).catch(() => 'reset');

@@ -6,28 +6,28 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { connectRaw, refused, requestHead } from './raw-connection.ts';
 
-/** A service whose next poll waits in the store until the test lets it go. */
+/** A service whose next poll waits in the store until it is released. */
 async function startWithHeldPoll(shutdownLimitMs?: number) {
   const service = await startService({
     ...(shutdownLimitMs !== undefined && { lifecycle: { shutdownLimitMs } }),
   });
-  const [arrived, letGo] = [deferred(), deferred()];
+  const [arrived, release] = [deferred(), deferred()];
   beforeQuestion(service.store, 'findUser', () => {
     arrived.resolve();
-    return letGo.promise;
+    return release.promise;
   });
-  return { ...service, arrived: arrived.promise, letGo: letGo.resolve };
+  return { ...service, arrived: arrived.promise, release: release.resolve };
 }
 
-describe('when the service is told to stop', () => {
-  it('a request in hand is finished, new connections are refused, and the store is closed last', async () => {
-    const { add, url, poll, stop, store, arrived, letGo } = await startWithHeldPoll(3_600_000);
+describe('during shutdown', () => {
+  it('a running request is finished, new connections are refused, and the store is closed last', async () => {
+    const { add, url, poll, stop, store, arrived, release } = await startWithHeldPoll(3_600_000);
     await add({ id: 'last' });
     const answer = poll('boss');
     await arrived;
     const stopped = stop();
     await refused(url);
-    letGo();
+    release();
     const response = await answer;
     expect(await response.json()).toMatchObject([{ id: 'last' }]);
     expect(response.headers.get('connection')).toBe('close');
@@ -50,7 +50,7 @@ describe('when the service is told to stop', () => {
     await stopped;
   });
 
-  it('a client that reads its answer slowly gets all of it', async () => {
+  it('a client that reads its response slowly gets all of it', async () => {
     const { url, token, add, stop } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
     const filler = { addressNotes: 'x'.repeat(10_000), customFields: { more: 'x'.repeat(40_000) } };
     await add(...Array.from({ length: 100 }, () => ({ fields: filler })));
@@ -67,7 +67,7 @@ describe('when the service is told to stop', () => {
     await stopped;
   });
 
-  it('idle connections do not hold it up', async () => {
+  it('idle connections do not delay it', async () => {
     const { url, stop, token } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
     const { socket, received } = await connectRaw(url);
     const answered = new Promise((resolve) => socket.once('data', resolve));
@@ -77,7 +77,7 @@ describe('when the service is told to stop', () => {
     expect(await received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('connections that never asked for anything do not hold it up', async () => {
+  it('connections without a request do not delay it', async () => {
     const { url, stop, service } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
     const accepted = new Promise((resolve) => service.app.server.once('connection', resolve));
     const { received } = await connectRaw(url);
@@ -95,12 +95,12 @@ describe('when the service is told to stop', () => {
   });
 
   it('a request that is never answered is cut off after the limit', async () => {
-    const { poll, stop, arrived, letGo } = await startWithHeldPoll(20);
+    const { poll, stop, arrived, release } = await startWithHeldPoll(20);
     const answer = poll('boss').catch((error: Error) => error.message);
     await arrived;
     await stop();
     expect(await answer).toBe('fetch failed');
-    letGo();
+    release();
   });
 
   it('a scraper that hangs on the metrics address is cut off', async () => {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.ts';
 import type { Config } from '../../config.ts';
-import type { Address } from '../../ops/addresses.ts';
+import type { Address } from '../../ops/listen.ts';
 import { messageOf, reasonOf, systemCode } from '../../system-error.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 

@@ -1,10 +1,7 @@
-import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { compose } from '../../compose.ts';
-import type { Config } from '../../config.ts';
+import { compose } from '../../app.ts';
 import { type Running, start } from '../../ops/lifecycle.ts';
 import { makeLogger } from '../../ops/logging.ts';
-import { type LineSink, TurnBuffer } from '../../ops/turn-buffer.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../context.ts';
 import { EXIT_CODES, ExitCode } from '../exit-code.ts';
@@ -19,20 +16,7 @@ export interface ServeFlags {
 
 export async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
   const config = await loadConfig(context, flags);
-  const lines = new TurnBuffer(context.stdout);
-  const flush = () => lines.flush();
-  // However it ends: what was logged in the last turn tells why.
-  process.once('exit', flush);
-  try {
-    await run(config, lines, context);
-  } finally {
-    process.off('exit', flush);
-    flush();
-  }
-}
-
-async function run(config: Config, lines: LineSink, context: CommandContext): Promise<void> {
-  const logger = makeLogger(config.logLevel, lines);
+  const logger = makeLogger(config.logLevel, context.stdout);
   const installation = new Installation(config);
   const { clock, signal } = context;
   let running: Running;

@@ -1,0 +1,99 @@
+import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { toIso } from '../clock.ts';
+import type { Poll, PollQuery } from '../leads/poll.ts';
+import type { ProblemError } from './problems.ts';
+
+export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
+
+/** Names and values alternate: the form that `response.writeHead` takes fastest. */
+export type HeaderList = string[];
+
+export interface PollAnswer {
+  readonly status: 200 | 304;
+  readonly poll: Poll;
+  readonly query: PollQuery;
+}
+
+/** The state of one request to the endpoint, for the response, the metrics and the log. */
+export interface PollState {
+  readonly headers: HeaderList;
+  tokenId?: string | undefined;
+  answer?: PollAnswer;
+  problem?: ProblemError | undefined;
+}
+
+/** Adds the headers that every page has. */
+export function addPageHeaders(headers: HeaderList, baseUrl: string, poll: Poll, query: PollQuery): void {
+  const { leads, readAt } = poll.page;
+  const next = `${baseUrl}${NEW_LEADS_PATH}?since=${toIso(poll.nextSince)}&limit=${query.limit}`;
+  headers.push('link', `<${next}>; rel="next"`);
+  headers.push('etag', leads.etag);
+  headers.push('cache-control', 'private, no-cache');
+  headers.push('vary', 'Authorization');
+  // The time of the read, not of the response, which is later: a client may use it as its next `since`.
+  headers.push('date', httpDate(readAt));
+}
+
+let lastDate = { second: Number.NaN, text: '' };
+
+/** `Mon, 02 Mar 2026 09:30:00 GMT`. Formatted once a second, as Node does for its own Date header. */
+export function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== lastDate.second) lastDate = { second, text: new Date(ms).toUTCString() };
+  return lastDate.text;
+}
+
+/** RFC 9110: If-None-Match compares weakly, may list several tags, and `*` matches any. */
+export function matchesEtag(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  if (ifNoneMatch.trim() === '*') return true;
+  return ifNoneMatch.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+/** The result of one request to the endpoint, for metrics. */
+export interface PollObservation {
+  readonly status: number;
+  readonly durationMs: number;
+  /** The number of leads in the body that was sent. */
+  readonly leads: number;
+  /** The age of the oldest of them, if the client polls with `since`. */
+  readonly feedLagMs: number | undefined;
+  /** Whether the page was read without the company's lock because a writer held it for too long. */
+  readonly unlocked: boolean;
+  readonly violatedPolicies: readonly string[];
+}
+
+/** Receives the observations: Leadtap's metrics, or those of an embedding application. */
+export interface PollObserver {
+  observe(observation: PollObservation): void;
+}
+
+interface Outcome {
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: PollState;
+}
+
+const NO_POLICIES: readonly string[] = [];
+
+export function toObservation(
+  { status, durationMs, state }: Outcome,
+  method: string | undefined,
+): PollObservation {
+  const { answer, problem } = state;
+  const sent = status === 200 && method === 'GET' ? answer : undefined;
+  return {
+    status,
+    durationMs,
+    leads: sent?.poll.page.leads.count ?? 0,
+    feedLagMs: sent && feedLagMs(sent),
+    unlocked: answer?.poll.page.locked === false,
+    violatedPolicies: problem?.parts.violatedPolicies ?? NO_POLICIES,
+  };
+}
+
+function feedLagMs({ query, poll }: PollAnswer): number | undefined {
+  const { leads, readAt } = poll.page;
+  if (query.since === undefined || leads.first === undefined) return undefined;
+  return Math.max(0, readAt - leads.first);
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import type { FastifyBaseLogger } from 'fastify';
+
+/** An address to listen on. */
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The address is in use, or this process may not use it. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly address: Address;
+
+  constructor(address: Address, cause: unknown) {
+    super(`cannot listen on ${address.host}:${address.port}`, { cause });
+    this.address = address;
+  }
+}
+
+/** For the database, its files, Redis, the metrics, the identity provider, and Node itself. */
+const RESERVED_FILES = 128;
+
+/**
+ * The number of connections that the limit of open files allows; undefined where the system does not report it, as on macOS.
+ * Without this limit, clients would wait in the system's queue, and nothing would be logged.
+ */
+export function connectionLimit(file = '/proc/self/limits'): number | undefined {
+  const maxFiles = Number(/^Max open files +(\d+)/m.exec(readIfExists(file))?.[1]);
+  if (Number.isNaN(maxFiles)) return undefined;
+  return Math.max(maxFiles - RESERVED_FILES, Math.floor(maxFiles / 2));
+}
+
+function readIfExists(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+const MINUTE_MS = 60_000;
+
+/** Logs the first dropped connection at once, and further ones together, once a minute. */
+export function createDropLog(
+  log: Pick<FastifyBaseLogger, 'warn'>,
+  maxConnections: number | undefined,
+): () => void {
+  let dropped = 0;
+  let timer: NodeJS.Timeout | undefined;
+  const logDropped = () => {
+    timer = undefined;
+    if (dropped === 0) return;
+    log.warn(
+      { dropped, maxConnections },
+      'connections were dropped: too many are open, raise the limit of open files or add instances',
+    );
+    dropped = 0;
+    timer = setTimeout(logDropped, MINUTE_MS).unref();
+  };
+  return () => {
+    dropped += 1;
+    if (timer === undefined) logDropped();
+  };
+}

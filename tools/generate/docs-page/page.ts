@@ -1,0 +1,85 @@
+import { NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from '@leadtap/contract';
+import { codeBlock, Html, html } from './html.ts';
+import { pollingSection } from './polling-section.ts';
+import {
+  headersSection,
+  leadSection,
+  parametersSection,
+  problemsSection,
+  rateLimitsSection,
+} from './reference.ts';
+
+/** The server replaces it with the base URL of the request. */
+const BASE_URL = '%BASE_URL%';
+
+const SECTIONS = [
+  ['start', 'First request'],
+  ['polling', 'Poll without losing a lead'],
+  ['parameters', 'Parameters'],
+  ['lead', 'The lead'],
+  ['headers', 'Response headers'],
+  ['rate-limits', 'Rate limits'],
+  ['problems', 'Problems'],
+] as const;
+
+function startSection(endpoint: string): Html {
+  return html`<section aria-labelledby="start">
+<h2 id="start">First request</h2>
+<p>Put the token that the operator gave you into <code>TOKEN</code> and request the newest leads:</p>
+${codeBlock(`curl -i -H "Authorization: Bearer $TOKEN" \\\n  '${endpoint}?limit=3'`)}
+<p>The response is a JSON array of <a href="#lead">leads</a>. From then on, <a href="#polling">poll with <code>since</code></a>.</p>
+</section>`;
+}
+
+function banner(document: OpenApiDocument): Html {
+  return html`<header><div>
+<p class="brand">${DROP} Leadtap <span class="version">${document.info.version}</span></p>
+<h1>New leads on tap</h1>
+<p class="lede">One endpoint returns the new leads that you may see, to any automation platform that polls. Poll as often as the limits allow: no lead is ever skipped.</p>
+<dl>
+<div><dt>Base address</dt><dd><code>${BASE_URL}</code></dd></div>
+<div><dt>Endpoint</dt><dd><code>GET ${NEW_LEADS_PATH}</code></dd></div>
+<div><dt>Description</dt><dd><a href="openapi.json">openapi.json</a> (OpenAPI 3.1)</dd></div>
+</dl>
+</div></header>`;
+}
+
+const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
+
+const navigation = html`<nav aria-label="On this page"><ul>
+${SECTIONS.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>`;
+
+/** `/docs`: one document without scripts and without references to other files. */
+export function docsPage(version: string, style: string): string {
+  const document = openApiDocument(version, BASE_URL);
+  const endpoint = `${BASE_URL}${NEW_LEADS_PATH}`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="description" content="${document.info.description}">
+<title>Leadtap: the API</title>
+<link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%230b7285' d='M12 1s8 8.2 8 14a8 8 0 0 1-16 0C4 9.2 12 1 12 1z'/%3E%3C/svg%3E">
+<style>${new Html(style)}</style>
+</head>
+<body>
+<a class="skip" href="#start">Skip to the content</a>
+${banner(document)}
+<div class="columns">
+${navigation}
+<main>
+${startSection(endpoint)}
+${pollingSection(endpoint)}
+${parametersSection(document)}
+${leadSection(document)}
+${headersSection(document)}
+${rateLimitsSection()}
+${problemsSection()}
+</main>
+</div>
+</body>
+</html>
+`.markup;
+}
