@@ -3,9 +3,9 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { v7 } from 'uuid';
 import type { Config } from '../config.ts';
 import { systemSleep } from '../leads/import/batches.ts';
-import { HeaderError } from '../leads/import/csv.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
-import { FileFormatError, type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
+import { UnusableFileError } from '../leads/import/input-line.ts';
+import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
 import type { CommandContext } from './context.ts';
 import { unavailableFailure } from './database-failure.ts';
 import { EXIT_CODES, ExitCode } from './exit-code.ts';
@@ -110,14 +110,8 @@ export async function importFile(
 }
 
 function explainError(error: unknown, name: string, report: ImportReport): unknown {
-  if (error instanceof FileFormatError)
-    return new Failure('bad-input', `${name} ${error.message}; nothing was imported`, error.hint);
-  if (error instanceof HeaderError)
-    return new Failure(
-      'bad-input',
-      `the header row of ${name} cannot be used; nothing was imported`,
-      ...error.problems,
-    );
+  if (error instanceof UnusableFileError)
+    return new Failure('bad-input', `${name} ${error.message}; nothing was imported`, ...error.fix);
   if (error instanceof BrokenInputError) return new Failure('bad-input', error.message, report.resumeHint());
   return error;
 }

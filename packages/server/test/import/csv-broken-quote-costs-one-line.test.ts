@@ -79,7 +79,7 @@ describe('only the line that opens a broken quote is rejected', () => {
   });
 
   test('a header with a broken quote is refused', async () => {
-    await expect(csv('companyId,"id\nacme,1\n')).rejects.toMatchObject({ problems: [`It ${NEVER_CLOSED}.`] });
+    await expect(csv('companyId,"id\nacme,1\n')).rejects.toMatchObject({ fix: [`It ${NEVER_CLOSED}.`] });
   });
 });
 

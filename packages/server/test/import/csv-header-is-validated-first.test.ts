@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { HeaderError } from '../../src/leads/import/csv.ts';
+import { UnusableFileError } from '../../src/leads/import/input-line.ts';
 import { csv, issuesOf, leadOf, type ReadingOptions } from './support/read-lines.ts';
 
 async function headerProblems(header: string, options?: ReadingOptions): Promise<readonly string[]> {
   const failure = await csv(`${header}\nacme,1\n`, options).catch((error: unknown) => error);
-  return failure instanceof HeaderError ? failure.problems : [];
+  return failure instanceof UnusableFileError ? failure.fix : [];
 }
 
 describe('a header is refused with all its errors', () => {
@@ -46,8 +46,8 @@ describe('a header is refused with all its errors', () => {
   });
 
   test('an empty file', async () => {
-    await expect(csv('')).rejects.toMatchObject({ problems: [expect.stringContaining('The file is empty')] });
-    await expect(csv('\n\n')).rejects.toThrow(HeaderError);
+    await expect(csv('')).rejects.toMatchObject({ message: 'is empty' });
+    await expect(csv('\n\n')).rejects.toThrow(UnusableFileError);
   });
 });
 

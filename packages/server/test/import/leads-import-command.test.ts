@@ -199,7 +199,7 @@ test.each([
   [
     'leads import header.csv',
     1,
-    'the header row of header.csv cannot be used; nothing was imported\n  companyId: is missing',
+    'header.csv has a header row that cannot be used; nothing was imported\n  companyId: is missing',
   ],
   [
     'leads import header.csv --rejects no/such/folder',

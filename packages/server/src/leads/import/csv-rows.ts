@@ -1,8 +1,9 @@
 /**
  * Joins lines into CSV rows, and parses the cells of whole rows with csv-parse.
  *
- * csv-parse does not find the rows, because it cannot continue after a quote that is never closed: it reads the rest of the
- * file as one cell. Here a broken quote costs one line, and a row is limited in memory.
+ * csv-parse does not find the rows, because it does not recover from a broken quote: with `skip_records_with_error` it skips
+ * every row after it, and with `relax_quotes` it reads them as the text of one cell. Here a broken quote costs one line, and
+ * the memory for a row is limited.
  */
 import { parse } from 'csv-parse/sync';
 import { InvalidValue } from './field-readers.ts';

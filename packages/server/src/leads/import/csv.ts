@@ -1,6 +1,13 @@
 import { type CsvRow, CsvRowJoiner, parseCells } from './csv-rows.ts';
 import { InvalidValue } from './field-readers.ts';
-import { isBlank, LineSplitter, type ParsedLine, rejectLine } from './input-line.ts';
+import {
+  isBlank,
+  LineSplitter,
+  type ParsedLine,
+  type ReadOptions,
+  rejectLine,
+  UnusableFileError,
+} from './input-line.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   explainUnknownField,
@@ -13,19 +20,7 @@ import {
   type ValidationIssue,
 } from './parse-lead.ts';
 
-/** The header row cannot be used, so no row can be read. */
-export class HeaderError extends Error {
-  override readonly name = 'HeaderError';
-  readonly problems: readonly string[];
-
-  constructor(...problems: string[]) {
-    super('the header row cannot be used');
-    this.problems = problems;
-  }
-}
-
-const EMPTY_FILE =
-  'The file is empty. Its first line must name the columns, such as companyId,firstName,email';
+const BAD_HEADER = 'has a header row that cannot be used';
 
 function columnProblem(column: string, options: ParseOptions): string | undefined {
   if (column === '') return 'has no name; name it or remove it';
@@ -49,16 +44,17 @@ function headerIssues(columns: readonly string[], options: ParseOptions): Valida
   return issues;
 }
 
-/** The names of the columns. Throws `HeaderError` with everything that is wrong with them. */
+/** The names of the columns. Throws with everything that is wrong with them. */
 function parseHeader(header: CsvRow, options: ParseOptions): readonly string[] {
   const [columns = []] = parseCells([header]);
-  if (columns instanceof InvalidValue) throw new HeaderError(`It ${columns.detail}.`);
+  if (columns instanceof InvalidValue) throw new UnusableFileError(BAD_HEADER, `It ${columns.detail}.`);
   if (columns.length === 1 && /[;\t]/.test(columns.join()))
-    throw new HeaderError(
+    throw new UnusableFileError(
+      BAD_HEADER,
       'The columns are not separated by commas. Save the file with commas between the cells.',
     );
   const issues = headerIssues(columns, options);
-  if (issues.length > 0) throw new HeaderError(...issues.map(formatIssue));
+  if (issues.length > 0) throw new UnusableFileError(BAD_HEADER, ...issues.map(formatIssue));
   return columns;
 }
 
@@ -82,19 +78,13 @@ function parseRows(rows: readonly CsvRow[], columns: readonly string[], options:
   });
 }
 
-export interface CsvOptions extends ParseOptions {
-  readonly skipLines: number;
-  /** Called with the header row, unchanged. */
-  readonly onHeader: (raw: Buffer) => void;
-}
-
 /**
  * Reads one lead per row, a chunk at a time. Rows that begin in the first `skipLines` lines are left out, but the header is
- * read. Throws `HeaderError` before the first row if the header cannot be used.
+ * read. Throws `UnusableFileError` before the first row if the header cannot be used.
  */
 export async function* readCsv(
   bytes: AsyncIterable<Buffer>,
-  options: CsvOptions,
+  options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
   const splitter = new LineSplitter();
   const joiner = new CsvRowJoiner();
@@ -115,5 +105,9 @@ export async function* readCsv(
   };
   for await (const chunk of bytes) yield parse(joiner.push(splitter.push(chunk)));
   yield parse([...joiner.push(splitter.end()), ...joiner.end()]);
-  if (columns === undefined) throw new HeaderError(EMPTY_FILE);
+  if (columns === undefined)
+    throw new UnusableFileError(
+      'is empty',
+      'Its first line must name the columns, such as companyId,firstName,email',
+    );
 }

@@ -177,14 +177,17 @@ function countResults(
   const rejections: Rejection[] = [];
   for (const line of batch) {
     const { lead, issues } = line.parsed;
-    const result = lead === undefined ? undefined : remaining.next().value;
-    if (lead !== undefined && result === undefined)
-      throw new Error('the store returned fewer results than it was given leads');
-    if (result === undefined || result.kind === 'rejected') {
+    if (lead === undefined) {
       counts.rejected += 1;
-      rejections.push({ line, issues: issues ?? (result ? [placementIssue(result.problem)] : []) });
-      // A lead without an id of its own can only be found by its new id because an earlier attempt has added it.
-    } else counts[lead?.id === undefined ? 'added' : result.kind] += 1;
+      rejections.push({ line, issues });
+      continue;
+    }
+    const result = remaining.next().value;
+    if (result === undefined) throw new Error('the store returned fewer results than it was given leads');
+    if (result.kind === 'rejected') rejections.push({ line, issues: [placementIssue(result.problem)] });
+    // The id of a lead without one was new: it can only exist because an earlier attempt has added it.
+    const wasAddedBefore = result.kind === 'updated' && lead.id === undefined;
+    counts[wasAddedBefore ? 'added' : result.kind] += 1;
   }
   return rejections;
 }

@@ -8,7 +8,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import { InvalidValue } from './field-readers.ts';
-import type { ParsedLead } from './parse-lead.ts';
+import type { ParsedLead, ParseOptions } from './parse-lead.ts';
 
 /** Longer lines are rejected unread, so that a file of any content is read in constant memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -26,6 +26,26 @@ export interface InputLine {
 
 export interface ParsedLine extends InputLine {
   readonly parsed: ParsedLead;
+}
+
+export interface ReadOptions extends ParseOptions {
+  /** The first lines of the file, or the first items of a JSON array, that are left out. */
+  readonly skipLines: number;
+  /** Called with the header row of CSV, unchanged. */
+  readonly onHeader: (raw: Buffer) => void;
+  /** Called before the first item if the file is a JSON array: items are counted, not lines. */
+  readonly onItems: () => void;
+}
+
+/** No line of the file can be read. The message follows the name of the file. */
+export class UnusableFileError extends Error {
+  override readonly name = 'UnusableFileError';
+  readonly fix: readonly string[];
+
+  constructor(message: string, ...fix: string[]) {
+    super(message);
+    this.fix = fix;
+  }
 }
 
 /** A line that is wrong as a whole. */

@@ -6,6 +6,7 @@ import {
   isBlank,
   LineSplitter,
   type ParsedLine,
+  type ReadOptions,
   rejectLine,
   type Splitter,
 } from './input-line.ts';
@@ -40,15 +41,10 @@ function parseJsonLine(line: InputLine, options: ParseOptions): ParsedLine {
   return { ...line, parsed: parseLead(value, options) };
 }
 
-export interface JsonOptions extends ParseOptions {
-  /** The first lines or items, which are counted and left out. */
-  readonly skipLines: number;
-}
-
 async function* readWith(
   splitter: Splitter,
   bytes: AsyncIterable<Buffer>,
-  options: JsonOptions,
+  options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
   const parse = (lines: readonly InputLine[]) =>
     lines
@@ -61,13 +57,13 @@ async function* readWith(
 /** Reads one lead per line, a chunk at a time. */
 export const readNdjson = (
   bytes: AsyncIterable<Buffer>,
-  options: JsonOptions,
+  options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> => readWith(new LineSplitter(), bytes, options);
 
 /** Reads one lead per item of an array, or from objects one after the other, a chunk at a time. */
 export async function* readJson(
   bytes: AsyncIterable<Buffer>,
-  options: JsonOptions,
+  options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
   const splitter = new JsonItemSplitter();
   yield* readWith(splitter, bytes, options);

@@ -1,8 +1,7 @@
 /** Reads leads from a file in any format that the import accepts, and refuses other files as a whole. */
 import { readCsv } from './csv.ts';
-import type { ParsedLine } from './input-line.ts';
+import { type ParsedLine, type ReadOptions, UnusableFileError } from './input-line.ts';
 import { readJson, readNdjson } from './json.ts';
-import type { ParseOptions } from './parse-lead.ts';
 
 export type LeadsFormat = 'ndjson' | 'csv';
 
@@ -11,29 +10,9 @@ export interface LeadsFile {
   readonly format: LeadsFormat;
 }
 
-export interface ReadOptions extends ParseOptions {
-  /** The first lines of the file, or the first items of a JSON array, that are left out. */
-  readonly skipLines: number;
-  /** Called with the header row of CSV, unchanged. */
-  readonly onHeader: (raw: Buffer) => void;
-  /** Called before the first item if the file is a JSON array: items are counted, not lines. */
-  readonly onItems: () => void;
-}
-
-/** The file is not in a format that the import reads. */
-export class FileFormatError extends Error {
-  override readonly name = 'FileFormatError';
-  readonly hint: string;
-
-  constructor(message: string, hint: string) {
-    super(message);
-    this.hint = hint;
-  }
-}
-
 /**
  * Reads leads in the given format. NDJSON may also be one JSON array, or objects that span several lines. Throws
- * `FileFormatError` or `HeaderError` before the first lead if the file cannot be used.
+ * `UnusableFileError` before the first lead if the file cannot be used.
  */
 export async function* readLeads(
   file: LeadsFile,
@@ -89,25 +68,25 @@ interface ForeignFormat {
   /** The file begins with one of these, as latin1, or matches the pattern. */
   readonly begins: readonly string[] | RegExp;
   readonly is: string;
-  readonly hint: string;
+  readonly fix: string;
 }
 
 const FOREIGN_FORMATS: readonly ForeignFormat[] = [
-  { begins: ['PK'], is: 'is an Excel workbook (.xlsx) or another ZIP archive', hint: AS_CSV },
-  { begins: ['\xd0\xcf\x11\xe0'], is: 'is an old Excel workbook (.xls)', hint: AS_CSV },
-  { begins: ['%PDF'], is: 'is a PDF', hint: AS_CSV },
-  { begins: ['\xff\xfe', '\xfe\xff'], is: 'is UTF-16', hint: AS_UTF8 },
+  { begins: ['PK'], is: 'is an Excel workbook (.xlsx) or another ZIP archive', fix: AS_CSV },
+  { begins: ['\xd0\xcf\x11\xe0'], is: 'is an old Excel workbook (.xls)', fix: AS_CSV },
+  { begins: ['%PDF'], is: 'is a PDF', fix: AS_CSV },
+  { begins: ['\xff\xfe', '\xfe\xff'], is: 'is UTF-16', fix: AS_UTF8 },
   {
     begins: ['\x1f\x8b'],
     is: 'is compressed with gzip',
-    hint: 'Give it a name that ends in .gz, or unpack it first: gunzip -c FILE | leadtap leads import -',
+    fix: 'Give it a name that ends in .gz, or unpack it first: gunzip -c FILE | leadtap leads import -',
   },
-  { begins: /\0/, is: 'is UTF-16 or binary', hint: AS_UTF8 },
-  { begins: /^\s*<[!?a-z]/i, is: 'is XML or HTML', hint: 'Export the leads as NDJSON, JSON or CSV.' },
+  { begins: /\0/, is: 'is UTF-16 or binary', fix: AS_UTF8 },
+  { begins: /^\s*<[!?a-z]/i, is: 'is XML or HTML', fix: 'Export the leads as NDJSON, JSON or CSV.' },
   {
     begins: /^\s*\{\s*"companies"\s*:/,
     is: 'looks like an organisation file',
-    hint: 'For such a file use `leadtap org apply`.',
+    fix: 'For such a file use `leadtap org apply`.',
   },
 ];
 
@@ -116,14 +95,14 @@ function refuseForeignFormat(start: string): void {
   const found = FOREIGN_FORMATS.find(({ begins }) =>
     begins instanceof RegExp ? begins.test(start) : begins.some((bytes) => start.startsWith(bytes)),
   );
-  if (found !== undefined) throw new FileFormatError(found.is, found.hint);
+  if (found !== undefined) throw new UnusableFileError(found.is, found.fix);
 }
 
 /** The name of the file does not say that it is CSV, so it was expected to be NDJSON. */
 function refuseCsv(start: string): void {
   const [header = ''] = start.trimStart().split('\n');
   if (/^"?\w+"?[,;\t]/.test(header) && /\bcompanyId\b/.test(header))
-    throw new FileFormatError('looks like CSV', 'Add --format csv, or give it a name that ends in .csv.');
+    throw new UnusableFileError('looks like CSV', 'Add --format csv, or give it a name that ends in .csv.');
 }
 
 /** An array, or an object whose first line has nothing but its opening brace, as indented JSON has it. */
