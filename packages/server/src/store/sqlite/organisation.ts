@@ -11,7 +11,7 @@ import {
 import type { Organisation } from '../records.ts';
 import type { RollbackWith } from '../rollback.ts';
 import type { ApplyOutcome } from '../store.ts';
-import type { Users } from './accounts.ts';
+import { copyRow, type Users } from './accounts.ts';
 import type { Connection } from './connection.ts';
 
 /** Returns the work of a transaction that applies an organisation file. A conflict rolls it back. */
@@ -25,9 +25,6 @@ export function prepareApply(connection: Connection, users: Users) {
     return appliedOutcome(difference, new Set(dropped.filter(dropStatus)));
   };
 }
-
-/** A row of the driver has no prototype, so a strict comparison with an object literal needs a copy of it. */
-const copy = <Row extends object>(row: Row | undefined): Row | undefined => row && { ...row };
 
 function prepareTables(connection: Connection, users: Users): OrganisationTables {
   return {
@@ -44,7 +41,7 @@ function prepareCompanies(connection: Connection): OrganisationTables['companies
   const put = connection.prepare(
     'INSERT INTO companies (id, name) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET name = excluded.name',
   );
-  return { find: ({ id }) => copy(find.get(id)), put: ({ id, name }) => put.run(id, name) };
+  return { find: ({ id }) => copyRow(find.get(id)), put: ({ id, name }) => put.run(id, name) };
 }
 
 function prepareBranches(connection: Connection): OrganisationTables['branches'] {
@@ -56,7 +53,7 @@ function prepareBranches(connection: Connection): OrganisationTables['branches']
      ON CONFLICT (company_id, id) DO UPDATE SET name = excluded.name`,
   );
   return {
-    find: ({ companyId, id }) => copy(find.get(companyId, id)),
+    find: ({ companyId, id }) => copyRow(find.get(companyId, id)),
     put: ({ companyId, id, name }) => put.run(companyId, id, name),
   };
 }
@@ -71,7 +68,7 @@ function prepareDepartments(connection: Connection): OrganisationTables['departm
      ON CONFLICT (company_id, id) DO UPDATE SET name = excluded.name`,
   );
   return {
-    find: ({ companyId, id }) => copy(find.get(companyId, id)),
+    find: ({ companyId, id }) => copyRow(find.get(companyId, id)),
     put: ({ companyId, id, branchId, name }) => put.run(companyId, id, branchId, name),
   };
 }

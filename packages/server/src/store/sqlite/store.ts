@@ -24,7 +24,7 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
-import { Tokens, Users } from './accounts.ts';
+import { prepareTokens, prepareUsers } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
@@ -152,7 +152,7 @@ interface Settings {
 
 /** Prepares all statements of a store on one connection. */
 function prepareDatabase(connection: Connection, { clock }: Settings) {
-  const users = new Users(connection);
+  const users = prepareUsers(connection);
   const places = preparePlaces(connection);
   const lastStamp = connection.prepare<{ last_stamp: number }>(
     'SELECT last_stamp FROM companies WHERE id = ?',
@@ -165,7 +165,7 @@ function prepareDatabase(connection: Connection, { clock }: Settings) {
   return {
     connection,
     users,
-    tokens: new Tokens(connection),
+    tokens: prepareTokens(connection),
     places,
     leads: new LeadWriter(connection, places, clock),
     applyOrganisation: prepareApply(connection, users),
