@@ -77,7 +77,11 @@ export default defineConfig({
     reporters: ['default', './packages/testing/vitest/summary-reporter.ts'],
     coverage: {
       provider: 'v8',
-      include: ['packages/*/src/**/*.ts', 'integrations/zapier/src/**/*.ts', 'integrations/n8n/node/{credentials,nodes}/**/*.ts'],
+      include: [
+        'packages/*/src/**/*.ts',
+        'integrations/zapier/src/**/*.ts',
+        'integrations/n8n/node/{credentials,nodes}/**/*.ts',
+      ],
       reporter: ['text-summary', 'html'],
       thresholds: { lines: 95 },
     },
