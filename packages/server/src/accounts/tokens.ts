@@ -74,7 +74,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
     try {
       const verified = await verify(token, nowMs);
       const verification = verified ? checkTimes(verified, nowMs) : INVALID;
-      // Rejected tokens are not cached: somebody who guesses must not evict good ones.
+      // Rejected tokens are not cached: guessed tokens must not evict good ones.
       if (verified && verification.kind === 'valid') cache?.set(key, verified);
       return verification;
     } catch (error) {

@@ -34,7 +34,7 @@ export const CACHE_LIMITS: CacheLimits = {
 
 export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
 
-/** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll asks the store. */
+/** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll queries the store. */
 export function readerFactory(store: PollStore): CreateReader {
   if (!store.changeTracking) return (bearer) => createStoreReader(store, bearer);
   const cache = new PollCache(store, store.changeTracking);
@@ -126,8 +126,8 @@ export class PollCache {
 }
 
 /**
- * An LRU cache of users and of token ids that are not revoked. Unknown users and revoked tokens are not cached: somebody who
- * tries many of them must not evict the others.
+ * An LRU cache of users and of token ids that are not revoked. Unknown users and revoked tokens are not cached: they must not
+ * evict the others.
  */
 class AccountCache {
   readonly #users: LRUCache<string, User>;

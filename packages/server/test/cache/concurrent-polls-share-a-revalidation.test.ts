@@ -5,7 +5,7 @@ import { PollCache } from '../../src/cache/poll-cache.ts';
 import { pollOnce, StubStore } from './support/stub-store.ts';
 
 /** Lets the test delay revalidations or make them fail. */
-class HeldStore extends StubStore {
+class DelayedStore extends StubStore {
   before: () => Promise<void> = async () => undefined;
   concurrent = { now: 0, max: 0 };
 
@@ -24,7 +24,7 @@ class HeldStore extends StubStore {
 
 /** Queries before the test begins are not in the records. */
 async function begin(...known: readonly string[]) {
-  const store = new HeldStore();
+  const store = new DelayedStore();
   const cache = new PollCache(store, store);
   const poll = (userId: string) => pollOnce(cache, { userId });
   for (const userId of ['first', ...known]) await poll(userId);
@@ -68,8 +68,8 @@ describe('polls that arrive together', () => {
 describe('polls that arrive while a revalidation runs', () => {
   it('wait for one that begins after them, and share it', async () => {
     const { store, poll } = await begin('acme');
-    const held = deferred();
-    store.before = () => held.promise;
+    const release = deferred();
+    store.before = () => release.promise;
     const polls: Promise<unknown>[] = [];
     for (let n = 0; n < 10; n += 1) {
       polls.push(poll('acme'));
@@ -77,7 +77,7 @@ describe('polls that arrive while a revalidation runs', () => {
     }
     // Two are running; the other polls wait for the third.
     expect(store.revalidations).toHaveLength(2);
-    held.resolve();
+    release.resolve();
     await Promise.all(polls);
     expect(store.revalidations).toHaveLength(3);
   });
@@ -86,7 +86,7 @@ describe('polls that arrive while a revalidation runs', () => {
 describe('a revalidation that fails', () => {
   it('fails the polls that wait for it, and no others', async () => {
     const { store, poll } = await begin('acme');
-    const [failing, held] = [deferred(), deferred()];
+    const [failing, release] = [deferred(), deferred()];
     const error = new StoreUnavailableError('no connection');
     store.before = async () => {
       await failing.promise;
@@ -94,14 +94,14 @@ describe('a revalidation that fails', () => {
     };
     const failed = [poll('acme'), poll('acme'), poll('newcomer')];
     await turn();
-    store.before = () => held.promise;
+    store.before = () => release.promise;
     // One is in a batch that runs; the other waits for the next batch.
     const others = [poll('acme'), turn().then(() => poll('newcomer'))];
     await turn();
     await turn();
     failing.resolve();
     for (const result of await settled(failed)) expect(result).toEqual({ status: 'rejected', reason: error });
-    held.resolve();
+    release.resolve();
     await Promise.all(others);
   });
 });
@@ -111,14 +111,14 @@ describe('a store that hangs', () => {
 
   it('makes 5000 polls wait, rejects further ones, and answers those that waited', async () => {
     const { store, poll } = await begin('acme');
-    const held = deferred();
-    store.before = () => held.promise;
+    const release = deferred();
+    store.before = () => release.promise;
     const waiting = Array.from({ length: MAX_WAITING }, () => poll('acme'));
     await turn();
     const error = new StoreUnavailableError('5000 requests already wait for the database');
     await expect(poll('acme')).rejects.toThrow(error);
     await expect(poll('newcomer')).rejects.toThrow(error);
-    held.resolve();
+    release.resolve();
     const states = new Set((await settled(waiting)).map(({ status }) => status));
     expect(states).toEqual(new Set(['fulfilled']));
     // The count is back at zero.

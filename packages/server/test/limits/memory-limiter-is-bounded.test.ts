@@ -80,7 +80,7 @@ describe('a memory limiter with as many users as it may count', () => {
     expect(limiter.consume('ben').windows.map(({ remaining }) => remaining)).toEqual([1, 4]);
   });
 
-  it('evicts nobody while windows that have ended make room', () => {
+  it('evicts no active user while windows that have ended make room', () => {
     const clock = manualClock();
     const limiter = new MemoryLimiter(POLICIES, clock, 3);
     for (const user of ['ada', 'ben']) limiter.consume(user);

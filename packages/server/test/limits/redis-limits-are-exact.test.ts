@@ -24,9 +24,9 @@ describe('limits that are shared over Redis', () => {
     // Each of them was counted by both windows.
     const expected = Array.from({ length: 10 }, (_, i) => [9 - i, 99 - i]);
     expect(left.sort(([a = 0], [b = 0]) => b - a)).toEqual(expected);
-    const refused = verdicts.filter(({ violated }) => violated.length > 0);
-    expect(refused).toHaveLength(20);
-    for (const { violated, windows, retryAfterS } of refused) {
+    const rejected = verdicts.filter(({ violated }) => violated.length > 0);
+    expect(rejected).toHaveLength(20);
+    for (const { violated, windows, retryAfterS } of rejected) {
       expect(violated).toEqual(['minute']);
       // A rejected request uses no unit of the hour.
       expect(windows.map(({ remaining }) => remaining)).toEqual([0, 90]);

@@ -7,7 +7,7 @@ const CHALLENGE =
   /^Bearer realm="leadtap", error="invalid_token", error_description="[\x20-\x21\x23-\x5b\x5d-\x7e]+"$/;
 
 it.each([undefined, '', 'Basic Ym9zczpib3Nz', 'Bearer', 'Bearer ', 'Token abc'])(
-  'Authorization %j: asks for a token and speaks of no error',
+  'Authorization %j: the challenge has no error',
   async (authorization) => {
     const { url } = await startService();
     const response = await fetch(`${url}/automation/new-leads`, {
@@ -20,11 +20,11 @@ it.each([undefined, '', 'Basic Ym9zczpib3Nz', 'Bearer', 'Bearer ', 'Token abc'])
 
 it('a token that is invalid, expired or revoked: the challenge has the error', async () => {
   const { url, token, store } = await startService();
-  await store.revokeToken('gone');
+  await store.revokeToken('revoked');
   const tokens = [
     'garbage',
     await token('boss', { expiresInMs: -1000 }),
-    await token('boss', { tokenId: 'gone' }),
+    await token('boss', { tokenId: 'revoked' }),
   ];
   const responses = await Promise.all(tokens.map((each) => pollWith(url, each)));
   for (const { headers } of responses) expect(headers.get('www-authenticate')).toMatch(CHALLENGE);

@@ -12,21 +12,21 @@ describe('a token that is revoked by the command line', () => {
   it('is rejected by the next request to every running instance, and no other token is', async () => {
     const first = await startService();
     const second = await startBeside(first);
-    const [gone, kept] = [await first.token('boss', { tokenId: 'gone' }), await first.token('boss')];
+    const [revoked, kept] = [await first.token('boss', { tokenId: 'revoked' }), await first.token('boss')];
     const issuedAt = Date.now();
     await first.store.recordTokens([
-      { id: 'gone', userId: 'boss', name: null, issuedAt, expiresAt: issuedAt + 60_000 },
+      { id: 'revoked', userId: 'boss', name: null, issuedAt, expiresAt: issuedAt + 60_000 },
     ]);
     const answers = async (token: string) => [
       await outcome(await pollWith(first.url, token)),
       await outcome(await pollWith(second.url, token)),
     ];
-    expect(await answers(gone)).toEqual(['200', '200']);
+    expect(await answers(revoked)).toEqual(['200', '200']);
     expect(await answers(kept)).toEqual(['200', '200']);
 
-    const { code } = await runLeadtap(['token', 'revoke', 'gone'], first.database.env);
+    const { code } = await runLeadtap(['token', 'revoke', 'revoked'], first.database.env);
     expect(code).toBe(0);
-    expect(await answers(gone)).toEqual(['401 token-revoked', '401 token-revoked']);
+    expect(await answers(revoked)).toEqual(['401 token-revoked', '401 token-revoked']);
     expect(await answers(kept)).toEqual(['200', '200']);
   });
 
