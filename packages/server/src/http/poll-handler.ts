@@ -71,22 +71,23 @@ export function createPollHandler(options: PollHandlerOptions): PollHandler {
   const isTrusted = compileTrust(options.trustProxy ?? false);
   const publicUrl = createPublicUrl(options.publicUrl, basePath);
   const path = `${basePath}${NEW_LEADS_PATH}`;
-  return (request, response) => {
-    const context = {
-      id: requestIdOf(request),
+
+  async function respondAndLog(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = requestIdOf(request);
+    const outcome = await respond(request, response, {
+      id: requestId,
       address: clientAddress(request, isTrusted),
       baseUrl: () => publicUrl(originOf(request, isTrusted)),
-      logError: (line: object, message: string) => logger?.error({ requestId: context.id, ...line }, message),
-      logDebug: (line: object, message: string) =>
-        logger?.debug?.({ requestId: context.id, ...line }, message),
-    };
-    void respond(request, response, context).then((outcome) =>
-      logger?.info(
-        { requestId: context.id, ...requestLine({ ...outcome, request, path }) },
-        outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
-      ),
+      logError: (line, message) => logger?.error({ requestId, ...line }, message),
+      logDebug: (line, message) => logger?.debug?.({ requestId, ...line }, message),
+    });
+    logger?.info(
+      { requestId, ...requestLine({ ...outcome, request, path }) },
+      outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
     );
-  };
+  }
+
+  return (request, response) => void respondAndLog(request, response);
 }
 
 /** The parts of a request that depend on where the endpoint is mounted. */

@@ -83,8 +83,14 @@ export const commonHeaders = (requestId: string) => ({
   'x-content-type-options': 'nosniff',
 });
 
+export interface ProblemResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
 /** The response for a problem, without the common headers. */
-export function problemResponse(problem: ProblemError, requestId: string) {
+export function problemResponse(problem: ProblemError, requestId: string): ProblemResponse {
   return {
     status: problem.statusCode,
     headers: {
