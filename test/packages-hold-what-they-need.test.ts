@@ -8,7 +8,13 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const PACKAGES = ['contract', 'server', 'zapier-leadtap', 'client'];
+const PACKAGES = [
+  'packages/contract',
+  'packages/server',
+  'packages/store-conformance',
+  'integrations/zapier',
+  'packages/client',
+];
 const NOT_COPIED = /[/\\](dist|node_modules|test)$|\.tsbuildinfo$/;
 
 /** A copy of the sources, so that no other test loses the build that it runs. */
@@ -16,7 +22,7 @@ function copyOfTheWorkspace(): string {
   const folder = mkdtempSync(join(tmpdir(), 'leadtap-pack-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const filter = (path: string) => !NOT_COPIED.test(path);
-  for (const path of ['package.json', 'tsconfig.base.json', '.npmrc', 'packages'])
+  for (const path of ['package.json', 'tsconfig.base.json', '.npmrc', 'packages', 'integrations/zapier'])
     cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
@@ -35,12 +41,18 @@ async function pack(folder: string): Promise<Map<string, string[]>> {
 test('a package has all that it needs and nothing of an earlier build', async () => {
   const folder = copyOfTheWorkspace();
   for (const name of PACKAGES) {
-    const dist = join(folder, 'packages', name, 'dist');
+    const dist = join(folder, name, 'dist');
     mkdirSync(dist);
     writeFileSync(join(dist, 'gone-long-ago.js'), 'export {};\n');
   }
   const packed = await pack(folder);
-  expect([...packed.keys()]).toEqual(['@leadtap/contract', 'leadtap', 'zapier-leadtap', '@leadtap/client']);
+  expect([...packed.keys()]).toEqual([
+    '@leadtap/contract',
+    'leadtap',
+    '@leadtap/store-conformance',
+    'zapier-leadtap',
+    '@leadtap/client',
+  ]);
   for (const files of packed.values()) {
     expect(files).toEqual(
       expect.arrayContaining(['LICENSE', 'README.md', 'dist/index.js', 'dist/index.d.ts']),
@@ -56,7 +68,6 @@ test('a package has all that it needs and nothing of an earlier build', async ()
   expect(packed.get('leadtap')).toEqual(
     expect.arrayContaining([
       'bin/leadtap.js',
-      'dist/store/conformance.js',
       ...migrations.map((name) => `src/store/sqlite/migrations/${name}`),
     ]),
   );

@@ -43,7 +43,7 @@ async function send(address, token) {
   }
 }
 
-/** The reason stands in the cause: `fetch` itself says no more than "fetch failed". */
+/** The reason is in the cause: the message of `fetch` itself is just "fetch failed". */
 const reasonOf = ({ name, message, cause }) =>
   name === 'TimeoutError'
     ? `no answer in ${TIMEOUT_MS / 1000} s`

@@ -45,7 +45,7 @@ async function makeFolder(cleanup: Cleanup): Promise<string> {
   return folder;
 }
 
-/** Several sections use them; whoever comes first waits until they are made. */
+/** Several sections use them; the first one waits until they are made. */
 function databasesOnce({ leads }: RunOptions): () => Promise<GrowthDatabases> {
   let made: Promise<GrowthDatabases> | undefined;
   const make = async () =>
@@ -74,7 +74,7 @@ async function runSection(
 
 /** A quick run leaves the committed results and the picture of README alone. */
 async function save(section: Section, result: SectionResult, options: RunOptions): Promise<void> {
-  const folder = fileURLToPath(new URL(`../../results/${options.quick ? 'quick/' : ''}`, import.meta.url));
+  const folder = fileURLToPath(new URL(`../../../results/${options.quick ? 'quick/' : ''}`, import.meta.url));
   await mkdir(folder, { recursive: true });
   const { figures, verdicts, plot } = result;
   const { rounds } = options;

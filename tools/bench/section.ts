@@ -9,7 +9,7 @@ export interface Options {
   readonly rounds: number;
   /** Small sizes and short rounds. */
   readonly quick: boolean;
-  /** The kinds of polls that are measured; none stands for all. */
+  /** The kinds of polls that are measured; an empty list means all. */
   readonly kinds: readonly string[];
   /** How many leads the largest database of the growth section has. */
   readonly leads: number;

@@ -123,7 +123,7 @@ export const OUR_WAYS = {
   },
 } as const satisfies Record<string, Way>;
 
-/** As the platform or its users do it where nobody has thought of it. */
+/** What the platform or its users do without special care. */
 export const OTHER_WAYS = {
   zapierNewestPage: {
     name: 'Zapier, newest page only',

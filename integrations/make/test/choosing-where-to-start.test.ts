@@ -23,7 +23,7 @@ it('there is nothing to choose from while there is no lead, and nothing fails', 
   expect(await listChoices(await connectionOf(service))).toEqual([]);
 });
 
-it('a trigger that nobody chose a start for begins with the first lead', async () => {
+it('a trigger without a chosen start begins with the first lead', async () => {
   const service = await startService();
   const ids = await addLeads(service, 3, 'lead');
   const scenario = new Scenario({ connection: await connectionOf(service), startAt: '' });

@@ -27,10 +27,10 @@ describe('IML', () => {
     ["{{contains('a link', 'link')}}", true],
     ["{{contains(text, 'link')}}", false],
     ['{{ifempty(text, true)}}', true],
-    ["{{ifempty(text, ifempty(body[3].name, 'nobody'))}}", 'nobody'],
+    ["{{ifempty(text, ifempty(body[3].name, 'unknown'))}}", 'unknown'],
   ])('%s', (template, value) => expect(evaluate(template, variables)).toEqual(value));
 
-  it.each(['{{nobody.name}}', '{{nothing(count)}}', '{{count ==}}', '{{count count}}', '{{#}}'])(
+  it.each(['{{unknown.name}}', '{{nothing(count)}}', '{{count ==}}', '{{count count}}', '{{#}}'])(
     '%s is refused',
     (template) => expect(() => evaluate(template, variables)).toThrow('IML:'),
   );

@@ -28,7 +28,7 @@ it.each([0, 2])('a 429 after %i pages delays the run, and no lead is lost', asyn
 
 it.each([
   ['starter', 'InvalidConfigurationError', /^\[403\] .*Professional plan.*\(request \S+\)$/],
-  ['nobody', 'InvalidConfigurationError', /^\[404\] .*the user of the token.*\(request \S+\)$/],
+  ['unknown-user', 'InvalidConfigurationError', /^\[404\] .*the user of the token.*\(request \S+\)$/],
 ])('what needs a person switches it off at once, and says why: %s', async (userId, type, message) => {
   const service = await startService();
   const scenario = new Scenario({ connection: await connectionOf(service, userId), startAt: '1970-01-01' });

@@ -39,7 +39,7 @@ describe('the test of a credential', () => {
 
   it.each([
     ['starter', 'The Professional plan is required. '],
-    ['nobody', 'The user does not exist. '],
+    ['unknown-user', 'The user does not exist. '],
   ])('says for %s: %s', async (user, sentence) => {
     const service = await startService();
     const credential = { baseUrl: service.url, accessToken: await service.token(user) };

@@ -4,7 +4,7 @@ import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
 import { makeWorkflow } from './workflow.ts';
 
-/** Far behind the clock of this process, which stands for that of n8n: whoever goes by that one gets nothing. */
+/** Far behind the clock of this process, which is n8n's clock here: a start time taken from n8n's clock would skip all leads. */
 const CLOCK = '2020-03-02T09:30:00.000Z';
 
 /** A service whose leads arrived at these times, before the workflow is activated. */

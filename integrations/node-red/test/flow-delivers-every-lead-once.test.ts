@@ -39,7 +39,7 @@ it('begins with what comes after the first poll, and takes a burst of one millis
   expect(problemsOf(nodeRed)).toEqual([]);
 });
 
-it('begins where it is told to', async () => {
+it('starts at the configured time', async () => {
   const service = await startService();
   const ids = await addLeads(service, 105, 'old');
   const nodeRed = new NodeRed({ ...(await settingsOf(service)), LEADTAP_SINCE: '2020-01-01' });

@@ -36,7 +36,7 @@ describe('the connector', () => {
     expect(await errorFor('starter')).toBe(
       `Leadtap answered 403: ${PROBLEMS['professional-plan-required'].detail}`,
     );
-    expect(await errorFor('nobody')).toBe(`Leadtap answered 404: ${PROBLEMS['user-not-found'].detail}`);
+    expect(await errorFor('unknown-user')).toBe(`Leadtap answered 404: ${PROBLEMS['user-not-found'].detail}`);
     expect(await errorFor('boss', '/wrong')).toBe(
       `Leadtap answered 404: ${PROBLEMS['no-such-resource'].detail}`,
     );

@@ -4,7 +4,7 @@ import { readPage } from './read-page.ts';
 
 export interface Connected {
   readonly installation: string;
-  /** Null while there are no leads, because only a lead tells it. */
+  /** Null while there are no leads, because only a lead contains it. */
   readonly companyName: string | null;
 }
 

@@ -15,7 +15,7 @@ function delayS(response: HttpResponse): number {
   return /^\d+$/.test(retryAfter) ? Number(retryAfter) : DEFAULT_DELAY_S;
 }
 
-/** Zapier marks the connection as expired, tells its owner, and goes on polling once there is a new token. */
+/** Zapier marks the connection as expired, notifies its owner, and continues to poll once there is a new token. */
 const tokenRefused = ({
   detail = 'The access token was not accepted. Ask the operator of Leadtap for a new one.',
 }: Partial<Problem>) =>

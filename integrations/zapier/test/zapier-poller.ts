@@ -14,7 +14,7 @@ function primaryKeys(): readonly string[] {
 }
 
 /**
- * A Zap with our trigger, polled as Zapier documents it: what it returns is told apart by its primary key; the first poll
+ * A Zap with our trigger, polled as Zapier documents it: results are distinguished by their primary key; the first poll
  * after the Zap was turned on only fills the table of keys that were seen; each later one starts the Zap for what is not in
  * the table; turning the Zap off empties the table.
  */

@@ -1,25 +1,25 @@
 import type { Lead } from './contract.ts';
 import type { Page } from './page.ts';
 
-/** How far a consumer has come. Plain JSON. */
+/** The position of a consumer in the feed. Plain JSON. */
 export interface Checkpoint {
   /** The `createdAt` of the last lead that was taken; before the first one, where the feed began. */
   readonly since: string;
-  /** The `automation_trigger_id` of the leads that were taken last: they are not handed over again. */
+  /** The `automation_trigger_id` of the leads that were taken last: they are not delivered again. */
   readonly triggerIds: readonly string[];
   /** The service asked for no request before this moment, so a restart must not send one either. */
   readonly notBefore?: string;
 }
 
-/** Where checkpoints are kept: in memory, in a file, or wherever you keep what you made of the leads. */
+/** Where checkpoints are kept: in memory, in a file, or wherever you keep the results of your processing. */
 export interface CheckpointStore {
   /** What was saved last; null or undefined when nothing was. */
   load(): Checkpoint | null | undefined | Promise<Checkpoint | null | undefined>;
-  /** Is over when the checkpoint would survive whatever the store is to survive. */
+  /** Resolves when the checkpoint is stored durably. */
   save(checkpoint: Checkpoint): void | Promise<void>;
 }
 
-/** Forgets with the process: after a restart the feed begins at `since` again. */
+/** Kept in memory: after a restart the feed begins at `since` again. */
 export function memoryCheckpoint(initial?: Checkpoint): CheckpointStore {
   let kept = initial;
   return {
@@ -37,14 +37,14 @@ export function isCheckpoint(value: unknown): value is Checkpoint {
   return texts.every((text) => typeof text === 'string') && since !== '';
 }
 
-/** As many as a page holds: enough for a page that comes twice. */
+/** As many as a page holds: enough for a page that is delivered twice. */
 const REMEMBERED = 100;
 
 /** Times in this form compare as texts. A caller may give others that the service reads and we do not. */
 const WRITTEN_BY_SERVICE = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-/** The place in the feed up to which the consumer has taken the leads. */
-export class Place {
+/** The position in the feed up to which the consumer has taken the leads. */
+export class Position {
   /** Undefined: before the first answer of a feed that begins now. */
   since: string | undefined;
   /** An earlier run left a checkpoint, so the address has worked before. */
@@ -57,13 +57,13 @@ export class Place {
     this.#triggerIds = new Set(checkpoint?.triggerIds);
   }
 
-  beginBehind({ leads, nextSince }: Page): void {
+  startAfter({ leads, nextSince }: Page): void {
     this.since = nextSince;
     for (const lead of leads) this.#triggerIds.add(lead.automation_trigger_id);
   }
 
-  /** Whether the consumer has yet to take it. Pages that come twice, out of some cache, bring nothing new. */
-  isNews({ createdAt, automation_trigger_id }: Lead): boolean {
+  /** False for a lead that the consumer has taken: a cache on the way may deliver a page twice. */
+  isNew({ createdAt, automation_trigger_id }: Lead): boolean {
     const isBefore = WRITTEN_BY_SERVICE.test(this.since ?? '') && createdAt < (this.since ?? '');
     return !isBefore && !this.#triggerIds.has(automation_trigger_id);
   }
@@ -77,7 +77,7 @@ export class Place {
     }
   }
 
-  /** What to save; undefined while there is nothing to go on from. */
+  /** What to save; undefined before the first response. */
   checkpoint(notBefore: number | undefined): Checkpoint | undefined {
     if (this.since === undefined) return undefined;
     return {

@@ -18,11 +18,11 @@ export interface ErrorFacts {
   readonly cause?: unknown;
 }
 
-/** A poll that brought no leads. */
+/** A poll that failed. */
 export class LeadtapError extends Error {
   override readonly name: string = 'LeadtapError';
   readonly code: ErrorCode;
-  /** The HTTP status; undefined when no answer came. */
+  /** The HTTP status; undefined when there was no response. */
   readonly status: number | undefined;
   /** All that the service said about it (RFC 9457). */
   readonly problem: Problem | undefined;
@@ -39,7 +39,7 @@ export class LeadtapError extends Error {
     this.rateLimits = rateLimits;
   }
 
-  /** Whether the same request may succeed later, with nothing mended by anybody who reads this. */
+  /** Whether a retry of the same request may succeed without any change by the caller. */
   get isTransient(): boolean {
     const { status } = this;
     return status === undefined || status < 400 || status >= 500 || TRANSIENT.includes(status);

@@ -19,8 +19,8 @@ async function load(path: string): Promise<Checkpoint | undefined> {
   });
   const checkpoint = text === undefined ? undefined : parse(text);
   if (checkpoint === undefined || isCheckpoint(checkpoint)) return checkpoint;
-  // To begin anew without being asked would repeat leads, or skip some.
-  throw new Error(`${path} is not a checkpoint. Mend it, or remove it to begin at \`since\`.`);
+  // Starting over silently would repeat leads, or skip some.
+  throw new Error(`${path} is not a checkpoint. Fix it, or remove it to begin at \`since\`.`);
 }
 
 function parse(text: string): unknown {

@@ -3,7 +3,7 @@ import {
   type CheckpointStore,
   isCheckpoint,
   memoryCheckpoint,
-  Place,
+  Position,
 } from './checkpoint.ts';
 import { type Lead, MAX_LEADS_PER_PAGE } from './contract.ts';
 import { LeadtapError } from './errors.ts';
@@ -26,11 +26,11 @@ export interface NewLeadsOptions extends ConnectionOptions {
   readonly since?: string | Date | undefined;
   /** Where to remember which leads were taken. Default: in memory. */
   readonly checkpoint?: CheckpointStore | undefined;
-  /** Ends the loop, after the lead in hand was taken. */
+  /** Ends the loop after the current lead was taken. */
   readonly signal?: AbortSignal | undefined;
   /** How long to wait when no more leads are there. Default: 2 minutes, as the service recommends. */
   readonly intervalMs?: number | undefined;
-  /** Told of every request that failed and will be sent again, and after how long. */
+  /** Called for every request that failed and will be retried, with the wait before the retry. */
   readonly onRetry?: ((error: LeadtapError, waitMs: number) => void) | undefined;
 }
 
@@ -43,7 +43,7 @@ interface Following {
   readonly onRetry: (error: LeadtapError, waitMs: number) => void;
 }
 
-/** What the last page was the answer to. */
+/** The request that the last page answered. */
 interface Answered {
   readonly since: string | undefined;
   readonly etag: string | undefined;
@@ -58,8 +58,8 @@ interface Answered {
  * }
  * ```
  *
- * A lead is taken when the loop asks for the next one; then the checkpoint is saved. Whoever leaves the loop by
- * `break`, `return` or an error has not taken the lead in hand: it comes again. End the loop with `signal`.
+ * A lead is taken when the loop asks for the next one; then the checkpoint is saved. A consumer that leaves the loop by
+ * `break`, `return` or an error has not taken its current lead: that one is delivered again. End the loop with `signal`.
  */
 export function newLeads(options: NewLeadsOptions): AsyncGenerator<Lead, void, undefined> {
   return follow({
@@ -75,29 +75,29 @@ export function newLeads(options: NewLeadsOptions): AsyncGenerator<Lead, void, u
 async function* follow(following: Following): AsyncGenerator<Lead, void, undefined> {
   const { connection, store, signal, intervalMs } = following;
   const loaded = await loadCheckpoint(store);
-  const place = new Place(loaded, following.since);
+  const position = new Position(loaded, following.since);
   const pace = new Pace(intervalMs, connection.environment, Date.parse(loaded?.notBefore ?? '') || 0);
   const save = async () => {
-    const checkpoint = place.checkpoint(pace.notBefore());
+    const checkpoint = position.checkpoint(pace.notBefore());
     if (checkpoint) await store.save(checkpoint);
   };
   let last: Answered | undefined;
   while (await isDue(pace, following)) {
-    const { since } = place;
-    const page = await nextPage(following, pace, place, last);
+    const { since } = position;
+    const page = await nextPage(following, pace, position, last);
     // What the service asked for holds for the next run too.
     if (pace.notBefore() !== undefined) await save();
     if (!page) continue;
     last = { since, etag: page.etag };
     if (since === undefined) {
-      place.beginBehind(page);
+      position.startAfter(page);
       await save();
       continue;
     }
     for (const lead of page.leads) {
-      if (!place.isNews(lead)) continue;
+      if (!position.isNew(lead)) continue;
       yield lead;
-      place.take(lead);
+      position.take(lead);
       await save();
       if (signal.aborted) return;
     }
@@ -118,24 +118,24 @@ async function isDue(pace: Pace, { connection, signal }: Following): Promise<boo
   return !signal.aborted;
 }
 
-/** Undefined when none came and the request is to be sent again. */
+/** Undefined when the request failed and is to be retried. */
 async function nextPage(
   { connection, signal, onRetry }: Following,
   pace: Pace,
-  place: Place,
+  position: Position,
   last: Answered | undefined,
 ): Promise<Page | undefined> {
-  const hasBegun = place.since !== undefined;
+  const hasBegun = position.since !== undefined;
   pace.sent();
   try {
-    const page = await sendPoll(connection, { ...requestFor(place.since, last), signal });
-    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => place.isNews(lead)));
+    const page = await sendPoll(connection, { ...requestFor(position.since, last), signal });
+    pace.answered(page, hasBegun && page.isFull && page.leads.some((lead) => position.isNew(lead)));
     return page;
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!(error instanceof LeadtapError) || !error.isTransient) throw error;
     // Before the address has ever worked, it is more likely wrong than under maintenance.
-    if (error.code === 'not-leads' && !last && !place.isResumed) throw error;
+    if (error.code === 'not-leads' && !last && !position.isResumed) throw error;
     onRetry(error, pace.failed(error));
     return undefined;
   }

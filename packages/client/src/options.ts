@@ -23,7 +23,7 @@ export interface Connection {
 /** Longer waits than this end at once in most platforms. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Checks what the caller gave, so that a mistake is told at once and not by a poll that fails. */
+/** Checks what the caller gave, so that a mistake is reported at once and not by a failing poll. */
 export function readConnection(options: ConnectionOptions): Connection {
   const { token } = options;
   if (typeof token !== 'function') checkToken(token);

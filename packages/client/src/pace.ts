@@ -17,7 +17,7 @@ export class Pace {
   #failures = 0;
   #sentAt = 0;
 
-  /** @param notBefore what an earlier run was told, in milliseconds */
+  /** @param notBefore the `notBefore` of the saved checkpoint, in milliseconds */
   constructor(intervalMs: number, environment: Environment, notBefore: number) {
     this.#intervalMs = intervalMs;
     this.#environment = environment;
@@ -40,17 +40,17 @@ export class Pace {
     this.#allowance.sent();
   }
 
-  /** @param isMoreThere whether leads wait that the page had no room for */
+  /** @param isMoreThere whether there are leads beyond this page */
   answered({ rateLimits }: Page, isMoreThere: boolean): void {
     this.#failures = 0;
-    this.#allowance.told(rateLimits, this.#environment.now());
+    this.#allowance.update(rateLimits, this.#environment.now());
     this.#dueAt = isMoreThere ? 0 : this.#sentAt + this.#intervalMs;
   }
 
   /** Backs off with full jitter, on top of what the service asked for. Gives how long the wait is. */
   failed({ rateLimits, retryAfterMs = 0 }: LeadtapError): number {
     const now = this.#environment.now();
-    this.#allowance.told(rateLimits, now);
+    this.#allowance.update(rateLimits, now);
     this.#heldUntil = now + retryAfterMs;
     const ceilingMs = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** this.#failures);
     this.#failures += 1;

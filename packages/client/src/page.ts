@@ -7,9 +7,9 @@ export interface Page {
   readonly leads: readonly Lead[];
   /** The `since` of the next poll. Undefined only for an unchanged page of a request without `since`. */
   readonly nextSince: string | undefined;
-  /** Whether more leads may wait: ask again at once, with `nextSince`. */
+  /** Whether there may be more leads: ask again at once, with `nextSince`. */
   readonly isFull: boolean;
-  /** Whether the page is the one whose `etag` was sent. Its leads did not come again. */
+  /** Whether the page is the one whose `etag` was sent. Then it has no leads. */
   readonly isUnchanged: boolean;
   readonly etag: string | undefined;
   readonly rateLimits: readonly RateLimit[];

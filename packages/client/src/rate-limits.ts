@@ -1,13 +1,13 @@
-/** What one of the limits of the service leaves, as the header `RateLimit` told. */
+/** The quota that is left of one of the service's limits, from the header `RateLimit`. */
 export interface RateLimit {
   readonly name: string;
-  /** So many requests are left… */
+  /** Requests that are left in the window. */
   readonly remaining: number;
-  /** …for so long. */
+  /** Until the window ends. */
   readonly resetMs: number;
 }
 
-/** Reads a list such as `"minute";r=99;t=60, "hour";r=999;t=3600`. What does not tell both is left out. */
+/** Reads a list such as `"minute";r=99;t=60, "hour";r=999;t=3600`. Items without both parameters are left out. */
 export function readRateLimits(headers: Headers): RateLimit[] {
   const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g);
   return [...items].flatMap(([, name = '', parameters = '']) => {
@@ -23,15 +23,14 @@ interface Window {
 }
 
 /**
- * Counts along with the service. Every request that is sent counts, because one whose answer is lost has been counted
- * there all the same. What begins when a window has ended need not be counted: the next answer tells, and while answers
- * are lost, requests are few.
+ * The quota as the client knows it. Every request that is sent counts, because the service has counted it even if its
+ * response is lost. A new window need not be counted: the next response has its quota.
  */
 export class Allowance {
   #windows: readonly Window[] = [];
 
   /** What the service says replaces what was counted here. */
-  told(limits: readonly RateLimit[], now: number): void {
+  update(limits: readonly RateLimit[], now: number): void {
     if (limits.length === 0) return;
     this.#windows = limits.map(({ remaining, resetMs }) => ({ remaining, endsAt: now + resetMs }));
   }

@@ -13,7 +13,7 @@ export interface PollRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends a poll and reads the answer to its end, within the time that it has. */
+/** Sends a poll and reads the whole response, within `timeoutMs`. */
 export async function sendPoll(connection: Connection, request: PollRequest): Promise<Page> {
   const token = await connection.token();
   const limit = connection.environment.timeLimit(connection.timeoutMs);

@@ -34,7 +34,7 @@ export async function serving(answerTo: (request: IncomingMessage) => MadeUpAnsw
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
 
-/** An address at which nobody listens any more. */
+/** An address without a listener. */
 export async function closed(): Promise<string> {
   const { url, close } = await serving(() => 'never');
   close();

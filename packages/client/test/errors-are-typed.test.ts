@@ -17,7 +17,7 @@ const tokens = {
   good: () => service().token('boss'),
   expired: () => service().token('boss', { expiresInMs: -3_600_000 }),
   starter: () => service().token('starter'),
-  nobody: () => service().token('nobody'),
+  unknownUser: () => service().token('unknown-user'),
   nonsense: async () => 'nonsense',
 };
 
@@ -33,7 +33,7 @@ const FINAL: readonly Case[] = [
   { token: 'nonsense', type: UnauthorizedError, status: 401, code: 'token-invalid' },
   { token: 'expired', type: UnauthorizedError, status: 401, code: 'token-expired' },
   { token: 'starter', type: ForbiddenError, status: 403, code: 'professional-plan-required' },
-  { token: 'nobody', type: NotFoundError, status: 404, code: 'user-not-found' },
+  { token: 'unknownUser', type: NotFoundError, status: 404, code: 'user-not-found' },
   { token: 'good', path: '/wrong', type: NotFoundError, status: 404, code: 'no-such-resource' },
 ];
 

@@ -19,7 +19,7 @@ async function startDemo(): Promise<{ baseUrl: string; token: string }> {
 const INTERVAL = 'intervalMs: 5_000';
 
 it('in ten lines', () => {
-  expect(programOf('README.md').trimEnd().split('\n').length).toBeLessThanOrEqual(10);
+  expect(programOf('README.md').trim().split('\n').length).toBeLessThanOrEqual(10);
 });
 
 it('of the demo, as they arrive', async () => {

@@ -34,7 +34,7 @@ export interface EngineDatabase {
 
 /** A database of the test's own, on the store that the run is about. */
 export interface TestDatabase extends EngineDatabase {
-  /** The settings of whoever uses it. */
+  /** The settings of its user. */
   readonly env: { readonly LEADTAP_DATABASE_URL: string };
   /** Each call gives another store, as another process would have it. The test closes it. */
   openStore(options?: { readonly clock?: Clock; readonly timeouts?: StoreTimeouts }): Promise<Store>;

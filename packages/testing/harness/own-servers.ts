@@ -1,4 +1,4 @@
-/** Servers of one test's own, for tests that stop, kill or freeze them. They are gone when the test is. */
+/** Servers of one test's own, for tests that stop, kill or freeze them. They stop when the test ends. */
 import { onTestFinished } from 'vitest';
 import { type PostgresOptions, startPostgres } from '../servers/postgres.ts';
 import { startRedis } from '../servers/redis.ts';

@@ -6,10 +6,10 @@ const UNANSWERED = 20_260_302;
 const IN_ADVANCE = 16;
 
 /**
- * The database asks the test what time it is, at the very moment at which it would look at its own clock. Sequences
- * count outside of transactions, so a question is seen while the transaction that asks it goes on; a cancelled sleep
- * wakes whoever waits for questions, and a lock is let go for whoever waits for the answer. Within a transaction an answer holds until somebody else asks: before that, nobody
- * can know that time has passed.
+ * The database asks the test for the time whenever it would read its own clock. Sequences count outside of transactions,
+ * so the test sees a question while the transaction that asks it is still running. A cancelled sleep wakes the listener,
+ * and releasing an advisory lock wakes the transaction that waits for the answer. Within a transaction an answer is
+ * reused until another transaction asks: until then, no reader could notice that time has passed.
  */
 const askingClock = (listener: number) => `
 CREATE SCHEMA leadtap_test;
@@ -95,7 +95,7 @@ export class PostgresClock {
     await answering.query(
       `SELECT pg_advisory_lock(${UNANSWERED}, n) FROM generate_series(1, ${IN_ADVANCE}) AS n`,
     );
-    // Until the end of the test, when the database is dropped with whoever is connected to it.
+    // Until the end of the test, when the database is dropped together with its connections.
     this.#answer(listening, answering).catch(() => undefined);
   }
 
@@ -117,7 +117,7 @@ export class PostgresClock {
   }
 }
 
-/** Committed before its lock is let go. */
+/** Committed before its lock is released. */
 const answerTo = (question: number, ms: number): string => `
   BEGIN;
   INSERT INTO leadtap_test.answers VALUES (${question}, ${ms});

@@ -43,7 +43,7 @@ let next: Promise<string> | undefined;
 function takeNext(server: Server): Promise<string> {
   const taken = next ?? create(server, false);
   next = taken.then(() => create(server, false));
-  // Whoever takes it is told.
+  // The connection that gets it is notified.
   next.catch(() => undefined);
   return taken;
 }
@@ -54,7 +54,7 @@ export async function makePostgresDatabase(
 ): Promise<EngineDatabase> {
   const server = await findServer();
   const name = await (empty ? create(server, true) : takeNext(server));
-  // Nobody waits for it: what is left at the end of a run goes with the cluster.
+  // Not awaited: what is left at the end of a run goes with the cluster.
   whenDone(
     () => void server.administrator.query(`DROP DATABASE ${name} WITH (FORCE)`).catch(() => undefined),
   );

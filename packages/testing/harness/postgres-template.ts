@@ -30,7 +30,7 @@ function schemaDigest(): string {
   return hash.digest('hex').slice(0, 8);
 }
 
-/** Whichever process comes first makes it. It gets its name when it is complete, so that nobody copies half of it. */
+/** The first process creates it. It gets its name when it is complete, so that no process copies half of it. */
 async function makeUnlessMade(administrator: Pool, server: string, template: string): Promise<void> {
   const client = await administrator.connect();
   const half = `${template}_half`;

@@ -28,7 +28,7 @@ export interface ServiceOptions {
   readonly maxConnections?: number;
   /** Default: long ones, for machines that are slow. */
   readonly storeTimeouts?: StoreTimeouts;
-  /** Default: the limits of the contract, in windows that end only when the clock of the test goes on. */
+  /** Default: the limits of the contract, in windows that end only when the test advances its clock. */
   readonly limits?: Partial<LimitersOptions>;
   /** Another instance: it gets the same database and the same signing key. */
   readonly beside?: Pick<TestService, 'folder' | 'database'>;

@@ -3,7 +3,7 @@ import { Connection } from '../../server/src/store/sqlite/connection.ts';
 import type { DatabaseOptions, EngineDatabase } from './database.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';
 
-/** A file that whoever opens it first makes. Stores take the time from the clock that they are given. */
+/** A file that the first store creates. Stores take the time from the clock that they are given. */
 export async function makeSqliteDatabase(
   whenDone: WhenDone,
   { folder = tempFolder(whenDone) }: DatabaseOptions,

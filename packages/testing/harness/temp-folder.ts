@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 export type WhenDone = (cleanUp: () => void | Promise<void>) => void;
 
-/** A folder of the test's own, gone when the test is. */
+/** A folder of the test's own, removed when the test ends. */
 export function tempFolder(whenDone: WhenDone = onTestFinished): string {
   const folder = mkdtempSync(join(tmpdir(), 'leadtap-test-'));
   whenDone(() => rmSync(folder, { recursive: true, force: true }));

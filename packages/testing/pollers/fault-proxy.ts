@@ -8,8 +8,8 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** What becomes of an answer: it arrives; the connection ends before it; or whoever asked is gone and hears nothing any more. */
-export type Fate = 'arrives' | 'is lost' | 'nobody is there';
+/** The fate of an answer: it arrives; the connection ends before it; or the client has disconnected. */
+export type Fate = 'arrives' | 'is lost' | 'client disconnected';
 
 /** The way from a poller to the service: an address that stays, whatever is restarted, and a place to interfere. */
 export interface Road {

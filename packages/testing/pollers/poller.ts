@@ -1,6 +1,6 @@
 import type { Connection } from '../integrations/new-leads.ts';
 
-/** What a poller hands on: a lead, of which the automation is told at least this. */
+/** What a poller delivers: a lead with at least these fields. */
 export interface HandedOn {
   readonly id: string;
 }

@@ -24,7 +24,7 @@ interface Parts {
   readonly whenDone: WhenDone;
 }
 
-/** A real service, a poller and its automation, in a time that passes only when it is told to. */
+/** A real service, a poller and its automation, with a clock that the test advances. */
 export class World {
   readonly clock: ManualClock;
   readonly road: Road;
@@ -131,7 +131,7 @@ export class World {
       this.road.fateOf = (answer) => {
         if (leadsIn(answer) === 0) return 'arrives';
         resolve();
-        return 'nobody is there';
+        return 'client disconnected';
       };
     });
     await Promise.race([killed, this.pollNow()]);

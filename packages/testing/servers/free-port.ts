@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
 /**
- * A port of 127.0.0.1 that nobody has now. Not one that the system would give away as a client's own: a server that is
+ * A port of 127.0.0.1 that is free now. Not one that the system would give away as a client's own: a server that is
  * down for a while must find its port free, and a client that tries it meanwhile must not connect to itself.
  */
 export async function freePort(): Promise<number> {

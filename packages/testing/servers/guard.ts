@@ -32,7 +32,7 @@ export class Guard {
 
   /** Lets it clean up now. */
   async release(): Promise<void> {
-    // Whoever waits for it stays, also when nothing else is left to do.
+    // Keeps the process alive while something awaits it.
     this.#process.ref();
     this.#process.stdin?.end();
     await this.#gone;

@@ -10,7 +10,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string | number>>;
 }
 
-/** How a cluster is shut down: `fast` waits for nobody, `immediate` is like a power cut. */
+/** How a cluster is shut down: `fast` waits for no client, `immediate` is like a power cut. */
 export type StopMode = 'fast' | 'immediate';
 
 export interface PostgresServer {

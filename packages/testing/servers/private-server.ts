@@ -89,7 +89,7 @@ export class PrivateServer {
   async end(signal: NodeJS.Signals = this.#options.endSignal): Promise<void> {
     const child = this.#process;
     if (!child) return;
-    // Whoever waits for it stays, also when nothing else is left to do.
+    // Keeps the process alive while something awaits it.
     child.ref();
     const exit = once(child, 'exit');
     child.kill(signal);

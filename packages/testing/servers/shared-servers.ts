@@ -35,7 +35,7 @@ const STARTS: Readonly<Record<string, (runName: string) => Promise<SharedServer>
   },
 };
 
-/** What tests made in a server that goes on without them. */
+/** What tests created in a server that is still running. */
 async function dropDatabases(url: string, runName: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -50,7 +50,7 @@ async function dropDatabases(url: string, runName: string): Promise<void> {
 
 /**
  * One PostgreSQL and one Redis for all tests of a run, in whichever process they are. Each is started when the first
- * test asks for it, so that nobody waits for, or needs to have, what no test of the run uses.
+ * test asks for it, so that a run neither waits for nor needs a server that none of its tests uses.
  */
 export default async function shareServers(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   // Called for each project as well, but what the root provides, all of them have.

@@ -4,15 +4,15 @@ import process from 'node:process';
 
 const isRoot = process.getuid?.() === 0;
 
-const idOfNobody = (flag: string): number =>
+const idOfUnprivileged = (flag: string): number =>
   Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
 
 /**
- * Who servers run as: PostgreSQL and PgBouncer refuse to be root. Empty when we are somebody ordinary already. For the
+ * Who servers run as: PostgreSQL and PgBouncer refuse to be root. Empty when the tests do not run as root. For the
  * options of `spawn`.
  */
 export const unprivileged: { readonly uid?: number; readonly gid?: number } = isRoot
-  ? { uid: idOfNobody('-u'), gid: idOfNobody('-g') }
+  ? { uid: idOfUnprivileged('-u'), gid: idOfUnprivileged('-g') }
   : {};
 
 /** Lets them have a file or a folder of ours. */

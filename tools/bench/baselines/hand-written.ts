@@ -1,5 +1,5 @@
 /**
- * What one would write: `node:http`, a pool of `pg`, one query, `JSON.stringify`. No token is looked at, nothing is
+ * What one would write: `node:http`, a pool of `pg`, one query, `JSON.stringify`. No token is checked, nothing is
  * limited, logged or counted, and a lead that is committed late may be lost.
  */
 import { createServer } from 'node:http';

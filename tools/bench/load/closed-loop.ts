@@ -5,7 +5,7 @@ import type { RequestQueue } from './request-queue.ts';
 
 /**
  * Each connection sends its next request when it has the whole answer to the last: how many fit into a second? What is
- * under way at the end is waited for and counts too, so that no work is left over for whoever comes next.
+ * under way at the end is waited for and counts too, so that no work is left over for the next measurement.
  */
 export async function closedLoop(load: Load, queue: RequestQueue, end: End): Promise<LoadReport> {
   const { seconds = Number.POSITIVE_INFINITY, answersEach = Number.POSITIVE_INFINITY } = end;

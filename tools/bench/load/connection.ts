@@ -6,7 +6,7 @@ const LINK_SINCE = Buffer.from('?since=');
 const OK = 200;
 const ZERO = 0x30;
 
-/** All connections read into it: an answer is looked at before the next read, and nothing of it is kept. */
+/** All connections read into it: a response is parsed before the next read, and nothing of it is kept. */
 const INPUT = Buffer.allocUnsafeSlow(256 * 1024);
 
 export interface Request {
@@ -23,8 +23,8 @@ export interface Answers {
 }
 
 /**
- * A kept-alive connection over a plain socket. It reads no more of an answer than its status and its length: whoever
- * makes the load must be faster than whoever is measured.
+ * A kept-alive connection over a plain socket. It reads no more of a response than its status and length: the
+ * load generator must be faster than the server it measures.
  */
 export class Connection {
   /** For the owner of the connection: when the request that is under way was due. */

@@ -61,7 +61,7 @@ export async function fixedRate(load: FixedRate, queue: RequestQueue): Promise<L
       await turn();
     }
     const report = measured.report(latencies.length, received);
-    // Whoever ends late would have ended later and later.
+    // A generator that ends late could not keep up with the rate.
     overloaded ||= report.seconds > load.seconds * LATE;
     return { ...report, latencies: summary(latencies, overloaded) };
   } finally {

@@ -1,4 +1,4 @@
-/** The load generator: a process of its own, which does what it is told by its parent, one command at a time. */
+/** The load generator: a child process that executes the commands of its parent, one at a time. */
 import { closedLoop } from './closed-loop.ts';
 import { fixedRate } from './fixed-rate.ts';
 import type { Command, LoadReport, Reply } from './messages.ts';

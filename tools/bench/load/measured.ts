@@ -10,7 +10,7 @@ export class Measured {
 
   constructor({ processes }: Load) {
     this.#processes = processes;
-    this.#before = this.#revalidate();
+    this.#before = this.#sample();
     this.#ownBefore = process.cpuUsage();
     this.startedAt = performance.now();
   }
@@ -18,14 +18,14 @@ export class Measured {
   report(answers: number, bytes: number): LoadReport {
     const seconds = (performance.now() - this.startedAt) / 1000;
     const { user, system } = process.cpuUsage(this.#ownBefore);
-    const after = this.#revalidate();
+    const after = this.#sample();
     const processorMs = Object.fromEntries(
       [...after].map(([name, times]) => [name, spentMs(this.#before.get(name) ?? new Map(), times)]),
     );
     return { answers, seconds, bytes, processorMs, generatorMs: (user + system) / 1000 };
   }
 
-  #revalidate(): Map<string, ProcessorTimes> {
+  #sample(): Map<string, ProcessorTimes> {
     return new Map(Object.entries(this.#processes).map(([name, pids]) => [name, processorTimes(pids)]));
   }
 }

@@ -17,7 +17,7 @@ export function renderTable({ title, columns, rows, note }: Table): string {
         return column === 0 ? cell.padEnd(width) : cell.padStart(width);
       })
       .join('  ')
-      .trimEnd();
+      .replace(/\s+$/, '');
   const rule = widths.map((width) => '-'.repeat(width)).join('  ');
   const [head = [], ...body] = lines;
   return [title, '', render(head), rule, ...body.map(render), ...(note ? ['', note] : [])].join('\n');

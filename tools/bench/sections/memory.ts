@@ -17,13 +17,16 @@ interface MemoryFigures {
   /** Processor time a poll of the service and its database, while every poll is by another user. */
   readonly microsAPoll: number;
   readonly startMb: number;
+  /** The highest while 100,000 users were active. */
+  readonly activeMb: number;
   readonly afterUsersMb: number;
-  readonly underLoadMb: number;
   readonly peakMb: number;
 }
 
 /** So many users at a time: their requests are all made beforehand. */
 const CHUNK = 50_000;
+/** The users who are active at first: they poll, and poll again as fast as it goes. */
+const ACTIVE_USERS = 100_000;
 /** One user in so many asks for a page, the others for what is new: far more pages than the service may remember. */
 const ONE_FULL_IN = 100;
 
@@ -45,7 +48,7 @@ function* chunksOf<T>(values: Iterable<T>, size: number): Generator<T[]> {
   if (chunk.length > 0) yield chunk;
 }
 
-/** Every user there is polls once, then many of them as fast as it goes. */
+/** The active users poll once and then as fast as it goes; every other user polls once. */
 async function measureStore(bench: Bench, store: StoreName): Promise<MemoryFigures> {
   const database = (await bench.databases())[store].large;
   const generator = bench.cleanup.own(new LoadGenerator());
@@ -55,6 +58,7 @@ async function measureStore(bench: Bench, store: StoreName): Promise<MemoryFigur
   const users = usersIn(database.shape);
   let done = 0;
   let spentMicros = 0;
+  let activeMb = 0;
   for (const ids of chunksOf(everyUser(database), CHUNK)) {
     const since = sinceQuery(Date.now());
     const requests = ids.map((id, n) =>
@@ -64,15 +68,17 @@ async function measureStore(bench: Bench, store: StoreName): Promise<MemoryFigur
     spentMicros += costOf(await generator.once(loadOn(served, 'users'))) * ids.length;
     served.service.emptyLog();
     done += ids.length;
+    if (done <= ACTIVE_USERS) {
+      await generator.closedLoop(loadOn(served, 'users'), { seconds: bench.options.quick ? 1 : 8 });
+      activeMb = memoryOf(pid).peakMb;
+    }
     bench.progress(
       `${store}: ${whole(done)} of ${whole(users)} users have polled, ${whole(memoryOf(pid).rssMb)} MB`,
     );
   }
-  const afterUsersMb = memoryOf(pid).rssMb;
-  await generator.closedLoop(loadOn(served, 'users'), { seconds: bench.options.quick ? 3 : 15 });
-  const { rssMb: underLoadMb, peakMb } = memoryOf(pid);
+  const { rssMb: afterUsersMb, peakMb } = memoryOf(pid);
   const microsAPoll = spentMicros / users;
-  return { store, users, microsAPoll, startMb, afterUsersMb, underLoadMb, peakMb };
+  return { store, users, microsAPoll, startMb, activeMb, afterUsersMb, peakMb };
 }
 
 async function measure(bench: Bench): Promise<SectionResult> {
@@ -82,17 +88,17 @@ async function measure(bench: Bench): Promise<SectionResult> {
     tables: [
       {
         title: `Memory of the service (RSS, MB) with ${whole(figures[0].users)} users`,
-        columns: ['', 'after the start', 'all have polled', 'under full load', 'highest ever', 'a poll cost'],
-        rows: figures.map(({ store, startMb, afterUsersMb, underLoadMb, peakMb, microsAPoll }) => [
+        columns: ['', 'after the start', '100,000 active', 'all have polled', 'highest', 'a poll cost'],
+        rows: figures.map(({ store, startMb, activeMb, afterUsersMb, peakMb, microsAPoll }) => [
           store,
-          ...[startMb, afterUsersMb, underLoadMb, peakMb].map(whole),
+          ...[startMb, activeMb, afterUsersMb, peakMb].map(whole),
           micros(microsAPoll),
         ]),
-        note: 'The cost is the processor time of the service and its database while every poll is by another user: none is remembered.',
+        note: 'The cost is the processor time of the service and its database while every poll is by another user: none is cached.',
       },
     ],
-    verdicts: figures.map(({ store, peakMb }) =>
-      atMost(BARS.memoryMb, peakMb, `memory, ${store}: MB at the highest`),
+    verdicts: figures.map(({ store, activeMb }) =>
+      atMost(BARS.memoryMb, activeMb, `memory, ${store}: MB at the highest, 100,000 active users`),
     ),
     figures: { stores: figures },
   };

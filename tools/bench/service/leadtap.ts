@@ -10,7 +10,7 @@ const BIN = fileURLToPath(new URL('../../../../../../packages/server/bin/leadtap
 /** As `npm start`, the image and the systemd unit start the service. Other commands are run as they are. */
 const SERVE_SETTINGS = ['--max-semi-space-size=8', '--max-old-space-size=384'];
 
-/** Where the program is at home: its folder, and what it is told beside. */
+/** The folder of the program, and its environment. */
 export interface Home {
   readonly folder: string;
   readonly settings: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ export function processorTimes(pids: readonly number[]): ProcessorTimes {
   return times;
 }
 
-/** What was spent between two looks, in milliseconds. Whoever has ended meanwhile is left out. */
+/** Processor time between two samples, in milliseconds, without processes that have ended meanwhile. */
 export function spentMs(before: ProcessorTimes, after: ProcessorTimes): number {
   let nanoseconds = 0;
   for (const [thread, time] of after) nanoseconds += time - (before.get(thread) ?? 0);

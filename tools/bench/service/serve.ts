@@ -50,7 +50,7 @@ export async function serve(home: Home, port = 0): Promise<RunningService> {
   }
 }
 
-/** What the line that tells where it serves says, if it is there already. */
+/** The port and time of the log line "serving new leads", once it is there. */
 function readServing(log: string): { port: number; servingAt: number } | undefined {
   for (const line of readFileSync(log, 'utf8').split('\n').slice(0, -1)) {
     const { msg, url, time }: { msg: string; url: string; time: string } = JSON.parse(line);

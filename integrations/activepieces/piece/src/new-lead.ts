@@ -35,7 +35,7 @@ async function leadsAfter(connection: Connection, since: string): Promise<Lead[]
     try {
       page = await readPage(connection, { since: page.nextSince });
     } catch {
-      // What was read is passed on now; the next poll goes on behind it and says what is wrong, if it still is.
+      // Delivers what was read; the next poll continues after it, and reports the error if it persists.
       break;
     }
     leads.push(...page.leads);

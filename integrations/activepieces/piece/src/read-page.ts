@@ -69,7 +69,7 @@ async function send(address: URL, token: string): Promise<Answer> {
   }
 }
 
-/** The reason stands in the cause: `fetch` itself says no more than "fetch failed". */
+/** The reason is in the cause: the message of `fetch` itself is just "fetch failed". */
 function reasonOf(error: unknown): string {
   const { name, message, cause } = error as Error & { readonly cause?: Error & { readonly code?: string } };
   return name === 'TimeoutError'

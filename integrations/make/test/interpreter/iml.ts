@@ -16,7 +16,7 @@ interface Token {
 function tokensOf(source: string): Token[] {
   const tokens: Token[] = [];
   TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < source.trimEnd().length) {
+  while (TOKEN.lastIndex < source.replace(/\s+$/, '').length) {
     const at = TOKEN.lastIndex;
     const [, number, text, ticked, name, sign] = TOKEN.exec(source) ?? [];
     const found: [Kind, string | undefined][] = [

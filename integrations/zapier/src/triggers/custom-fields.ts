@@ -41,7 +41,7 @@ function toField(path: readonly string[], values: readonly unknown[]): PlainOutp
   return { key, label: labelOf(path), type: typeOf(known.flat()), ...(list && { list }) };
 }
 
-/** The operator's own fields, as the newest leads have them: nothing else tells which there are. */
+/** The operator's own fields, as the newest leads have them: no other endpoint lists them. */
 export async function customFields(z: ZObject, bundle: Bundle): Promise<PlainOutputField[]> {
   const { leads } = await readPage(z, bundle);
   const found = new Map<string, { readonly path: readonly string[]; readonly values: unknown[] }>();

@@ -4,7 +4,7 @@ import type { PlainOutputField } from 'zapier-platform-core';
 /**
  * The fields of a lead that all leads have, in the order in which people look for them. `__` leads into an object.
  *
- * Zapier tells leads apart by the field that is `primary`. By itself it would take `id`, the lead's id in the
+ * Zapier distinguishes leads by the field that is `primary`. By itself it would take `id`, the lead's id in the
  * lead-management system, which two companies may use for different leads, and which is used again when a lead is deleted
  * and made anew. The trigger id is never used twice; so it decides, and `id` stays what it is.
  */

@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** Who decides what happens, and is told what did. */
+/** Decides the faults, and receives what happened. */
 export interface Script {
   /** A request has come; what is to become of it? */
   arrived(): Promise<NetworkStep>;
@@ -72,7 +72,7 @@ export class FaultyNetwork {
 
   async #handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const script = this.#script;
-    if (!script) throw new Error('nobody is to poll yet');
+    if (!script) throw new Error('no poll is expected yet');
     const step = await script.arrived();
     if (step.isConsumerKilled) return void response.destroy();
     if (step.fault === 'request-cut') return hangUp(script, response);

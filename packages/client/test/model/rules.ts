@@ -87,7 +87,7 @@ export class Rules {
     const used = this.#told.filter(({ remaining }) => remaining <= this.#sentSinceTold);
     const opensAt = Math.max(0, ...used.map(({ endsAt }) => endsAt));
     const expected = Math.ceil(Math.max(this.#dueAt, this.#holdUntil, opensAt));
-    // Late by a window at most, where one began anew that nobody told of.
+    // Late by a window at most, where a new window began that no answer announced.
     const isTight = this.#told.some(({ remaining }) => remaining <= this.#sentSinceTold + 1);
     const isRight = isTight ? now >= expected && now <= expected + LONGEST_HOLD_MS : now === expected;
     if (!isRight) this.broken.push(`a request at ${now} that was due at ${expected}`);

@@ -1,11 +1,11 @@
 import { type Checkpoint, type Environment, type Lead, LeadtapError, newLeads } from '@leadtap/client';
+import { AnnouncedQuota } from './announced-quota.ts';
 import type { Answer, FaultyNetwork, Script } from './faulty-network.ts';
 import type { LiveService } from './live-service.ts';
 import { MemoryOfConsumer } from './memory-of-consumer.ts';
 import { INTERVAL_MS, Rules } from './rules.ts';
 import { Run } from './run.ts';
 import { ALL_WELL, type Handling, type NetworkStep, type Schedule } from './schedule.ts';
-import { RevalidationResult } from './told.ts';
 
 const TIMEOUT_MS = 30_000;
 /** A client that asks more often has run wild. */
@@ -27,7 +27,7 @@ export class Trial implements Script {
   readonly #network: NetworkStep[];
   readonly #consumer: Schedule['consumer'][number][];
   readonly #memory: MemoryOfConsumer;
-  readonly #told = new RevalidationResult();
+  readonly #told = new AnnouncedQuota();
   readonly #broken: string[] = [];
   #begin: { readonly since: string; readonly leads: number } | undefined;
   #run = new Run();

@@ -69,8 +69,8 @@ const offences = ({ where, never, read }: Rule): string[] =>
 describe('the rules of the house', () => {
   it.each(RULES)('$rule', (rule) => expect(offences(rule)).toEqual([]));
 
-  it('no file has more than 300 lines', () => {
-    const long = files.filter(({ text }) => text.split('\n').length > 300 + 1);
+  it('no file has more than 400 lines', () => {
+    const long = files.filter(({ text }) => text.split('\n').length > 400 + 1);
     expect(long.map(({ path }) => path)).toEqual([]);
   });
 

@@ -46,7 +46,7 @@ test('a database that stays away is a failure that says why, what is saved and h
     name: 'Failure',
     kind: 'unavailable',
     message: expect.stringContaining('away'),
-    issue: [
+    fix: [
       'Check LEADTAP_DATABASE_URL, and the file that it names.',
       'Everything up to line 1000 is saved. To go on, run the same command with --skip-lines 1000.',
     ],

@@ -135,7 +135,7 @@ export class SqlSession {
     const conflict = CONFLICTS[code];
     if (conflict) recorder.count(`transactions: ${conflict}`);
     if (!conflict || (code === '40P01' && isDeadlockFree))
-      recorder.complain(`${name} was refused with ${code} ${message} ${detail}`.trimEnd());
+      recorder.complain(`${name} was refused with ${code} ${message} ${detail}`.trim());
     await client.query('ROLLBACK').catch(() => this.#drop());
     return false;
   }

@@ -27,7 +27,7 @@ class Loop {
       for await (const lead of newLeads({ ...connection, checkpoint, environment })) handOn(lead);
     };
     this.#ended = run();
-    // Who polls meets it; a loop that nobody waits for any more is a process that was killed.
+    // The poll sees the error; a loop that is no longer awaited is a process that was killed.
     this.#ended.catch(() => undefined);
   }
 

@@ -2,7 +2,7 @@ import type { Lead } from '@leadtap/contract';
 import { NodeRed } from '../../../../integrations/node-red/test/node-red.ts';
 import type { Environment, MakePoller, Poller } from '../poller.ts';
 
-/** Our flow. Node-RED works on its context in memory and writes it to files, if it is told to, half a minute later. */
+/** Our flow. Node-RED works on its context in memory and writes it to files, if configured, half a minute later. */
 function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles: boolean): Poller {
   const env = { LEADTAP_URL: connection.baseUrl, LEADTAP_TOKEN: connection.token };
   let files: [string, unknown][] = [];

@@ -18,9 +18,9 @@ export const zapierNewestPage: MakePoller = ({ connection, handOn, store }) => {
   const seen = new Set<string>();
   const unseen = async (): Promise<Lead[]> => {
     const { leads } = await readPage(connection);
-    const news = leads.filter(({ id }) => !seen.has(id));
-    store(() => news.forEach(({ id }) => void seen.add(id)));
-    return news;
+    const newLeads = leads.filter(({ id }) => !seen.has(id));
+    store(() => newLeads.forEach(({ id }) => void seen.add(id)));
+    return newLeads;
   };
   return {
     turnOn: async () => void (await unseen()),

@@ -56,7 +56,7 @@ FROM placed;
 UPDATE companies SET last_stamp = coalesce((SELECT max(created_at) FROM leads WHERE company_id = companies.id), 0);`;
 
 const database = new DatabaseSync(file);
-// Nothing of it must survive a crash, and there is nobody else.
+// It need not survive a crash, and there is no other connection.
 database.exec(
   'PRAGMA foreign_keys = OFF; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000',
 );

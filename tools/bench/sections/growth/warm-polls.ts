@@ -53,7 +53,7 @@ export async function measureWarmPolls(
   return figures;
 }
 
-/** So that nobody is new any more. */
+/** So that every account is cached. */
 async function pollOnceEach(
   bench: Bench,
   store: StoreName,

@@ -8,9 +8,9 @@ import { organisation, WHOLE_COMPANY } from '../../made-up/organisation.ts';
 import { type Home, leadtap } from '../../service/leadtap.ts';
 
 /** News of 100 companies, or the history of one. */
-export type Kind = 'news' | 'history';
+export type Kind = 'live' | 'history';
 
-export const COMPANIES: Record<Kind, number> = { news: 100, history: 1 };
+export const COMPANIES: Record<Kind, number> = { live: 100, history: 1 };
 
 /** In chunks of many lines, each a millisecond after the one before. */
 function* lines(leads: number, kind: Kind): Generator<string> {

@@ -27,9 +27,9 @@ interface WriterFigures {
   readonly unstampedPerSecond: number;
 }
 
-const KINDS: readonly Kind[] = ['news', 'history'];
+const KINDS: readonly Kind[] = ['live', 'history'];
 const WRITERS = [1, 8, 64];
-const IN_WORDS: Record<Kind, string> = { news: 'over 100 companies', history: 'as history into one' };
+const IN_WORDS: Record<Kind, string> = { live: 'over 100 companies', history: 'as history into one' };
 
 type Server = Awaited<ReturnType<typeof startPostgres>>;
 

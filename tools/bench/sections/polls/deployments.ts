@@ -14,6 +14,8 @@ import { type Account, exploreFeeds } from './feeds.ts';
 
 export interface Data extends Size {
   readonly leadsPerCompany: number;
+  /** So many of a company's users poll, in all kinds but `many`. */
+  readonly fewPerCompany: number;
 }
 
 /** The real program over one database, as often as there are instances. */

@@ -4,6 +4,8 @@ import { companyId, type Size, userId } from '../../made-up/organisation.ts';
 export interface Account {
   readonly companyId: string;
   readonly token: string;
+  /** Counts the users of a company. */
+  readonly number: number;
   /** What the users of the same place see. */
   readonly feed: NewestLeads;
 }
@@ -20,7 +22,7 @@ export async function exploreFeeds(
     const feeds = await Promise.all(places.map((_, n) => exploreNewest(port, tokenOf(n))));
     for (let n = 0; n < usersPerCompany; n += 1) {
       const feed = feeds[n % places.length];
-      if (feed) accounts.push({ companyId: companyId(company), token: tokenOf(n), feed });
+      if (feed) accounts.push({ companyId: companyId(company), token: tokenOf(n), number: n, feed });
     }
   }
   return accounts;

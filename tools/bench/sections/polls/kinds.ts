@@ -1,6 +1,7 @@
 /** What users ask for. */
 export const KINDS = {
   empty: 'empty poll: since the newest lead, as the Link of the last answer gives it',
+  many: 'the same by 50,000 users instead of 6,000',
   newest: 'full page, without since: the newest 100 leads',
   since: 'full page, with since: the newest 100 leads, for which all users of a feed ask alike',
   apart: 'full page, with since: the newest 100 leads, for which every user asks with a time of the own',

@@ -26,6 +26,7 @@ export function queryOf(kind: Kind, feed: NewestLeads, n: number): string {
     case 'history':
       return sinceQuery(feed.oldestAt - RECENT_LEADS * LEAD_EVERY_MS - anywhere(n, HISTORY_MS));
     case 'empty':
+    case 'many':
     case 'import':
       return feed.empty;
   }
@@ -43,7 +44,7 @@ export const requestSet = (name: string, kind: Kind, accounts: readonly Account[
   followLinks: kind === 'import',
 });
 
-/** The hand-written server looks at no token, and must be told the company. */
+/** The hand-written server checks no token, so the query names the company. */
 export const handWrittenSet = (kind: Kind, accounts: readonly Account[]): RequestSet => ({
   name: `hand-written ${kind}`,
   requests: shuffled(accounts).map(({ token, companyId, feed }, n) =>

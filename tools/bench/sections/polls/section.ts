@@ -11,11 +11,17 @@ import { latencyTable, rateTable } from './tables.ts';
 import { verdictsOf } from './verdicts.ts';
 
 /**
- * So many users that nobody comes near a limit: 100 polls a minute each, 1,000 an hour. They see the leads of a whole
- * company; the growth section has all three access levels.
+ * 60 users of each company poll, and all 500 for the kind `many`: so many that none comes near a limit of 100 polls a
+ * minute and 1,000 an hour. They see the leads of a whole company; the growth section has all three access levels.
  */
-const FULL: Data = { companies: 100, usersPerCompany: 60, places: WHOLE_COMPANY, leadsPerCompany: 1200 };
-const QUICK: Data = { ...FULL, companies: 10, usersPerCompany: 500 };
+const FULL: Data = {
+  companies: 100,
+  usersPerCompany: 500,
+  fewPerCompany: 60,
+  places: WHOLE_COMPANY,
+  leadsPerCompany: 1200,
+};
+const QUICK: Data = { ...FULL, companies: 10, fewPerCompany: 500 };
 
 const WARM_UP: readonly Kind[] = ['empty', 'since', 'empty', 'empty'];
 const WARM_UP_TURN = { seconds: 3, answersEach: 12 };

@@ -1,7 +1,7 @@
 import type { Lead } from '@leadtap/contract';
 import type { IDataObject } from 'n8n-workflow';
 
-/** A lead as it came: whatever fields the service adds one day, it is handed on. */
+/** A lead as the service sent it, with fields that later versions may add. */
 export type ReceivedLead = IDataObject & Pick<Lead, 'createdAt'>;
 
 /** What most workflows need, under the names that the whole lead has, so that expressions survive the switch. */

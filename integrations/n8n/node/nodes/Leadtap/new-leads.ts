@@ -4,14 +4,14 @@ import { PAGE_SIZE, readPage } from './page.ts';
 import { chosenStart, firstSince } from './start.ts';
 
 /**
- * So that a poll ends in good time and hands on no more than n8n digests at once. Polled every minute, these are 600 of
+ * Bounds the duration of a poll and the number of items that n8n gets at once. Polled every minute, these are 600 of
  * the 1,000 requests that a user has in an hour. What is left comes with the next poll.
  */
 const MAX_LEADS_PER_POLL = 1000;
 
 /** What n8n keeps for an active workflow between polls. */
 interface Memory extends IDataObject {
-  /** The `createdAt` of the last lead that was handed on. */
+  /** The `createdAt` of the last lead that was delivered. */
   since?: string;
   /** The choice of the user that it began with. */
   start?: string;

@@ -17,7 +17,7 @@ describe('saving the connection', () => {
 
   it.each([
     ['starter', '', 'RuntimeError', /^\[403\] .*Professional plan/],
-    ['nobody', '', 'InvalidConfigurationError', /^\[404\] .*the user of the token does not exist/],
+    ['unknown-user', '', 'InvalidConfigurationError', /^\[404\] .*the user of the token does not exist/],
     ['boss', '/wrong', 'InvalidConfigurationError', /^\[404\] The base address is wrong/],
   ])('%s at "%s": %s', async (userId, path, type, message) => {
     await expect(connect(userId, path)).rejects.toMatchObject({

@@ -23,7 +23,7 @@ describe('saving the connection', () => {
   it.each([
     ['a token that was cut', 'boss', { cut: 4 }, /^Leadtap answered 401: The token/],
     ['another plan', 'starter', {}, /^Leadtap answered 403: .*Professional plan/],
-    ['a user who is gone', 'nobody', {}, /^Leadtap answered 404: .*user/],
+    ['a user who was removed', 'unknown-user', {}, /^Leadtap answered 404: .*user/],
     ['a wrong path', 'boss', { path: '/wrong' }, /^Leadtap answered 404: .*Check the base address/],
     ['another page', 'boss', { path: '/docs?' }, /answered 200, but not with a list of leads/],
   ])('%s is explained', async (_, userId, how, message) => {

@@ -135,7 +135,7 @@ describe('the access token', () => {
   });
 
   it('is named when its user is gone', async () => {
-    const failure = await refusal(await shared().token('nobody'));
+    const failure = await refusal(await shared().token('unknown-user'));
     expect(failure).toMatchObject({ name: 'AppError', code: 'user-not-found', status: 404 });
     expect(failure.message).toContain('Ask the operator');
   });

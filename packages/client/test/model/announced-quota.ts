@@ -1,7 +1,7 @@
 import type { Answer } from './faulty-network.ts';
 
-/** Whether a refusal of the service is the client's own fault: by what it was told last. */
-export class RevalidationResult {
+/** Whether a refusal of the service is the client's own fault: by the quota announced last. */
+export class AnnouncedQuota {
   #remaining = 0;
   // At first the client knows nothing, which is as if others had asked.
   #haveOthersAsked = true;

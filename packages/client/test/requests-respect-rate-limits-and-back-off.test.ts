@@ -38,7 +38,7 @@ describe('a client that has more pages to fetch than it has requests left', () =
     expect(await live({ network, consumer })).toBe(60_000);
   });
 
-  it('takes what others used up as a refusal, and waits as long as it is told', async () => {
+  it('treats a quota used by other clients as a refusal, and waits for Retry-After', async () => {
     const network = [ALL_WELL, { ...ALL_WELL, requestsLeft: 0, leadsBefore: 1 }];
     const tookMs = await live({ network });
     // Two minutes to the second poll, a minute's refusal, half of the first back-off.

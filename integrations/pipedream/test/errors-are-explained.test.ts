@@ -12,7 +12,7 @@ describe('a run that fails', () => {
 
   it.each([
     ['starter', '', /^Leadtap answered 403: .*Professional plan/],
-    ['nobody', '', /^Leadtap answered 404: .*user/],
+    ['unknown-user', '', /^Leadtap answered 404: .*user/],
     ['boss', '/wrong', /^Leadtap answered 404: .*Check the base address/],
     ['boss', '/docs?', /answered 200, but not with a list of leads/],
   ])('says what is wrong: %s%s', async (userId, path, message) => {

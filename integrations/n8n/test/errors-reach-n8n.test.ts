@@ -26,10 +26,10 @@ const CASES: readonly { code: ProblemCode; token: Caller }[] = [
   { code: 'token-invalid', token: async () => 'made-up' },
   { code: 'token-expired', token: (service) => service.token('boss', { expiresInMs: -60_000 }) },
   { code: 'professional-plan-required', token: (service) => service.token('starter') },
-  { code: 'user-not-found', token: (service) => service.token('nobody') },
+  { code: 'user-not-found', token: (service) => service.token('unknown-user') },
 ];
 
-describe('n8n is told', () => {
+describe('errors for n8n', () => {
   it.each(CASES)('$code in the words of the service', async ({ code, token }) => {
     const service = await startService();
     const credential = { baseUrl: service.url, accessToken: await token(service) };

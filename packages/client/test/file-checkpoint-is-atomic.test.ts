@@ -48,17 +48,15 @@ describe('a file checkpoint', () => {
   });
 
   it.each(['', '{"since":"2026-03-02T09:30:00.0', '[]', '{"since":"2026-03-02"}', 'null'])(
-    'that is damaged (%j) is told, not taken for none',
+    'that is damaged (%j) is an error, not a missing checkpoint',
     async (text) => {
       const path = join(tempFolder(), 'leads.json');
       writeFileSync(path, text);
-      await expect(fileCheckpoint(path).load()).rejects.toThrow(
-        /leads\.json is not a checkpoint\. ValidationIssue it/,
-      );
+      await expect(fileCheckpoint(path).load()).rejects.toThrow(/leads\.json is not a checkpoint\. Fix it/);
     },
   );
 
-  it('that cannot be read or written is told, and leaves nothing behind', async () => {
+  it('that cannot be read or written is an error, and leaves no file behind', async () => {
     const folder = tempFolder();
     const taken = join(folder, 'taken');
     mkdirSync(taken);
