@@ -85,30 +85,30 @@ export interface LeadStatus {
   readonly final: boolean;
 }
 
-/** A problem, as RFC 9457 writes it. */
+/** A problem of RFC 9457. */
 export interface Problem {
   /** Names the kind of problem. */
   readonly type: string;
-  /** What the kind of problem is, the same every time. */
+  /** The kind of problem in words, always the same. */
   readonly title: string;
   /** The HTTP status of the answer. */
   readonly status: number;
   /** What happened this time and what to do. */
   readonly detail: string;
-  /** The name to program against. */
+  /** The name to use in programs. */
   readonly code: ProblemCode;
   /** The same as in `X-Request-Id`. */
   readonly requestId: string;
-  /** With `invalid-query`: every bad parameter at once. */
+  /** With `invalid-query`: every invalid parameter at once. */
   readonly errors?: readonly ParameterError[];
-  /** With `rate-limit-exceeded`: the limits that were reached. */
+  /** With `rate-limit-exceeded`: the limits that were exceeded. */
   readonly violatedPolicies?: readonly string[];
 }
 
-/** What is wrong with one query parameter. */
+/** The error of one query parameter. */
 export interface ParameterError {
   /** The query parameter. */
   readonly parameter: string;
-  /** What is wrong with it and what a right one looks like. */
+  /** The error, with a valid example. */
   readonly detail: string;
 }

@@ -4,7 +4,7 @@ import { MAX_HEADER_BYTES } from './limits.ts';
 interface ProblemEntry {
   readonly status: number;
   readonly title: string;
-  /** The sentence for the caller when the case at hand has none of its own. Says what to do. */
+  /** The default text for the client, if the case has no more specific one. Says what to do. */
   readonly detail: string;
 }
 
@@ -36,12 +36,12 @@ export const PROBLEMS = {
   'token-expired': {
     status: 401,
     title: 'The access token has expired',
-    detail: 'The token was good once but has expired. Ask the operator of this service for a new one.',
+    detail: 'The token was valid but has expired. Ask the operator of this service for a new one.',
   },
   'token-revoked': {
     status: 401,
     title: 'The access token was revoked',
-    detail: 'The token was withdrawn. Ask the operator of this service for a new one.',
+    detail: 'The token was revoked. Ask the operator of this service for a new one.',
   },
   'professional-plan-required': {
     status: 403,
@@ -51,7 +51,7 @@ export const PROBLEMS = {
   'user-not-found': {
     status: 404,
     title: 'The user does not exist',
-    detail: 'The token is valid, but its user is not known here (any more).',
+    detail: 'The token is valid, but its user does not exist (any more).',
   },
   'no-such-resource': {
     status: 404,
@@ -71,7 +71,7 @@ export const PROBLEMS = {
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
-    detail: 'Wait for the seconds given in `Retry-After`, then go on. Polling every 2 minutes is enough.',
+    detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
   },
   'headers-too-large': {
     status: 431,
@@ -81,7 +81,7 @@ export const PROBLEMS = {
   'internal-error': {
     status: 500,
     title: 'Something went wrong on our side',
-    detail: 'The request was fine. Try again; if it stays, tell the operator the request id.',
+    detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
   },
   unavailable: {
     status: 503,
@@ -100,9 +100,9 @@ export const problemType = (code: ProblemCode): string => `urn:problem-type:lead
 export const ParameterError = Type.Object(
   {
     parameter: Type.String({ description: 'The query parameter.' }),
-    detail: Type.String({ description: 'What is wrong with it and what a right one looks like.' }),
+    detail: Type.String({ description: 'The error, with a valid example.' }),
   },
-  { additionalProperties: false, description: 'What is wrong with one query parameter.' },
+  { additionalProperties: false, description: 'The error of one query parameter.' },
 );
 
 export type ParameterError = Static<typeof ParameterError>;
@@ -111,19 +111,21 @@ export type ParameterError = Static<typeof ParameterError>;
 export const Problem = Type.Object(
   {
     type: Type.String({ format: 'uri', description: 'Names the kind of problem.' }),
-    title: Type.String({ description: 'What the kind of problem is, the same every time.' }),
+    title: Type.String({ description: 'The kind of problem in words, always the same.' }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status of the answer.' }),
     detail: Type.String({ description: 'What happened this time and what to do.' }),
-    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to program against.' }),
+    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to use in programs.' }),
     requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),
     errors: Type.Optional(
-      Type.Array(ParameterError, { description: 'With `invalid-query`: every bad parameter at once.' }),
+      Type.Array(ParameterError, { description: 'With `invalid-query`: every invalid parameter at once.' }),
     ),
     violatedPolicies: Type.Optional(
-      Type.Array(Type.String(), { description: 'With `rate-limit-exceeded`: the limits that were reached.' }),
+      Type.Array(Type.String(), {
+        description: 'With `rate-limit-exceeded`: the limits that were exceeded.',
+      }),
     ),
   },
-  { description: 'A problem, as RFC 9457 writes it.' },
+  { description: 'A problem of RFC 9457.' },
 );
 
 export type Problem = Static<typeof Problem>;
