@@ -70,7 +70,7 @@ export const OUR_WAYS = {
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Make saves its position when the whole run has succeeded. If a later module fails, the run is rolled back and its leads are delivered again: a module that must not act twice should check the *Trigger ID* first. Tested with a manually chosen start; how Make implements *From now on* is not documented.',
+      'Make saves its position when the whole run has succeeded. If a later module fails, the run is rolled back and its leads are delivered again: a module that must not act twice should check the *Trigger ID* first. Tested with a manually chosen start. *From now on* was not tested, because Make itself decides where that is.',
   },
   n8nNode: {
     name: 'n8n node',
