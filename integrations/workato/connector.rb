@@ -86,39 +86,40 @@
     lead: {
       fields: lambda do |_connection, _config_fields|
         [
+          # generated: lead fields. `npm run generate` writes them from packages/contract/src/lead-fields.ts.
           { name: 'id', label: 'Lead ID' },
-          { name: 'firstName' },
-          { name: 'lastName' },
-          { name: 'fullName' },
+          { name: 'firstName', label: 'First name' },
+          { name: 'lastName', label: 'Last name' },
+          { name: 'fullName', label: 'Full name' },
           { name: 'phone1', label: 'Phone' },
           { name: 'phone2', label: 'Second phone' },
-          { name: 'email', label: 'E-mail' },
-          { name: 'address' },
-          { name: 'postalCode' },
-          { name: 'addressNotes', label: 'Notes on the address' },
+          { name: 'email', label: 'Email' },
+          { name: 'address', label: 'Address' },
+          { name: 'postalCode', label: 'Postal code' },
+          { name: 'addressNotes', label: 'Address notes' },
           { name: 'appointmentDateTime', label: 'Appointment', type: 'date_time' },
-          { name: 'timeslot', label: 'Time of day' },
+          { name: 'timeslot', label: 'Time slot' },
           { name: 'statusValue', label: 'Status code' },
           {
-            name: 'status',
-            type: 'object',
+            name: 'status', label: 'Status', type: 'object',
             properties: [
-              { name: 'value' },
-              { name: 'label' },
-              { name: 'color' },
-              { name: 'final', type: 'boolean' }
+              { name: 'value', label: 'Status code in detail' },
+              { name: 'label', label: 'Status label' },
+              { name: 'color', label: 'Status color' },
+              { name: 'final', label: 'Status is final', type: 'boolean' }
             ]
           },
-          { name: 'customFields', type: 'object', properties: [] },
-          { name: 'images', type: 'array', of: 'string' },
-          { name: 'sameDay', type: 'boolean' },
-          { name: 'createdAt', type: 'date_time' },
-          { name: 'updatedAt', type: 'date_time' },
+          { name: 'customFields', label: 'Custom fields', type: 'object', properties: [] },
+          { name: 'images', label: 'Images', type: 'array', of: 'string' },
+          { name: 'sameDay', label: 'Same day', type: 'boolean' },
+          { name: 'createdAt', label: 'Created at', type: 'date_time' },
+          { name: 'updatedAt', label: 'Updated at', type: 'date_time' },
           { name: 'companyName', label: 'Company' },
           { name: 'branchName', label: 'Branch' },
           { name: 'departmentName', label: 'Department' },
           { name: 'automation_trigger_id', label: 'Trigger ID' },
-          { name: 'automation_created_at', label: 'Taken in at', type: 'date_time' }
+          { name: 'automation_created_at', label: 'Received at', type: 'date_time' }
+          # end: lead fields
         ]
       end
     }

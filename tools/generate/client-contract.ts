@@ -6,16 +6,16 @@ import {
   type Schema,
 } from '@leadtap/contract';
 
-/** What the client knows of the contract, as source: it is published alone, without dependencies. */
+/** packages/client/src/contract.ts: a copy of the contract, because the client is published without dependencies. */
 export function clientContract({ components: { schemas } }: OpenApiDocument): string {
   const types = Object.entries(schemas).map(([name, schema]) => interfaceOf(name, schema));
-  return `// Made from packages/contract by \`npm run generate\`.
+  return `// Generated from packages/contract by \`npm run generate\`.
 
 export const NEW_LEADS_PATH = '${NEW_LEADS_PATH}';
 
 export const MAX_LEADS_PER_PAGE = ${MAX_LEADS_PER_PAGE};
 
-/** The names of the problems that the service answers with. */
+/** The codes of the problems that the service responds with. */
 export type ProblemCode =
 ${PROBLEM_CODES.map((code) => `  | '${code}'`).join('\n')};
 

@@ -3,7 +3,10 @@ import { openApiDocument } from '@leadtap/contract';
 import { clientContract } from './client-contract.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
+import { importFieldTable, wireFieldTable } from './field-tables.ts';
+import * as integrations from './integration-fields.ts';
 import { pollersDocument } from './pollers-document.ts';
+import { replaceSection } from './source-text.ts';
 
 export interface GeneratedFile {
   /** Relative to the root of the repository. */
@@ -11,19 +14,33 @@ export interface GeneratedFile {
   readonly text: string;
 }
 
-async function contractVersion(root: URL): Promise<string> {
-  const manifest = JSON.parse(await readFile(new URL('packages/contract/package.json', root), 'utf8'));
-  return String(manifest.version);
-}
-
-/** Every committed file that is made from code, as it must be now. */
+/** Every committed file that is generated, wholly or in marked sections, as it must be now. */
 export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[]> {
-  const openapi = openApiDocument(await contractVersion(root));
+  const read = (path: string) => readFile(new URL(path, root), 'utf8');
+  const withSection = async (path: string, name: string, content: string) =>
+    replaceSection(await read(path), name, content);
+
+  const { version } = JSON.parse(await read('packages/contract/package.json'));
+  const openapi = openApiDocument(version);
+  const httpApi = 'docs/http-api.md';
+  const importing = 'docs/importing-leads.md';
+  const connector = 'integrations/workato/connector.rb';
+  const swagger = 'integrations/power-automate/apiDefinition.swagger.json';
+  const makeModule = 'integrations/make/modules/watch-new-leads/watch-new-leads';
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
+    { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
-    { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
+    { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },
+    { path: importing, text: await withSection(importing, 'import fields', `\n${importFieldTable()}\n`) },
+    { path: `${makeModule}.interface.iml.json`, text: integrations.makeInterface() },
+    { path: `${makeModule}.samples.iml.json`, text: integrations.makeSamples() },
+    { path: 'integrations/activepieces/piece/src/sample-lead.ts', text: integrations.activepiecesSample() },
+    { path: 'integrations/n8n/node/nodes/Leadtap/sample-lead.ts', text: integrations.n8nSample() },
+    { path: 'integrations/zapier/src/triggers/lead-fields.ts', text: integrations.zapierLeadFields() },
+    { path: connector, text: await withSection(connector, 'lead fields', integrations.workatoFields()) },
+    { path: swagger, text: integrations.powerAutomateDefinition(await read(swagger)) },
   ];
 }

@@ -1,10 +1,10 @@
-// Made from packages/contract by `npm run generate`.
+// Generated from packages/contract by `npm run generate`.
 
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
 export const MAX_LEADS_PER_PAGE = 100;
 
-/** The names of the problems that the service answers with. */
+/** The codes of the problems that the service responds with. */
 export type ProblemCode =
   | 'invalid-query'
   | 'malformed-request'
@@ -55,9 +55,9 @@ export interface Lead {
   readonly customFields: Readonly<Record<string, unknown>>;
   /** Image addresses. */
   readonly images: readonly string[];
-  /** Whether the contact asked for the same day. */
+  /** True if the contact asked for the same day. */
   readonly sameDay: boolean;
-  /** When the lead entered the feed. Unique within the company, rises in commit order, never changes: the value to remember and send as `since`. */
+  /** When the lead entered the feed. Unique within the company, increases in commit order, never changes: save it and send it as `since`. */
   readonly createdAt: string;
   /** When the lead last changed. */
   readonly updatedAt: string;
@@ -67,9 +67,9 @@ export interface Lead {
   readonly branchName: string | null;
   /** Name of the department. */
   readonly departmentName: string | null;
-  /** Unique identifier of this trigger. Never changes: drop what you have seen before. */
+  /** Unique identifier of this trigger. Never changes: use it to drop duplicates. */
   readonly automation_trigger_id: string;
-  /** When Leadtap took the lead in. Equals `createdAt`, except for leads imported as history. */
+  /** When Leadtap received the lead. Equals `createdAt`, except for historical leads. */
   readonly automation_created_at: string;
 }
 
@@ -105,10 +105,10 @@ export interface Problem {
   readonly violatedPolicies?: readonly string[];
 }
 
-/** The error of one query parameter. */
+/** An error in one query parameter. */
 export interface ParameterError {
   /** The query parameter. */
   readonly parameter: string;
-  /** The error, with a valid example. */
+  /** Why the value was rejected, with a valid example. */
   readonly detail: string;
 }

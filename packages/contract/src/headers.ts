@@ -1,22 +1,121 @@
-/** The names and meanings of the headers that carry part of the contract. */
+import { MAX_LEADS_PER_PAGE, RATE_LIMITS } from './limits.ts';
+import type { Header, Reference, Schema } from './openapi-types.ts';
+
+interface HeaderEntry {
+  /** The usual spelling; HTTP ignores the case. */
+  readonly spelling: string;
+  readonly description: string;
+  readonly example: string | number;
+  readonly schema?: Schema;
+}
+
+export const exampleRequestId = '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4';
+
+const { minute, hour } = RATE_LIMITS;
+const POLICIES = [minute, hour].map(({ name, quota, windowS }) => `"${name}";q=${quota};w=${windowS}`);
+const REMAINDERS = [minute, hour].map(({ name, quota, windowS }) => `"${name}";r=${quota - 1};t=${windowS}`);
+
+/** The headers that carry part of the contract. */
 export const HEADERS = {
-  etag: 'Validator of this page. Send it as `If-None-Match` to get 304 while the page is unchanged.',
-  link: 'The address of the next poll, `rel="next"`: its `since` is the `createdAt` of the newest lead of this page. A client can follow it for ever.',
-  date: 'The moment of the answer, cut to the second. Every lead that was not in a page that was not full is created later, so it is a safe next `since`.',
-  'cache-control': '`private, no-cache` on leads, `no-store` on problems.',
-  vary: '`Authorization`: each user sees other leads.',
-  'ratelimit-policy':
-    'The limits: `q` requests in `w` seconds, for each user, whatever number of tokens the user has.',
-  ratelimit: 'What is left: `r` requests for the next `t` seconds.',
-  'retry-after': 'Whole seconds after which the request passes.',
-  'www-authenticate': 'The bearer challenge of RFC 6750.',
-  allow: 'The methods that this path answers.',
-  'x-request-id': 'Identifies this request in the logs of the service. Quote it when you ask for help.',
-} as const;
+  link: {
+    spelling: 'Link',
+    description:
+      'The address of the next poll, `rel="next"`: its `since` is the `createdAt` of the newest lead of this page. A client can follow it for ever.',
+    example: `<https://leads.example.com/automation/new-leads?since=2026-03-02T09%3A30%3A00.001Z&limit=${MAX_LEADS_PER_PAGE}>; rel="next"`,
+  },
+  etag: {
+    spelling: 'ETag',
+    description: 'Validator of this page. Send it as `If-None-Match` to get 304 while the page is unchanged.',
+    example: '"kq3xUuYl5yT2s8mXb1n0Zg"',
+  },
+  'cache-control': {
+    spelling: 'Cache-Control',
+    description: '`private, no-cache` on leads, `no-store` on problems.',
+    example: 'private, no-cache',
+  },
+  vary: {
+    spelling: 'Vary',
+    description: '`Authorization`: each user sees other leads.',
+    example: 'Authorization',
+  },
+  date: {
+    spelling: 'Date',
+    description:
+      'The moment of the answer, cut to the second. Every lead that was not in a page that was not full is created later, so it is a safe next `since`.',
+    example: 'Mon, 02 Mar 2026 09:32:00 GMT',
+  },
+  'ratelimit-policy': {
+    spelling: 'RateLimit-Policy',
+    description:
+      'The limits: `q` requests in `w` seconds, for each user, whatever number of tokens the user has.',
+    example: POLICIES.join(', '),
+  },
+  ratelimit: {
+    spelling: 'RateLimit',
+    description: 'What is left: `r` requests for the next `t` seconds.',
+    example: REMAINDERS.join(', '),
+  },
+  'retry-after': {
+    spelling: 'Retry-After',
+    description: 'Whole seconds after which the request passes.',
+    example: 17,
+    schema: { type: 'integer', minimum: 1 },
+  },
+  'www-authenticate': {
+    spelling: 'WWW-Authenticate',
+    description: 'The bearer challenge of RFC 6750.',
+    example: 'Bearer realm="leadtap"',
+  },
+  allow: {
+    spelling: 'Allow',
+    description: 'The methods that this path answers.',
+    example: 'GET, HEAD',
+  },
+  'x-request-id': {
+    spelling: 'X-Request-Id',
+    description: 'Identifies this request in the logs of the service. Quote it when you ask for help.',
+    example: exampleRequestId,
+  },
+} as const satisfies Readonly<Record<string, HeaderEntry>>;
 
 export type HeaderName = keyof typeof HEADERS;
 
 /** Some of the headers, with their values. */
 export type HeaderValues = Readonly<Partial<Record<HeaderName, string>>>;
 
-export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+export const headerSpelling = (name: HeaderName): string => HEADERS[name].spelling;
+
+const RATE_LIMIT: readonly HeaderName[] = ['ratelimit-policy', 'ratelimit'];
+const PAGE: readonly HeaderName[] = ['link', 'etag', 'vary', 'date', ...RATE_LIMIT];
+const EVERY_RESPONSE: readonly HeaderName[] = ['cache-control', 'x-request-id'];
+
+/** The headers of a status, besides those of every response. */
+const BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
+  200: PAGE,
+  304: PAGE,
+  400: RATE_LIMIT,
+  401: ['www-authenticate'],
+  403: RATE_LIMIT,
+  404: RATE_LIMIT,
+  405: ['allow'],
+  429: [...RATE_LIMIT, 'retry-after'],
+  500: RATE_LIMIT,
+  503: [...RATE_LIMIT, 'retry-after'],
+};
+
+/** The headers of a response, as OpenAPI refers to them. */
+export function headersOfStatus(status: number): Record<string, Reference> {
+  const names = [...(BY_STATUS[status] ?? []), ...EVERY_RESPONSE];
+  return Object.fromEntries(
+    names.map(headerSpelling).map((spelling) => [spelling, { $ref: `#/components/headers/${spelling}` }]),
+  );
+}
+
+const ENTRIES: readonly HeaderEntry[] = Object.values(HEADERS);
+
+export const componentHeaders: Readonly<Record<string, Header>> = Object.fromEntries(
+  ENTRIES.map(({ spelling, description, example, schema = { type: 'string' } }) => [
+    spelling,
+    { description, schema, example },
+  ]),
+);

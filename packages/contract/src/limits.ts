@@ -1,20 +1,23 @@
 interface RateLimit {
   readonly name: string;
-  /** At most this many requests… */
+  /** Requests in the window. */
   readonly quota: number;
-  /** …in a window of this many seconds. */
   readonly windowS: number;
 }
 
-/** What the service grants to everybody. The texts about it are made from these numbers. */
+/** The rate limits. The texts about them are made from these numbers. */
 export const RATE_LIMITS = {
-  /** For each user, whatever number of tokens the user has. */
+  /** For each user, over all tokens of the user. */
   minute: { name: 'minute', quota: 100, windowS: 60 },
-  /** Likewise. */
+  /** For each user, over all tokens of the user. */
   hour: { name: 'hour', quota: 1000, windowS: 3600 },
-  /** For each address, counting only tokens that were refused. */
+  /** For each client address; only rejected tokens count. */
   failedTokens: { name: 'failed-tokens', quota: 600, windowS: 60 },
 } as const satisfies Record<string, RateLimit>;
 
 /** All headers of a request together. */
 export const MAX_HEADER_BYTES = 16 * 1024;
+
+/** A page never has more leads; it is also the default of `limit`. */
+export const MAX_LEADS_PER_PAGE = 100;
+export const MIN_LEADS_PER_PAGE = 1;

@@ -1,12 +1,68 @@
-import { PROBLEM_MEDIA_TYPE } from './headers.ts';
-import { exampleLead } from './lead.ts';
-import { componentHeaders, exampleRequestId, headersOf } from './openapi-headers.ts';
-import { type ComponentName, componentSchemas, openApiSchema } from './openapi-schemas.ts';
-import type { MediaType, OpenApi, Operation, Parameter, Response, Server } from './openapi-types.ts';
-import { PROBLEM_CODES, PROBLEMS, type Problem, type ProblemCode, problemType } from './problems.ts';
-import { MAX_LEADS_PER_PAGE, NewLeadsQuery, SINCE_EXAMPLE } from './query.ts';
+import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
+import { exampleLead, Lead, LeadStatus } from './lead.ts';
+import { MAX_LEADS_PER_PAGE } from './limits.ts';
+import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
+import {
+  ParameterError,
+  PROBLEM_CODES,
+  PROBLEM_MEDIA_TYPE,
+  PROBLEMS,
+  Problem,
+  type ProblemCode,
+  problemType,
+} from './problems.ts';
+import { NewLeadsQuery, SINCE_EXAMPLE } from './query.ts';
 
-/** Where the endpoint stands below `{base_url}`. */
+type ComponentName = 'Lead' | 'LeadStatus' | 'Problem' | 'ParameterError';
+
+/** The schemas under `components`: wherever they occur, a reference replaces them. */
+const COMPONENTS: Readonly<Record<ComponentName, object>> = { Lead, LeadStatus, Problem, ParameterError };
+
+const NAMES = Object.keys(COMPONENTS) as readonly ComponentName[];
+
+type Keywords = Readonly<Record<string, unknown>>;
+
+const isKeywords = (value: unknown): value is Keywords => typeof value === 'object' && value !== null;
+
+/** `anyOf: [string, null]` is written `type: [string, null]`, which every OpenAPI tool shows as one type. */
+function withoutNullUnion(schema: Keywords): Keywords {
+  const { anyOf, ...rest } = schema;
+  const [value, none, ...more] = Array.isArray(anyOf) ? anyOf : [];
+  if (!isKeywords(value) || !isKeywords(none) || more.length > 0) return schema;
+  if (typeof value['type'] !== 'string' || none['type'] !== 'null') return schema;
+  return { ...value, type: [value['type'], 'null'], ...rest };
+}
+
+/** A map with any keys is written with `additionalProperties`, which tools know better than a pattern for all keys. */
+function withoutAnyKeyPattern(schema: Keywords): Keywords {
+  const { patternProperties, ...rest } = schema;
+  if (!isKeywords(patternProperties) || !('^.*$' in patternProperties)) return schema;
+  const values = patternProperties['^.*$'];
+  const isAnything = isKeywords(values) && Object.keys(values).length === 0;
+  return { ...rest, additionalProperties: isAnything ? true : values };
+}
+
+function convert(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(convert);
+  if (!isKeywords(value)) return value;
+  const name = NAMES.find((candidate) => COMPONENTS[candidate] === value);
+  return name === undefined ? openApiSchema(value) : { $ref: `#/components/schemas/${name}` };
+}
+
+/** A TypeBox schema as OpenAPI 3.1 writes it: what it accepts stays the same. */
+function openApiSchema(schema: object): Schema {
+  const plain = withoutAnyKeyPattern(withoutNullUnion({ ...schema }));
+  return Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, convert(value)])) as Schema;
+}
+
+const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
+  Lead: { ...openApiSchema(Lead), examples: [exampleLead] },
+  LeadStatus: { ...openApiSchema(LeadStatus), examples: [exampleLead.status] },
+  Problem: openApiSchema(Problem),
+  ParameterError: openApiSchema(ParameterError),
+};
+
+/** The path of the endpoint below `{base_url}`. */
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
 export type OpenApiDocument = OpenApi<typeof NEW_LEADS_PATH, ComponentName>;
@@ -46,7 +102,7 @@ function problemResponse(status: number): Response {
   const description = codesOf(status).map((code) => `- \`${code}\`: ${PROBLEMS[code].title}.`);
   return {
     description: description.join('\n'),
-    headers: headersOf(status),
+    headers: headersOfStatus(status),
     content: { [PROBLEM_MEDIA_TYPE]: problems(status) },
   };
 }
@@ -54,12 +110,12 @@ function problemResponse(status: number): Response {
 const responses: Readonly<Record<string, Response>> = {
   200: {
     description: `The leads, at most ${MAX_LEADS_PER_PAGE}.`,
-    headers: headersOf(200),
+    headers: headersOfStatus(200),
     content: { 'application/json': page },
   },
   304: {
     description: 'The page is still the one whose `ETag` was sent as `If-None-Match`.',
-    headers: headersOf(304),
+    headers: headersOfStatus(304),
   },
   ...Object.fromEntries(problemStatuses.map((status) => [status, problemResponse(status)])),
 };

@@ -1,92 +1,165 @@
 import { type Static, Type } from 'typebox';
-import { MAX_HEADER_BYTES } from './limits.ts';
+import { MAX_HEADER_BYTES, RATE_LIMITS } from './limits.ts';
 
+export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
+
+/** All texts are Markdown with code spans only. */
 interface ProblemEntry {
   readonly status: number;
   readonly title: string;
-  /** The default text for the client, if the case has no more specific one. Says what to do. */
+  /** The default text of the response, if the case has no more specific one. Says what to do. */
   readonly detail: string;
+  /** For docs/errors.md and the page at `/docs`, like the two below. */
+  readonly meaning: string;
+  /** What the person who polls does about it. */
+  readonly integrator: string;
+  /** What the person who runs the service does about it. */
+  readonly operator: string;
 }
 
-/**
- * Every problem the service can answer with. The code is the contract: it never changes its meaning, and
- * docs/errors.md has a section for each.
- */
+const { minute, hour, failedTokens } = RATE_LIMITS;
+
+/** Every problem that the service responds with. A code never changes its meaning. */
 export const PROBLEMS = {
   'invalid-query': {
     status: 400,
     title: 'The query is not valid',
     detail: 'Correct the parameters listed under `errors`.',
+    meaning:
+      'A query parameter has an invalid value, or was given twice. It is not ignored, because a misread `since` would lose leads.',
+    integrator:
+      'Read `errors`: it names every invalid parameter, with a valid example. Correct the request; a retry without a change fails again.',
+    operator: 'Nothing to do.',
   },
   'malformed-request': {
     status: 400,
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
+    meaning: 'The request is not well-formed HTTP, or its address is not well-formed.',
+    integrator: 'Let your platform encode the parameters. Do not write the address by hand.',
+    operator:
+      'Nothing to do for a single request. Many at once come from a scanner, or from a proxy that uses TLS on the plain HTTP port.',
   },
   'token-missing': {
     status: 401,
     title: 'An access token is required',
     detail: 'Send the header `Authorization: Bearer <ACCESS_TOKEN>`.',
+    meaning: 'The request has no bearer token: no `Authorization` header, or one with another scheme.',
+    integrator:
+      'Send the header `Authorization: Bearer <ACCESS_TOKEN>`. In most platforms you set it in the connection or credential of the step. The token is never read from the query.',
+    operator: 'If clients send the header, check whether a proxy removes it.',
   },
   'token-invalid': {
     status: 401,
     title: 'The access token is not valid',
     detail: 'The token was not accepted. Ask the operator of this service for a new one.',
+    meaning:
+      'This service does not accept the token: it is incomplete or changed, was issued by another issuer or for another audience, or is signed with an unknown key.',
+    integrator:
+      'Paste the complete token again, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once, not twice. If that does not help, ask the operator for a new token.',
+    operator:
+      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail at once, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not match your identity provider.',
   },
   'token-expired': {
     status: 401,
     title: 'The access token has expired',
     detail: 'The token was valid but has expired. Ask the operator of this service for a new one.',
+    meaning: 'The token was valid, but has expired.',
+    integrator:
+      'Ask the operator for a new token and put it into the connection. Continue with your last `since`: nothing is lost.',
+    operator:
+      'Issue a new token; `--expires-in` sets its lifetime. If new tokens are rejected as expired, compare the clocks of the issuer and of this service.',
   },
   'token-revoked': {
     status: 401,
     title: 'The access token was revoked',
     detail: 'The token was revoked. Ask the operator of this service for a new one.',
+    meaning: 'The token was revoked before it expired.',
+    integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
+    operator:
+      '`leadtap token list --user ID` shows the tokens of a user. A revocation cannot be undone: issue a new token.',
   },
   'professional-plan-required': {
     status: 403,
     title: 'The Professional plan is required',
     detail: 'Polling new leads is part of the Professional plan. Upgrade the plan of this user.',
+    meaning: 'The token is valid and its user exists, but the user is not on the Professional plan.',
+    integrator:
+      'Ask for the Professional plan for this user. Then continue with your last `since`: you get the leads that arrived meanwhile.',
+    operator: 'Run `leadtap user set ID --plan PROFESSIONAL`. The next request succeeds.',
   },
   'user-not-found': {
     status: 404,
     title: 'The user does not exist',
     detail: 'The token is valid, but its user does not exist (any more).',
+    meaning: 'The token is valid, but its user does not exist, or was removed.',
+    integrator: 'Ask the operator whether the user was removed, and for a token of an existing user.',
+    operator:
+      '`leadtap user list` shows the users, `leadtap org apply FILE` adds them. In tokens of your identity provider, `sub` must be the id of the user.',
   },
   'no-such-resource': {
     status: 404,
     title: 'There is nothing at this address',
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
+    meaning: 'There is nothing at this address.',
+    integrator:
+      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`.',
+    operator: 'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on.',
   },
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed here',
     detail: 'Use one of the methods in the `Allow` header.',
+    meaning: 'The address exists, but does not support this method.',
+    integrator: 'Use `GET`, or `HEAD` for the headers alone.',
+    operator: 'Nothing to do. Leads cannot be changed over HTTP; use `leadtap leads import`.',
   },
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
     detail: 'Send the whole request at once and try again.',
+    meaning: 'The complete request did not arrive in time.',
+    integrator: 'Send it again. If it happens often, check the network.',
+    operator:
+      'Nothing to do for a few requests. Many from few addresses may be an attack with slow connections: limit them in the proxy.',
   },
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
+    integrator:
+      'Wait for the seconds in `Retry-After`, then send the same request again: it passes both limits, and nothing is lost. Polling every 2 minutes stays far below the limits.',
+    operator:
+      'Nothing to do: the limits are part of the contract. If automations need more, give each its own user.',
   },
   'headers-too-large': {
     status: 431,
     title: 'The request headers are too large',
     detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
+    meaning: `The headers of the request together are larger than ${MAX_HEADER_BYTES / 1024} KiB.`,
+    integrator: 'Send fewer or shorter headers. Cookies are the usual cause; the service does not need them.',
+    operator: 'If the tokens of your identity provider are the cause, remove claims from them.',
   },
   'internal-error': {
     status: 500,
     title: 'Something went wrong on our side',
     detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
+    meaning: 'The service failed. The request was valid.',
+    integrator:
+      'Send the same request again later: nothing is lost. If the error continues, give the operator the `requestId`.',
+    operator:
+      'Search for the request id in the log, which has the cause. `leadtap doctor` checks the installation.',
   },
   unavailable: {
     status: 503,
     title: 'The service cannot answer right now',
     detail: 'Nothing is lost. Try again after the seconds given in `Retry-After`.',
+    meaning:
+      'The service cannot answer right now: its database or the keys of the identity provider are unreachable, it is overloaded, or it is shutting down.',
+    integrator: 'Wait for the seconds in `Retry-After`, then send the same request again: nothing is lost.',
+    operator:
+      'The log has the cause. `/readyz` answers 200 when the service is ready again; `leadtap doctor` says what to fix.',
   },
 } as const satisfies Record<string, ProblemEntry>;
 
@@ -100,9 +173,9 @@ export const problemType = (code: ProblemCode): string => `urn:problem-type:lead
 export const ParameterError = Type.Object(
   {
     parameter: Type.String({ description: 'The query parameter.' }),
-    detail: Type.String({ description: 'The error, with a valid example.' }),
+    detail: Type.String({ description: 'Why the value was rejected, with a valid example.' }),
   },
-  { additionalProperties: false, description: 'The error of one query parameter.' },
+  { additionalProperties: false, description: 'An error in one query parameter.' },
 );
 
 export type ParameterError = Static<typeof ParameterError>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import type { LeadFields } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS } from 'leadtap';
 import { check } from './check.ts';
-import { CLEARED, FULL, fieldsOf } from './fields.ts';
+import { FULL, fieldsOf, withText } from './fields.ts';
 import { ACME, apply, bare, find, idsOf, lead, poll, user, write } from './sample.ts';
 
 const TEXTS = [
@@ -41,7 +41,7 @@ export const contentChecks = [
     await apply(store, ACME);
     await write(store, [lead('1')]);
     const found = await find(store, '1');
-    assert.deepEqual(fieldsOf(found), CLEARED);
+    assert.deepEqual(fieldsOf(found), DEFAULT_LEAD_FIELDS);
     const { companyName, branchName, departmentName } = found;
     assert.deepEqual([companyName, branchName, departmentName], ['Acme', null, null]);
     assert.deepEqual(found.status, { value: 'NEW', label: 'New', color: '#2563eb', final: false });
@@ -58,19 +58,7 @@ export const contentChecks = [
   check('content: every text comes back character for character', async ({ store }) => {
     await apply(store, ACME);
     for (const text of TEXTS) {
-      const fields: LeadFields = {
-        ...FULL,
-        firstName: text,
-        lastName: text,
-        fullName: text,
-        phone1: text,
-        phone2: text,
-        email: text,
-        address: text,
-        postalCode: text,
-        addressNotes: text,
-        images: [text],
-      };
+      const fields = withText(text);
       await write(store, [lead('1', { fields })]);
       assert.deepEqual(fieldsOf(await find(store, '1')), fields);
     }

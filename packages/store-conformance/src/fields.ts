@@ -1,42 +1,28 @@
-import type { LeadFields, LeadRecord } from 'leadtap';
+import { LEAD_FIELDS, type LeadField } from '@leadtap/contract';
+import { DEFAULT_LEAD_FIELDS, type LeadFields, type LeadRecord } from 'leadtap';
 
-/** Every field has a value of its own. */
-export const FULL: LeadFields = {
-  firstName: 'Ada',
-  lastName: 'Lovelace',
-  fullName: 'Ada Lovelace',
-  phone1: '1',
-  phone2: '2',
-  email: 'ada@example.com',
-  address: 'St James Square 12',
-  postalCode: 'SW1Y',
-  addressNotes: 'ring twice',
-  appointmentDateTime: Date.UTC(2026, 5, 1),
-  timeslot: '10:00',
-  customFields: { source: 'web', budget: 5 },
-  images: ['https://example.com/1.jpg'],
-  sameDay: true,
-};
+const FIELDS = LEAD_FIELDS.filter(({ name }) => name in DEFAULT_LEAD_FIELDS);
 
-/** What a lead has of which nothing is said. */
-export const CLEARED: LeadFields = {
-  firstName: null,
-  lastName: null,
-  fullName: null,
-  phone1: null,
-  phone2: null,
-  email: null,
-  address: null,
-  postalCode: null,
-  addressNotes: null,
-  appointmentDateTime: null,
-  timeslot: null,
-  customFields: {},
-  images: [],
-  sameDay: false,
-};
+export const FIELD_NAMES = FIELDS.map(({ name }) => name) as readonly (keyof LeadFields)[];
 
-export const FIELD_NAMES = Object.keys(FULL) as readonly (keyof LeadFields)[];
+function storedSample({ type, sample }: LeadField): unknown {
+  if (type === 'instant') return Date.parse(String(sample));
+  return type === 'boolean' ? true : sample;
+}
+
+/** Every field has a value that is not its default. */
+export const FULL = Object.fromEntries(
+  FIELDS.map((field) => [field.name, storedSample(field)]),
+) as LeadFields;
+
+const FREE_TEXTS = FIELDS.filter(({ type }) => type === 'text' || type === 'email');
+
+/** Every field that takes any text has this one. */
+export const withText = (text: string): LeadFields => ({
+  ...FULL,
+  ...Object.fromEntries(FREE_TEXTS.map(({ name }) => [name, text])),
+  images: [text],
+});
 
 export const fieldsOf = (record: LeadRecord): Record<string, unknown> =>
   Object.fromEntries(FIELD_NAMES.map((name) => [name, record[name]]));

@@ -11,8 +11,8 @@ export const historyChecks = [
   check('history: a lead keeps its createdAt and tells when it was taken in', async ({ store, clock }) => {
     await apply(store, ACME);
     assert.deepEqual(await stamp(store, [past('1', LONG_AGO)], HISTORICAL), [LONG_AGO]);
-    const { createdAt, updatedAt, automationCreatedAt } = await find(store, '1');
-    assert.deepEqual([createdAt, updatedAt, automationCreatedAt], [LONG_AGO, LONG_AGO, clock.now]);
+    const { createdAt, updatedAt, automation_created_at } = await find(store, '1');
+    assert.deepEqual([createdAt, updatedAt, automation_created_at], [LONG_AGO, LONG_AGO, clock.now]);
   }),
 
   check('history: times before 1970 are times', async ({ store }) => {
@@ -98,6 +98,6 @@ export const historyChecks = [
   check('history: a lead without a createdAt is stamped like a new one', async ({ store, clock }) => {
     await apply(store, ACME);
     assert.deepEqual(await stamp(store, [lead('1')], HISTORICAL), [clock.now + 1]);
-    assert.equal((await find(store, '1')).automationCreatedAt, clock.now + 1);
+    assert.equal((await find(store, '1')).automation_created_at, clock.now + 1);
   }),
 ];

@@ -100,7 +100,7 @@ export const stampChecks = [
     const pages = await Promise.all(
       ['acme', 'globex'].map((companyId) => poll(store, { scope: { level: 'COMPANY', companyId } })),
     );
-    const triggerIds = pages.flatMap(({ leads }) => leads.map((found) => found.automationTriggerId));
+    const triggerIds = pages.flatMap(({ leads }) => leads.map((found) => found.automation_trigger_id));
     assert.equal(new Set(triggerIds).size, 400);
     for (const id of triggerIds) assert(id.length >= 1 && id.length <= 64, id);
   }),

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import type { LeadRecord } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS, type LeadRecord } from 'leadtap';
 import { check } from './check.ts';
-import { CLEARED, FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
+import { FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
 import { ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';
 
-const frozen = ({ id, createdAt, automationTriggerId, automationCreatedAt }: LeadRecord) => ({
+const frozen = ({ id, createdAt, automation_trigger_id, automation_created_at }: LeadRecord) => ({
   id,
   createdAt,
-  automationTriggerId,
-  automationCreatedAt,
+  automation_trigger_id,
+  automation_created_at,
 });
 
 export const updateChecks = [
@@ -18,7 +18,7 @@ export const updateChecks = [
     const before = await find(store, '1');
     assert.equal(before.createdAt, createdAt);
     assert.equal(before.updatedAt, createdAt);
-    assert.equal(before.automationCreatedAt, createdAt);
+    assert.equal(before.automation_created_at, createdAt);
     clock.now += 60_000;
     const changed = lead('1', { branchId: 'south', statusValue: 'WON', fields: { firstName: 'Ada' } });
     await stamp(store, [changed]);
@@ -100,8 +100,8 @@ export const updateChecks = [
     await apply(store, ACME);
     await write(store, [lead('1', { fields: FULL })]);
     for (const name of FIELD_NAMES) {
-      await write(store, [lead('1', { fields: { [name]: CLEARED[name] } })]);
-      assert.deepEqual(fieldsOf(await find(store, '1')), { ...FULL, [name]: CLEARED[name] });
+      await write(store, [lead('1', { fields: { [name]: DEFAULT_LEAD_FIELDS[name] } })]);
+      assert.deepEqual(fieldsOf(await find(store, '1')), { ...FULL, [name]: DEFAULT_LEAD_FIELDS[name] });
       await write(store, [lead('1', { fields: { [name]: FULL[name] } })]);
     }
   }),

@@ -4,14 +4,16 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { LEAD_FIELDS } from '@leadtap/contract';
 import pg from 'pg';
 import type { Listening } from './messages.ts';
 
-const COLUMNS = `id, first_name AS "firstName", last_name AS "lastName", full_name AS "fullName", phone1, phone2, email,
-  address, postal_code AS "postalCode", address_notes AS "addressNotes", appointment_date_time AS "appointmentDateTime",
-  timeslot, status_value AS "statusValue", custom_fields AS "customFields", images, same_day AS "sameDay",
-  created_at AS "createdAt", updated_at AS "updatedAt", branch_id AS "branchId", department_id AS "departmentId",
-  automation_trigger_id, automation_created_at`;
+const COLUMNS = [
+  ...LEAD_FIELDS.filter(({ column, joined }) => column && !joined).map(
+    ({ name, column }) => `${column} AS "${name}"`,
+  ),
+  ...['branch_id AS "branchId"', 'department_id AS "departmentId"'],
+].join(', ');
 
 const NEWEST = `SELECT ${COLUMNS} FROM leadtap.leads WHERE company_id = $1 ORDER BY created_at DESC LIMIT 100`;
 const SINCE = `SELECT ${COLUMNS} FROM leadtap.leads WHERE company_id = $1 AND created_at > $2 ORDER BY created_at LIMIT 100`;

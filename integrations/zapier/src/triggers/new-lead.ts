@@ -14,6 +14,10 @@ export async function perform(z: ZObject, bundle: Bundle): Promise<Lead[]> {
   return [...leads];
 }
 
+/**
+ * Zapier tells leads apart by the output field that is `primary`: the trigger id. Its default would be `id`, the id in the
+ * lead-management system, which two companies may use for different leads, and which can recur after a lead was deleted.
+ */
 export const newLead = defineTrigger({
   key: 'new_lead',
   noun: 'Lead',

@@ -1,14 +1,29 @@
+import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Config } from '../config.ts';
+import { systemSleep } from '../leads/import/batches.ts';
+import { HeaderError } from '../leads/import/csv.ts';
+import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
+import { FileFormatError, type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
+import { uuidV7 } from '../uuid.ts';
 import type { CommandContext } from './context.ts';
-import { type ImportFlags, importFile } from './leads/import.ts';
+import { unavailableFailure } from './database-failure.ts';
+import { EXIT_CODES, ExitCode } from './exit-code.ts';
+import { Failure } from './failure.ts';
+import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
+import { ImportReport, type ReportOptions } from './import/report.ts';
+import { writeLine } from './output.ts';
 import type { WithStore } from './with-store.ts';
 
-const HELP = `
-Fields: companyId (required), branchId, departmentId, id, firstName, lastName, fullName, phone1, phone2, email,
-address, postalCode, addressNotes, appointmentDateTime, timeslot, statusValue, customFields, images, sameDay.
-A lead whose id its company has already is updated: fields that are left out stay, null clears.
+const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
+  .map(({ name, import: rule }) => (rule.required ? `${name} (required)` : name))
+  .join(', ');
 
-NDJSON, one object a line, or a JSON array of such objects:
+const HELP = `
+${`Fields: ${FIELD_NAMES}.`.replace(/(.{1,115})(?: |$)/g, '$1\n').trim()}
+A lead whose company already has its id is updated: fields that are left out keep their value, null clears a field.
+
+NDJSON, one object per line, or a JSON array of such objects:
   {"companyId":"soleil","id":"4711","firstName":"Ada","email":"ada@example.com","customFields":{"source":"web"}}
 CSV, with a header row:
   companyId,id,firstName,email,images,customFields.source
@@ -18,11 +33,17 @@ Examples:
   leadtap leads import leads.ndjson
   leadtap leads import leads.csv --rejects rejected.csv
   export-leads | leadtap leads import - --format csv
-  leadtap leads import archive.ndjson.gz --historical      leads of the past, with their createdAt; nobody is told
+  leadtap leads import archive.ndjson.gz --historical      past leads: they keep their createdAt and are not new to pollers
 
-Lines that are wrong are reported and skipped, and the exit code is then 1. docs/importing-leads.md tells more.`;
+Lines with errors are reported and skipped, and the exit code is then 1. docs/importing-leads.md has more.`;
 
-function wholeNumber(text: string): number {
+export interface ImportFlags extends ReportOptions {
+  readonly format?: LeadsFormat;
+  readonly historical?: true;
+  readonly rejects?: string;
+}
+
+function parseWholeNumber(text: string): number {
   if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('Give a whole number of at least 0.');
   return Number(text);
 }
@@ -31,15 +52,86 @@ export function registerLeads(program: Command, context: CommandContext, withSto
   const leads = program.command('leads').description('the leads that are handed out');
   leads
     .command('import')
-    .description('take leads in from a file, or update them')
+    .description('add leads from a file, or update them')
     .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
     .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
     .option('--historical', 'the leads are history: keep their createdAt, and do not show them as new')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
-    .option('--skip-lines <n>', 'go on with an import: leave out the first n lines', wholeNumber, 0)
-    .option('--acknowledge', 'print "committed N" each time the lines up to N are safe')
-    .option('--max-errors-shown <n>', 'report that many rejected lines', wholeNumber, 20)
+    .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
+    .option('--acknowledge', 'print "committed N" each time the lines up to N are saved')
+    .option('--max-errors-shown <n>', 'report at most n rejected lines', parseWholeNumber, 20)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context, withStore));
+}
+
+export async function importFile(
+  file: string,
+  flags: ImportFlags,
+  context: CommandContext,
+  withStore: WithStore,
+  sleep = systemSleep,
+): Promise<void> {
+  const input = await openInput(file, flags.format, context);
+  try {
+    const rejects =
+      flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
+    try {
+      const report = new ImportReport(context, flags, input, rejects);
+      const { clock, signal } = context;
+      const { skipLines, historical = false } = flags;
+      const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
+      await withStore(async (store, config) => {
+        const outcome = await importLeads({
+          lines: readLeads(input, { historical, clock, skipLines, onHeader, onItems }),
+          store,
+          historical,
+          skippedLines: skipLines,
+          newId: () => uuidV7(clock()),
+          elapsedMs: () => performance.now(),
+          sleep,
+          signal,
+          onRejected,
+          onCommitted,
+          onPaced,
+        }).catch((error: unknown) => {
+          report.clear();
+          throw explainError(error, input.name, report);
+        });
+        await report.finish(outcome.counts);
+        await exitUnlessComplete(outcome, config, report, context);
+      });
+    } finally {
+      await rejects?.close();
+    }
+  } finally {
+    input.close();
+  }
+}
+
+function explainError(error: unknown, name: string, report: ImportReport): unknown {
+  if (error instanceof FileFormatError)
+    return new Failure('bad-input', `${name} ${error.message}; nothing was imported`, error.hint);
+  if (error instanceof HeaderError)
+    return new Failure(
+      'bad-input',
+      `the header row of ${name} cannot be used; nothing was imported`,
+      ...error.problems,
+    );
+  if (error instanceof BrokenInputError) return new Failure('bad-input', error.message, report.resumeHint());
+  return error;
+}
+
+async function exitUnlessComplete(
+  outcome: ImportOutcome,
+  { database }: Config,
+  report: ImportReport,
+  { stderr, signal }: CommandContext,
+): Promise<void> {
+  if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, report.resumeHint());
+  if (outcome.kind === 'interrupted') {
+    await writeLine(stderr, `Interrupted. ${report.resumeHint()}`);
+    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
+  }
+  if (outcome.counts.rejected > 0) throw new ExitCode(EXIT_CODES.failed);
 }

@@ -1,87 +1,89 @@
+/** The columns of a lead and the mapping between rows and leads, from the table of lead fields. */
+import { LEAD_FIELDS, type LeadField, type LeadFieldName, type LeadFieldTable } from '@leadtap/contract';
 import type { LeadFields, LeadRecord } from './records.ts';
 
-/** The columns that hold `LeadFields`, with times in milliseconds. */
-export interface LeadFieldsRow {
-  first_name: string | null;
-  last_name: string | null;
-  full_name: string | null;
-  phone1: string | null;
-  phone2: string | null;
-  email: string | null;
-  address: string | null;
-  postal_code: string | null;
-  address_notes: string | null;
-  appointment_date_time: number | null;
-  timeslot: string | null;
-  custom_fields: Record<string, unknown>;
-  images: string[];
-  same_day: boolean;
+/** How a column is kept: `time` is milliseconds, `texts` a list of texts. */
+export type ColumnKind = 'text' | 'boolean' | 'time' | 'json' | 'texts';
+
+export interface LeadColumn<Name extends LeadFieldName = LeadFieldName> {
+  readonly field: Name;
+  readonly column: string;
+  readonly kind: ColumnKind;
 }
 
+function kindOf({ type }: LeadField): ColumnKind {
+  if (type === 'instant') return 'time';
+  if (type === 'object') return 'json';
+  if (type === 'urls') return 'texts';
+  return type === 'boolean' ? 'boolean' : 'text';
+}
+
+const toColumns = (field: LeadField): LeadColumn[] =>
+  field.column === undefined ? [] : [{ field: field.name, column: field.column, kind: kindOf(field) }];
+
+/** The columns of the table `leads` that hold fields. Beside them it has company_id, branch_id and department_id. */
+export const LEAD_COLUMNS: readonly LeadColumn[] = LEAD_FIELDS.filter(({ joined }) => !joined).flatMap(
+  toColumns,
+);
+
+/** What a new lead has where its writer gives nothing. */
+export const DEFAULT_LEAD_FIELDS = Object.fromEntries<unknown>(
+  LEAD_FIELDS.filter((field) => field.default !== undefined).map((field) => [field.name, field.default]),
+) as LeadFields;
+
+const isOfFields = (column: LeadColumn): column is LeadColumn<keyof LeadFields> =>
+  column.field in DEFAULT_LEAD_FIELDS;
+
+/** The columns that hold `LeadFields`. */
+export const FIELD_COLUMNS: readonly LeadColumn<keyof LeadFields>[] = LEAD_COLUMNS.filter(isOfFields);
+
+const RECORD_COLUMNS = LEAD_FIELDS.filter(({ name }) => name !== 'statusValue').flatMap(toColumns);
+
+/** The part of a lead by its columns instead of its fields. */
+type RowOf<Part> = {
+  [Name in keyof Part & LeadFieldName as LeadFieldTable[Name]['column'] & string]: Part[Name];
+};
+
+export type LeadFieldsRow = RowOf<LeadFields>;
+
 /** A lead as a page of it is read: with the names that its status and places have. */
-export interface LeadRow extends LeadFieldsRow {
-  id: string;
+export type LeadRow = RowOf<LeadRecord> & {
   status_value: string;
   status_label: string;
   status_color: string;
   status_final: boolean;
-  company_name: string;
-  branch_name: string | null;
-  department_name: string | null;
-  created_at: number;
-  updated_at: number;
-  automation_trigger_id: string;
-  automation_created_at: number;
+};
+
+type Values = Record<string, unknown>;
+
+/** Makes a function that copies values to other names. To overwrite a copy of a template is three times as fast as to add name by name. */
+function renamer(names: readonly (readonly [from: string, to: string])[]): (source: Values) => Values {
+  const template: Values = Object.fromEntries(names.map(([, to]) => [to, undefined]));
+  return (source) => {
+    const target = { ...template };
+    for (const [from, to] of names) target[to] = source[from];
+    return target;
+  };
 }
 
-export const toLeadRecord = (row: LeadRow): LeadRecord => ({
-  id: row.id,
-  ...toLeadFields(row),
-  status: {
+const pickFields = renamer(FIELD_COLUMNS.map(({ field, column }) => [column, field]));
+const pickRecord = renamer([
+  ...RECORD_COLUMNS.map(({ field, column }) => [column, field] as const),
+  ['status', 'status'],
+]);
+const pickRow = renamer(FIELD_COLUMNS.map(({ field, column }) => [field, column]));
+
+export const toLeadFields = (row: LeadFieldsRow): LeadFields => pickFields(row) as LeadFields;
+
+export function toLeadRecord(row: LeadRow): LeadRecord {
+  const record = pickRecord(row);
+  record['status'] = {
     value: row.status_value,
     label: row.status_label,
     color: row.status_color,
     final: row.status_final,
-  },
-  companyName: row.company_name,
-  branchName: row.branch_name,
-  departmentName: row.department_name,
-  createdAt: row.created_at,
-  updatedAt: row.updated_at,
-  automationTriggerId: row.automation_trigger_id,
-  automationCreatedAt: row.automation_created_at,
-});
+  };
+  return record as LeadRecord;
+}
 
-export const toLeadFields = (row: LeadFieldsRow): LeadFields => ({
-  firstName: row.first_name,
-  lastName: row.last_name,
-  fullName: row.full_name,
-  phone1: row.phone1,
-  phone2: row.phone2,
-  email: row.email,
-  address: row.address,
-  postalCode: row.postal_code,
-  addressNotes: row.address_notes,
-  appointmentDateTime: row.appointment_date_time,
-  timeslot: row.timeslot,
-  customFields: row.custom_fields,
-  images: row.images,
-  sameDay: row.same_day,
-});
-
-export const toLeadFieldsRow = (fields: LeadFields): LeadFieldsRow => ({
-  first_name: fields.firstName,
-  last_name: fields.lastName,
-  full_name: fields.fullName,
-  phone1: fields.phone1,
-  phone2: fields.phone2,
-  email: fields.email,
-  address: fields.address,
-  postal_code: fields.postalCode,
-  address_notes: fields.addressNotes,
-  appointment_date_time: fields.appointmentDateTime,
-  timeslot: fields.timeslot,
-  custom_fields: fields.customFields,
-  images: [...fields.images],
-  same_day: fields.sameDay,
-});
+export const toLeadFieldsRow = (fields: LeadFields): LeadFieldsRow => pickRow(fields) as LeadFieldsRow;

@@ -1,4 +1,5 @@
-/** What a store keeps, in the words of the field. Times are milliseconds since 1970. */
+/** What a store keeps. Times are milliseconds since 1970. */
+import type { LeadFieldName, LeadFieldTable } from '@leadtap/contract';
 
 export type AccessLevel = 'COMPANY' | 'BRANCH' | 'DEPARTMENT';
 
@@ -29,37 +30,34 @@ export interface Status {
   readonly final: boolean;
 }
 
-/** What the operator says about a lead; everything else Leadtap adds. */
-export interface LeadFields {
-  readonly firstName: string | null;
-  readonly lastName: string | null;
-  /** Null: made of the first and the last name when the lead is rendered. */
-  readonly fullName: string | null;
-  readonly phone1: string | null;
-  readonly phone2: string | null;
-  readonly email: string | null;
-  readonly address: string | null;
-  readonly postalCode: string | null;
-  readonly addressNotes: string | null;
-  readonly appointmentDateTime: number | null;
-  readonly timeslot: string | null;
-  readonly customFields: Readonly<Record<string, unknown>>;
-  readonly images: readonly string[];
-  readonly sameDay: boolean;
+/** What a store keeps for each type of field. */
+interface StoredTypes {
+  readonly id: string;
+  readonly triggerId: string;
+  readonly text: string;
+  readonly email: string;
+  readonly instant: number;
+  readonly timeOfDay: string;
+  readonly statusCode: string;
+  readonly status: Status;
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly urls: readonly string[];
+  readonly boolean: boolean;
 }
 
-/** A lead as a poll reads it, with the names that its places and status have now. */
-export interface LeadRecord extends LeadFields {
-  readonly id: string;
-  readonly status: Status;
-  readonly companyName: string;
-  readonly branchName: string | null;
-  readonly departmentName: string | null;
-  readonly createdAt: number;
-  readonly updatedAt: number;
-  readonly automationTriggerId: string;
-  readonly automationCreatedAt: number;
-}
+/** The fields of a lead that have a default: what its writer says about it. Leadtap adds everything else. */
+export type LeadFields = {
+  readonly [Name in LeadFieldName as LeadFieldTable[Name] extends { default: unknown } ? Name : never]:
+    | StoredTypes[LeadFieldTable[Name]['type']]
+    | (LeadFieldTable[Name] extends { default: null } ? null : never);
+};
+
+/** A lead as a poll reads it, with the current names of its places and its status. `status.value` is its `statusValue`. */
+export type LeadRecord = LeadFields & {
+  readonly [Name in Exclude<LeadFieldName, keyof LeadFields | 'statusValue'>]:
+    | StoredTypes[LeadFieldTable[Name]['type']]
+    | (LeadFieldTable[Name]['nullable'] extends true ? null : never);
+};
 
 /**
  * A lead on its way in. A field that is absent keeps its value when the lead exists already, and takes the

@@ -109,8 +109,10 @@ describe('an import that is killed with SIGKILL', () => {
     for (const round of kills.keys()) {
       const held = await leadsOf(store, round);
       expect(held.map(({ id }) => id)).toEqual(idsUpTo(BATCH * BATCHES));
-      const kept = held.slice(0, before[round]?.length).map(({ automationTriggerId }) => automationTriggerId);
-      expect(kept).toEqual(before[round]?.map(({ automationTriggerId }) => automationTriggerId));
+      const kept = held
+        .slice(0, before[round]?.length)
+        .map(({ automation_trigger_id }) => automation_trigger_id);
+      expect(kept).toEqual(before[round]?.map(({ automation_trigger_id }) => automation_trigger_id));
     }
   });
 });

@@ -1,72 +1,76 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCsv } from '../../src/leads/import/csv.ts';
-import { csv, leadOf, outline } from './reading.ts';
+import { csv, leadOf, outline, readChunks } from './support/read-lines.ts';
 
 const HEADER = 'companyId,id,firstName,addressNotes';
 const MEBIBYTE = 1024 * 1024;
-const HOW = 'close it behind its cell, and write a quote inside it as ""';
-const NEVER_CLOSED = `opens a quote that is never closed; ${HOW}`;
-const TOO_FAR = `opens a quote that is not closed within 1,048,576 bytes and 65,536 lines; ${HOW}`;
-const runsOnTo = (line: number) => `opens a quote that runs on to a misplaced one in line ${line}; ${HOW}`;
-const BARE = expect.stringContaining('has a quote inside a bare cell');
+const FIX = 'close it at the end of the cell, and write a quote inside the cell as ""';
+const NEVER_CLOSED = `opens a quote that is never closed; ${FIX}`;
+const CLOSED_TOO_LATE = `opens a quote that is not closed within 1,048,576 bytes and 65,536 lines; ${FIX}`;
+const misplacedIn = (line: number) =>
+  `opens a quote that is not closed before a misplaced quote in line ${line}; ${FIX}`;
+const UNQUOTED = expect.stringContaining('has a quote inside an unquoted cell');
 
-/** Each row as its number with the id of its lead, or with what is wrong. */
+/** Each row as its number with the id of its lead, or with its issues. */
 async function rows(body: string, options: { skipLines?: number; cuts?: number[] } = {}) {
   const read = await csv(`${HEADER}\n${body}`, options);
-  return outline(read).map(([number, reading]) => [
+  return outline(read).map(([number, result]) => [
     number,
-    Array.isArray(reading) ? reading.join() : Object(reading).id,
+    Array.isArray(result) ? result.join() : Object(result).id,
   ]);
 }
 
-describe('the line that opens a broken quote is rejected alone, and the next one is read', () => {
+describe('only the line that opens a broken quote is rejected', () => {
   test.each([
     ['never closed', 'acme,1,,\nacme,2,"oops,\nacme,3,,\nacme,4,,\n', [[3, NEVER_CLOSED]]],
     ['never closed, in the last line', 'acme,1,,\nacme,2,,\nacme,3,,\nacme,4,"oops,', [[5, NEVER_CLOSED]]],
-    ['running into a quoted cell', 'acme,1,"oops,\nacme,2,,\nacme,3,"a",\nacme,4,,\n', [[2, runsOnTo(4)]]],
     [
-      'running into a cell that begins with a comma',
+      'closed by the quotes of a later cell',
+      'acme,1,"oops,\nacme,2,,\nacme,3,"a",\nacme,4,,\n',
+      [[2, misplacedIn(4)]],
+    ],
+    [
+      'closed by a cell that begins with a comma',
       'acme,1,"oops,\nacme,2,",a",\nacme,3,",",\nacme,4,,\n',
-      [[2, runsOnTo(3)]],
+      [[2, misplacedIn(3)]],
     ],
     [
       'twice',
       'acme,1,"oops,\nacme,2,,\nacme,3,"oops,\nacme,4,,\n',
       [
-        [2, runsOnTo(4)],
+        [2, misplacedIn(4)],
         [4, NEVER_CLOSED],
       ],
     ],
-    ['inside a bare cell', 'acme,1,,\nacme,2,5" pipe,"a\nacme,3,,\nacme,4,"",\n', [[3, BARE]]],
+    ['inside an unquoted cell', 'acme,1,,\nacme,2,5" pipe,"a\nacme,3,,\nacme,4,"",\n', [[3, UNQUOTED]]],
     [
-      'running into a cell with line breaks',
+      'closed by a cell with line breaks',
       'acme,1,"oops,\nacme,2,,\nacme,3,"a\n\nb",\nacme,4,,\n',
-      [[2, runsOnTo(4)]],
+      [[2, misplacedIn(4)]],
     ],
-  ])('%s', async (_what, body, wrong) => {
+  ])('%s', async (_case, body, rejected) => {
     const read = await rows(body);
-    expect(read.filter(([, reading]) => !/^\d$/.test(`${reading}`))).toEqual(wrong);
-    expect(read.filter(([, reading]) => /^\d$/.test(`${reading}`))).toHaveLength(4 - wrong.length);
+    expect(read.filter(([, result]) => !/^\d$/.test(`${result}`))).toEqual(rejected);
+    expect(read.filter(([, result]) => /^\d$/.test(`${result}`))).toHaveLength(4 - rejected.length);
   });
 
   test.each(['c', ' ', '\r', '\rc'])(
-    'a cell that has %j behind its quotes gives back its lines one by one',
-    async (behind) => {
-      expect(await rows(`acme,1,"a\nb"${behind},\nacme,2,,\n`)).toEqual([
-        [2, runsOnTo(3)],
-        [3, BARE],
+    'the lines of a cell with %j after its closing quote are read one by one',
+    async (after) => {
+      expect(await rows(`acme,1,"a\nb"${after},\nacme,2,,\n`)).toEqual([
+        [2, misplacedIn(3)],
+        [3, UNQUOTED],
         [4, '2'],
       ]);
     },
   );
 
-  test('it is given back as it stood', async () => {
+  test('the rejected line is returned unchanged', async () => {
     const [line] = await csv(`${HEADER}\r\nacme,1,"oops,\r\nacme,2,,\r\n`);
     expect(line).toMatchObject({ number: 2, lastNumber: 2, raw: Buffer.from('acme,1,"oops,\r') });
   });
 
-  test('lines can be skipped up to it, and behind it', async () => {
+  test('lines can be skipped up to it, and after it', async () => {
     const body = 'acme,1,"oops,\nacme,2,,\nacme,3,"a\nb",\nacme,4,,\n';
     const numbers = async (skipLines: number) => (await rows(body, { skipLines })).map(([number]) => number);
     expect(await numbers(1)).toEqual([2, 3, 4, 6]);
@@ -74,19 +78,19 @@ describe('the line that opens a broken quote is rejected alone, and the next one
     expect(await numbers(5)).toEqual([6]);
   });
 
-  test('a header with such a quote is refused', async () => {
+  test('a header with a broken quote is refused', async () => {
     await expect(csv('companyId,"id\nacme,1\n')).rejects.toMatchObject({ problems: [`It ${NEVER_CLOSED}.`] });
   });
 });
 
-describe('a quote reaches no further than a mebibyte and 65,536 lines', () => {
+describe('a quoted cell is limited to one mebibyte and 65,536 lines', () => {
   test.each([
     ['bytes', 20_000, 'x'.repeat(60)],
     ['lines', 70_000, ''],
-  ])('%s', async (_what, count, notes) => {
+  ])('%s', async (_limit, count, notes) => {
     const good = Array.from({ length: count }, (_, index) => `acme,${index},,${notes}\n`);
     const read = await rows(`acme,x,"oops,\n${good.join('')}`);
-    expect(read[0]).toEqual([2, TOO_FAR]);
+    expect(read[0]).toEqual([2, CLOSED_TOO_LATE]);
     expect(read.slice(1)).toEqual(good.map((_, index) => [index + 3, `${index}`]));
   });
 
@@ -95,22 +99,22 @@ describe('a quote reaches no further than a mebibyte and 65,536 lines', () => {
     expect(row(MEBIBYTE)).toHaveLength(MEBIBYTE);
     expect(await rows(`${row(MEBIBYTE)}\n`)).toEqual([[2, expect.stringContaining('firstName: ')]]);
     expect(await rows(`${row(MEBIBYTE + 1)}\n`)).toEqual([
-      [2, TOO_FAR],
+      [2, CLOSED_TOO_LATE],
       [3, '9'],
-      [4, BARE],
+      [4, UNQUOTED],
     ]);
   });
 
-  test('the limits are those of one row', async () => {
+  test('the limits apply to each row', async () => {
     const body = `acme,1,,"${'\n'.repeat(5000)}"\n`.repeat(300);
     expect(await rows(body)).toEqual(Array.from({ length: 300 }, (_, index) => [index * 5001 + 2, '1']));
   });
 
-  test('a line that is too long by itself ends with its line, also inside a quote', async () => {
+  test('a line that is too long ends its row, also inside a quote', async () => {
     const long = 'x'.repeat(MEBIBYTE + 1);
     const tooLong = expect.stringContaining('is longer than 1,048,576 bytes');
     expect(await rows(`acme,1,"oops,\nacme,2,,\n${long}\nacme,3,,\nacme,4,"${long}\nacme,5,,\n`)).toEqual([
-      [2, TOO_FAR],
+      [2, CLOSED_TOO_LATE],
       [3, '2'],
       [4, tooLong],
       [5, '3'],
@@ -130,8 +134,7 @@ describe('a quote reaches no further than a mebibyte and 65,536 lines', () => {
         yield Buffer.from(`acme,2,,${'x'.repeat(9_991)}\n`);
       }
     }
-    const rules = { historical: false, clock: Date.now };
-    for await (const lines of readCsv(file(), rules, { skipLines: 0, onHeader: () => {} }))
+    for await (const lines of readChunks(file(), 'csv'))
       for (const { number } of lines) if (number > 2) held -= 10_000;
     expect(held).toBe(0);
     expect(most).toBeGreaterThan(MEBIBYTE - 20_000);
@@ -143,7 +146,7 @@ describe('for any table', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'é', ',', '"', '\n', '\r', ' ', '𝄞') });
   const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`;
   const written = (cell: string, quotes: boolean) => (quotes || /[",\r\n]/.test(cell) ? quoted(cell) : cell);
-  /** A cell and how it is written: in quotes where it must be, and sometimes where it need not. */
+  /** A cell and its CSV: in quotes where it needs them, and sometimes where it does not. */
   const cellOf = (cell: fc.Arbitrary<string>) =>
     fc.tuple(cell, fc.boolean()).map(([value, quotes]) => ({ value, csv: written(value, quotes) }));
   const tableOf = (cell: fc.Arbitrary<string>) =>
@@ -155,7 +158,7 @@ describe('for any table', () => {
     fields: { firstName: name?.value || null, addressNotes: notes?.value || null },
   });
 
-  test('it is read as it was written, whatever stands in quotes', async () => {
+  test('cells are read as they were written', async () => {
     await fc.assert(
       fc.asyncProperty(
         tableOf(text),
@@ -170,22 +173,22 @@ describe('for any table', () => {
     );
   });
 
-  /** Cells with line breaks begin with a letter here: text like ",\n" can close a stray quote as CSV would have it. */
+  /** Cells with line breaks begin with a letter here: text like ",\n" can validly close a stray quote. */
   const cell = fc.oneof(
     text.map((some) => some.replaceAll('\n', '')),
     text.map((some) => `b${some}`),
   );
 
-  test('whatever becomes of one line, the other rows of one line are kept', async () => {
+  test('damage to one line leaves the other one-line rows intact', async () => {
     const damage = fc.string({ unit: fc.constantFrom('a', ',', '"', '"', '\r', ' ') });
     await fc.assert(
-      fc.asyncProperty(tableOf(cell), fc.nat(), fc.nat(), damage, async (table, where, column, put) => {
+      fc.asyncProperty(tableOf(cell), fc.nat(), fc.nat(), damage, async (table, where, column, inserted) => {
         const texts = table.map(rowText);
         const lines = texts.join('\n').split('\n');
         const at = where % lines.length;
         const line = lines[at] ?? '';
         const cut = column % (line.length + 1);
-        lines[at] = line.slice(0, cut) + put + line.slice(cut + 1);
+        lines[at] = line.slice(0, cut) + inserted + line.slice(cut + 1);
         const read = new Map(
           outline(await csv(`${HEADER}\n${lines.join('\n')}`)).map(([number, lead]) => [number, lead]),
         );

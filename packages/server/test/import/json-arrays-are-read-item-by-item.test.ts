@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { MAX_LINE_BYTES } from '../../src/leads/import/input-line.ts';
 import { JsonItemSplitter } from '../../src/leads/import/json-items.ts';
-import { MAX_LINE_BYTES } from '../../src/leads/import/line.ts';
-import { readLeads } from '../../src/leads/import/read-leads.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
+import { readChunks } from './support/read-lines.ts';
 
 type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 
@@ -28,7 +28,7 @@ describe('every layout of the same leads is imported', () => {
     ['an array with a lead on each line', `[\n${LEADS.map((lead) => JSON.stringify(lead)).join(',\n')}\n]\n`],
     ['an array with Windows line breaks', JSON.stringify(LEADS, undefined, 2).replaceAll('\n', '\r\n')],
     [
-      'an array behind a byte order mark and blank lines',
+      'an array after a byte order mark and blank lines',
       `\uFEFF\n \n${JSON.stringify(LEADS, undefined, 4)}\n`,
     ],
     [
@@ -52,7 +52,7 @@ describe('every layout of the same leads is imported', () => {
     expect((await shell.run('leads import -', { stdin })).stdout).toBe('1 added, 0 updated, 0 rejected\n');
   });
 
-  test('an empty array is no lead', async () => {
+  test('an empty array has no leads', async () => {
     const shell = await terminalWithUsers();
     expect(await shell.run('leads import -', { stdin: '[\n]\n' })).toMatchObject({
       code: 0,
@@ -61,30 +61,30 @@ describe('every layout of the same leads is imported', () => {
   });
 });
 
-test('items that are wrong are reported with their number and line, and kept as NDJSON', async () => {
+test('rejected items are reported with their number and line, and kept as NDJSON', async () => {
   const shell = await terminalWithUsers();
   const items = [LEADS[0], { companyId: 'acme', id: '9', email: 'x' }, 7, [LEADS[2]], LEADS[1]];
   shell.save('leads.json', JSON.stringify(items, undefined, 2));
   const { code, stdout, stderr } = await shell.run('leads import leads.json --rejects wrong.ndjson');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '2 added, 0 updated, 3 rejected\n' });
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     expect.stringMatching(/^item 2 \(line 7\): email: "x" is not an e-mail address/),
     expect.stringMatching(/^item 3 \(line 12\): is JSON, but not an object/),
     expect.stringMatching(/^item 4 \(line 13\): is JSON, but not an object/),
   ]);
   const kept = readFileSync(shell.path('wrong.ndjson'), 'utf8');
   expect(JSON.parse(kept.split('\n')[0] ?? '')).toEqual(items[1]);
-  expect(kept.trimEnd().split('\n')).toHaveLength(3);
+  expect(kept.trim().split('\n')).toHaveLength(3);
 });
 
-test('a broken item costs itself alone, and one that is cut off is not taken for the end', async () => {
+test('a broken item costs one lead, and an unclosed array is an error', async () => {
   const shell = await terminalWithUsers();
   const broken =
     '[\n{"companyId":"acme","id":"1"},\n{"companyId":"acme","id":"2},\n{"companyId":"acme","id":"3"}\n';
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: broken });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '2 added, 0 updated, 2 rejected\n' });
   expect(stderr).toMatch(/^item 2 \(line 3\): is not JSON/m);
-  expect(stderr).toMatch(/^item 4 \(line 5\): is where the array ends without a closing \]/m);
+  expect(stderr).toMatch(/^item 4 \(line 5\): the array has no closing \]/m);
   expect(await storedIds(shell)).toEqual(['1', '3']);
 });
 
@@ -110,7 +110,7 @@ describe('the splitter', () => {
     return [...items, ...splitter.end()].map(({ raw }) => String(raw));
   };
 
-  test('gives the items of any array, whatever the layout and the chunks', () => {
+  test('returns the items of any array in any layout and chunks', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.object(), fc.double({ noNaN: true }), fc.string(), fc.boolean()), {
@@ -126,7 +126,7 @@ describe('the splitter', () => {
     );
   });
 
-  test('ends with any bytes, and never gives an empty item', () => {
+  test('handles any bytes, and never returns an empty item', () => {
     fc.assert(
       fc.property(
         fc.string({
@@ -143,7 +143,7 @@ describe('the splitter', () => {
     );
   });
 
-  test('drops an item that is too long, and goes on behind it', () => {
+  test('drops an item that is too long, and continues after it', () => {
     const splitter = new JsonItemSplitter();
     const items = [
       ...splitter.push(Buffer.from('[{"a":"')),
@@ -154,21 +154,18 @@ describe('the splitter', () => {
   });
 });
 
-test('leads are handed on while the array is still being read, so that a file of any size fits into memory', async () => {
-  let handedOn = 0;
+test('leads are returned while the array is still being read, so that memory is bounded', async () => {
+  let returned = 0;
   const seen: number[] = [];
   async function* bytes() {
     yield Buffer.from('[');
     for (let chunk = 0; chunk < 100; chunk += 1) {
-      seen.push(handedOn);
+      seen.push(returned);
       yield Buffer.from('{"companyId":"acme"},\n'.repeat(100));
     }
     yield Buffer.from('{"companyId":"acme"}]');
   }
-  const rules = { historical: false, clock: () => 0 };
-  const hooks = { skipLines: 0, onHeader: () => {}, onItems: () => {} };
-  for await (const lines of readLeads({ bytes: bytes(), format: 'ndjson' }, rules, hooks))
-    handedOn += lines.length;
-  expect(handedOn).toBe(10_001);
+  for await (const lines of readChunks(bytes(), 'ndjson')) returned += lines.length;
+  expect(returned).toBe(10_001);
   expect(seen).toEqual(Array.from({ length: 100 }, (_, index) => index * 100));
 });

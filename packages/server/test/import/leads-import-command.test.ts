@@ -9,7 +9,7 @@ type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
 const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
-const lastLine = (text: string) => text.trimEnd().split('\n').at(-1);
+const lastLine = (text: string) => text.trim().split('\n').at(-1);
 
 /** The leads of a company as they are stored, oldest first. */
 async function storedLeads(shell: Shell, companyId = 'acme') {
@@ -35,7 +35,7 @@ test('good leads are added, and the same ones again are updated', async () => {
   expect(made?.id).toMatch(/./);
 });
 
-test('bad lines are reported with their number and reason, and good ones kept', async () => {
+test('rejected lines are reported with their number and reason, and valid ones imported', async () => {
   const shell = await terminalWithUsers();
   const bad = [
     lead('2', { branchId: 'west' }),
@@ -48,7 +48,7 @@ test('bad lines are reported with their number and reason, and good ones kept', 
   const { code, stdout, stderr } = await shell.run('leads import leads.ndjson');
   expect(code).toBe(1);
   expect(stdout).toBe('2 added, 0 updated, 6 rejected\n');
-  expect(stderr.trimEnd().split('\n')).toEqual([
+  expect(stderr.trim().split('\n')).toEqual([
     'line 2: branchId: unknown branch "west"; create it with leadtap org apply',
     expect.stringMatching(/^line 3: departmentId: department "sales" belongs to branch "north"/),
     expect.stringMatching(/^line 4: statusValue: unknown status "SLEEPING"; use one of NEW, .*LOST/),
@@ -60,7 +60,7 @@ test('bad lines are reported with their number and reason, and good ones kept', 
   expect((await storedLeads(shell)).map(({ id }) => id)).toEqual(['1', '8']);
 });
 
-test('CSV is known by its name, also when it is compressed', async () => {
+test('CSV is recognised by its file name, also when compressed', async () => {
   const shell = await terminalWithUsers();
   const csv =
     'companyId,id,customFields.source,images\nacme,1,"web, mobile",https://a.example/1|https://a.example/2\n';
@@ -75,7 +75,7 @@ test('CSV is known by its name, also when it is compressed', async () => {
   });
 });
 
-test('standard input is NDJSON unless it is told otherwise', async () => {
+test('standard input is NDJSON unless --format says otherwise', async () => {
   const shell = await terminalWithUsers();
   const ndjson = await shell.run('leads import -', { stdin: lines(lead('1')) });
   expect(ndjson.stdout).toBe('1 added, 0 updated, 0 rejected\n');
@@ -83,12 +83,14 @@ test('standard input is NDJSON unless it is told otherwise', async () => {
   expect(csv.stdout).toBe('1 added, 0 updated, 0 rejected\n');
 });
 
-test('history keeps its time', async () => {
+test('historical leads keep their createdAt', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.ndjson', lines(lead('1', { createdAt: '2019-05-06T07:08:09Z' })));
-  const news = await shell.run('leads import leads.ndjson');
-  expect(news).toMatchObject({ code: 1, stdout: '0 added, 0 updated, 1 rejected\n' });
-  expect(news.stderr).toContain('line 1: createdAt: is for history only; add --historical');
+  const asNew = await shell.run('leads import leads.ndjson');
+  expect(asNew).toMatchObject({ code: 1, stdout: '0 added, 0 updated, 1 rejected\n' });
+  expect(asNew.stderr).toContain(
+    'line 1: createdAt: is set by Leadtap for new leads; remove it, or import past leads with --historical',
+  );
   expect((await shell.run('leads import leads.ndjson --historical')).stdout).toBe(
     '1 added, 0 updated, 0 rejected\n',
   );
@@ -101,7 +103,7 @@ test('--json prints the result as one line of JSON', async () => {
   expect(stdout).toBe('{"added":1,"updated":0,"rejected":1}\n');
 });
 
-test('--acknowledge tells which lines are safe', async () => {
+test('--acknowledge prints which lines are saved', async () => {
   const shell = await terminalWithUsers();
   const stdin = lines(...Array.from({ length: 1500 }, (_, index) => lead(`${index}`)));
   const words = await shell.run('leads import - --acknowledge', { stdin });
@@ -110,7 +112,7 @@ test('--acknowledge tells which lines are safe', async () => {
   expect(json.stdout).toBe('{"committed":1}\n{"added":0,"updated":1,"rejected":0}\n');
 });
 
-test('--skip-lines goes on behind what is saved', async () => {
+test('--skip-lines continues after the saved lines', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.csv', 'companyId,id\nacme,1\nacme,2\nacme,3\n');
   const { stdout } = await shell.run('leads import leads.csv --skip-lines 3');
@@ -118,7 +120,7 @@ test('--skip-lines goes on behind what is saved', async () => {
   expect((await storedLeads(shell)).map(({ id }) => id)).toEqual(['3']);
 });
 
-test('only so many rejected lines are shown, and the others counted', async () => {
+test('only some rejected lines are shown, and the others counted', async () => {
   const shell = await terminalWithUsers();
   const stdin = lines(...Array.from({ length: 30 }, () => ({})));
   const usual = await shell.run('leads import -', { stdin });
@@ -131,15 +133,15 @@ test('only so many rejected lines are shown, and the others counted', async () =
   expect(all.stderr).not.toContain('more line');
 });
 
-test('--rejects keeps the lines as they stood, and they can be imported once they are mended', async () => {
+test('--rejects keeps the lines unchanged, and they can be imported once they are fixed', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.csv', 'companyId,id,addressNotes\r\nacme,1,ok\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
   const { code } = await shell.run('leads import leads.csv --rejects wrong.csv');
   expect(code).toBe(1);
   const kept = readFileSync(shell.path('wrong.csv'), 'utf8');
   expect(kept).toBe('companyId,id,addressNotes\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
-  shell.save('mended.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,\r\n'));
-  expect((await shell.run('leads import mended.csv')).stdout).toBe('2 added, 0 updated, 0 rejected\n');
+  shell.save('fixed.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,\r\n'));
+  expect((await shell.run('leads import fixed.csv')).stdout).toBe('2 added, 0 updated, 0 rejected\n');
 });
 
 test('the rejects of a long CSV file have one header', async () => {
@@ -153,7 +155,7 @@ test('the rejects of a long CSV file have one header', async () => {
   expect(readFileSync(shell.path('wrong.csv'), 'utf8')).toBe('companyId,id\nacme,0,x\nacme,1200,x\n');
 });
 
-test('an input that breaks off leaves what is saved, and tells how to go on', async () => {
+test('an input that is cut off keeps what is saved, and says how to continue', async () => {
   const shell = await terminalWithUsers();
   const text = lines(
     ...Array.from({ length: 4000 }, (_, index) => lead(`${index}`, { phone1: `${index * 7919}` })),
@@ -162,11 +164,11 @@ test('an input that breaks off leaves what is saved, and tells how to go on', as
   writeFileSync(shell.path('torn.ndjson.gz'), whole.subarray(0, whole.length - 10));
   const { code, stderr } = await shell.run('leads import torn.ndjson.gz');
   expect(code).toBe(1);
-  const told =
-    /^leadtap: torn\.ndjson\.gz cannot be read to its end: .*\n {2}Everything up to line (\d+) is saved\. To go on, run the same command with --skip-lines \1\./;
-  expect(stderr).toMatch(told);
-  // A full batch at least. Where batches end depends on how fast the lines come in.
-  const saved = Number(told.exec(stderr)?.[1]);
+  const message =
+    /^leadtap: torn\.ndjson\.gz cannot be read to its end: .*\n {2}Everything up to line (\d+) is saved\. To continue, run the same command with --skip-lines \1\./;
+  expect(stderr).toMatch(message);
+  // At least one full batch. Where batches end depends on how fast the lines arrive.
+  const saved = Number(message.exec(stderr)?.[1]);
   expect(saved).toBeGreaterThanOrEqual(1000);
   shell.save('whole.ndjson', text);
   expect((await shell.run(`leads import whole.ndjson --skip-lines ${saved}`)).stdout).toBe(
@@ -178,7 +180,7 @@ test('an input that breaks off leaves what is saved, and tells how to go on', as
   expect((await store.readPage({ scope, since: 0, limit: 10_000 })).leads).toHaveLength(4000);
 });
 
-test('--rejects makes no file when nothing is rejected, and never writes over one', async () => {
+test('--rejects creates no file if nothing is rejected, and never overwrites one', async () => {
   const shell = await terminalWithUsers();
   await shell.run('leads import - --rejects wrong.ndjson', { stdin: lines(lead('1')) });
   expect(existsSync(shell.path('wrong.ndjson'))).toBe(false);
@@ -202,7 +204,7 @@ test.each([
   [
     'leads import header.csv --rejects no/such/folder',
     1,
-    'the rejects file no/such/folder cannot be made (ENOENT)',
+    'the rejects file no/such/folder cannot be created (ENOENT)',
   ],
   ['leads import header.csv --format xml', 2, "'xml' is invalid"],
   ['leads import header.csv --skip-lines -1', 2, 'Give a whole number of at least 0.'],
@@ -218,16 +220,16 @@ test.each([
   expect(ran.stdout).toBe('');
 });
 
-test('an interrupt saves what has come, tells how to go on, and is told by the exit code', async () => {
+test('an interrupt saves the lines read so far, says how to continue, and sets the exit code', async () => {
   const shell = await terminalWithUsers();
   const controller = new AbortController();
   const stdin = new Readable({ read() {} });
-  const said: string[] = [];
+  const written: string[] = [];
   const stdout = new Writable({
     write(chunk, _encoding, done) {
-      said.push(String(chunk));
+      written.push(String(chunk));
       // The pipe stays open: lines are saved although no more come.
-      if (said.length === 1) controller.abort();
+      if (written.length === 1) controller.abort();
       done();
     },
   });
@@ -235,13 +237,13 @@ test('an interrupt saves what has come, tells how to go on, and is told by the e
   const parts = { stdin, stdout, signal: controller.signal };
   const { code, stderr } = await shell.run('leads import - --acknowledge', { parts });
   expect(code).toBe(130);
-  expect(said.join('')).toBe('committed 2\n2 added, 0 updated, 0 rejected\n');
+  expect(written.join('')).toBe('committed 2\n2 added, 0 updated, 0 rejected\n');
   expect(stderr).toBe(
-    'Interrupted. Everything up to line 2 is saved. To go on, run the same command with --skip-lines 2.\n',
+    'Interrupted. Everything up to line 2 is saved. To continue, run the same command with --skip-lines 2.\n',
   );
 });
 
-test('an import that fails does not hold on to a pipe that is still open', async () => {
+test('an import that fails closes a pipe that is still open', async () => {
   const shell = await terminalWithUsers();
   const stdin = new Readable({ read() {} });
   stdin.push(lines(lead('1')));
@@ -253,7 +255,7 @@ test('an import that fails does not hold on to a pipe that is still open', async
   expect(stdin.destroyed).toBe(true);
 });
 
-test('an end before anything is saved says so, with the exit code of its signal', async () => {
+test('an interrupt before anything is saved says so, with the exit code of its signal', async () => {
   const shell = await terminalWithUsers();
   const parts = { stdin: new Readable({ read() {} }), signal: AbortSignal.abort(new ExitCode(143)) };
   const { code, stdout, stderr } = await shell.run('leads import -', { parts });
@@ -261,7 +263,7 @@ test('an end before anything is saved says so, with the exit code of its signal'
   expect(stderr).toBe('Interrupted. Nothing is saved yet. Run the same command again.\n');
 });
 
-test('a person sees a bar, and nothing of it is left at the end', async () => {
+test('a terminal shows a progress bar, which is removed at the end', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.ndjson', lines(lead('1'), {}));
   const { stderr } = await shell.run('leads import leads.ndjson', { isTTY: true });
@@ -272,7 +274,7 @@ test('a person sees a bar, and nothing of it is left at the end', async () => {
   expect(rest).toBe('');
 });
 
-test('the bar makes room for other words', async () => {
+test('the progress bar is cleared for messages', async () => {
   const shell = await terminalWithUsers();
   shell.save('leads.ndjson', lines(...Array.from({ length: 1000 }, (_, index) => lead(`${index}`)), {}));
   const { stderr } = await shell.run('leads import leads.ndjson', { isTTY: true });

@@ -1,20 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { collectGarbage } from '../../../testing/harness/collect-garbage.ts';
-import { readNdjson } from '../../src/leads/import/ndjson.ts';
-import { leadOf, ndjson, outline, problemsOf } from './reading.ts';
+import { issuesOf, leadOf, ndjson, outline, readChunks } from './support/read-lines.ts';
 
 const lead = (id: string) => JSON.stringify({ companyId: 'acme', id });
 const ids = async (text: string | Buffer, skipLines = 0) =>
   (await ndjson(text, { skipLines })).map((line) => [line.number, leadOf(line).id]);
-const wrong = async (text: string | Buffer) => (await ndjson(text)).map((line) => problemsOf(line).join());
+/** The issues of the second line. */
+const issuesAfterLead = async (text: string) => {
+  const [, line] = await ndjson(`${lead('1')}\n${text}\n`);
+  return line && issuesOf(line).join();
+};
 
 test.each([
   ['line feeds', `${lead('1')}\n${lead('2')}\n`],
   ['carriage returns before them', `${lead('1')}\r\n${lead('2')}\r\n`],
   ['no line feed at the end', `${lead('1')}\n${lead('2')}`],
   ['a byte order mark', `\uFEFF${lead('1')}\n${lead('2')}\n`],
-])('lines with %s', async (_what, text) => {
+])('lines with %s', async (_case, text) => {
   expect(await ids(text)).toEqual([
     [1, '1'],
     [2, '2'],
@@ -35,7 +38,7 @@ test('the first lines can be skipped', async () => {
   ]);
 });
 
-test('a line keeps its own bytes, so that it can be given back', async () => {
+test('a line keeps its bytes unchanged for the rejects file', async () => {
   const [line] = await ndjson('{"companyId": "acme" , "x":1}\r\n');
   expect(line?.raw?.toString()).toBe('{"companyId": "acme" , "x":1}\r');
 });
@@ -48,13 +51,13 @@ test.each([
   ['"acme"', 'is JSON, but not an object'],
   ['null', 'is JSON, but not an object'],
 ])('%s is rejected', async (text, issue) => {
-  expect((await wrong(text))[0]).toContain(issue);
+  expect(await issuesAfterLead(text)).toContain(issue);
 });
 
-test('bytes that are not UTF-8 are rejected, and the line behind them is read', async () => {
+test('bytes that are not UTF-8 are rejected, and the next line is read', async () => {
   const latin1 = Buffer.from('{"companyId":"acme","firstName":"Zoë"}\n', 'latin1');
   const lines = await ndjson(Buffer.concat([latin1, Buffer.from(lead('2'))]));
-  expect(lines.map(problemsOf)).toEqual([['contains bytes that are not UTF-8; save the file as UTF-8'], []]);
+  expect(lines.map(issuesOf)).toEqual([['contains bytes that are not UTF-8; save the file as UTF-8'], []]);
 });
 
 describe('a line of more than a mebibyte', () => {
@@ -62,13 +65,10 @@ describe('a line of more than a mebibyte', () => {
   const MEBIBYTE = 1024 * 1024;
 
   test.each([[[]], [[MEBIBYTE]], [Array.from({ length: 40 }, (_, index) => index * 50_000)]])(
-    'is rejected unread, and the line behind it is read %#',
+    'is rejected unread, and the next line is read %#',
     async (cuts) => {
       const lines = await ndjson(`${long(MEBIBYTE + 1)}\n${lead('2')}\n`, { cuts });
-      expect(lines.map(problemsOf)).toEqual([
-        [expect.stringContaining('is longer than 1,048,576 bytes')],
-        [],
-      ]);
+      expect(lines.map(issuesOf)).toEqual([[expect.stringContaining('is longer than 1,048,576 bytes')], []]);
       expect(lines[0]?.raw).toBeUndefined();
     },
   );
@@ -84,18 +84,17 @@ describe('a line of more than a mebibyte', () => {
         highest = Math.max(highest, process.memoryUsage().arrayBuffers);
       }
     }
-    const rules = { historical: false, clock: Date.now };
-    for await (const lines of readNdjson(endless(), rules, { skipLines: 0 }))
-      expect(lines.flatMap(problemsOf).join()).toMatch(/^(is longer.*)?$/);
+    for await (const lines of readChunks(endless(), 'ndjson'))
+      expect(lines.flatMap(issuesOf).join()).toMatch(/^(is longer.*)?$/);
     expect(highest - before).toBeLessThan(200 * MEBIBYTE);
   });
 
-  test('is not one of exactly a mebibyte', async () => {
-    expect((await wrong(long(MEBIBYTE)))[0]).toContain('is JSON, but not an object');
+  test('a line of exactly a mebibyte is read', async () => {
+    expect(await issuesAfterLead(long(MEBIBYTE))).toContain('is JSON, but not an object');
   });
 });
 
-test('the chunks that the bytes come in make no difference', async () => {
+test('chunk boundaries make no difference', async () => {
   const line = fc.oneof(
     fc
       .string({ unit: 'grapheme' })

@@ -5,7 +5,7 @@ import { paper } from '../cli/paper.ts';
 
 const CLEAR = '\r\u001b[K';
 
-/** A bar on a terminal of so many columns, with a clock that the test moves. */
+/** A bar on a terminal with this number of columns, with a manual clock. */
 function barOf(columns?: number, isTTY = true) {
   let now = 0;
   const out = Object.assign(paper(isTTY), columns === undefined ? {} : { columns });
@@ -18,7 +18,7 @@ function barOf(columns?: number, isTTY = true) {
   return { bar, out, at, drawings };
 }
 
-test('it shows the share, the lines, the rate, the bad lines and the time left', () => {
+test('it shows the share, the lines, the rate, the rejected lines and the time left', () => {
   const { at, drawings } = barOf(100);
   at(20_000, { share: 0.25, count: 1_000_000, rejected: 1200 });
   expect(drawings()).toEqual([
@@ -26,13 +26,13 @@ test('it shows the share, the lines, the rate, the bad lines and the time left',
   ]);
 });
 
-test('it shows hours, and no rejects where there are none', () => {
+test('it shows hours, and omits rejected lines if there are none', () => {
   const { at, drawings } = barOf(80);
   at(3_600_000, { share: 0.25, count: 3600, rejected: 0 });
   expect(drawings()[0]).toMatch(/ 25% {2}3,600 lines {2}1\/s {2}3:00:00 left$/);
 });
 
-test('without a known size it counts', () => {
+test('without a known size it shows the count only', () => {
   const { at, drawings } = barOf(80);
   at(1000, { count: 1234, rejected: 1 });
   expect(drawings()).toEqual(['1,234 lines  1,234/s  1 rejected']);
@@ -44,7 +44,7 @@ test('it is drawn at most ten times a second', () => {
   expect(drawings()).toHaveLength(11);
 });
 
-test('it is cleared for other words, and drawn anew below them', () => {
+test('it is cleared for messages, and drawn again below them', () => {
   const { bar, at, out } = barOf(80);
   bar.clear();
   expect(out.text()).toBe('');
@@ -54,14 +54,14 @@ test('it is cleared for other words, and drawn anew below them', () => {
   expect(out.text()).toBe(`${CLEAR}1 lines${CLEAR}`);
 });
 
-test('it says nothing where there is no terminal', () => {
+test('it writes nothing without a terminal', () => {
   const { bar, at, out } = barOf(80, false);
   at(5000, { share: 0.5, count: 10, rejected: 1 });
   bar.clear();
   expect(out.text()).toBe('');
 });
 
-test('it never fills the last column, whatever it has to show', () => {
+test('it never fills the last column', () => {
   const progress = fc.record(
     { share: fc.double({ min: 0, max: 1, noNaN: true }), count: fc.nat(), rejected: fc.nat() },
     { requiredKeys: ['count', 'rejected'] },
@@ -75,7 +75,7 @@ test('it never fills the last column, whatever it has to show', () => {
   );
 });
 
-test('a terminal that does not tell its width is taken for 80 columns', () => {
+test('a terminal of unknown width is treated as 80 columns', () => {
   for (const columns of [undefined, 0]) {
     const { at, drawings } = barOf(columns);
     at(1000, { share: 0.5, count: 1, rejected: 0 });

@@ -1,6 +1,7 @@
 /** Leads that use every field, and every kind of value that a field can hold. */
+import { LEAD_FIELDS, type LeadField, type LeadFieldType } from '@leadtap/contract';
 import fc from 'fast-check';
-import type { LeadFields, LeadInput } from 'leadtap';
+import { DEFAULT_LEAD_FIELDS, type LeadFields, type LeadInput } from 'leadtap';
 
 const text = fc
   .string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
@@ -24,22 +25,34 @@ const time = fc
   .date({ min: new Date('1900-01-01'), max: new Date('2100-01-01'), noInvalidDate: true })
   .map(Number);
 
-const fields: fc.Arbitrary<LeadFields> = fc.record({
-  firstName: orNull(text),
-  lastName: orNull(text),
-  fullName: orNull(text),
-  phone1: orNull(text),
-  phone2: orNull(text),
-  email: orNull(fc.emailAddress()),
-  address: orNull(text),
-  postalCode: orNull(text),
-  addressNotes: orNull(fc.string({ unit: 'binary-ascii' }).map((made) => made.replaceAll('\0', '\n'))),
-  appointmentDateTime: orNull(time),
-  timeslot: orNull(fc.constantFrom('00:00', '09:30', '23:59')),
-  customFields: fc.dictionary(text, value, { maxKeys: 6 }),
-  images: fc.array(fc.webUrl(), { maxLength: 3 }),
-  sameDay: fc.boolean(),
-});
+/** For each type of the fields that a writer sets. */
+const VALUES: Partial<Record<LeadFieldType, fc.Arbitrary<unknown>>> = {
+  text: fc.oneof(
+    text,
+    fc.string({ unit: 'binary-ascii' }).map((made) => made.replaceAll('\0', '\n')),
+  ),
+  email: fc.emailAddress(),
+  instant: time,
+  timeOfDay: fc.constantFrom('00:00', '09:30', '23:59'),
+  object: fc.dictionary(text, value, { maxKeys: 6 }),
+  urls: fc.array(fc.webUrl(), { maxLength: 3 }),
+  boolean: fc.boolean(),
+};
+
+function valuesFor({ name, type, default: byDefault }: LeadField): fc.Arbitrary<unknown> {
+  const some = VALUES[type];
+  if (!some) throw new Error(`add values for the type ${type} of ${name}`);
+  return byDefault === null ? orNull(some) : some;
+}
+
+const fields = fc.record(
+  Object.fromEntries(
+    LEAD_FIELDS.filter(({ name }) => name in DEFAULT_LEAD_FIELDS).map((field) => [
+      field.name,
+      valuesFor(field),
+    ]),
+  ),
+) as fc.Arbitrary<LeadFields>;
 
 const places = fc.constantFrom(
   {},

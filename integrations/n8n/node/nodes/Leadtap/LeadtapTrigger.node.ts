@@ -6,9 +6,10 @@ import {
   type IPollFunctions,
   NodeConnectionTypes,
 } from 'n8n-workflow';
-import { SAMPLE_LEAD, simplify } from './lead.ts';
+import { simplify } from './lead.ts';
 import { newLeads } from './new-leads.ts';
 import { readPage } from './page.ts';
+import { SAMPLE_LEAD } from './sample-lead.ts';
 import { testCredential } from './test-credential.ts';
 
 const SAMPLES = 3;

@@ -2,7 +2,6 @@ import {
   NEW_LEADS_PATH,
   type OpenApiDocument,
   PROBLEM_CODES,
-  PROBLEM_GUIDE,
   PROBLEMS,
   type ProblemCode,
   RATE_LIMITS,
@@ -38,8 +37,7 @@ export function rateLimitsSection(): Html {
 }
 
 function problem(code: ProblemCode): Html {
-  const { status, title } = PROBLEMS[code];
-  const { meaning, integrator } = PROBLEM_GUIDE[code];
+  const { status, title, meaning, integrator } = PROBLEMS[code];
   return html`<article class="problem" aria-labelledby="${code}">
 <h3 id="${code}"><a href="#${code}">${code}</a> <span class="status s${Math.floor(status / 100)}">${status}</span></h3>
 <p class="title">${title}</p>

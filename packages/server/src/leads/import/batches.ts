@@ -1,112 +1,77 @@
-import type { ParsedLine } from './line.ts';
-import type { Sleep } from './sleep.ts';
+/** Splits the lines of an import into batches. Each batch is written in one transaction. */
+import { setTimeout } from 'node:timers/promises';
+import type { ParsedLine } from './input-line.ts';
 
-/**
- * Large enough that many leads share the cost of a commit, small enough that no poll waits long for its lock: a tenth of a
- * second or two, for the largest. Those come only in an import that has come far, so that whoever stops it loses little.
- */
-const MIN_BATCH_LINES = 1000;
-const MAX_BATCH_LINES = 4000;
-/** A batch is no larger than this part of what came before it. */
-const GROWTH = 0.1;
-/** Bounds the memory of a batch whose lines are all long. */
+/** Large enough that many leads share the cost of a commit, small enough that a poll does not wait long for its lock. */
+const MAX_BATCH_LINES = 1000;
+/** Bounds the memory of a batch of long lines. */
 const MAX_BATCH_BYTES = 8 * 1024 * 1024;
-/** Lines from a pipe that has been silent for so long are not kept waiting until their batch is full. */
-const MAX_SILENCE_MS = 100;
+/** If a pipe pauses for longer, its lines are written before the batch is full. */
+const MAX_PAUSE_MS = 100;
+
+/** Resolves after the time, or when the signal aborts. Never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+export const systemSleep: Sleep = (ms, signal) =>
+  setTimeout(ms, undefined, { signal }).catch(() => undefined);
 
 type Lines = readonly ParsedLine[];
 
-/** A reason of its own spares the stack that an abort would else have. */
-const ARRIVED = 'arrived';
-
-async function unlessSilent<T>(next: Promise<T>, sleep: Sleep): Promise<T | undefined> {
+async function isPaused(next: Promise<unknown>, sleep: Sleep): Promise<boolean> {
   const arrived = new AbortController();
+  const pause = sleep(MAX_PAUSE_MS, arrived.signal).then(() => true);
   try {
-    return await Promise.race([next, sleep(MAX_SILENCE_MS, arrived.signal).then(() => undefined)]);
+    return await Promise.race([next.then(() => false), pause]);
   } finally {
-    arrived.abort(ARRIVED);
+    arrived.abort();
   }
 }
 
-/** The lines as they arrive, and undefined each time the input falls silent. */
-async function* withSilences(lines: AsyncIterable<Lines>, sleep: Sleep): AsyncGenerator<Lines | undefined> {
-  const input = lines[Symbol.asyncIterator]();
-  try {
-    for (;;) {
-      const next = input.next();
-      let arrival = await unlessSilent(next, sleep);
-      if (arrival === undefined) {
-        yield undefined;
-        arrival = await next;
-      }
-      if (arrival.done) return;
-      yield arrival.value;
-    }
-  } finally {
-    // Not awaited: an input that is being waited for would answer only with its next line.
-    input.return?.().catch(() => {});
-  }
-}
-
-class Batch {
-  readonly lines: ParsedLine[] = [];
-  readonly #maxLines: number;
-  #bytes = 0;
-
-  constructor(linesBefore: number) {
-    const thousands = Math.floor((linesBefore * GROWTH) / MIN_BATCH_LINES);
-    this.#maxLines = Math.min(Math.max(thousands, 1) * MIN_BATCH_LINES, MAX_BATCH_LINES);
-  }
-
-  add(line: ParsedLine): void {
-    this.lines.push(line);
-    this.#bytes += line.raw?.length ?? 0;
-  }
-
-  get isFull(): boolean {
-    return this.lines.length >= this.#maxLines || this.#bytes >= MAX_BATCH_BYTES;
-  }
+/** Not awaited: an input that is waiting for data would answer only with its next line. */
+function closeInput(input: AsyncIterator<unknown>): void {
+  input.return?.().catch(() => undefined);
 }
 
 /**
- * Gathers lines into batches. A batch ends when it is full, when the input falls silent, and when it ends. Once the
- * signal has fired, what was gathered is the last batch; an input that is still waiting then is expected to throw.
+ * A batch ends when it is full, when the input pauses, and at the end of the input. After an abort, the lines read so far
+ * are the last batch; an input that is waiting for data must reject then.
  */
-export async function* inBatches(
+export async function* splitIntoBatches(
   lines: AsyncIterable<Lines>,
   sleep: Sleep,
   signal: AbortSignal,
 ): AsyncGenerator<Lines> {
-  let batch = new Batch(0);
-  let linesBefore = 0;
-  const next = () => {
-    linesBefore += batch.lines.length;
-    batch = new Batch(linesBefore);
+  const input = lines[Symbol.asyncIterator]();
+  let batch: ParsedLine[] = [];
+  let bytes = 0;
+  const takeBatch = (): Lines => {
+    const full = batch;
+    batch = [];
+    bytes = 0;
+    return full;
   };
   try {
-    for await (const arrived of withSilences(lines, sleep)) {
-      for (const line of arrived ?? []) {
-        batch.add(line);
-        if (!batch.isFull) continue;
-        yield batch.lines;
-        next();
+    while (!signal.aborted) {
+      const next = input.next();
+      if (batch.length > 0 && (await isPaused(next, sleep))) yield takeBatch();
+      const { done, value } = await next;
+      if (done) break;
+      for (const line of value) {
+        batch.push(line);
+        bytes += line.raw?.length ?? 0;
+        if (batch.length >= MAX_BATCH_LINES || bytes >= MAX_BATCH_BYTES) yield takeBatch();
       }
-      if (signal.aborted) break;
-      if (arrived !== undefined || batch.lines.length === 0) continue;
-      yield batch.lines;
-      next();
     }
   } catch (error) {
     if (!signal.aborted) throw error;
+  } finally {
+    closeInput(input);
   }
-  if (batch.lines.length > 0) yield batch.lines;
+  if (batch.length > 0) yield batch;
 }
 
-/**
- * The same batches, each of them gathered while whoever asked for the one before still works on that. What goes wrong
- * while one is gathered is told when it is asked for.
- */
-export async function* oneAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
+/** The same batches, each read while the one before it is written. An error of the input is thrown after that. */
+export async function* readAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
   const input = batches[Symbol.asyncIterator]();
   try {
     let next = input.next();
@@ -118,7 +83,6 @@ export async function* oneAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T>
       yield value;
     }
   } finally {
-    // Not awaited: an input that is being waited for would answer only with its next line.
-    input.return?.()?.catch(() => undefined);
+    closeInput(input);
   }
 }

@@ -1,14 +1,16 @@
-/** The use case: lines in, leads in the store, and an account of every line that was not taken. */
+/** Writes the leads of a file to the store in batches, and reports every line that was not stored. */
 import type { LeadInput } from '../../store/records.ts';
-import { type LeadResult, type Store, StoreUnavailableError } from '../../store/store.ts';
-import { inBatches, oneAhead } from './batches.ts';
-import { ImportPace } from './import-pace.ts';
-import type { InputLine, LeadReading, LineProblem, ParsedLine } from './line.ts';
-import { misplaced } from './placement.ts';
-import type { Sleep } from './sleep.ts';
-
-/** A database that restarts or fails over is back within these. */
-const RETRY_PAUSES_MS = [250, 500, 1000, 2000, 4000];
+import {
+  type LeadResult,
+  type PlacementProblem,
+  type Store,
+  StoreUnavailableError,
+  type WriteOutcome,
+} from '../../store/store.ts';
+import { readAhead, type Sleep, splitIntoBatches } from './batches.ts';
+import { quote } from './field-readers.ts';
+import type { InputLine, ParsedLine } from './input-line.ts';
+import type { ValidationIssue } from './parse-lead.ts';
 
 export interface ImportCounts {
   readonly added: number;
@@ -22,11 +24,11 @@ export interface ImportProgress {
   readonly savedLine: number;
 }
 
-type GivenUp =
+type Stopped =
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'unavailable'; readonly cause: StoreUnavailableError };
 
-export type ImportOutcome = ImportProgress & (GivenUp | { readonly kind: 'finished' });
+export type ImportOutcome = ImportProgress & (Stopped | { readonly kind: 'finished' });
 
 export interface LeadImport {
   readonly lines: AsyncIterable<readonly ParsedLine[]>;
@@ -34,83 +36,139 @@ export interface LeadImport {
   readonly historical: boolean;
   /** The lines that an earlier run has saved. */
   readonly skippedLines: number;
-  /** An id that no lead has, for leads that bring none. */
+  /** A new id, for leads that bring none. */
   readonly newId: () => string;
-  /** Milliseconds since any moment, by a clock that is never set. */
+  /** A monotonic clock. */
   readonly elapsedMs: () => number;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
-  /** In the order of the file. */
-  readonly onRejected: (line: InputLine, problems: readonly LineProblem[]) => void;
-  /** After each batch, which is durable by then, and after its rejections. */
+  /** Called in the order of the file. */
+  readonly onRejected: (line: InputLine, issues: readonly ValidationIssue[]) => void;
+  /** Called after each batch, which is durable then, and after its rejected lines. */
   readonly onCommitted: (progress: ImportProgress) => Promise<void>;
-  /** This import has given a company as many new leads as the clock allows: it waits. */
+  /** Called before each wait for the pace of a company. */
   readonly onPaced: () => Promise<void>;
 }
 
-/**
- * Every lead has an id before it is first sent. Over a network a commit may succeed while its answer is lost; the
- * second try is then an update of the same leads, where leads without ids would be there twice.
- */
-const leadsOf = (batch: readonly ParsedLine[], newId: () => string): LeadInput[] =>
-  batch.flatMap(({ reading }) => {
-    if (reading.kind !== 'lead') return [];
-    return [reading.lead.id === undefined ? { ...reading.lead, id: newId() } : reading.lead];
-  });
-
-interface Written {
-  readonly kind: 'written';
-  readonly results: readonly LeadResult[];
+export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
+  const counts = { added: 0, updated: 0, rejected: 0 };
+  let savedLine = run.skippedLines;
+  const pace = new ImportPace(run.elapsedMs);
+  for await (const batch of readAhead(splitIntoBatches(run.lines, run.sleep, run.signal))) {
+    const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
+    if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
+    const rejections = countResults(batch, outcome.results, counts);
+    for (const { line, issues } of await addPlacementIssues(rejections, run.store))
+      run.onRejected(line, issues);
+    savedLine = batch.at(-1)?.lastNumber ?? savedLine;
+    await run.onCommitted({ counts: { ...counts }, savedLine });
+  }
+  return { kind: run.signal.aborted ? 'interrupted' : 'finished', counts, savedLine };
 }
 
-/** Writes a batch, however often it must be tried, or tells why it was given up. */
-async function write(
+/**
+ * Every lead gets its id before the first attempt. If a commit succeeds and its answer is lost, the retry then updates the
+ * same leads instead of adding them again.
+ */
+const leadsOf = (batch: readonly ParsedLine[], newId: () => string): LeadInput[] =>
+  batch.flatMap(({ parsed: { lead } }) => {
+    if (lead === undefined) return [];
+    return [lead.id === undefined ? { ...lead, id: newId() } : lead];
+  });
+
+/** A database that restarts or fails over is back within the sum of these. */
+const RETRY_DELAYS_MS = [250, 500, 1000, 2000, 4000];
+
+async function writeWithRetries(
   leads: readonly LeadInput[],
   { store, historical, sleep, signal }: LeadImport,
-): Promise<Written | GivenUp> {
-  const pauses = RETRY_PAUSES_MS.values();
+): Promise<WriteOutcome | Stopped> {
+  const delays = RETRY_DELAYS_MS.values();
   for (;;) {
     try {
       return await store.writeLeads(leads, { historical });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
-      const waitMs = pauses.next().value;
-      if (waitMs === undefined) return { kind: 'unavailable', cause: error };
-      if (!signal.aborted) await sleep(waitMs, signal);
+      const delayMs = delays.next().value;
+      if (delayMs === undefined) return { kind: 'unavailable', cause: error };
+      if (!signal.aborted) await sleep(delayMs, signal);
     }
     if (signal.aborted) return { kind: 'interrupted' };
   }
 }
 
-/** History keeps its own times, so it is written as fast as it can be. */
+/** Historical leads bring their own times, so they need no pace. */
 async function writeInPace(
   leads: readonly LeadInput[],
   pace: ImportPace,
   run: LeadImport,
-): Promise<Written | GivenUp> {
-  if (run.historical) return write(leads, run);
-  const waitMs = pace.waitMs(leads);
-  if (waitMs > 0) {
+): Promise<WriteOutcome | Stopped> {
+  if (leads.length === 0) return { kind: 'written', results: [] };
+  if (run.historical) return writeWithRetries(leads, run);
+  const delayMs = pace.delayMs(leads);
+  if (delayMs > 0) {
     await run.onPaced();
-    if (!run.signal.aborted) await run.sleep(waitMs, run.signal);
+    if (!run.signal.aborted) await run.sleep(delayMs, run.signal);
     if (run.signal.aborted) return { kind: 'interrupted' };
   }
-  const outcome = await write(leads, run);
+  const outcome = await writeWithRetries(leads, run);
   if (outcome.kind === 'written') pace.record(leads, outcome.results);
   return outcome;
 }
 
-/** An id that was made here can only be there already because an earlier try of ours has added it. */
-const wasAddedBefore = (reading: LeadReading, { kind }: { kind: LeadResult['kind'] }): boolean =>
-  kind === 'updated' && reading.kind === 'lead' && reading.lead.id === undefined;
+/** New leads of one company are stamped one millisecond apart, so the clock keeps up with 1,000 per second. */
+const LEADS_PER_MS = 1;
+/** An import moves the stamps of a company no further ahead of the clock than this. */
+const MAX_AHEAD_MS = 5000;
+
+/**
+ * A token bucket for each company: 1,000 new leads per second, and 5,000 at once. It counts only what this import has
+ * added: stamps that are ahead because the clock was set back, or because of other writers, do not delay it.
+ */
+class ImportPace {
+  readonly #elapsedMs: () => number;
+  /** By company: when the clock catches up with the stamps of this import. */
+  readonly #catchesUpAt = new Map<string, number>();
+
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs;
+  }
+
+  /** How long to wait before writing these leads, any of which may be new. Not positive: no wait. */
+  delayMs(leads: readonly LeadInput[]): number {
+    const now = this.#elapsedMs();
+    let delayMs = 0;
+    for (const [companyId, count] of countByCompany(leads)) {
+      const aheadMs = (this.#catchesUpAt.get(companyId) ?? now) - now;
+      delayMs = Math.max(delayMs, aheadMs + count / LEADS_PER_MS - MAX_AHEAD_MS);
+    }
+    return delayMs;
+  }
+
+  /** Counts the leads that were added: updates and rejected leads need no stamp. */
+  record(leads: readonly LeadInput[], results: readonly LeadResult[]): void {
+    const now = this.#elapsedMs();
+    const added = leads.filter((_lead, index) => results[index]?.kind === 'added');
+    for (const [companyId, count] of countByCompany(added)) {
+      const from = Math.max(this.#catchesUpAt.get(companyId) ?? now, now);
+      this.#catchesUpAt.set(companyId, from + count / LEADS_PER_MS);
+    }
+  }
+}
+
+function countByCompany(leads: readonly LeadInput[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { companyId } of leads) counts.set(companyId, (counts.get(companyId) ?? 0) + 1);
+  return counts;
+}
 
 interface Rejection {
   readonly line: ParsedLine;
-  readonly problems: readonly LineProblem[];
+  readonly issues: readonly ValidationIssue[];
 }
 
-/** Walks through a batch in the order of the file, with the results of those of its lines that were written. */
-function settle(
+/** Counts the lines of a batch, of which only the valid ones have results, and returns the rejected ones. */
+function countResults(
   batch: readonly ParsedLine[],
   results: readonly LeadResult[],
   counts: { added: number; updated: number; rejected: number },
@@ -118,61 +176,61 @@ function settle(
   const remaining = results.values();
   const rejections: Rejection[] = [];
   for (const line of batch) {
-    const { reading } = line;
-    const result = reading.kind === 'lead' ? remaining.next().value : reading;
-    if (result === undefined) throw new Error('the store gave fewer results than it took leads');
-    counts[wasAddedBefore(reading, result) ? 'added' : result.kind] += 1;
-    if (result.kind === 'rejected')
-      rejections.push({
-        line,
-        problems: 'problems' in result ? result.problems : [misplaced(result.problem)],
-      });
+    const { lead, issues } = line.parsed;
+    const result = lead === undefined ? undefined : remaining.next().value;
+    if (lead !== undefined && result === undefined)
+      throw new Error('the store returned fewer results than it was given leads');
+    if (result === undefined || result.kind === 'rejected') {
+      counts.rejected += 1;
+      rejections.push({ line, issues: issues ?? (result ? [placementIssue(result.problem)] : []) });
+      // A lead without an id of its own can only be found by its new id because an earlier attempt has added it.
+    } else counts[lead?.id === undefined ? 'added' : result.kind] += 1;
   }
   return rejections;
 }
 
-/** The batch is saved by then: a database that has just become unreachable must not hide that. */
-function unlessUnavailable(error: unknown): undefined {
-  if (!(error instanceof StoreUnavailableError)) throw error;
-}
-
 /**
- * Adds what only the store can see. A line is read without its company's catalogue, and the store names the first
- * problem only; a person wants all of them at once.
+ * Adds what only the store can find. A line is parsed without the catalogue of its company, and `writeLeads` returns the
+ * first problem only; people want all of them at once.
  */
-async function withPlacementProblems(
+async function addPlacementIssues(
   rejections: readonly Rejection[],
   store: LeadImport['store'],
 ): Promise<readonly Rejection[]> {
-  const leads = rejections.flatMap(({ line: { reading } }) => reading.lead ?? []);
+  const leadOf = ({ line: { parsed } }: Rejection) => parsed.lead ?? parsed.partialLead;
+  const leads = rejections.flatMap((rejection) => leadOf(rejection) ?? []);
   if (leads.length === 0 || store.findPlacementProblems === undefined) return rejections;
-  const answer = await store.findPlacementProblems(leads).catch(unlessUnavailable);
-  if (answer === undefined) return rejections;
-  const found = answer.values();
-  return rejections.map(({ line, problems }) => {
-    const placement = line.reading.lead === undefined ? [] : (found.next().value ?? []);
-    const ofReading = line.reading.kind === 'rejected' ? problems : [];
-    const all = [...ofReading, ...placement.map(misplaced)];
-    // What was wrong for the store may be right by now.
-    return { line, problems: all.length > 0 ? all : problems };
+  const problems = await store.findPlacementProblems(leads).catch(ignoreUnavailable);
+  if (problems === undefined) return rejections;
+  const remaining = problems.values();
+  return rejections.map((rejection) => {
+    const { line, issues } = rejection;
+    const found = leadOf(rejection) === undefined ? [] : (remaining.next().value ?? []);
+    const all = [...(line.parsed.issues ?? []), ...found.map(placementIssue)];
+    // The problem that the store reported before may have been fixed since.
+    return { line, issues: all.length > 0 ? all : issues };
   });
 }
 
-const NOTHING_TO_WRITE: Written = { kind: 'written', results: [] };
+/** The batch is saved already: that must be reported even if the database has become unreachable since. */
+function ignoreUnavailable(error: unknown): undefined {
+  if (!(error instanceof StoreUnavailableError)) throw error;
+}
 
-export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
-  const counts = { added: 0, updated: 0, rejected: 0 };
-  let savedLine = run.skippedLines;
-  const pace = new ImportPace(run.elapsedMs);
-  for await (const batch of oneAhead(inBatches(run.lines, run.sleep, run.signal))) {
-    const leads = leadsOf(batch, run.newId);
-    const outcome = leads.length === 0 ? NOTHING_TO_WRITE : await writeInPace(leads, pace, run);
-    if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
-    const rejections = settle(batch, outcome.results, counts);
-    for (const { line, problems } of await withPlacementProblems(rejections, run.store))
-      run.onRejected(line, problems);
-    savedLine = batch.at(-1)?.lastNumber ?? savedLine;
-    await run.onCommitted({ counts: { ...counts }, savedLine });
-  }
-  return { kind: run.signal.aborted ? 'interrupted' : 'finished', counts, savedLine };
+const PLACES = { companyId: 'company', branchId: 'branch', departmentId: 'department' } as const;
+
+const placementIssue = (problem: PlacementProblem): ValidationIssue => ({
+  field: problem.field,
+  detail: placementDetail(problem),
+});
+
+function placementDetail(problem: PlacementProblem): string {
+  const value = quote(problem.value);
+  if (problem.reason === 'in-another-branch')
+    return `department ${value} belongs to branch ${quote(problem.branchId)}; give that branchId, or leave branchId out`;
+  if (problem.reason === 'not-stored')
+    return `lead ${value} was not stored: a trigger of the database suppressed it`;
+  if (problem.field === 'statusValue')
+    return `unknown status ${value}; use one of ${problem.allowed.join(', ')}, or add it with leadtap org apply`;
+  return `unknown ${PLACES[problem.field]} ${value}; create it with leadtap org apply`;
 }

@@ -1,4 +1,4 @@
-import { type InputLine, MAX_LINE_BYTES } from './line.ts';
+import { type InputLine, LineBuffer, type Splitter } from './input-line.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -12,16 +12,14 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * Splits a JSON array, or values that stand one after the other, into its items, whatever the chunks they come in. Only
- * one item is held in memory, and at most `MAX_LINE_BYTES` of it: a longer one is counted and dropped. Whether an item is
- * right JSON is for `JSON.parse` to say. Each is given on one line, so that rejected ones can be kept as NDJSON.
+ * Splits a JSON array, or a sequence of JSON values, into items. At most one item is held in memory. `JSON.parse` decides
+ * later whether an item is valid. Each item is put on one line, so that rejected items can be written as NDJSON.
  */
-export class JsonItemSplitter {
+export class JsonItemSplitter implements Splitter {
+  readonly #item = new LineBuffer();
   #line = 1;
   #count = 0;
   #isInArray = false;
-  #pieces: Buffer[] = [];
-  #length = 0;
   /** The line in which the item begins; 0 between two items. */
   #startLine = 0;
   #depth = 0;
@@ -39,23 +37,24 @@ export class JsonItemSplitter {
         if (this.#startLine === 0) continue;
       }
       const end = this.#endsItem(byte);
-      if (end !== 'inside') {
-        this.#keep(chunk.subarray(start, end === 'with' ? at + 1 : at));
-        items.push(this.#item());
-        // What ends a bare value, such as the comma behind a number, is no part of it.
-        if (end === 'before') at -= 1;
-      } else if (byte === LINE_FEED) this.#line += 1;
+      if (end === 'no') {
+        if (byte === LINE_FEED) this.#line += 1;
+        continue;
+      }
+      this.#item.add(chunk.subarray(start, end === 'after' ? at + 1 : at));
+      items.push(this.#takeItem());
+      // The byte that ends a bare value, such as the comma after a number, is not part of it.
+      if (end === 'before') at -= 1;
     }
-    if (this.#startLine !== 0) this.#keep(chunk.subarray(start));
+    if (this.#startLine !== 0) this.#item.add(chunk.subarray(start));
     return items;
   }
 
-  /** The item that the input ends in, if any. */
   end(): InputLine[] {
-    return this.#startLine === 0 ? [] : [this.#item()];
+    return this.#startLine === 0 ? [] : [this.#takeItem()];
   }
 
-  /** The line at which an array is still open: the file was cut off. */
+  /** At the end of the input: the line in which an array is still open, because the file was cut off. */
   get unclosedAtLine(): number | undefined {
     return this.#isInArray ? this.#line : undefined;
   }
@@ -66,58 +65,50 @@ export class JsonItemSplitter {
 
   #beginsItem(byte: number): boolean {
     if (byte <= SPACE || byte === COMMA) return false;
-    if (byte === OPEN_ARRAY && !this.#isInArray) {
-      this.#isInArray = true;
-      return false;
-    }
-    if (byte === CLOSE_ARRAY && this.#isInArray) {
-      this.#isInArray = false;
+    if (byte === (this.#isInArray ? CLOSE_ARRAY : OPEN_ARRAY)) {
+      this.#isInArray = !this.#isInArray;
       return false;
     }
     this.#startLine = this.#line;
     return true;
   }
 
-  #endsItem(byte: number): 'inside' | 'with' | 'before' {
-    if (this.#isInString) {
-      // A line break in a string is not JSON: the item is broken. One that began in this line ends with it, so that a
-      // quote that is not closed costs one lead where each has a line of its own.
-      if (byte === LINE_FEED) {
-        this.#isInString = false;
-        if (this.#startLine === this.#line) return 'before';
-      }
-      if (this.#isEscaped) this.#isEscaped = false;
-      else if (byte === BACKSLASH) this.#isEscaped = true;
-      else if (byte === QUOTE) this.#isInString = false;
-      return 'inside';
-    }
+  /** Whether the item ends before this byte, or after it. */
+  #endsItem(byte: number): 'no' | 'before' | 'after' {
+    if (this.#isInString) return this.#endsInString(byte);
     if (byte === QUOTE) this.#isInString = true;
     else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth += 1;
     else if (this.#depth === 0 && this.#endsBareValue(byte)) return 'before';
     else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
       this.#depth = Math.max(this.#depth - 1, 0);
-      if (this.#depth === 0) return 'with';
+      if (this.#depth === 0) return 'after';
     }
-    return 'inside';
+    return 'no';
   }
 
-  /** None of these can begin an item, so that every item has at least one byte. */
+  #endsInString(byte: number): 'no' | 'before' {
+    if (byte === LINE_FEED) {
+      // A line break in a string is not JSON: the item is broken. One that began in this line ends with it, so that an
+      // unclosed quote costs one lead if each lead has its own line.
+      this.#isInString = false;
+      if (this.#startLine === this.#line) return 'before';
+    }
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (byte === BACKSLASH) this.#isEscaped = true;
+    else if (byte === QUOTE) this.#isInString = false;
+    return 'no';
+  }
+
+  /** None of these bytes can begin an item, so that every item has at least one byte. */
   #endsBareValue(byte: number): boolean {
     return byte === COMMA || byte === LINE_FEED || (byte === CLOSE_ARRAY && this.#isInArray);
   }
 
-  #keep(piece: Buffer): void {
-    this.#length += piece.length;
-    if (this.#length <= MAX_LINE_BYTES) this.#pieces.push(piece);
-    else this.#pieces = [];
-  }
-
-  #item(): InputLine {
-    const raw = this.#length > MAX_LINE_BYTES ? undefined : onOneLine(Buffer.concat(this.#pieces));
+  #takeItem(): InputLine {
+    const raw = this.#item.take();
+    if (raw !== undefined) putOnOneLine(raw);
     this.#count += 1;
     const item = { number: this.#count, lastNumber: this.#count, startLine: this.#startLine, raw };
-    this.#pieces = [];
-    this.#length = 0;
     this.#startLine = 0;
     this.#depth = 0;
     this.#isInString = false;
@@ -126,8 +117,8 @@ export class JsonItemSplitter {
   }
 }
 
-/** Line breaks stand between the tokens of JSON only, where a space means the same. */
-function onOneLine(raw: Buffer): Buffer {
-  for (const [at, byte] of raw.entries()) if (byte === LINE_FEED || byte === CARRIAGE_RETURN) raw[at] = SPACE;
-  return raw;
+/** Valid JSON has line breaks between its tokens only, where a space means the same. */
+function putOnOneLine(raw: Buffer): void {
+  for (const lineBreak of [LINE_FEED, CARRIAGE_RETURN])
+    for (let at = raw.indexOf(lineBreak); at !== -1; at = raw.indexOf(lineBreak, at + 1)) raw[at] = SPACE;
 }

@@ -1,5 +1,11 @@
-import { NO_FIELDS } from '../lead-defaults.ts';
-import { type LeadFieldsRow, toLeadFields, toLeadFieldsRow } from '../lead-row.ts';
+import {
+  type ColumnKind,
+  DEFAULT_LEAD_FIELDS,
+  FIELD_COLUMNS,
+  type LeadFieldsRow,
+  toLeadFields,
+  toLeadFieldsRow,
+} from '../lead-row.ts';
 import { type Place, resolvePlace } from '../placement.ts';
 import type { LeadFields, LeadInput } from '../records.ts';
 import type { LeadResult } from '../store.ts';
@@ -7,39 +13,32 @@ import type { Session } from './connection.ts';
 import { KnownPlaces, namedBy } from './known-places.ts';
 import { idInCompany } from './loaded-table.ts';
 
-/** The columns of a batch, as `json_to_recordset` reads them. */
-const FIELD_TYPES = {
-  first_name: 'text',
-  last_name: 'text',
-  full_name: 'text',
-  phone1: 'text',
-  phone2: 'text',
-  email: 'text',
-  address: 'text',
-  postal_code: 'text',
-  address_notes: 'text',
-  appointment_date_time: 'bigint',
-  timeslot: 'text',
-  custom_fields: 'jsonb',
-  images: 'text[]',
-  same_day: 'boolean',
-} satisfies Record<keyof LeadFieldsRow, string>;
+/** The types of the columns of a batch, as `json_to_recordset` reads them. */
+const TYPES: Readonly<Record<ColumnKind, string>> = {
+  text: 'text',
+  boolean: 'boolean',
+  time: 'bigint',
+  json: 'jsonb',
+  texts: 'text[]',
+};
 
-const CONTENT_COLUMNS = ['branch_id', 'department_id', 'status_value', ...Object.keys(FIELD_TYPES)];
+const TIME_COLUMNS = new Set(FIELD_COLUMNS.filter(({ kind }) => kind === 'time').map(({ column }) => column));
+const CONTENT_COLUMNS = [
+  ...['branch_id', 'department_id', 'status_value'],
+  ...FIELD_COLUMNS.map(({ column }) => column),
+];
 const contentOf = (alias: string) =>
   CONTENT_COLUMNS.map((column) =>
-    column === 'appointment_date_time' ? `leadtap.from_ms(${alias}.${column})` : `${alias}.${column}`,
+    TIME_COLUMNS.has(column) ? `leadtap.from_ms(${alias}.${column})` : `${alias}.${column}`,
   );
 const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
   branch_id text, department_id text, status_value text,
-  ${Object.entries(FIELD_TYPES)
-    .map(([column, type]) => `${column} ${type}`)
-    .join(', ')})`;
+  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${TYPES[kind]}`).join(', ')})`;
 
 /** The rows are locked: a lead that another transaction deletes meanwhile is not found, and added again. */
 const FIND = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
        ${CONTENT_COLUMNS.map((column) =>
-         column === 'appointment_date_time' ? `leadtap.to_ms(${column}) AS ${column}` : column,
+         TIME_COLUMNS.has(column) ? `leadtap.to_ms(${column}) AS ${column}` : column,
        ).join(', ')}
   FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
    ORDER BY company_id, id FOR NO KEY UPDATE`;
@@ -134,7 +133,7 @@ class Batch {
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (known) return this.#change(known, placed.place, lead.fields);
     const wantedAt = historical ? lead.createdAt : undefined;
-    const fields = { ...NO_FIELDS, ...lead.fields };
+    const fields = { ...DEFAULT_LEAD_FIELDS, ...lead.fields };
     const draft: Draft = { companyId, id, place: placed.place, fields, wantedAt, stored: undefined };
     this.#drafts.set(idInCompany(companyId, id), draft);
     this.#added.add(draft);

@@ -1,18 +1,8 @@
-import { type LeadFieldsRow, type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadRecord, Scope } from '../records.ts';
-import { type PageQuery, UnusableDatabaseError } from '../store.ts';
+import type { PageQuery } from '../store.ts';
 import type { Connection, Statement } from './connection.ts';
 import type { SqlValue } from './driver.ts';
-
-/** SQLite has no type for these: JSON is kept as text, and a boolean as a number. */
-type Kept<Row extends LeadFieldsRow> = Omit<Row, 'custom_fields' | 'images' | 'same_day' | 'status_final'> & {
-  readonly custom_fields: string;
-  readonly images: string;
-  readonly same_day: number;
-};
-
-export type KeptFieldsRow = Kept<LeadFieldsRow>;
-type KeptLeadRow = Kept<LeadRow> & { readonly status_final: number };
+import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
 interface Place {
   readonly index: string;
@@ -34,11 +24,7 @@ const PLACES: Record<Scope['level'], Place> = {
  * renamed branch shows in the next poll. `created_at` first in the scan order keeps it free of a sort.
  */
 const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following') => `
-  SELECT l.id, l.first_name, l.last_name, l.full_name, l.phone1, l.phone2, l.email, l.address, l.postal_code,
-         l.address_notes, l.appointment_date_time, l.timeslot, l.status_value, s.label AS status_label,
-         s.color AS status_color, s.final AS status_final, l.custom_fields, l.images, l.same_day,
-         l.created_at, l.updated_at, c.name AS company_name, b.name AS branch_name,
-         d.name AS department_name, l.automation_trigger_id, l.automation_created_at
+  SELECT ${PAGE_COLUMNS}
     FROM leads AS l ${index}
     CROSS JOIN companies AS c ON c.id = l.company_id
     CROSS JOIN statuses AS s ON s.company_id = l.company_id AND s.value = l.status_value
@@ -63,7 +49,9 @@ type ReadPage = (query: PageQuery) => LeadRecord[];
 
 /** Prepares the six statements of a poll. */
 export function preparePages(connection: Connection): ReadPage {
-  const prepareLevel = (level: Scope['level']): Record<'newest' | 'following', Statement<KeptLeadRow>> => ({
+  const prepareLevel = (
+    level: Scope['level'],
+  ): Record<'newest' | 'following', Statement<Record<string, SqlValue>>> => ({
     newest: connection.prepare(pageSql(PLACES[level], 'newest')),
     following: connection.prepare(pageSql(PLACES[level], 'following')),
   });
@@ -78,22 +66,6 @@ export function preparePages(connection: Connection): ReadPage {
       since === undefined
         ? newest.all(...scopeValues(scope), limit)
         : following.all(...scopeValues(scope), since, limit);
-    return rows.map((row) => toLeadRecord({ ...row, ...unpack(row), status_final: row.status_final === 1 }));
+    return rows.map(decodeLead);
   };
-}
-
-/** As they were before they were kept. */
-export const unpack = (row: KeptFieldsRow): Pick<LeadFieldsRow, 'custom_fields' | 'images' | 'same_day'> => ({
-  custom_fields: parseKept(row.custom_fields),
-  images: parseKept(row.images),
-  same_day: row.same_day === 1,
-});
-
-/** Only JSON is ever written, so anything else is damage that SQLite does not see. */
-function parseKept(text: string) {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new UnusableDatabaseError('the database file is damaged', { cause: error });
-  }
 }

@@ -1,15 +1,16 @@
 import type { Clock } from '../../clock.ts';
 import { uuidV7 } from '../../uuid.ts';
+import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, resolvePlace } from '../placement.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { SqlValue } from './driver.ts';
 import { type KnownPlaces, placeGiven, preparePlaces } from './known-places.ts';
-import { FIELD_DEFAULTS, FIRST_FIELD, type PackedLead } from './packed-lead.ts';
+import { FIELD_DEFAULTS } from './lead-columns.ts';
+import { FIRST_FIELD, type PackedLead } from './packed-lead.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
 
-const FIELDS = Object.keys(FIELD_DEFAULTS);
-const DEFAULTS: readonly SqlValue[] = Object.values(FIELD_DEFAULTS);
+const FIELDS = FIELD_COLUMNS.map(({ column }) => column);
 /** The columns an update may change. */
 const CONTENT_COLUMNS = ['branch_id', 'department_id', 'status_value', ...FIELDS, 'updated_at'];
 const COLUMNS = [
@@ -115,7 +116,8 @@ export class LeadWriter {
       ...[companyId, id, createdAt, uuidV7(takenInAt), takenInAt],
       ...[branchId, departmentId, statusValue],
     ];
-    for (const [index, otherwise] of DEFAULTS.entries()) values.push(lead[FIRST_FIELD + index] ?? otherwise);
+    for (const [index, otherwise] of FIELD_DEFAULTS.entries())
+      values.push(lead[FIRST_FIELD + index] ?? otherwise);
     values.push(createdAt);
     if (this.#insert.run(...values) === 0) return undefined;
     stamps.take(companyId, createdAt, wanted);

@@ -1,5 +1,6 @@
 import type { LeadInput } from '../records.ts';
 import type { SqlValue } from './driver.ts';
+import { encodeFields } from './lead-columns.ts';
 
 /**
  * A lead on its way in, as SQLite keeps it: JSON as text, a boolean as a number, undefined where nothing is said. An array,
@@ -18,46 +19,12 @@ export type PackedLead = readonly [
 /** Where the fields of a packed lead begin. */
 export const FIRST_FIELD = 6;
 
-/** The columns of the fields, in their order, and what a new lead has in them where nothing is said. */
-export const FIELD_DEFAULTS = {
-  first_name: null,
-  last_name: null,
-  full_name: null,
-  phone1: null,
-  phone2: null,
-  email: null,
-  address: null,
-  postal_code: null,
-  address_notes: null,
-  appointment_date_time: null,
-  timeslot: null,
-  custom_fields: '{}',
-  images: '[]',
-  same_day: 0,
-} satisfies Record<string, SqlValue>;
-
-export function packLead(lead: LeadInput): PackedLead {
-  const { fields } = lead;
-  return [
-    lead.companyId,
-    lead.id,
-    lead.createdAt,
-    lead.branchId,
-    lead.departmentId,
-    lead.statusValue,
-    fields.firstName,
-    fields.lastName,
-    fields.fullName,
-    fields.phone1,
-    fields.phone2,
-    fields.email,
-    fields.address,
-    fields.postalCode,
-    fields.addressNotes,
-    fields.appointmentDateTime,
-    fields.timeslot,
-    fields.customFields && JSON.stringify(fields.customFields),
-    fields.images && JSON.stringify(fields.images),
-    fields.sameDay === undefined ? undefined : Number(fields.sameDay),
-  ];
-}
+export const packLead = (lead: LeadInput): PackedLead => [
+  lead.companyId,
+  lead.id,
+  lead.createdAt,
+  lead.branchId,
+  lead.departmentId,
+  lead.statusValue,
+  ...encodeFields(lead.fields),
+];

@@ -1,7 +1,8 @@
 /** What both stores hold, column by column: from this one description rows are read, written and compared. */
 import { isJsonObject } from '../../json-object.ts';
+import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
 
-export type ColumnKind = 'text' | 'integer' | 'boolean' | 'time' | 'json' | 'texts';
+export type ColumnKind = LeadColumnKind | 'integer';
 
 /** Times are milliseconds since 1970, JSON is parsed. Otherwise as stored. */
 export type Row = Readonly<Record<string, unknown>>;
@@ -78,29 +79,13 @@ const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], { token_id: '
 
 export const LEADS: Table = {
   ...defineTable('leads', ['company_id', 'created_at'], {
+    // What identifies the lead comes first.
     company_id: 'text',
     created_at: 'time',
     id: 'text',
     branch_id: 'text',
     department_id: 'text',
-    first_name: 'text',
-    last_name: 'text',
-    full_name: 'text',
-    phone1: 'text',
-    phone2: 'text',
-    email: 'text',
-    address: 'text',
-    postal_code: 'text',
-    address_notes: 'text',
-    appointment_date_time: 'time',
-    timeslot: 'text',
-    status_value: 'text',
-    custom_fields: 'json',
-    images: 'texts',
-    same_day: 'boolean',
-    updated_at: 'time',
-    automation_trigger_id: 'text',
-    automation_created_at: 'time',
+    ...Object.fromEntries(LEAD_COLUMNS.map(({ column, kind }) => [column, kind])),
   }),
   groupBy: 'company_id',
 };

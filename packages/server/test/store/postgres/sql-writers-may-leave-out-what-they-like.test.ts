@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../../../../testing/harness/database.ts';
+import { type ColumnKind, DEFAULT_LEAD_FIELDS, FIELD_COLUMNS } from '../../../src/store/lead-row.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);
@@ -35,21 +36,8 @@ describe('what is left out', () => {
   const EMPTY = {
     branch_id: null,
     department_id: null,
-    first_name: null,
-    last_name: null,
-    full_name: null,
-    phone1: null,
-    phone2: null,
-    email: null,
-    address: null,
-    postal_code: null,
-    address_notes: null,
-    appointment_date_time: null,
-    timeslot: null,
     status_value: 'NEW',
-    custom_fields: {},
-    images: [],
-    same_day: false,
+    ...Object.fromEntries(FIELD_COLUMNS.map(({ field, column }) => [column, DEFAULT_LEAD_FIELDS[field]])),
   };
 
   test('is supplied, all but the company', async () => {
@@ -99,6 +87,15 @@ test('what the database alone says is not taken from anybody', async () => {
   expect(await leads('automation_trigger_id')).not.toEqual([{ automation_trigger_id: 'mine' }]);
 });
 
+/** Two values that differ, for each kind of column. */
+const VALUES: Record<ColumnKind, (column: string) => readonly [unknown, unknown]> = {
+  text: (column) => (column === 'timeslot' ? ['09:30', '10:00'] : [column, 'x']),
+  boolean: () => [true, false],
+  time: () => [at(9000), at(1)],
+  json: () => [{ a: 1 }, {}],
+  texts: () => [['a'], []],
+};
+
 describe('the same id again', () => {
   const FIRST = { id: 'x', first_name: 'Ada', email: 'ada@example.com', images: ['a'] };
 
@@ -117,29 +114,13 @@ describe('the same id again', () => {
 
   test('changes one column without any other', async () => {
     const full = {
-      ...{
-        id: 'full',
-        department_id: 'sales',
-        first_name: 'Ada',
-        last_name: 'Lovelace',
-        full_name: 'Ada L.',
-      },
-      ...{ phone1: '1', phone2: '2', email: 'e', address: 'a', postal_code: 'p', address_notes: 'n' },
-      ...{ appointment_date_time: at(9000), timeslot: '09:30', status_value: 'WON' },
-      ...{ custom_fields: { a: 1 }, images: ['a'], same_day: true },
+      ...{ id: 'full', department_id: 'sales', status_value: 'WON' },
+      ...Object.fromEntries(FIELD_COLUMNS.map(({ column, kind }) => [column, VALUES[kind](column)[0]])),
     };
     await insert(full);
     const other = {
-      ...{
-        department_id: 'service',
-        first_name: 'x',
-        last_name: 'x',
-        full_name: 'x',
-        phone1: 'x',
-        phone2: 'x',
-      },
-      ...{ email: 'x', address: 'x', postal_code: 'x', address_notes: 'x', appointment_date_time: at(1) },
-      ...{ timeslot: '10:00', status_value: 'LOST', custom_fields: {}, images: [], same_day: false },
+      ...{ department_id: 'service', status_value: 'LOST' },
+      ...Object.fromEntries(FIELD_COLUMNS.map(({ column, kind }) => [column, VALUES[kind](column)[1]])),
     };
     const expected: Record<string, unknown> = { ...full, branch_id: 'north' };
     for (const [column, value] of Object.entries(other)) {

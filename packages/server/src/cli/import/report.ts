@@ -1,0 +1,131 @@
+import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
+import type { InputLine } from '../../leads/import/input-line.ts';
+import { isNotJson } from '../../leads/import/json.ts';
+import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
+import type { CommandContext } from '../context.ts';
+import { writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
+import type { ImportInput, RejectsFile } from './files.ts';
+
+const PACED =
+  'A company accepts 1,000 new leads per second, so the import waits from time to time. Past leads are imported faster with --historical.';
+
+const FORMATS =
+  'Export the leads as NDJSON, JSON or CSV; for CSV add --format csv, or give it a name that ends in .csv.';
+
+export interface ReportOptions {
+  readonly json?: true;
+  readonly acknowledge?: true;
+  readonly maxErrorsShown: number;
+  readonly skipLines: number;
+}
+
+function formatLine({ number, startLine }: InputLine): string {
+  return startLine === undefined ? `line ${number}` : `item ${number} (line ${startLine})`;
+}
+
+/** Progress, rejected lines and the result of an import: messages on standard error, data on standard output. */
+export class ImportReport {
+  readonly #context: CommandContext;
+  readonly #options: ReportOptions;
+  readonly #input: ImportInput;
+  readonly #rejects: RejectsFile | undefined;
+  readonly #bar: ProgressBar;
+  #savedLine: number;
+  #messages: string[] = [];
+  #rejectedLines = 0;
+  #linesNotJson = 0;
+  #isPaced = false;
+  #unit: 'line' | 'item' = 'line';
+
+  constructor(context: CommandContext, options: ReportOptions, input: ImportInput, rejects?: RejectsFile) {
+    this.#context = context;
+    this.#options = options;
+    this.#input = input;
+    this.#rejects = rejects;
+    this.#savedLine = options.skipLines;
+    this.#bar = new ProgressBar(context.stderr, context.clock, 'lines');
+  }
+
+  readonly onHeader = (raw: Buffer): void => {
+    if (this.#rejects !== undefined) this.#rejects.header = raw;
+  };
+
+  readonly onItems = (): void => {
+    this.#unit = 'item';
+  };
+
+  readonly onRejected = (line: InputLine, issues: readonly ValidationIssue[]): void => {
+    if (line.raw !== undefined) this.#rejects?.add(line.raw);
+    this.#rejectedLines += 1;
+    if (isNotJson(issues)) this.#linesNotJson += 1;
+    if (this.#rejectedLines > this.#options.maxErrorsShown) return;
+    this.#messages.push(...issues.map((issue) => `${formatLine(line)}: ${formatIssue(issue)}`));
+  };
+
+  /** Explains the first wait only: an import of a million leads waits often. */
+  readonly onPaced = async (): Promise<void> => {
+    if (!this.#isPaced) await this.#print(PACED);
+    this.#isPaced = true;
+  };
+
+  readonly onCommitted = async ({ counts, savedLine }: ImportProgress): Promise<void> => {
+    this.#savedLine = savedLine;
+    await this.#rejects?.flush();
+    if (!this.#isNoLineJson(counts)) await this.#printMessages();
+    if (this.#options.acknowledge) {
+      const { json } = this.#options;
+      const text = json ? JSON.stringify({ committed: savedLine }) : `committed ${savedLine}`;
+      await writeLine(this.#context.stdout, text);
+    }
+    const share = this.#input.share();
+    const count = counts.added + counts.updated + counts.rejected;
+    this.#bar.update({ count, rejected: counts.rejected, ...(share !== undefined && { share }) });
+  };
+
+  async finish(counts: ImportCounts): Promise<void> {
+    const { added, updated, rejected } = counts;
+    if (rejected > 1 && this.#isNoLineJson(counts))
+      await this.#print(`No ${this.#unit} of ${this.#input.name} is JSON. ${FORMATS}`);
+    else {
+      await this.#printMessages();
+      const hidden = rejected - this.#options.maxErrorsShown;
+      const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
+      if (hidden > 0)
+        await this.#print(`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`);
+    }
+    this.#bar.clear();
+    const text = `${added} added, ${updated} updated, ${rejected} rejected`;
+    const json = JSON.stringify({ added, updated, rejected });
+    await writeLine(this.#context.stdout, this.#options.json ? json : text);
+  }
+
+  /** How to continue an import that has stopped early. */
+  resumeHint(): string {
+    const saved = this.#savedLine;
+    return saved === 0
+      ? 'Nothing is saved yet. Run the same command again.'
+      : `Everything up to ${this.#unit} ${saved} is saved. To continue, run the same command with --skip-lines ${saved}.`;
+  }
+
+  /** Removes the progress bar when the import fails. */
+  clear(): void {
+    this.#bar.clear();
+  }
+
+  /** A file in another format gets one message at its end. A pipe may never end, so its lines are reported at once. */
+  #isNoLineJson({ added, updated, rejected }: ImportCounts): boolean {
+    const isFile = this.#input.share() !== undefined;
+    return isFile && added + updated === 0 && rejected === this.#linesNotJson;
+  }
+
+  async #printMessages(): Promise<void> {
+    if (this.#messages.length > 0) await this.#print(this.#messages.join('\n'));
+    this.#messages = [];
+  }
+
+  async #print(text: string): Promise<void> {
+    this.#bar.clear();
+    await writeLine(this.#context.stderr, text);
+  }
+}

@@ -1,0 +1,176 @@
+/** Reads single values by the type and the import rule that `IMPORT_FIELDS` gives their field. */
+import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
+import { isJsonObject } from '../../json-object.ts';
+import { parseInstant } from '../since.ts';
+
+/** A value that cannot be stored. The detail says what is wrong and how to fix it, after the name of the field. */
+export class InvalidValue {
+  readonly detail: string;
+
+  constructor(detail: string) {
+    this.detail = detail;
+  }
+}
+
+/** Returns the value as the store takes it. */
+export type Reader<T = unknown> = (value: unknown) => T | InvalidValue;
+
+const MAX_QUOTED_LENGTH = 60;
+
+const escapeCharacter = (character: string): string =>
+  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
+/** Input text as a message may show it: short, on one line, and without control codes for the terminal. */
+export function quote(text: string): string {
+  const short = text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text;
+  return JSON.stringify(short).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter);
+}
+
+const formatNumber = (value: number): string => value.toLocaleString('en');
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** PostgreSQL stores no NUL in a text, and no database stores half of a surrogate pair, which is all that `Cs` matches. */
+const UNSTORABLE = /[\0\p{Cs}]/u;
+const unstorable = (text: string): string =>
+  `${quote(text)} contains a NUL character or half of a surrogate pair; remove it`;
+
+const text =
+  ({ maxLength = Number.POSITIVE_INFINITY }: ImportRule): Reader<string> =>
+  (value) => {
+    if (typeof value !== 'string') return new InvalidValue(`must be a string, not ${typeName(value)}`);
+    if (value.length > maxLength)
+      return new InvalidValue(
+        `has ${formatNumber(value.length)} characters; shorten it to at most ${formatNumber(maxLength)}`,
+      );
+    return UNSTORABLE.test(value) ? new InvalidValue(unstorable(value)) : value;
+  };
+
+const textMatching =
+  (pattern: RegExp, detail: string) =>
+  (rule: ImportRule): Reader<string> => {
+    const readText = text(rule);
+    return (value) => {
+      const string = readText(value);
+      if (string instanceof InvalidValue || pattern.test(string)) return string;
+      return new InvalidValue(`${quote(string)} ${detail}`);
+    };
+  };
+
+const instant = (rule: ImportRule): Reader<number> => {
+  const readText = text(rule);
+  return (value) => {
+    const string = readText(value);
+    if (string instanceof InvalidValue) return string;
+    return (
+      parseInstant(string) ??
+      new InvalidValue(`${quote(string)} is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z`)
+    );
+  };
+};
+
+const boolean = (): Reader<boolean> => (value) =>
+  typeof value === 'boolean'
+    ? value
+    : new InvalidValue('must be true or false (in CSV also yes, no, 1 or 0)');
+
+const WEB_ADDRESS = /^https?:\/\/\S+$/i;
+
+const urls = ({ maxItems = Number.POSITIVE_INFINITY, ...rule }: ImportRule): Reader<readonly string[]> => {
+  const readText = text(rule);
+  const readUrl: Reader<string> = (value) => {
+    const url = readText(value);
+    if (url instanceof InvalidValue || (WEB_ADDRESS.test(url) && URL.canParse(url))) return url;
+    return new InvalidValue(`${quote(url)} is not a web address; it must begin with https:// or http://`);
+  };
+  return (value) => {
+    if (!Array.isArray(value))
+      return new InvalidValue(`must be an array of web addresses, not ${typeName(value)}`);
+    if (value.length > maxItems)
+      return new InvalidValue(
+        `has ${formatNumber(value.length)} entries; keep at most ${formatNumber(maxItems)}`,
+      );
+    const read: string[] = [];
+    for (const [index, item] of value.entries()) {
+      const url = readUrl(item);
+      if (url instanceof InvalidValue) return new InvalidValue(`entry ${index + 1}: ${url.detail}`);
+      read.push(url);
+    }
+    return read;
+  };
+};
+
+/** JavaScript rounds whole numbers beyond 2^53 when it parses JSON, and reads 1e999 as infinite. */
+const isExact = (value: number): boolean =>
+  Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+
+/** `JSON.stringify` runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
+const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: ImportRule): Reader => {
+  /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
+  function findUnstorable(value: unknown, path: string, level: number): string | undefined {
+    if (typeof value === 'string') return UNSTORABLE.test(value) ? unstorable(value) : undefined;
+    if (typeof value === 'number' && !isExact(value))
+      return `${quote(path)} is too large to be stored exactly; write it as a string`;
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (level > maxLevels) return `is nested deeper than ${maxLevels} levels; flatten it`;
+    for (const [key, inner] of Object.entries(value)) {
+      const innerPath = path === '' ? key : `${path}.${key}`;
+      const detail = findUnstorable(key, path, level) ?? findUnstorable(inner, innerPath, level + 1);
+      if (detail !== undefined) return detail;
+    }
+    return undefined;
+  }
+  return (value) => {
+    if (!isJsonObject(value)) return new InvalidValue(`must be an object, not ${typeName(value)}`);
+    const detail = findUnstorable(value, '', 1);
+    if (detail !== undefined) return new InvalidValue(detail);
+    const bytes = Buffer.byteLength(JSON.stringify(value));
+    if (bytes <= maxBytes) return value;
+    return new InvalidValue(
+      `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
+    );
+  };
+};
+
+const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } = {
+  id: textMatching(/^\P{Cc}+$/u, 'is not an id; give at least one character, and no control characters'),
+  text,
+  email: textMatching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address; write it like ada@example.com'),
+  instant,
+  timeOfDay: textMatching(
+    /^(?:[01]\d|2[0-3]):[0-5]\d$/,
+    'is not a time of day; write HH:MM, from 00:00 to 23:59',
+  ),
+  statusCode: textMatching(/^[A-Z][A-Z0-9_]*$/, 'is not a status; write an upper-case word, such as NEW'),
+  object,
+  urls,
+  boolean,
+};
+
+export function createReader({ name, type, import: rule }: ImportField): Reader {
+  const create = READERS[type];
+  if (create === undefined)
+    throw new Error(`${name} cannot be imported: fields of type ${type} have no reader`);
+  return create(rule);
+}
+
+const URL_SEPARATOR = '|';
+const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['yes', true],
+  ['1', true],
+  ['false', false],
+  ['no', false],
+  ['0', false],
+]);
+
+/** The value that JSON would have for a text of CSV or of a form. What cannot be converted is left to the reader. */
+export function valueOfText(text: string, type: LeadFieldType | undefined): unknown {
+  if (text === '') return null;
+  if (type === 'urls') return text.split(URL_SEPARATOR).map((url) => url.trim());
+  return type === 'boolean' ? (BOOLEANS.get(text.toLowerCase()) ?? text) : text;
+}

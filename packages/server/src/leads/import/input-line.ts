@@ -1,0 +1,109 @@
+/**
+ * A lead has four names on its way in:
+ *
+ * 1. `InputLine`: the bytes of a line of NDJSON, a row of CSV or an item of a JSON array, with its number;
+ * 2. `ParsedLine`: that line with its `ParsedLead`, which is a `LeadInput` or a list of `ValidationIssue`s;
+ * 3. `LeadInput`: the lead as the store takes it;
+ * 4. `LeadResult`: what the store did with it (added, updated or rejected).
+ */
+import { isUtf8 } from 'node:buffer';
+import { InvalidValue } from './field-readers.ts';
+import type { ParsedLead } from './parse-lead.ts';
+
+/** Longer lines are rejected unread, so that a file of any content is read in constant memory. */
+export const MAX_LINE_BYTES = 1024 * 1024;
+
+export interface InputLine {
+  /** The number of the line, or of the item, from 1. */
+  readonly number: number;
+  /** Of an item: the line in which it begins. Items have numbers of their own because a whole array may be on one line. */
+  readonly startLine?: number;
+  /** Greater than `number` for a CSV row whose quoted cells contain line breaks. */
+  readonly lastNumber: number;
+  /** Without the line feed at its end. Undefined if it is longer than `MAX_LINE_BYTES`. */
+  readonly raw: Buffer | undefined;
+}
+
+export interface ParsedLine extends InputLine {
+  readonly parsed: ParsedLead;
+}
+
+/** A line that is wrong as a whole. */
+export const rejectLine = (line: InputLine, detail: string): ParsedLine => ({
+  ...line,
+  parsed: { issues: [{ detail }] },
+});
+
+const TOO_LONG = new InvalidValue(
+  `is longer than ${MAX_LINE_BYTES.toLocaleString('en')} bytes; shorten it (it is not copied to the rejects file)`,
+);
+const NOT_UTF8 = new InvalidValue('contains bytes that are not UTF-8; save the file as UTF-8');
+
+export function decodeLine({ raw }: InputLine): string | InvalidValue {
+  if (raw === undefined) return TOO_LONG;
+  return isUtf8(raw) ? raw.toString() : NOT_UTF8;
+}
+
+/** Contains nothing but spaces, tabs and carriage returns. */
+export const isBlank = ({ raw }: InputLine): boolean =>
+  raw?.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ?? false;
+
+/** Collects the pieces of one line or item. Those of a line that is too long are dropped while they arrive. */
+export class LineBuffer {
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0;
+  }
+
+  add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes <= MAX_LINE_BYTES) this.#pieces.push(piece);
+    else this.#pieces = [];
+  }
+
+  /** A copy of the line, or undefined if it was too long. Empties the buffer. */
+  take(): Buffer | undefined {
+    const line = this.#bytes > MAX_LINE_BYTES ? undefined : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
+    return line;
+  }
+}
+
+/** Splits a stream of bytes, in chunks of any size, into lines or items. */
+export interface Splitter {
+  push(chunk: Buffer): InputLine[];
+  /** The last line, if no line feed ends it. */
+  end(): InputLine[];
+}
+
+const LINE_FEED = 0x0a;
+
+/** A carriage return stays part of its line, so that a rejected line can be written back unchanged. */
+export class LineSplitter implements Splitter {
+  readonly #line = new LineBuffer();
+  #count = 0;
+
+  push(chunk: Buffer): InputLine[] {
+    const lines: InputLine[] = [];
+    let start = 0;
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
+      this.#line.add(chunk.subarray(start, end));
+      lines.push(this.#takeLine());
+      start = end + 1;
+    }
+    this.#line.add(chunk.subarray(start));
+    return lines;
+  }
+
+  end(): InputLine[] {
+    return this.#line.isEmpty ? [] : [this.#takeLine()];
+  }
+
+  #takeLine(): InputLine {
+    this.#count += 1;
+    return { number: this.#count, lastNumber: this.#count, raw: this.#line.take() };
+  }
+}

@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest';
+import { issuesOf, leadOf, NOW, ndjson, type ReadingOptions } from './support/read-lines.ts';
+
+async function read(record: object, options?: ReadingOptions) {
+  const [line] = await ndjson(JSON.stringify({ companyId: 'acme', ...record }), options);
+  if (line === undefined) throw new Error('no line');
+  return line;
+}
+
+const url = (length: number) => 'https://example.com/'.padEnd(length, 'x');
+const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`;
+
+describe('accepted', () => {
+  test.each([
+    ['firstName', 'x'.repeat(1000)],
+    ['firstName', ''],
+    ['addressNotes', 'two\nlines'],
+    ['addressNotes', 'x'.repeat(10_000)],
+    ['email', 'ada@localhost'],
+    ['email', `${'a'.repeat(300)}@${'b'.repeat(19)}`],
+    ['timeslot', '00:00'],
+    ['timeslot', '23:59'],
+    ['images', Array.from({ length: 50 }, () => url(2048))],
+    ['images', ['HTTP://example.com']],
+    ['customFields', { 'any key': [1, null, { deep: true }], text: '\u00e9\u{1f600}' }],
+    ['customFields', { a: 'x'.repeat(64 * 1024 - '{"a":""}'.length) }],
+    ['customFields', JSON.parse(nested(100))],
+    [
+      'customFields',
+      { most: Number.MAX_SAFE_INTEGER, least: Number.MIN_SAFE_INTEGER, part: 0.1, none: null },
+    ],
+    ['sameDay', true],
+  ])('%s %#', async (field, value) => {
+    expect(leadOf(await read({ [field]: value })).fields).toEqual({ [field]: value });
+  });
+
+  test('every field at once', async () => {
+    const fields = {
+      firstName: 'Ada',
+      lastName: 'Moreau',
+      fullName: 'Ada Moreau',
+      phone1: '1',
+      phone2: '2',
+      email: 'ada@example.com',
+      address: '12 Rue des Lilas',
+      postalCode: '69003',
+      addressNotes: 'blue door',
+      timeslot: '14:00',
+      customFields: { source: 'web' },
+      images: ['https://example.com/a.jpg'],
+      sameDay: false,
+    };
+    const placement = { id: '4711', branchId: 'north', departmentId: 'sales', statusValue: 'IN_WORK_2' };
+    const line = await read({ ...fields, ...placement, appointmentDateTime: '2026-03-05T15:00:00+01:00' });
+    expect(leadOf(line)).toEqual({
+      companyId: 'acme',
+      ...placement,
+      fields: { ...fields, appointmentDateTime: Date.parse('2026-03-05T14:00:00Z') },
+    });
+  });
+
+  test('a field that is absent stays absent', async () => {
+    expect(leadOf(await read({}))).toEqual({ companyId: 'acme', fields: {} });
+  });
+
+  test('null clears a field to null or to its default', async () => {
+    const nulls = {
+      email: null,
+      timeslot: null,
+      appointmentDateTime: null,
+      branchId: null,
+      departmentId: null,
+    };
+    expect(leadOf(await read({ ...nulls, customFields: null, images: null, sameDay: null }))).toEqual({
+      companyId: 'acme',
+      branchId: null,
+      departmentId: null,
+      fields: {
+        email: null,
+        timeslot: null,
+        appointmentDateTime: null,
+        customFields: {},
+        images: [],
+        sameDay: false,
+      },
+    });
+  });
+
+  test('null leaves out what cannot be cleared', async () => {
+    expect(leadOf(await read({ id: null, statusValue: null }))).toEqual({ companyId: 'acme', fields: {} });
+  });
+
+  test('whole surrogate pairs are kept', async () => {
+    const [line] = await ndjson('{"companyId":"acme","firstName":"a\\ud83d\\ude00b"}');
+    expect(leadOf(line).fields.firstName).toBe('a😀b');
+  });
+});
+
+describe('rejected', () => {
+  test.each([
+    ['companyId', null, 'is required; add it'],
+    ['companyId', '', 'is not an id'],
+    ['companyId', 'a\nb', 'is not an id'],
+    ['id', 7, 'must be a string, not a number'],
+    ['id', 'x'.repeat(201), 'has 201 characters; shorten it to at most 200'],
+    ['firstName', 'x'.repeat(1001), 'has 1,001 characters; shorten it to at most 1,000'],
+    ['firstName', ['Ada'], 'must be a string, not an array'],
+    ['firstName', { a: 1 }, 'must be a string, not an object'],
+    ['firstName', true, 'must be a string, not a boolean'],
+    ['phone1', 'a\u0000b', '"a\\u0000b" contains a NUL character or half of a surrogate pair; remove it'],
+    ['firstName', 'a\ud800b', '"a\\ud800b" contains a NUL character or half of a surrogate pair; remove it'],
+    ['id', '\udc00', '"\\udc00" contains a NUL character or half of a surrogate pair; remove it'],
+    ['companyId', 'acme\ud800', 'half of a surrogate pair; remove it'],
+    ['branchId', '\ud800', 'half of a surrogate pair; remove it'],
+    ['departmentId', '\ud800', 'half of a surrogate pair; remove it'],
+    ['images', ['https://a.example/\ud800'], 'half of a surrogate pair; remove it'],
+    [
+      'customFields',
+      { deep: [{ text: 'a\u0000b' }] },
+      '"a\\u0000b" contains a NUL character or half of a surrogate pair; remove it',
+    ],
+    [
+      'customFields',
+      { 'a\u0000': 1 },
+      '"a\\u0000" contains a NUL character or half of a surrogate pair; remove it',
+    ],
+    [
+      'customFields',
+      { half: '\ud800' },
+      '"\\ud800" contains a NUL character or half of a surrogate pair; remove it',
+    ],
+    ['addressNotes', 'x'.repeat(10_001), 'at most 10,000'],
+    ['email', 'ada', '"ada" is not an e-mail address; write it like ada@example.com'],
+    ['email', 'a@b@c', 'is not an e-mail address'],
+    ['email', 'a b@c', 'is not an e-mail address'],
+    ['email', `${'a'.repeat(300)}@${'b'.repeat(20)}`, 'at most 320'],
+    [
+      'appointmentDateTime',
+      '2026-02-30',
+      '"2026-02-30" is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z',
+    ],
+    ['appointmentDateTime', 1767225600000, 'must be a string, not a number'],
+    ['timeslot', '24:00', '"24:00" is not a time of day; write HH:MM, from 00:00 to 23:59'],
+    ['timeslot', '9:30', 'is not a time of day'],
+    ['timeslot', '12:60', 'is not a time of day'],
+    ['statusValue', 'new', '"new" is not a status; write an upper-case word, such as NEW'],
+    ['statusValue', 'X'.repeat(65), 'at most 64'],
+    ['images', 'https://example.com', 'must be an array of web addresses, not a string'],
+    ['images', Array.from({ length: 51 }, () => url(30)), 'has 51 entries; keep at most 50'],
+    ['images', [url(30), 'ftp://example.com'], 'entry 2: "ftp://example.com" is not a web address'],
+    ['images', ['https://exa mple.com'], 'entry 1: "https://exa mple.com" is not a web address'],
+    ['images', ['https://'], 'entry 1: "https://" is not a web address'],
+    ['images', ['https://[::1'], 'entry 1: "https://[::1" is not a web address'],
+    ['images', [url(2049)], 'entry 1: has 2,049 characters'],
+    ['images', [null], 'entry 1: must be a string, not null'],
+    ['customFields', [], 'must be an object, not an array'],
+    [
+      'customFields',
+      { a: 'x'.repeat(64 * 1024) },
+      'takes 65,544 bytes as JSON; shorten it to at most 65,536',
+    ],
+    ['sameDay', 'true', 'must be true or false'],
+    ['sameDay', 1, 'must be true or false'],
+  ])('%s %#', async (field, value, issue) => {
+    const problems = issuesOf(await read({ [field]: value }));
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatch(new RegExp(`^${field}: `));
+    expect(problems[0]).toContain(issue);
+  });
+
+  test.each([
+    ['{"order":12345678901234567890}', 'order'],
+    ['{"order":9007199254740993}', 'order'],
+    ['{"order":-9007199254740992}', 'order'],
+    ['{"a":{"b":[1,1e999]}}', 'a.b.1'],
+  ])('customFields %s, whose number would be rounded', async (json, name) => {
+    const [line] = await ndjson(`{"companyId":"acme","customFields":${json}}`);
+    expect(line && issuesOf(line)).toEqual([
+      `customFields: "${name}" is too large to be stored exactly; write it as a string`,
+    ]);
+  });
+
+  test.each([101, 50_000])('customFields of %i levels, which could not be rendered', async (levels) => {
+    const [line] = await ndjson(`{"companyId":"acme","customFields":${nested(levels)}}`);
+    expect(line && issuesOf(line)).toEqual(['customFields: is nested deeper than 100 levels; flatten it']);
+  });
+
+  test.each([
+    'status',
+    'updatedAt',
+    'companyName',
+    'branchName',
+    'departmentName',
+    'automation_trigger_id',
+    'automation_created_at',
+  ])('%s, which Leadtap sets', async (field) => {
+    expect(issuesOf(await read({ [field]: 'x' }))).toEqual([`${field}: is set by Leadtap; remove it`]);
+  });
+
+  test.each([
+    ['first_name', 'did you mean firstName?'],
+    ['Email', 'did you mean email?'],
+    ['e-mail', 'did you mean email?'],
+    ['lastNmae', 'did you mean lastName?'],
+    ['phone', 'did you mean phone1?'],
+    ['phone2x', 'did you mean phone2?'],
+    ['company_id', 'did you mean companyId?'],
+    ['created_at', 'did you mean createdAt?'],
+    ['budget', 'put it under customFields'],
+    ['x', 'put it under customFields'],
+    ['__proto__', 'put it under customFields'],
+    ['constructor', 'put it under customFields'],
+    ['x'.repeat(5000), 'put it under customFields'],
+  ])('the unknown field %s', async (field, issue) => {
+    const [line] = await ndjson(`{"companyId":"acme","${field}":1}`);
+    expect(line && issuesOf(line)).toEqual([`${field}: is not a field of a lead; ${issue}`]);
+  });
+
+  test('with all issues at once', async () => {
+    const [line] = await ndjson('{"firstName":1,"email":"x","nonsense":true,"timeslot":"noon"}');
+    expect(line && issuesOf(line).map((problem) => problem.split(':')[0])).toEqual([
+      'companyId',
+      'firstName',
+      'email',
+      'nonsense',
+      'timeslot',
+    ]);
+  });
+
+  test('without control codes for the terminal in the message', async () => {
+    const [problem] = issuesOf(await read({ email: '\u001b[31m\u009b\u202e\n'.padEnd(300, 'x') }));
+    expect(problem).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(problem?.length).toBeLessThan(250);
+  });
+});
+
+describe('createdAt', () => {
+  test('is refused for new leads', async () => {
+    const [problem] = issuesOf(await read({ createdAt: '2020-01-01' }));
+    expect(problem).toContain(
+      'createdAt: is set by Leadtap for new leads; remove it, or import past leads with --historical',
+    );
+  });
+
+  test('is kept for historical leads', async () => {
+    const line = await read({ createdAt: '2026-03-02T09:30:00Z' }, { historical: true });
+    expect(leadOf(line)).toEqual({ companyId: 'acme', createdAt: NOW, fields: {} });
+  });
+
+  test('is required for historical leads, and must be in the past', async () => {
+    expect(issuesOf(await read({}, { historical: true }))).toEqual(['createdAt: is required; add it']);
+    const [problem] = issuesOf(await read({ createdAt: '2026-03-02T09:30:00.001Z' }, { historical: true }));
+    expect(problem).toContain('createdAt: "2026-03-02T09:30:00.001Z" is in the future');
+  });
+});
