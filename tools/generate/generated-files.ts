@@ -30,7 +30,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
-    { path: 'packages/server/src/store/sqlite/schema.sql', text: await sqliteSchema() },
+    { path: 'packages/server/schema/sqlite.sql', text: await sqliteSchema() },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
     { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },

@@ -2,7 +2,7 @@ import { METHODS } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { VerifyToken } from './accounts/verification.ts';
+import type { VerifyToken } from './accounts/tokens.ts';
 import type { Clock } from './clock.ts';
 import { answerProblem, answerUnroutable, commonHeaders } from './http/answer-problem.ts';
 import { Connections } from './http/connections.ts';

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import { loadSigningKeys, type SigningKeys } from './accounts/own-tokens.ts';
+import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { buildApp } from './app.ts';
 import { type Clock, systemClock } from './clock.ts';

@@ -1,7 +1,7 @@
 /** Environment, `.env` and flags in; one frozen `Config` out, or every problem at once. No I/O. */
 import { dirname, join, resolve } from 'node:path';
 import type { ExternalTokens } from './accounts/external-tokens.ts';
-import type { SigningKeySource } from './accounts/own-tokens.ts';
+import type { SigningKeySource } from './accounts/signing-keys.ts';
 import type { LogLevel } from './config/choices.ts';
 import type { Database } from './config/database.ts';
 import { ConfigProblems } from './config/problems.ts';

@@ -9,23 +9,23 @@ export {
   type JwksLocation,
   type JwksTiming,
   JwksUnavailableError,
+  TokenVerificationUnavailableError,
 } from './accounts/external-tokens.ts';
+export { issueToken, type TokenGrant } from './accounts/own-tokens.ts';
 export {
-  issueToken,
   loadSigningKeys,
   type SigningKey,
   SigningKeyError,
   type SigningKeySource,
   type SigningKeys,
-  type TokenGrant,
-} from './accounts/own-tokens.ts';
-export { makeVerifyToken, type TokenSources } from './accounts/tokens.ts';
+} from './accounts/signing-keys.ts';
 export {
-  TokenVerificationUnavailableError,
+  makeVerifyToken,
+  type TokenSources,
   type Verification,
   type VerifiedToken,
   type VerifyToken,
-} from './accounts/verification.ts';
+} from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
 export type { TrustProxy } from './http/forwarded.ts';
 export { type NewLeadsOptions, newLeads } from './http/new-leads.ts';

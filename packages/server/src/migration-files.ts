@@ -6,7 +6,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** The numbered .sql files of a folder, in their order. */
+/** The numbered .sql files of a folder, sorted by number. */
 export function readMigrations(folder: URL): readonly Migration[] {
   const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file));
   return files.sort().map((name) => ({
@@ -19,9 +19,9 @@ export function readMigrations(folder: URL): readonly Migration[] {
 export interface MigrationPlan {
   readonly from: number;
   readonly to: number;
-  /** What leads from the one to the other. Nothing where the schema is newer than this program. */
+  /** Empty if the schema is up to date or newer than this program. */
   readonly pending: readonly Migration[];
-  /** Their names. */
+  /** The names of the pending migrations. */
   readonly applied: readonly string[];
 }
 

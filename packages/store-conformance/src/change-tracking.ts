@@ -24,30 +24,30 @@ import {
   user,
 } from './sample.ts';
 
-interface Watched extends Setup {
+interface TrackingSetup extends Setup {
   /** Of another store than the one that writes. */
-  readonly watcher: ChangeTrackingStore;
+  readonly reader: ChangeTrackingStore;
 }
 
-/** To watch a store is optional: one that cannot be watched passes. */
-const watching = (name: string, body: (setup: Watched) => Promise<void>): ConformanceCheck =>
+/** Change tracking is optional: these checks are skipped for a store without it. */
+const checkTracking = (name: string, body: (setup: TrackingSetup) => Promise<void>): ConformanceCheck =>
   check(name, async (setup) => {
     if (!setup.store.changeTracking) return;
     const { changeTracking } = await setup.openAnother();
-    assert(changeTracking, 'all stores of a database can be changeTracking, or none');
+    assert(changeTracking, 'all stores of a database have changeTracking, or none has');
     await apply(setup.store, ACME, GLOBEX);
-    await body({ ...setup, watcher: changeTracking });
+    await body({ ...setup, reader: changeTracking });
   });
 
-const NOBODY: RevalidationRequest = { companies: [], bearers: [] };
-const AT_ACME: RevalidationRequest = { companies: ['acme'], bearers: [] };
+const EMPTY_REQUEST: RevalidationRequest = { companies: [], bearers: [] };
+const ACME_REQUEST: RevalidationRequest = { companies: ['acme'], bearers: [] };
 
-/** Whoever is told that anything may have changed is told this too. */
-function assertTold({ changes }: Revalidation, ...expected: readonly Change[]): void {
+/** Undefined `changes` invalidate everything, so they include the expected ones. */
+function assertReported({ changes }: Revalidation, ...expected: readonly Change[]): void {
   if (!changes) return;
-  const told = new Set(changes.map(({ kind, id }) => `${kind} ${id}`));
+  const reported = new Set(changes.map(({ kind, id }) => `${kind} ${id}`));
   for (const { kind, id } of expected)
-    assert(told.has(`${kind} ${id}`), `${kind} ${id} is told, not only: ${[...told].join(', ')}`);
+    assert(reported.has(`${kind} ${id}`), `${kind} ${id} is missing from: ${[...reported].join(', ')}`);
 }
 
 interface Answer {
@@ -55,42 +55,42 @@ interface Answer {
   readonly ids: readonly string[];
 }
 
-/** Remembers the leads of Acme for as long as no look tells of a change. */
-class Memory {
-  readonly #watcher: ChangeTrackingStore;
+/** Caches the leads of Acme until a revalidation reports a change. */
+class LeadCache {
+  readonly #reader: ChangeTrackingStore;
   #seen: string | undefined;
   #ids: readonly string[] = [];
 
-  constructor(watcher: ChangeTrackingStore) {
-    this.#watcher = watcher;
+  constructor(reader: ChangeTrackingStore) {
+    this.#reader = reader;
   }
 
-  async answer(question: RevalidationRequest = AT_ACME): Promise<Answer> {
-    const revalidation = await this.#watcher.revalidate(question, this.#seen);
-    if (revalidation.changes?.length !== 0) this.#ids = idsOf(await this.#watcher.readLeads(FROM_THE_FIRST));
+  async answer(request: RevalidationRequest = ACME_REQUEST): Promise<Answer> {
+    const revalidation = await this.#reader.revalidate(request, this.#seen);
+    if (revalidation.changes?.length !== 0) this.#ids = idsOf(await this.#reader.readLeads(FROM_THE_FIRST));
     this.#seen = revalidation.seen;
     return { revalidation, ids: this.#ids };
   }
 }
 
-/** Of a look that begins at the moment at which the writing store has read the time, 50 ms later by the clock. */
+/** The answer to a poll that starts right after the writing store has read the time, with the clock 50 ms later. */
 async function answerWhileStamping(
-  { store, clock, watcher }: Watched,
-  question?: RevalidationRequest,
+  { store, clock, reader }: TrackingSetup,
+  request?: RevalidationRequest,
 ): Promise<Answer> {
-  const memory = new Memory(watcher);
-  await memory.answer();
+  const cache = new LeadCache(reader);
+  await cache.answer();
   let begun: Promise<Answer> | undefined;
   clock.afterNextRead(() => {
     clock.now += 50;
-    begun = memory.answer(question);
+    begun = cache.answer(request);
   });
   await stamp(store, [lead('slow')]);
   assert(begun, 'the store reads the time from the clock that it is given');
   return begun;
 }
 
-/** D3 of an answer that is made of what is remembered and of the moment of a look. */
+/** D3 for an answer from cached leads and the time of a revalidation. */
 function assertComplete({ revalidation, ids }: Answer, final: readonly LeadRecord[]): void {
   if (revalidation.busy.has('acme')) return;
   const missing = final.find(({ id }) => !ids.includes(id));
@@ -100,94 +100,101 @@ function assertComplete({ revalidation, ids }: Answer, final: readonly LeadRecor
   );
 }
 
-/** Answers as fast as it can until the work is done. */
-async function follow(memory: Memory, work: Promise<unknown>): Promise<Answer[]> {
+/** Answers polls until the work is done. */
+async function follow(cache: LeadCache, work: Promise<unknown>): Promise<Answer[]> {
   const answers: Answer[] = [];
   let isDone = false;
   const end = () => {
     isDone = true;
   };
   work.then(end, end);
-  while (!isDone) answers.push(await memory.answer());
+  while (!isDone) answers.push(await cache.answer());
   await work;
   return answers;
 }
 
 const changeChecks = CHANGES.map(([what, change, happen]) =>
-  watching(
-    `watching: the next look tells of ${what}, and whoever looks knows it`,
-    async ({ store, watcher }) => {
+  checkTracking(
+    `change tracking: the next revalidation reports ${what}, in every store`,
+    async ({ store, reader }) => {
       await stamp(store, [lead('x', { departmentId: 'sales' })]);
-      // Whoever writes may look as well, and hears of its own changes.
-      const watchers = [watcher, store.changeTracking ?? watcher];
-      const before = await Promise.all(watchers.map((one) => one.revalidate(NOBODY, undefined)));
+      // The store that writes reports its own changes, too.
+      const readers = [reader, store.changeTracking ?? reader];
+      const before = await Promise.all(readers.map((one) => one.revalidate(EMPTY_REQUEST, undefined)));
       await happen(store);
-      for (const [n, one] of watchers.entries()) {
+      for (const [n, one] of readers.entries()) {
         const seen = before[n]?.seen;
-        const next = await one.revalidate(NOBODY, seen);
-        assertTold(next, change);
-        // Whoever has missed a look misses nothing; who has not is told nothing twice.
-        assertTold(await one.revalidate(NOBODY, seen), change);
-        assert.deepEqual((await one.revalidate(NOBODY, next.seen)).changes ?? [], []);
+        const next = await one.revalidate(EMPTY_REQUEST, seen);
+        assertReported(next, change);
+        // An older position gets the change again; the newest one does not.
+        assertReported(await one.revalidate(EMPTY_REQUEST, seen), change);
+        assert.deepEqual((await one.revalidate(EMPTY_REQUEST, next.seen)).changes ?? [], []);
       }
     },
   ),
 );
 
-export const watchingChecks = [
-  watching('watching: the first look knows of nothing that it could compare with', async ({ watcher }) => {
-    assert.equal((await watcher.revalidate(NOBODY, undefined)).changes, undefined);
+export const changeTrackingChecks = [
+  checkTracking('change tracking: the first revalidation invalidates everything', async ({ reader }) => {
+    assert.equal((await reader.revalidate(EMPTY_REQUEST, undefined)).changes, undefined);
   }),
 
   ...changeChecks,
 
-  watching('watching: a known that no look gave may have missed anything', async ({ store, watcher }) => {
+  checkTracking('change tracking: an unknown position invalidates everything', async ({ store, reader }) => {
     await stamp(store, [lead('x')]);
     for (const known of ['made up', '', '-1', '999999999', '1:1:'])
-      assert.equal((await watcher.revalidate(NOBODY, known)).changes, undefined, `changes since "${known}"`);
+      assert.equal(
+        (await reader.revalidate(EMPTY_REQUEST, known)).changes,
+        undefined,
+        `changes since "${known}"`,
+      );
   }),
 
-  watching('watching: of thousands of changes none is missed', async ({ store, watcher }) => {
-    const { seen } = await watcher.revalidate(NOBODY, undefined);
+  checkTracking('change tracking: none of thousands of changes is missed', async ({ store, reader }) => {
+    const { seen } = await reader.revalidate(EMPTY_REQUEST, undefined);
     const users = Array.from({ length: 2500 }, (_, index) => user(`user-${index}`));
     await apply(store, bare('large', { users }));
     await apply(store, bare('large', { users: users.map((one) => ({ ...one, plan: 'STARTER' })) }));
-    assertTold(await watcher.revalidate(NOBODY, seen), ...users.map(({ id }) => ofUser(id)));
+    assertReported(await reader.revalidate(EMPTY_REQUEST, seen), ...users.map(({ id }) => ofUser(id)));
   }),
 
-  watching('watching: a look tells who the bearers are, one by one', async ({ store, watcher }) => {
-    await store.revokeToken('bad');
-    const { accounts } = await watcher.revalidate(
-      {
-        companies: [],
-        bearers: [
-          { userId: 'seller', tokenId: 'good' },
-          { userId: 'nobody', tokenId: 'good' },
-          { userId: 'boss', tokenId: 'bad' },
-          { userId: 'rival' },
-          { userId: 'seller', tokenId: undefined },
-          { userId: 'BOSS', tokenId: 'bad ' },
-        ],
-      },
-      undefined,
-    );
-    const [seller, boss, rival] = [
-      await store.findUser('seller'),
-      await store.findUser('boss'),
-      await store.findUser('rival'),
-    ];
-    const expected = [seller, undefined, boss, rival, seller, undefined];
-    assert.deepEqual(
-      accounts.map((account) => account.user ?? undefined),
-      expected,
-    );
-    assert.deepEqual(
-      accounts.map(({ isRevoked }) => isRevoked),
-      [false, false, true, false, false, false],
-    );
-  }),
+  checkTracking(
+    'change tracking: a revalidation returns the account of each bearer',
+    async ({ store, reader }) => {
+      await store.revokeToken('bad');
+      const { accounts } = await reader.revalidate(
+        {
+          companies: [],
+          bearers: [
+            { userId: 'seller', tokenId: 'good' },
+            { userId: 'unknown', tokenId: 'good' },
+            { userId: 'boss', tokenId: 'bad' },
+            { userId: 'rival' },
+            { userId: 'seller', tokenId: undefined },
+            { userId: 'BOSS', tokenId: 'bad ' },
+          ],
+        },
+        undefined,
+      );
+      const [seller, boss, rival] = [
+        await store.findUser('seller'),
+        await store.findUser('boss'),
+        await store.findUser('rival'),
+      ];
+      const expected = [seller, undefined, boss, rival, seller, undefined];
+      assert.deepEqual(
+        accounts.map((account) => account.user ?? undefined),
+        expected,
+      );
+      assert.deepEqual(
+        accounts.map(({ isRevoked }) => isRevoked),
+        [false, false, true, false, false, false],
+      );
+    },
+  ),
 
-  watching('watching: what is read without a lock is what a page shows', async ({ store, watcher }) => {
+  checkTracking('change tracking: readLeads returns the leads of readPage', async ({ store, reader }) => {
     await stamp(store, [lead('1'), lead('2', { departmentId: 'sales' }), lead('3', { branchId: 'north' })]);
     const scopes = [
       ALL_OF_ACME,
@@ -200,47 +207,47 @@ export const watchingChecks = [
         { scope, limit: 2 },
         { scope, since: 0, limit: 2 },
       ])
-        assert.deepEqual(await watcher.readLeads(query), (await store.readPage(query)).leads);
+        assert.deepEqual(await reader.readLeads(query), (await store.readPage(query)).leads);
   }),
 
-  watching(
-    'D3: a lead is in what is read after a look, or stamped after it',
-    async ({ store, clock, watcher }) => {
+  checkTracking(
+    'D3: a lead is read after a revalidation, or stamped after it',
+    async ({ store, clock, reader }) => {
       for (const id of ['1', '2', '3']) {
         clock.now += 10;
-        const { readAt, busy } = await watcher.revalidate(AT_ACME, undefined);
+        const { readAt, busy } = await reader.revalidate(ACME_REQUEST, undefined);
         assert.deepEqual([readAt, [...busy]], [clock.now, []]);
         const [createdAt = 0] = await stamp(store, [lead(id)]);
         assert(createdAt > readAt, `${createdAt} is after ${readAt}`);
-        assert.equal((await watcher.readLeads(FROM_THE_FIRST)).at(-1)?.id, id);
+        assert.equal((await reader.readLeads(FROM_THE_FIRST)).at(-1)?.id, id);
       }
     },
   ),
 
-  watching('D3: a look that begins while a lead is being stamped leaves no gap', async (setup) => {
-    const answer = await answerWhileStamping(setup);
-    assertComplete(answer, (await poll(setup.store)).leads);
-    const { busy } = await setup.watcher.revalidate(AT_ACME, answer.revalidation.seen);
-    assert.deepEqual([...busy], [], 'nobody writes any more');
-  }),
+  checkTracking(
+    'D3: a revalidation that starts while a lead is being stamped misses no lead',
+    async (setup) => {
+      const answer = await answerWhileStamping(setup);
+      assertComplete(answer, (await poll(setup.store)).leads);
+      const { busy } = await setup.reader.revalidate(ACME_REQUEST, answer.revalidation.seen);
+      assert.deepEqual([...busy], [], 'no store is writing any more');
+    },
+  ),
 
-  watching('D3: nor does one that learns the company from its bearer', async (setup) => {
+  checkTracking('D3: a revalidation for the company of a bearer misses no lead', async (setup) => {
     const answer = await answerWhileStamping(setup, { companies: [], bearers: [{ userId: 'boss' }] });
     assertComplete(answer, (await poll(setup.store)).leads);
   }),
 
-  watching(
-    'D2, D3: who remembers what it has read leaves no gap',
-    async ({ store, openAnother, watcher }) => {
-      const second = await openAnother();
-      const writeInTurn = async (writer: Store, prefix: string) => {
-        for (const batch of batches(prefix, 25, 2)) await stamp(writer, batch);
-      };
-      const work = Promise.all([writeInTurn(store, 'a'), writeInTurn(second, 'b')]);
-      const answers = await follow(new Memory(watcher), work);
-      const final = (await poll(store)).leads;
-      assert.equal(final.length, 100);
-      for (const answer of answers) assertComplete(answer, final);
-    },
-  ),
+  checkTracking('D2, D3: a cache misses no lead', async ({ store, openAnother, reader }) => {
+    const second = await openAnother();
+    const writeBatches = async (writer: Store, prefix: string) => {
+      for (const batch of batches(prefix, 25, 2)) await stamp(writer, batch);
+    };
+    const work = Promise.all([writeBatches(store, 'a'), writeBatches(second, 'b')]);
+    const answers = await follow(new LeadCache(reader), work);
+    const final = (await poll(store)).leads;
+    assert.equal(final.length, 100);
+    for (const answer of answers) assertComplete(answer, final);
+  }),
 ];

@@ -1,4 +1,4 @@
-/** All that a look must tell of. */
+/** All changes that a revalidation must report. */
 import type { Change, Store } from 'leadtap';
 import { ACME, apply, lead, stamp, user } from './sample.ts';
 
@@ -9,11 +9,11 @@ export const ofUser = (id: string) => ({ kind: 'user', id }) as const;
 const [north, ...otherBranches] = ACME.branches;
 const STATUS = { value: 'NEW', label: 'New', color: '#000000', final: false };
 
-/** What happens, what it is called, and who does it. Before it, Acme has one lead, x, in sales. */
+/** A description, the expected entry of the change log, and the action. Before it, Acme has one lead, x, in sales. */
 export const CHANGES: readonly [string, Change, (store: Store) => Promise<unknown>][] = [
   ['a new lead', { kind: 'leads-appended', id: 'acme' }, (store) => stamp(store, [lead('y')])],
   [
-    'a lead in the past',
+    'a lead imported as history',
     inAcme,
     (store) => stamp(store, [lead('y', { createdAt: LONG_AGO })], { historical: true }),
   ],
@@ -23,7 +23,7 @@ export const CHANGES: readonly [string, Change, (store: Store) => Promise<unknow
     (store) => stamp(store, [lead('y', { createdAt: -LONG_AGO })], { historical: true }),
   ],
   [
-    'a lead in the past beside a new one',
+    'a lead imported as history beside a new one',
     inAcme,
     (store) => stamp(store, [lead('y'), lead('z', { createdAt: LONG_AGO })], { historical: true }),
   ],
@@ -64,9 +64,9 @@ export const CHANGES: readonly [string, Change, (store: Store) => Promise<unknow
     (store) => store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' }),
   ],
   ['another place', ofUser('north-lead'), (store) => store.updateUser('north-lead', { branchId: 'south' })],
-  ['a user who is gone', ofUser('boss'), (store) => store.removeUser('boss')],
+  ['a removed user', ofUser('boss'), (store) => store.removeUser('boss')],
   [
-    'a user whom a file changes',
+    'a user changed by an organisation file',
     ofUser('boss'),
     (store) => apply(store, { ...ACME, users: [user('boss', { plan: 'STARTER' })] }),
   ],

@@ -1,18 +1,17 @@
 import type { Clock, Store } from 'leadtap';
 
-/** A database of one check's own: empty, with an up-to-date schema. */
+/** An empty database with an up-to-date schema, for one check alone. */
 export interface TestDatabase {
   /**
-   * Opens a store on it. Each call gives another one, as another process would have it. The store must take the
-   * time from this clock alone, and read it while it holds the lock.
+   * Opens a store. Each call returns a new one, like the store of another process. The store must use this clock only, and
+   * read it while it holds the lock.
    */
   openStore(options: { readonly clock: Clock }): Promise<Store>;
   /**
-   * Deletes a lead from the database as an operator does, not through a store. Absent: the checks about deleted leads pass
-   * without proving anything.
+   * Deletes a lead from the database directly, as an operator does. Absent: the checks about deleted leads are skipped.
    */
   deleteLead?(companyId: string, id: string): Promise<void>;
-  /** Called at the end, when every store is closed. */
+  /** Called at the end, after all stores are closed. */
   remove(): Promise<void>;
 }
 
@@ -28,12 +27,12 @@ export interface ConformanceCheck {
 /** Monday, 2 March 2026, 09:30. */
 export const START = Date.UTC(2026, 2, 2, 9, 30);
 
-/** Stands still until a check moves it. */
+/** Changes only when a check sets `now`. */
 export class TestClock {
   now = START;
   #action: (() => void) | undefined;
 
-  /** The time before the action, if one is due: whatever the action does happens after the time was read. */
+  /** The action runs after the time was read, so the returned time is the one before it. */
   readonly read: Clock = () => {
     const { now } = this;
     const action = this.#action;
@@ -42,7 +41,7 @@ export class TestClock {
     return now;
   };
 
-  /** Lets something begin at the very moment at which a store has read the time. */
+  /** Runs an action right after a store has read the time. */
   afterNextRead(action: () => void): void {
     this.#action = action;
   }

@@ -8,7 +8,7 @@ interface Answer {
   readonly page: Page;
 }
 
-/** An answer is right if it leaves no lead behind that the caller would never see. */
+/** Asserts that no lead is missing from the answer that the client would never get. */
 function assertComplete({ query, page }: Answer, final: readonly LeadRecord[]): void {
   const due = final.filter(({ createdAt }) => createdAt > (query.since ?? Number.NEGATIVE_INFINITY));
   const ids = page.leads.map(({ id }) => id);
@@ -22,11 +22,11 @@ function assertComplete({ query, page }: Answer, final: readonly LeadRecord[]): 
   );
 }
 
-async function ask(store: Store, query: PageQuery = FROM_THE_FIRST): Promise<Answer> {
+async function pollWith(store: Store, query: PageQuery = FROM_THE_FIRST): Promise<Answer> {
   return { query, page: await store.readPage(query) };
 }
 
-/** Polls as fast as it can, in each of the ways that clients go on, until the work is done. */
+/** Polls until the work is done, like clients that continue from the last lead and like those that continue from the time. */
 async function follow(store: Store, work: Promise<unknown>): Promise<Answer[]> {
   const answers: Answer[] = [];
   let done = false;
@@ -34,19 +34,19 @@ async function follow(store: Store, work: Promise<unknown>): Promise<Answer[]> {
     done = true;
   };
   work.then(end, end);
-  const since = { byLead: 0, byMoment: 0 };
+  const since = { byLead: 0, byTime: 0 };
   while (!done) {
-    const byLead = await ask(store, { ...FROM_THE_FIRST, since: since.byLead });
-    const byMoment = await ask(store, { ...FROM_THE_FIRST, since: since.byMoment });
+    const byLead = await pollWith(store, { ...FROM_THE_FIRST, since: since.byLead });
+    const byTime = await pollWith(store, { ...FROM_THE_FIRST, since: since.byTime });
     since.byLead = byLead.page.leads.at(-1)?.createdAt ?? since.byLead;
-    since.byMoment = byMoment.page.readAt;
-    answers.push(byLead, byMoment);
+    since.byTime = byTime.page.readAt;
+    answers.push(byLead, byTime);
   }
   await work;
   return answers;
 }
 
-/** A clock that goes on by a millisecond now and then. */
+/** Advances the clock by a millisecond at every third read. */
 function keepTicking(clock: TestClock): void {
   let reads = 0;
   const tick = () => {
@@ -57,11 +57,11 @@ function keepTicking(clock: TestClock): void {
   tick();
 }
 
-async function writeInTurn(store: Store, prefix: string): Promise<void> {
+async function writeBatches(store: Store, prefix: string): Promise<void> {
   for (const batch of batches(prefix, 25, 2)) await stamp(store, batch);
 }
 
-/** Begins something on another store at the moment at which the writing store has read the time, and 50 ms later. */
+/** Starts an action on another store right after the writing store has read the time, with the clock 50 ms later. */
 async function begunWhileStamping<T>({ store, clock }: Setup, begin: () => Promise<T>): Promise<T> {
   let begun: Promise<T> | undefined;
   clock.afterNextRead(() => {
@@ -94,7 +94,7 @@ export const completenessChecks = [
     },
   ),
 
-  check('D3: the newest leads without since carry a moment to go on from', async ({ store, clock }) => {
+  check('D3: a page without since has a time to continue from', async ({ store, clock }) => {
     await apply(store, ACME);
     const { readAt } = await store.readPage({ scope: FROM_THE_FIRST.scope, limit: 10 });
     assert.equal(readAt, clock.now);
@@ -102,42 +102,39 @@ export const completenessChecks = [
     assert.equal((await poll(store, { since: readAt })).leads.length, 1);
   }),
 
-  check('D3: a poll that begins while a lead is being stamped leaves no gap', async (setup) => {
+  check('D3: a poll that starts while a lead is being stamped misses no lead', async (setup) => {
     await apply(setup.store, ACME);
     const other = await setup.openAnother();
-    const answer = await begunWhileStamping(setup, () => ask(other));
+    const answer = await begunWhileStamping(setup, () => pollWith(other));
     assertComplete(answer, (await poll(setup.store)).leads);
   }),
 
-  check('D2, D3: a write and a poll that begin while a lead is being stamped leave no gap', async (setup) => {
+  check('D2, D3: a write and a poll that start while a lead is being stamped miss no lead', async (setup) => {
     await apply(setup.store, ACME);
     const writer = await setup.openAnother();
     const poller = await setup.openAnother();
     const answers = await begunWhileStamping(setup, async () => {
-      const early = ask(poller);
+      const early = pollWith(poller);
       await stamp(writer, [lead('quick')]);
-      return Promise.all([early, ask(poller), ask(writer)]);
+      return Promise.all([early, pollWith(poller), pollWith(writer)]);
     });
     const final = await poll(setup.store);
     assert.equal(final.leads.length, 2);
     for (const answer of answers) assertComplete(answer, final.leads);
   }),
 
-  check(
-    'D2, D3: two stores that write and one that polls leave no gap',
-    async ({ store, clock, openAnother }) => {
-      await apply(store, ACME);
-      const [second, poller] = [await openAnother(), await openAnother()];
-      keepTicking(clock);
-      const work = Promise.all([writeInTurn(store, 'a'), writeInTurn(second, 'b')]);
-      const answers = await follow(poller, work);
-      const final = await poll(store);
-      assert.equal(final.leads.length, 100);
-      for (const answer of answers) assertComplete(answer, final.leads);
-    },
-  ),
+  check('D2, D3: a poll while two stores write misses no lead', async ({ store, clock, openAnother }) => {
+    await apply(store, ACME);
+    const [second, poller] = [await openAnother(), await openAnother()];
+    keepTicking(clock);
+    const work = Promise.all([writeBatches(store, 'a'), writeBatches(second, 'b')]);
+    const answers = await follow(poller, work);
+    const final = await poll(store);
+    assert.equal(final.leads.length, 100);
+    for (const answer of answers) assertComplete(answer, final.leads);
+  }),
 
-  check('D3: what a store wrote, every store sees at once', async ({ store, openAnother }) => {
+  check('D3: every store reads at once what another one has written', async ({ store, openAnother }) => {
     await apply(store, ACME);
     const other = await openAnother();
     for (const id of ['1', '2', '3']) {

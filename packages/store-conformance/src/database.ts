@@ -4,7 +4,7 @@ import { ACME, apply, batches, GLOBEX, lead, poll, stamp } from './sample.ts';
 
 export const databaseChecks = [
   check(
-    'D6: all that was acknowledged is there when the store is opened again',
+    'D6: everything acknowledged is readable after the store is opened again',
     async ({ store, clock, reopen }) => {
       await apply(store, ACME);
       await stamp(store, batches('lead', 1, 50).flat());
@@ -18,24 +18,24 @@ export const databaseChecks = [
     },
   ),
 
-  check('D6: a batch that fails leaves nothing behind', async ({ store }) => {
+  check('D6: a batch that fails writes nothing', async ({ store }) => {
     await apply(store, ACME);
     await stamp(store, [lead('known')]);
     const before = await poll(store);
-    // No JSON can hold it, so it fails in any database.
-    const endless: Record<string, unknown> = {};
-    endless['self'] = endless;
-    const broken = lead('broken', { fields: { customFields: endless } });
+    // A cycle cannot be written as JSON, so it fails in any database.
+    const cyclic: Record<string, unknown> = {};
+    cyclic['self'] = cyclic;
+    const broken = lead('broken', { fields: { customFields: cyclic } });
     await assert.rejects(store.writeLeads([lead('1'), broken, lead('2')]));
     assert.deepEqual(await poll(store), before);
     assert.equal((await stamp(store, [lead('1')])).length, 1);
   }),
 
-  check('database: an empty batch is nothing', async ({ store }) => {
+  check('database: an empty batch is allowed', async ({ store }) => {
     assert.deepEqual(await store.writeLeads([]), { kind: 'written', results: [] });
   }),
 
-  check('database: it tells the latest stamp of any company', async ({ store, clock }) => {
+  check('database: status returns the latest stamp of all companies', async ({ store, clock }) => {
     assert.equal((await store.status()).latestStamp, 0);
     await apply(store, ACME, GLOBEX);
     assert.equal((await store.status()).latestStamp, 0);
@@ -45,11 +45,14 @@ export const databaseChecks = [
     assert(engine.length > 0);
   }),
 
-  check('database: a ping is answered while the store is open, and only then', async ({ store, reopen }) => {
-    await store.ping();
-    await apply(store, ACME);
-    await store.ping();
-    await (await reopen()).ping();
-    await assert.rejects(store.ping());
-  }),
+  check(
+    'database: ping resolves while the store is open, and rejects after it is closed',
+    async ({ store, reopen }) => {
+      await store.ping();
+      await apply(store, ACME);
+      await store.ping();
+      await (await reopen()).ping();
+      await assert.rejects(store.ping());
+    },
+  ),
 ];

@@ -3,12 +3,12 @@ import { type ConformanceCheck, check, type Setup } from './check.ts';
 import { ACME, ALL_OF_ACME, apply, find, lead, stamp, write } from './sample.ts';
 
 interface WithDelete extends Setup {
-  /** Deletes a lead of Acme, past the stores. */
+  /** Deletes a lead of Acme directly in the database. */
   remove(id: string): Promise<void>;
 }
 
-/** A test database that cannot delete leads passes. */
-const deleting = (name: string, body: (setup: WithDelete) => Promise<void>): ConformanceCheck =>
+/** Skipped for a test database without `deleteLead`. */
+const checkWithDelete = (name: string, body: (setup: WithDelete) => Promise<void>): ConformanceCheck =>
   check(name, async (setup) => {
     const { deleteLead } = setup;
     if (!deleteLead) return;
@@ -17,8 +17,8 @@ const deleting = (name: string, body: (setup: WithDelete) => Promise<void>): Con
   });
 
 export const deletedLeadChecks = [
-  deleting(
-    'deleted leads: a lead that was deleted is added again by the next write of its id',
+  checkWithDelete(
+    'deleted leads: the next write of the id of a deleted lead adds it again',
     async ({ store, openAnother, remove }) => {
       const [first] = await stamp(store, [lead('1', { departmentId: 'sales' })]);
       await remove('1');
@@ -34,7 +34,7 @@ export const deletedLeadChecks = [
     },
   ),
 
-  deleting(
+  checkWithDelete(
     'deleted leads: their stamps are not given again, and count as the last stamp',
     async ({ store, clock, remove, reopen }) => {
       const [, newest = 0] = await stamp(store, [lead('1'), lead('2')]);

@@ -8,44 +8,53 @@ const LONG_AGO = Date.UTC(2019, 6, 1);
 const past = (id: string, createdAt: number, companyId = 'acme') => lead(id, { companyId, createdAt });
 
 export const historyChecks = [
-  check('history: a lead keeps its createdAt and tells when it was taken in', async ({ store, clock }) => {
-    await apply(store, ACME);
-    assert.deepEqual(await stamp(store, [past('1', LONG_AGO)], HISTORICAL), [LONG_AGO]);
-    const { createdAt, updatedAt, automation_created_at } = await find(store, '1');
-    assert.deepEqual([createdAt, updatedAt, automation_created_at], [LONG_AGO, LONG_AGO, clock.now]);
-  }),
+  check(
+    'history: a lead keeps its createdAt, and automation_created_at is the time of the import',
+    async ({ store, clock }) => {
+      await apply(store, ACME);
+      assert.deepEqual(await stamp(store, [past('1', LONG_AGO)], HISTORICAL), [LONG_AGO]);
+      const { createdAt, updatedAt, automation_created_at } = await find(store, '1');
+      assert.deepEqual([createdAt, updatedAt, automation_created_at], [LONG_AGO, LONG_AGO, clock.now]);
+    },
+  ),
 
-  check('history: times before 1970 are times', async ({ store }) => {
+  check('history: times before 1970 are supported', async ({ store }) => {
     await apply(store, ACME);
     const before = Date.UTC(1965, 0, 1, 12);
     await stamp(store, [past('old', before), past('older', before - 1)], HISTORICAL);
     assert.deepEqual(idsOf((await poll(store)).leads), ['older', 'old']);
   }),
 
-  check('history: leads of one millisecond are moved apart, in their order', async ({ store }) => {
-    await apply(store, ACME, GLOBEX);
-    await stamp(store, [past('taken', LONG_AGO + 2)], HISTORICAL);
-    const equal = ['a', 'b', 'c', 'd'].map((id) => past(id, LONG_AGO));
-    const moved = [LONG_AGO, LONG_AGO + 1, LONG_AGO + 3, LONG_AGO + 4];
-    assert.deepEqual(await stamp(store, equal, HISTORICAL), moved);
-    assert.deepEqual(await stamp(store, [past('e', LONG_AGO, 'globex')], HISTORICAL), [LONG_AGO]);
-  }),
+  check(
+    'history: leads with the same time get the next free milliseconds, in their order',
+    async ({ store }) => {
+      await apply(store, ACME, GLOBEX);
+      await stamp(store, [past('taken', LONG_AGO + 2)], HISTORICAL);
+      const equal = ['a', 'b', 'c', 'd'].map((id) => past(id, LONG_AGO));
+      const moved = [LONG_AGO, LONG_AGO + 1, LONG_AGO + 3, LONG_AGO + 4];
+      assert.deepEqual(await stamp(store, equal, HISTORICAL), moved);
+      assert.deepEqual(await stamp(store, [past('e', LONG_AGO, 'globex')], HISTORICAL), [LONG_AGO]);
+    },
+  ),
 
-  check('history: two stores that import the same millisecond share none', async ({ store, openAnother }) => {
-    await apply(store, ACME);
-    const other = await openAnother();
-    const stamps: number[] = [];
-    for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
-      const writer = index % 2 === 0 ? store : other;
-      stamps.push(...(await stamp(writer, [past(id, LONG_AGO)], HISTORICAL)));
-    }
-    assert.deepEqual(
-      stamps,
-      [0, 1, 2, 3, 4].map((ms) => LONG_AGO + ms),
-    );
-  }),
+  check(
+    'history: two stores that import leads with the same time share no millisecond',
+    async ({ store, openAnother }) => {
+      await apply(store, ACME);
+      const other = await openAnother();
+      const stamps: number[] = [];
+      for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
+        const writer = index % 2 === 0 ? store : other;
+        stamps.push(...(await stamp(writer, [past(id, LONG_AGO)], HISTORICAL)));
+      }
+      assert.deepEqual(
+        stamps,
+        [0, 1, 2, 3, 4].map((ms) => LONG_AGO + ms),
+      );
+    },
+  ),
 
-  check('history: thousands of equal times are no burden', async ({ store }) => {
+  check('history: thousands of leads may have the same time', async ({ store }) => {
     await apply(store, ACME);
     for (let batch = 0; batch < 5; batch += 1) {
       const equal = Array.from({ length: 1000 }, (_, index) => past(`${batch}-${index}`, LONG_AGO));
@@ -54,7 +63,7 @@ export const historyChecks = [
     }
   }),
 
-  check('history: it disturbs neither the stamps nor those who poll', async ({ store, clock }) => {
+  check('history: it changes neither later stamps nor what pollers get', async ({ store, clock }) => {
     await apply(store, ACME);
     const [first = 0] = await stamp(store, [lead('1')]);
     clock.now += 1000;
@@ -66,7 +75,7 @@ export const historyChecks = [
   }),
 
   check(
-    'history: stamps stay unique and rising after history of this very moment',
+    'history: stamps stay unique and increasing after history with the current time',
     async ({ store, clock }) => {
       await apply(store, ACME);
       const equal = Array.from({ length: 20 }, (_, index) => past(`old-${index}`, clock.now));
@@ -77,12 +86,12 @@ export const historyChecks = [
       assert.deepEqual(
         leads.map(({ createdAt }) => createdAt),
         stamps,
-        'a stamp is later than all that is there',
+        'a stamp is later than those of all existing leads',
       );
     },
   ),
 
-  check('history: an id that exists is an update, and its createdAt stays', async ({ store }) => {
+  check('history: an existing id is an update, and its createdAt is kept', async ({ store }) => {
     await apply(store, ACME);
     const [createdAt = 0] = await stamp(store, [lead('1')]);
     const [result] = await write(store, [past('1', LONG_AGO)], HISTORICAL);
@@ -90,10 +99,13 @@ export const historyChecks = [
     assert.equal((await find(store, '1')).createdAt, createdAt);
   }),
 
-  check('history: a createdAt means nothing where the leads are not history', async ({ store, clock }) => {
-    await apply(store, ACME);
-    assert.deepEqual(await stamp(store, [past('1', LONG_AGO)]), [clock.now + 1]);
-  }),
+  check(
+    'history: createdAt is ignored for leads that are not imported as history',
+    async ({ store, clock }) => {
+      await apply(store, ACME);
+      assert.deepEqual(await stamp(store, [past('1', LONG_AGO)]), [clock.now + 1]);
+    },
+  ),
 
   check('history: a lead without a createdAt is stamped like a new one', async ({ store, clock }) => {
     await apply(store, ACME);

@@ -1,5 +1,5 @@
 /**
- * What every store must do, as checks for any test runner. `docs/store-adapters.md` shows how to run them.
+ * The checks that every store must pass, for any test runner. `docs/store-adapters.md` shows how to run them.
  *
  * @example
  * for (const check of storeConformance) test(check.name, () => check.run(makeDatabase));
@@ -7,7 +7,7 @@
  * @module
  */
 
-import { watchingChecks } from './change-tracking.ts';
+import { changeTrackingChecks } from './change-tracking.ts';
 import type { ConformanceCheck } from './check.ts';
 import { completenessChecks } from './completeness.ts';
 import { contentChecks } from './content.ts';
@@ -37,5 +37,5 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...updateChecks,
   ...deletedLeadChecks,
   ...historyChecks,
-  ...watchingChecks,
+  ...changeTrackingChecks,
 ];

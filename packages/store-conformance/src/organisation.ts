@@ -47,7 +47,7 @@ export const organisationChecks = [
     });
   }),
 
-  check('organisation: what differs is updated, what is not named stays', async ({ store }) => {
+  check('organisation: different rows are updated, rows that are not listed are kept', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
     const north = { id: 'north', name: 'Far North', departments: [{ id: 'sales', name: 'Selling' }] };
     const users = [user('boss', { plan: 'STARTER', name: null }), user('newcomer')];
@@ -73,7 +73,7 @@ export const organisationChecks = [
   }),
 
   check(
-    'organisation: a user keeps the name and address that are absent, and loses those that are null',
+    'organisation: an absent name or address of a user is kept, and null clears it',
     async ({ store }) => {
       const place = { branchId: null, departmentId: null };
       const unnamed: UserInput = { ...place, id: 'ada', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
@@ -86,7 +86,7 @@ export const organisationChecks = [
     },
   ),
 
-  check('organisation: a new name shows on leads that were there before', async ({ store }) => {
+  check('organisation: existing leads show a new name', async ({ store }) => {
     await apply(store, { ...ACME, statuses: [status('OPEN')] });
     await write(store, [lead('1', { branchId: 'south' })]);
     const south = { id: 'south', name: 'Deep South', departments: [] };
@@ -97,7 +97,7 @@ export const organisationChecks = [
     assert.deepEqual(found.status, renamed);
   }),
 
-  check('organisation: a company that brings no statuses gets the default ones', async ({ store }) => {
+  check('organisation: a new company without statuses gets the default ones', async ({ store }) => {
     await apply(store, ACME);
     const [result] = await write(store, [lead('1', { statusValue: 'NO_SUCH' })]);
     assert.deepEqual(result, {
@@ -106,7 +106,7 @@ export const organisationChecks = [
     });
   }),
 
-  check('organisation: a company that brings no statuses later keeps its own', async ({ store }) => {
+  check('organisation: an existing company without statuses in the file keeps its own', async ({ store }) => {
     await apply(store, bare('acme', { statuses: [status('OPEN')] }));
     const changes = await apply(store, bare('acme'));
     assert.deepEqual(changes.statuses, count(0, 0, 0));
@@ -115,7 +115,7 @@ export const organisationChecks = [
   }),
 
   check(
-    'organisation: a status that leads have is kept, behind the others; one without is removed',
+    'organisation: a dropped status that leads use is kept after the others, an unused one is removed',
     async ({ store }) => {
       await apply(store, bare('acme', { statuses: [status('OPEN'), status('IDLE')] }));
       await write(store, [lead('old')]);
@@ -138,7 +138,7 @@ export const organisationChecks = [
     },
   ),
 
-  check('organisation: every conflict is reported, and then nothing is changed', async ({ store }) => {
+  check('organisation: every conflict is reported, and nothing is changed', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
     const elsewhere = { id: 'south', name: 'New name', departments: [{ id: 'sales', name: 'Sales' }] };
     const conflicting = { ...ACME, branches: [elsewhere], users: [user('newcomer'), user('rival')] };
@@ -164,7 +164,7 @@ export const organisationChecks = [
     assert.deepEqual((await apply(store, ACME, GLOBEX)).branches, count(0, 0, 3));
   }),
 
-  check('organisation: a second store sees it at once', async ({ store, openAnother }) => {
+  check('organisation: a second store reads it at once', async ({ store, openAnother }) => {
     const other = await openAnother();
     await apply(store, ACME);
     assert.equal((await other.findUser('boss'))?.companyId, 'acme');

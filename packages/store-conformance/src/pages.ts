@@ -20,7 +20,7 @@ const department = (departmentId: string): Scope => ({
   departmentId,
 });
 
-/** Who sees what, oldest first. */
+/** The leads that each scope contains, oldest first. */
 const SEEN: readonly [Scope, readonly string[]][] = [
   [ALL_OF_ACME, ['nowhere', 'north', 'sales', 'south', 'service', 'sales-2']],
   [branch('north'), ['north', 'sales', 'service', 'sales-2']],
@@ -97,13 +97,13 @@ export const pageChecks = [
     },
   ),
 
-  check('pages: a since before all time or in the far future is legal', async ({ store }) => {
+  check('pages: a since long before the first lead or in the far future is allowed', async ({ store }) => {
     await fill(store);
     assert.equal((await poll(store, { since: Date.UTC(1, 0) })).leads.length, 6);
     assert.deepEqual((await poll(store, { since: Date.UTC(9999, 11, 31) })).leads, []);
   }),
 
-  check('pages: whoever follows them one by one meets every lead once', async ({ store }) => {
+  check('pages: a client that follows them page by page gets every lead once', async ({ store }) => {
     await fill(store);
     for (const [scope, ids] of SEEN) {
       const met: string[] = [];
@@ -117,7 +117,7 @@ export const pageChecks = [
     }
   }),
 
-  check('pages: a lead is seen where it stands now', async ({ store }) => {
+  check('pages: a lead that was moved is in the pages of its new place', async ({ store }) => {
     await fill(store);
     await stamp(store, [lead('sales', { branchId: 'south' })]);
     assert.deepEqual(idsOf((await poll(store, { scope: branch('south') })).leads), ['sales', 'south']);

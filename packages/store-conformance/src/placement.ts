@@ -23,11 +23,11 @@ const REJECTED: readonly [Input, PlacementProblem][] = [
     { field: 'departmentId', reason: 'in-another-branch', value: 'sales', branchId: 'north' },
   ],
   [
-    { statusValue: 'GONE' },
+    { statusValue: 'UNKNOWN' },
     {
       field: 'statusValue',
       reason: 'unknown',
-      value: 'GONE',
+      value: 'UNKNOWN',
       allowed: ['NEW', 'CONTACTED', 'APPOINTMENT', 'QUOTED', 'WON', 'LOST'],
     },
   ],
@@ -41,7 +41,7 @@ const ADDED: readonly [Input, readonly [string | null, string | null]][] = [
   [{ branchId: 'north', departmentId: 'sales' }, ['North', 'Sales']],
 ];
 
-/** A lead of the department Sales in the branch North, and where each change puts it. */
+/** Changes of a lead in the department Sales of the branch North, with the resulting place. */
 const MOVED: readonly [Input, readonly [string | null, string | null]][] = [
   [{}, ['North', 'Sales']],
   [{ branchId: 'north' }, ['North', 'Sales']],
@@ -53,14 +53,17 @@ const MOVED: readonly [Input, readonly [string | null, string | null]][] = [
 ];
 
 export const placementChecks = [
-  check('placement: a lead that fits nowhere is rejected with the reason', async ({ store }) => {
-    await apply(store, ACME, GLOBEX);
-    for (const [input, problem] of REJECTED)
-      assert.deepEqual(await write(store, [lead('1', input)]), [{ kind: 'rejected', problem }]);
-    assert.deepEqual((await poll(store)).leads, []);
-  }),
+  check(
+    'placement: a lead with an unknown place or status is rejected with the reason',
+    async ({ store }) => {
+      await apply(store, ACME, GLOBEX);
+      for (const [input, problem] of REJECTED)
+        assert.deepEqual(await write(store, [lead('1', input)]), [{ kind: 'rejected', problem }]);
+      assert.deepEqual((await poll(store)).leads, []);
+    },
+  ),
 
-  check('placement: a rejected lead holds up no other lead of its batch', async ({ store }) => {
+  check('placement: a rejected lead does not affect the other leads of its batch', async ({ store }) => {
     await apply(store, ACME);
     const results = await write(store, [lead('a'), lead('b', { branchId: 'west' }), lead('c')]);
     assert.deepEqual(
@@ -74,7 +77,7 @@ export const placementChecks = [
     );
   }),
 
-  check('placement: an update that fits nowhere changes nothing', async ({ store }) => {
+  check('placement: an update with an unknown place changes nothing', async ({ store }) => {
     await apply(store, ACME);
     await write(store, [lead('1', { branchId: 'north', fields: { firstName: 'Ada' } })]);
     const before = await find(store, '1');
@@ -83,7 +86,7 @@ export const placementChecks = [
     assert.deepEqual(await find(store, '1'), before);
   }),
 
-  check('placement: a department brings its branch, and nothing brings nothing', async ({ store }) => {
+  check('placement: a department determines the branch', async ({ store }) => {
     await apply(store, ACME);
     for (const [index, [input, place]] of ADDED.entries()) {
       await write(store, [lead(`${index}`, input)]);
@@ -91,7 +94,7 @@ export const placementChecks = [
     }
   }),
 
-  check('placement: a lead that moves leaves what does not go with it', async ({ store }) => {
+  check('placement: a lead that moves loses its department of the old branch', async ({ store }) => {
     await apply(store, ACME);
     for (const [index, [input, place]] of MOVED.entries()) {
       await write(store, [lead(`${index}`, { departmentId: 'sales' }), lead(`${index}`, input)]);
@@ -99,7 +102,7 @@ export const placementChecks = [
     }
   }),
 
-  check('placement: a new lead is NEW where there is such a status, else in the first', async ({ store }) => {
+  check('placement: a new lead gets the status NEW if it exists, else the first one', async ({ store }) => {
     const status = (value: string) => ({ value, label: value, color: '#000000', final: false });
     await apply(store, { ...ACME, statuses: [status('OPEN'), status('NEW')] });
     await write(store, [lead('1')]);

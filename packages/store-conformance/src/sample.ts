@@ -1,4 +1,4 @@
-/** The organisation, the leads and the questions that the checks use. */
+/** The organisation, leads and queries that the checks use. */
 import assert from 'node:assert/strict';
 import type {
   Company,
@@ -45,7 +45,7 @@ export const ACME: Company = {
   ],
 };
 
-/** Uses the same ids below it as Acme. */
+/** Uses the same ids of branches and departments as Acme. */
 export const GLOBEX: Company = {
   id: 'globex',
   name: 'Globex',
@@ -53,7 +53,7 @@ export const GLOBEX: Company = {
   users: [user('rival')],
 };
 
-/** A company without places and users. */
+/** A company without branches, departments and users. */
 export const bare = (id: string, rest: Partial<Company> = {}): Company => ({
   id,
   name: id,
@@ -86,7 +86,7 @@ export async function write(
   return outcome.results;
 }
 
-/** Writes leads of which none may be rejected, and gives their `createdAt`. */
+/** Writes leads, asserts that none is rejected, and returns their `createdAt`. */
 export async function stamp(
   store: Store,
   leads: readonly LeadInput[],
@@ -101,7 +101,7 @@ export async function stamp(
 
 export const ALL_OF_ACME: Scope = { level: 'COMPANY', companyId: 'acme' };
 
-/** Acme's leads from the first on, and no end of them. */
+/** All leads of Acme, oldest first. */
 export const FROM_THE_FIRST: PageQuery = { scope: ALL_OF_ACME, since: Date.UTC(1000, 0), limit: 100_000 };
 
 export const poll = (store: Store, query: Partial<PageQuery> = {}): Promise<Page> =>
@@ -109,7 +109,7 @@ export const poll = (store: Store, query: Partial<PageQuery> = {}): Promise<Page
 
 export const idsOf = (leads: readonly LeadRecord[]): string[] => leads.map(({ id }) => id);
 
-/** The one lead of Acme with that id, as a poll shows it. */
+/** The only lead of Acme with this id, as a poll returns it. */
 export async function find(store: Store, id: string): Promise<LeadRecord> {
   const { leads } = await poll(store);
   const [found, ...others] = leads.filter((candidate) => candidate.id === id);
@@ -117,7 +117,7 @@ export async function find(store: Store, id: string): Promise<LeadRecord> {
   return found;
 }
 
-/** Small batches with ids of their own. */
+/** Batches of leads with different ids. */
 export const batches = (prefix: string, count: number, size: number): LeadInput[][] =>
   Array.from({ length: count }, (_, batch) =>
     Array.from({ length: size }, (_, index) => lead(`${prefix}-${batch}-${index}`)),

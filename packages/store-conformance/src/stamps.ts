@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { check } from './check.ts';
 import { ACME, apply, batches, GLOBEX, lead, poll, stamp } from './sample.ts';
 
-function assertRising(stamps: readonly number[]): void {
+function assertIncreasing(stamps: readonly number[]): void {
   for (const [index, at] of stamps.entries()) {
     assert(Number.isInteger(at), `${at} is a whole millisecond`);
     const before = stamps[index - 1] ?? Number.NEGATIVE_INFINITY;
@@ -11,21 +11,24 @@ function assertRising(stamps: readonly number[]): void {
 }
 
 export const stampChecks = [
-  check('D1: the stamps of one batch are unique and rise in its order', async ({ store, clock }) => {
+  check('D1: the stamps of one batch are unique and increase in its order', async ({ store, clock }) => {
     await apply(store, ACME);
     const stamps = await stamp(store, batches('lead', 1, 500).flat());
-    assertRising(stamps);
-    assert((stamps[0] ?? 0) > clock.now, 'a stamp is later than every answer given so far');
-    assert((stamps.at(-1) ?? 0) <= clock.now + 500, 'no stamp is further ahead than it must be');
+    assertIncreasing(stamps);
+    assert((stamps[0] ?? 0) > clock.now, 'a stamp is later than every answer before it');
+    assert(
+      (stamps.at(-1) ?? 0) <= clock.now + 500,
+      'stamps are ahead of the clock by no more than the number of leads',
+    );
   }),
 
-  check('D1: batches of one millisecond, from two stores, share no stamp', async ({ store, openAnother }) => {
+  check('D1: batches of two stores within one millisecond share no stamp', async ({ store, openAnother }) => {
     await apply(store, ACME);
     const other = await openAnother();
     const stamps: number[] = [];
     for (const [index, batch] of batches('lead', 20, 3).entries())
       stamps.push(...(await stamp(index % 2 === 0 ? store : other, batch)));
-    assertRising(stamps);
+    assertIncreasing(stamps);
   }),
 
   check(
@@ -38,33 +41,33 @@ export const stampChecks = [
         ...batches('b', 20, 3).map((batch) => stamp(other, batch)),
       ]);
       assert.equal(new Set(written.flat()).size, 120);
-      assertRising((await poll(store)).leads.map(({ createdAt }) => createdAt));
+      assertIncreasing((await poll(store)).leads.map(({ createdAt }) => createdAt));
     },
   ),
 
-  check('D1, D2: stamps rise although the clock is set back', async ({ store, clock, reopen }) => {
+  check('D1, D2: stamps increase although the clock is set back', async ({ store, clock, reopen }) => {
     await apply(store, ACME);
     const stamps = await stamp(store, [lead('1')]);
     clock.now -= 3_600_000;
     stamps.push(...(await stamp(store, [lead('2'), lead('3')])));
     stamps.push(...(await stamp(await reopen(), [lead('4')])));
-    assertRising(stamps);
+    assertIncreasing(stamps);
   }),
 
-  check('D1: after a pause the stamps are those of the clock again', async ({ store, clock }) => {
+  check('D1: after a pause the stamps follow the clock again', async ({ store, clock }) => {
     await apply(store, ACME);
     await stamp(store, batches('lead', 1, 50).flat());
     clock.now += 60_000;
     assert.deepEqual(await stamp(store, [lead('later')]), [clock.now + 1]);
   }),
 
-  check('D1: a burst of one company leaves the others at the clock', async ({ store, clock }) => {
+  check('D1: a burst of one company does not change the stamps of others', async ({ store, clock }) => {
     await apply(store, ACME, GLOBEX);
     await stamp(store, batches('lead', 1, 50).flat());
     assert.deepEqual(await stamp(store, [lead('1', { companyId: 'globex' })]), [clock.now + 1]);
   }),
 
-  check('D1: a batch may mix companies', async ({ store }) => {
+  check('D1: a batch may have leads of several companies', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
     const mixed = ['a', 'b', 'c', 'd'].map((id, index) =>
       lead(id, { companyId: index % 2 === 0 ? 'acme' : 'globex' }),
@@ -73,7 +76,7 @@ export const stampChecks = [
     for (const companyId of ['acme', 'globex']) {
       const { leads } = await poll(store, { scope: { level: 'COMPANY', companyId } });
       assert.equal(leads.length, 2);
-      assertRising(leads.map(({ createdAt }) => createdAt));
+      assertIncreasing(leads.map(({ createdAt }) => createdAt));
     }
   }),
 
@@ -105,7 +108,7 @@ export const stampChecks = [
     for (const id of triggerIds) assert(id.length >= 1 && id.length <= 64, id);
   }),
 
-  check('D1: a lead without an id gets one of its own', async ({ store }) => {
+  check('D1: a lead without an id gets a unique one', async ({ store }) => {
     await apply(store, ACME);
     const anonymous = { companyId: 'acme', fields: {} };
     const results = await store.writeLeads([anonymous, anonymous, anonymous]);

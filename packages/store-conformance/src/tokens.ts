@@ -12,14 +12,14 @@ const token = (id: string, rest: Partial<IssuedToken> = {}): IssuedToken => ({
 });
 
 export const tokenChecks = [
-  check('tokens: what is recorded is found, also for a user who does not exist', async ({ store }) => {
+  check('tokens: a recorded token is found, also for a user who does not exist', async ({ store }) => {
     const recorded = token('a', { name: 'Zapier', userId: 'not-there-yet' });
     await store.recordTokens([recorded]);
     assert.deepEqual(await store.findToken('a'), recorded);
     assert.equal(await store.findToken('b'), undefined);
   }),
 
-  check('tokens: a user has those of the user alone, in the order of issue', async ({ store }) => {
+  check('tokens: the tokens of one user are listed in the order of issue', async ({ store }) => {
     const later = token('a', { issuedAt: START + 2 });
     const sooner = token('b', { issuedAt: START + 1, name: 'Make' });
     await store.recordTokens([later, sooner, token('c', { userId: 'seller' })]);
@@ -27,21 +27,24 @@ export const tokenChecks = [
       { ...sooner, revokedAt: null },
       { ...later, revokedAt: null },
     ]);
-    assert.deepEqual(await store.listTokens('nobody'), []);
+    assert.deepEqual(await store.listTokens('unknown'), []);
   }),
 
-  check('tokens: one is revoked alone, at once and everywhere', async ({ store, clock, openAnother }) => {
-    const other = await openAnother();
-    await store.recordTokens([token('a'), token('b', { issuedAt: START + 1 })]);
-    clock.now += 5;
-    assert.equal(await store.revokeToken('a'), true);
-    assert.equal(await other.isTokenRevoked('a'), true);
-    assert.equal(await other.isTokenRevoked('b'), false);
-    const revokedAt = (await other.listTokens('boss')).map((listed) => listed.revokedAt);
-    assert.deepEqual(revokedAt, [START + 5, null]);
-  }),
+  check(
+    'tokens: revoking a token affects this token alone, at once, in every store',
+    async ({ store, clock, openAnother }) => {
+      const other = await openAnother();
+      await store.recordTokens([token('a'), token('b', { issuedAt: START + 1 })]);
+      clock.now += 5;
+      assert.equal(await store.revokeToken('a'), true);
+      assert.equal(await other.isTokenRevoked('a'), true);
+      assert.equal(await other.isTokenRevoked('b'), false);
+      const revokedAt = (await other.listTokens('boss')).map((listed) => listed.revokedAt);
+      assert.deepEqual(revokedAt, [START + 5, null]);
+    },
+  ),
 
-  check('tokens: revoking again tells so and keeps the first time', async ({ store, clock }) => {
+  check('tokens: revoking again returns false and keeps the first time', async ({ store, clock }) => {
     await store.recordTokens([token('a')]);
     await store.revokeToken('a');
     clock.now += 5;
@@ -49,14 +52,17 @@ export const tokenChecks = [
     assert.equal((await store.listTokens('boss'))[0]?.revokedAt, START);
   }),
 
-  check('tokens: one of an identity provider, never recorded here, can be revoked', async ({ store }) => {
-    assert.equal(await store.isTokenRevoked('foreign'), false);
-    assert.equal(await store.revokeToken('foreign'), true);
-    assert.equal(await store.isTokenRevoked('foreign'), true);
-    assert.equal(await store.findToken('foreign'), undefined);
-  }),
+  check(
+    'tokens: a token of an identity provider, which was never recorded, can be revoked',
+    async ({ store }) => {
+      assert.equal(await store.isTokenRevoked('foreign'), false);
+      assert.equal(await store.revokeToken('foreign'), true);
+      assert.equal(await store.isTokenRevoked('foreign'), true);
+      assert.equal(await store.findToken('foreign'), undefined);
+    },
+  ),
 
-  check('tokens: recording none is nothing', async ({ store }) => {
+  check('tokens: recording an empty list is allowed', async ({ store }) => {
     await store.recordTokens([]);
     assert.deepEqual(await store.listTokens('boss'), []);
   }),

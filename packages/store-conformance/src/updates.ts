@@ -12,7 +12,7 @@ const frozen = ({ id, createdAt, automation_trigger_id, automation_created_at }:
 });
 
 export const updateChecks = [
-  check('D4: an update moves updatedAt and leaves what identifies the lead', async ({ store, clock }) => {
+  check('D4: an update changes updatedAt, and not what identifies the lead', async ({ store, clock }) => {
     await apply(store, ACME);
     const [createdAt] = await stamp(store, [lead('1')]);
     const before = await find(store, '1');
@@ -28,7 +28,7 @@ export const updateChecks = [
     assert.deepEqual([after.branchName, after.status.value, after.firstName], ['South', 'WON', 'Ada']);
   }),
 
-  check('D4: updatedAt never goes back, nor before createdAt', async ({ store, clock }) => {
+  check('D4: updatedAt never decreases, and is never before createdAt', async ({ store, clock }) => {
     await apply(store, ACME);
     const [createdAt = 0] = await stamp(store, [lead('1')]);
     await stamp(store, [lead('1')]);
@@ -40,7 +40,7 @@ export const updateChecks = [
     assert.equal((await find(store, '1')).updatedAt, clock.now + 100);
   }),
 
-  check('D4: an update makes a lead no news', async ({ store, clock }) => {
+  check('D4: an updated lead is not delivered again', async ({ store, clock }) => {
     await apply(store, ACME);
     const stamps = await stamp(store, [lead('1'), lead('2')]);
     clock.now += 1000;
@@ -59,7 +59,7 @@ export const updateChecks = [
     assert.equal((await poll(store)).leads.length, 1);
   }),
 
-  check('D5: an id twice in one batch is one lead, with the later content', async ({ store }) => {
+  check('D5: the same id twice in one batch is one lead with the later content', async ({ store }) => {
     await apply(store, ACME);
     const results = await write(store, [
       lead('1', { fields: { firstName: 'Ada', lastName: 'King' } }),
@@ -96,7 +96,7 @@ export const updateChecks = [
     );
   }),
 
-  check('D5: an update keeps what it leaves out', async ({ store }) => {
+  check('D5: an update keeps absent fields', async ({ store }) => {
     await apply(store, ACME);
     await write(store, [lead('1', { fields: FULL })]);
     for (const name of FIELD_NAMES) {

@@ -6,11 +6,11 @@ import { ACME, apply, bare, GLOBEX, user } from './sample.ts';
 async function updated(store: Store, userId: string, changes: UserChanges): Promise<User> {
   const outcome = await store.updateUser(userId, changes);
   assert(outcome.kind === 'updated', JSON.stringify(outcome));
-  assert.deepEqual(await store.findUser(userId), outcome.user, 'what is told is what is kept');
+  assert.deepEqual(await store.findUser(userId), outcome.user, 'the returned user is the stored one');
   return outcome.user;
 }
 
-/** Changes that cannot be, and why. */
+/** Changes that are refused, and why. */
 const REFUSED: readonly [UserChanges, object][] = [
   [{ accessLevel: 'BRANCH' }, { kind: 'place-missing', field: 'branchId' }],
   [{ accessLevel: 'DEPARTMENT' }, { kind: 'place-missing', field: 'departmentId' }],
@@ -32,7 +32,7 @@ const REFUSED: readonly [UserChanges, object][] = [
   ],
 ];
 
-/** Every way to place the user `boss` of Acme, and where that puts the user. */
+/** Changes of the user `boss` of Acme, applied in this order, with the resulting branch and department. */
 const PLACED: readonly [UserChanges, readonly [string | null, string | null]][] = [
   [{ accessLevel: 'BRANCH', branchId: 'south' }, ['south', null]],
   [{ accessLevel: 'DEPARTMENT', departmentId: 'sales' }, ['north', 'sales']],
@@ -45,7 +45,7 @@ const PLACED: readonly [UserChanges, readonly [string | null, string | null]][] 
 const ONLY_GLOBEX = { id: 'only-globex', name: 'Only Globex', departments: [] };
 
 export const userChecks = [
-  check('users: one is found by the exact id', async ({ store }) => {
+  check('users: a user is found by the exact id', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
     assert.deepEqual(await store.findUser('seller'), {
       id: 'seller',
@@ -57,11 +57,11 @@ export const userChecks = [
       branchId: 'north',
       departmentId: 'sales',
     });
-    for (const id of ['nobody', '', 'SELLER', 'seller ', ' seller', 'seller\0', 'selle', 'seller%'])
+    for (const id of ['unknown', '', 'SELLER', 'seller ', ' seller', 'seller\0', 'selle', 'seller%'])
       assert.equal(await store.findUser(id), undefined, JSON.stringify(id));
   }),
 
-  check('users: any number can be listed in pages, each once, in the order of the ids', async ({ store }) => {
+  check('users: users are listed in pages, each once, sorted by id', async ({ store }) => {
     const ids = Array.from({ length: 25 }, (_, index) => `user-${String(index).padStart(3, '0')}`);
     const shuffled = [...ids].sort((a, b) => a.slice(-1).localeCompare(b.slice(-1)));
     await apply(store, bare('acme', { users: shuffled.map((id) => user(id)) }));
@@ -74,7 +74,7 @@ export const userChecks = [
     assert.deepEqual(listed, ids);
   }),
 
-  check('users: a change touches what it names and nothing else', async ({ store }) => {
+  check('users: a change updates only the given fields', async ({ store }) => {
     await apply(store, ACME);
     const before = await store.findUser('seller');
     const changed = await updated(store, 'seller', { plan: 'STARTER', email: null });
@@ -82,7 +82,7 @@ export const userChecks = [
     assert.deepEqual(await updated(store, 'seller', {}), changed);
   }),
 
-  check('users: the access level decides which place a user has', async ({ store }) => {
+  check('users: the access level determines the place of a user', async ({ store }) => {
     await apply(store, ACME);
     for (const [changes, place] of PLACED) {
       const { branchId, departmentId } = await updated(store, 'boss', changes);
@@ -90,7 +90,7 @@ export const userChecks = [
     }
   }),
 
-  check('users: a place that is missing or unknown is refused, and the user stays', async ({ store }) => {
+  check('users: a missing or unknown place is refused, and the user is unchanged', async ({ store }) => {
     await apply(store, ACME, { ...GLOBEX, branches: [...GLOBEX.branches, ONLY_GLOBEX] });
     const before = await store.findUser('boss');
     for (const [changes, outcome] of REFUSED) {
@@ -98,10 +98,10 @@ export const userChecks = [
       assert.deepEqual(await store.updateUser('boss', attempt), outcome, JSON.stringify(changes));
     }
     assert.deepEqual(await store.findUser('boss'), before);
-    assert.deepEqual(await store.updateUser('nobody', { plan: 'STARTER' }), { kind: 'no-such-user' });
+    assert.deepEqual(await store.updateUser('unknown', { plan: 'STARTER' }), { kind: 'no-such-user' });
   }),
 
-  check('users: one who is removed is gone at once, everywhere', async ({ store, openAnother }) => {
+  check('users: a removed user is not found any more, in every store', async ({ store, openAnother }) => {
     await apply(store, ACME);
     const other = await openAnother();
     assert.equal(await store.removeUser('boss'), true);

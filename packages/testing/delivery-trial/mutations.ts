@@ -1,11 +1,11 @@
 /**
- * Deliberate defects, put into a database of the trial's own, to show that the trial sees them. The texts that are
- * replaced stand in one table: when a function changes, adapt them here.
+ * Deliberate defects, made in a database of the trial, to show that the trial detects them. A mutation replaces parts of
+ * functions: when a function changes, adapt them here.
  */
 import { withClient } from './postgres/with-client.ts';
 import { withDatabase } from './sqlite/database.ts';
 
-/** A part of a definition, which must be there once, and what comes in its place. */
+/** A part of a definition, which must occur once, and its replacement. */
 type Replacement = readonly [part: string | RegExp, by: string];
 
 interface Change {
@@ -20,14 +20,14 @@ interface Mutation {
 
 const BEFORE_INSERT = 'leadtap.leads_before_insert()';
 const READ_PAGE = 'leadtap.read_page(text,text,text,bigint,integer,integer)';
-const LOG_CHANGED_LEADS = 'leadtap.note_leads()';
+const LOG_CHANGED_LEADS = 'leadtap.log_change_leads()';
 
 const WRITER_LOCK =
   'PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));';
 const POLL_LOCK = 'pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company))';
 
 export const POSTGRES_MUTATIONS = {
-  /** Leads are stamped with the clock when they are inserted, and polls read what is committed. */
+  /** Leads are stamped with the clock when they are inserted, and polls read without the lock. */
   'clock-stamps': {
     changes: [
       {
@@ -48,7 +48,7 @@ export const POSTGRES_MUTATIONS = {
   'no-poll-lock': { changes: [{ routine: READ_PAGE, replace: [[POLL_LOCK, 'true']] }] },
   /** The page is read in a snapshot from before the lock. */
   'early-snapshot': { also: `ALTER FUNCTION ${READ_PAGE} STABLE` },
-  /** Polls that do without the lock answer with the time of the clock. */
+  /** Polls without the lock answer with the time of the clock. */
   'clock-date': {
     changes: [
       {
@@ -57,7 +57,7 @@ export const POSTGRES_MUTATIONS = {
       },
     ],
   },
-  /** An insert of an id that was there when the statement began is an update, also if that lead is deleted meanwhile. */
+  /** An insert of an id that existed when the statement began is an update, also if that lead is deleted meanwhile. */
   'lost-reinsert': {
     also: `
       CREATE FUNCTION public.lose_reinsert() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -79,7 +79,7 @@ export const POSTGRES_MUTATIONS = {
 
 export const SQLITE_MUTATIONS = {
   /** Changed and deleted leads stay in the caches of the instances. */
-  'no-change-log': ['DROP TRIGGER lead_changed', 'DROP TRIGGER lead_gone'],
+  'no-change-log': ['DROP TRIGGER log_change_of_lead', 'DROP TRIGGER log_delete_of_lead'],
   /** The last stamp of a company is forgotten, so stamps follow the clock alone. */
   'clock-stamps': [
     `CREATE TRIGGER forget_stamp AFTER UPDATE OF last_stamp ON companies

@@ -1,7 +1,7 @@
-import type { ChangeTrackingStore, PollQuestions, Store } from 'leadtap';
+import type { ChangeTrackingStore, PollQueries, Store } from 'leadtap';
 
 /** What the store is asked when a poll asks this: one look for who the caller is, and a reading for what is not remembered. */
-const ASKED_BY: Readonly<Record<keyof PollQuestions, keyof ChangeTrackingStore>> = {
+const ASKED_BY: Readonly<Record<keyof PollQueries, keyof ChangeTrackingStore>> = {
   isTokenRevoked: 'revalidate',
   findUser: 'revalidate',
   readPage: 'readLeads',
@@ -13,7 +13,7 @@ const ASKED_BY: Readonly<Record<keyof PollQuestions, keyof ChangeTrackingStore>>
  */
 export function beforeQuestion(
   { changeTracking }: Store,
-  question: keyof PollQuestions,
+  question: keyof PollQueries,
   before: () => Promise<void>,
 ): () => void {
   if (!changeTracking) throw new Error('the store cannot be watched');

@@ -9,15 +9,14 @@ import {
   type JWTVerifyGetKey,
   jwksCache,
 } from 'jose';
-import { isJsonObject } from '../json-object.ts';
-import { TokenVerificationUnavailableError } from './verification.ts';
+import { isJsonObject } from '../store/records.ts';
 
-/** Where its public keys are found. */
+/** Where the public keys are. */
 export type JwksLocation =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'file'; readonly file: string };
 
-/** The operator's identity provider. */
+/** The identity provider of the operator. */
 export interface ExternalTokens {
   readonly jwks: JwksLocation;
   readonly issuer: string;
@@ -27,11 +26,11 @@ export interface ExternalTokens {
 
 export interface JwksTiming {
   readonly fetchTimeoutMs: number;
-  /** For tokens with unknown keys the provider is asked at most this often, however many arrive. */
+  /** Unknown keys cause at most one fetch in this time, however many tokens have one. */
   readonly cooldownMs: number;
-  /** Keys are used this long before the provider is asked for them again. */
+  /** The keys are fetched again after this time. */
   readonly freshForMs: number;
-  /** A provider that has never answered is asked again after this long, not by every request. */
+  /** The pause after a failed fetch, so that not every request repeats it. */
   readonly pauseAfterFailureMs: number;
 }
 
@@ -42,7 +41,7 @@ const TIMING: JwksTiming = {
   pauseAfterFailureMs: 2_000,
 };
 
-/** Public-key algorithms only: a public key can then never be taken for a shared secret. */
+/** Public-key algorithms only: otherwise a public key could be used as a shared secret. */
 export const EXTERNAL_ALGORITHMS = [
   'RS256',
   'RS384',
@@ -57,17 +56,22 @@ export const EXTERNAL_ALGORITHMS = [
   'Ed25519',
 ];
 
+/** The token can be neither accepted nor rejected now: the client gets 503 and retries. */
+export class TokenVerificationUnavailableError extends Error {
+  override readonly name: string = 'TokenVerificationUnavailableError';
+}
+
 export class JwksUnavailableError extends TokenVerificationUnavailableError {
   override readonly name = 'JwksUnavailableError';
 }
 
 /** The keys of the identity provider. */
 export interface ExternalKeys {
-  /** Finds the key of a token. Throws JwksUnavailableError when that cannot be found out at the moment. */
+  /** Finds the key of a token. Throws JwksUnavailableError if the keys cannot be fetched. */
   readonly find: JWTVerifyGetKey;
   /**
-   * The set that keys are found in now, another one each time it was fetched; undefined when it is to be fetched anew.
-   * What was verified with one set is sure for as long as this is the same.
+   * The current key set: another object after each fetch, and undefined when the next token causes a fetch. A token that was
+   * verified with one set is valid as long as this is the same object.
    */
   readonly currentSet: () => object | undefined;
 }
@@ -80,37 +84,37 @@ export function jwksKeys({ jwks, timing }: ExternalTokens): ExternalKeys {
 
 function fetchedKeys(url: string, timing: JwksTiming): ExternalKeys {
   const { fetchTimeoutMs, cooldownMs, freshForMs, pauseAfterFailureMs } = timing;
-  const provider = new RememberedProvider(pauseAfterFailureMs);
-  // Where the library puts each set in the moment it begins to use it.
-  const inUse: JWKSCacheInput = {};
+  const fetcher = new JwksFetcher(pauseAfterFailureMs);
+  // The library stores each key set here when it begins to use it.
+  const current: JWKSCacheInput = {};
   const findKey = createRemoteJWKSet(new URL(url), {
     timeoutDuration: fetchTimeoutMs,
     cooldownDuration: cooldownMs,
     cacheMaxAge: freshForMs,
-    [customFetch]: (address, init) => provider.fetch(address, init),
-    [jwksCache]: inUse,
+    [customFetch]: (address, init) => fetcher.fetch(address, init),
+    [jwksCache]: current,
   });
   const find: JWTVerifyGetKey = async (header, token) => {
     try {
       return await findKey(header, token);
     } catch (error) {
-      // A key that we do not know may be the one the provider changed to while we could not ask it.
-      if (error instanceof errors.JWKSNoMatchingKey && provider.failure) throw provider.failure;
+      // The provider may have rotated its keys while they could not be fetched.
+      if (error instanceof errors.JWKSNoMatchingKey && fetcher.failure) throw fetcher.failure;
       throw error;
     }
   };
-  return { find, currentSet: () => (findKey.fresh ? inUse['jwks'] : undefined) };
+  return { find, currentSet: () => (findKey.fresh ? current['jwks'] : undefined) };
 }
 
 /**
- * While the provider is away, the keys it gave last go on working: its outage must not become ours.
- * A key that it withdraws stops working with the next fetch that succeeds.
+ * While the provider is unavailable, the keys of the last successful fetch are used: its outage must not become ours. A key that
+ * it withdraws is rejected after the next successful fetch.
  */
-class RememberedProvider {
+class JwksFetcher {
   readonly #pauseAfterFailureMs: number;
   #lastGood: string | undefined;
   #pauseUntil = 0;
-  /** Why the last fetch failed; undefined when it did not. */
+  /** The error of the last fetch; undefined if it was successful. */
   failure: JwksUnavailableError | undefined;
 
   constructor(pauseAfterFailureMs: number) {
@@ -118,12 +122,12 @@ class RememberedProvider {
   }
 
   async fetch(url: string, init: RequestInit): Promise<Response> {
-    if (!this.failure || performance.now() >= this.#pauseUntil) await this.#ask(url, init);
+    if (!this.failure || performance.now() >= this.#pauseUntil) await this.#fetchKeys(url, init);
     if (this.#lastGood === undefined) throw this.failure;
     return new Response(this.#lastGood);
   }
 
-  async #ask(url: string, init: RequestInit): Promise<void> {
+  async #fetchKeys(url: string, init: RequestInit): Promise<void> {
     try {
       const text = await fetchText(url, init);
       parseJwks(text);
@@ -165,10 +169,10 @@ function readText(file: string): string {
   }
 }
 
-/** Asks for the keys once, for people who set this up. */
+/** Fetches the keys once, for the doctor. */
 export async function probeJwks({ jwks }: ExternalTokens): Promise<{ keys: number }> {
-  // A redirect is not followed, as it is not when tokens are verified.
-  const asServer: RequestInit = { signal: AbortSignal.timeout(TIMING.fetchTimeoutMs), redirect: 'manual' };
-  const text = jwks.kind === 'file' ? readText(jwks.file) : await fetchText(jwks.url, asServer);
+  // Redirects are not followed, as when tokens are verified.
+  const options: RequestInit = { signal: AbortSignal.timeout(TIMING.fetchTimeoutMs), redirect: 'manual' };
+  const text = jwks.kind === 'file' ? readText(jwks.file) : await fetchText(jwks.url, options);
   return { keys: parseJwks(text).keys.length };
 }

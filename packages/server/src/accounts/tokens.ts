@@ -1,96 +1,147 @@
-import { decodeProtectedHeader, errors, type JWTPayload, jwtVerify } from 'jose';
+import { hash } from 'node:crypto';
+import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import { EXTERNAL_ALGORITHMS, type ExternalTokens, jwksKeys } from './external-tokens.ts';
-import { makeOwnTokenCheck } from './own-token-check.ts';
-import { OWN_ALGORITHM, OWN_AUDIENCE, OWN_ISSUER, type SigningKeys } from './own-tokens.ts';
-import { type GoodToken, nameOf, RememberedTokens } from './remembered-tokens.ts';
-import { TokenVerificationUnavailableError, type Verification, type VerifyToken } from './verification.ts';
+import { isJsonObject } from '../store/records.ts';
+import {
+  EXTERNAL_ALGORITHMS,
+  type ExternalTokens,
+  jwksKeys,
+  TokenVerificationUnavailableError,
+} from './external-tokens.ts';
+import { createOwnTokenVerifier } from './own-tokens.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+export interface VerifiedToken {
+  readonly userId: string;
+  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
+  readonly tokenId: string | undefined;
+}
+
+export type Verification =
+  | { readonly kind: 'valid'; readonly token: VerifiedToken }
+  | { readonly kind: 'invalid' | 'expired' };
+
+/** Rejects with TokenVerificationUnavailableError when the token cannot be verified now. */
+export type VerifyToken = (token: string) => Verification | Promise<Verification>;
 
 export interface TokenSources {
   readonly keys: SigningKeys;
   readonly external?: ExternalTokens | undefined;
   readonly clock: Clock;
-  /** So many good tokens are remembered and not verified again. Default 16,384, which take about 7 MB. */
-  readonly mostRemembered?: number;
+  /** The maximum number of cached tokens, which are not verified again. Default 100,000, which take about 25 MB. */
+  readonly maxCachedTokens?: number;
 }
 
-const LONGEST_TOKEN = 8 * 1024;
-const MOST_REMEMBERED = 16_384;
-/** Clocks of identity providers differ from ours by a little. Our own do not. */
+const MAX_TOKEN_LENGTH = 8 * 1024;
+const MAX_CACHED_TOKENS = 100_000;
+/** The ids in a token of an identity provider may be long. */
+const MAX_CACHED_BYTES = 40 * 1024 * 1024;
+/** Clocks of identity providers differ a little from ours. */
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
-export function makeVerifyToken(sources: TokenSources): VerifyToken {
-  const { keys, clock, mostRemembered = MOST_REMEMBERED } = sources;
-  const remembered = new RememberedTokens(mostRemembered);
-  const checkOwnToken = makeOwnTokenCheck(keys);
-  const { verify, currentKeySet } = makeVerifier(sources);
+const INVALID: Verification = { kind: 'invalid' };
 
-  function remember(name: string, good: GoodToken | undefined, now: number): Verification {
-    if (!good) return { kind: 'invalid' };
-    remembered.add(name, good, now);
-    return good.verification;
+/** A token whose signature, issuer and audience are right. Its times are checked at each use. */
+interface CachedToken extends VerifiedToken {
+  readonly expiresAtS: number;
+  readonly notBeforeS: number;
+  /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
+  readonly keySet: object | undefined;
+}
+
+export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: TokenSources): VerifyToken {
+  const cache = createTokenCache(maxCachedTokens);
+  const ownVerifiers = new Map(keys.map((key) => [key.id, createOwnTokenVerifier(key)]));
+  const externalVerifier = external && createExternalVerifier(external);
+
+  /** The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own. */
+  async function verify(token: string, nowMs: number): Promise<CachedToken | undefined> {
+    const ownVerifier = ownVerifiers.get(decodeProtectedHeader(token).kid ?? '');
+    return ownVerifier
+      ? toCachedToken(ownVerifier(token), undefined)
+      : externalVerifier?.verify(token, nowMs);
   }
 
-  return (token) => {
-    if (token.length > LONGEST_TOKEN) return { kind: 'invalid' };
-    const now = clock();
-    const name = nameOf(token);
-    const known = remembered.find(name, now, currentKeySet());
-    if (known) return known;
-    const own = checkOwnToken(token, Math.floor(now / 1000));
-    if (own) return remember(name, toGoodToken(own, 0, undefined), now);
-    if (!isCanonical(token)) return { kind: 'invalid' };
-    return verify(token, now).then((good) => remember(name, good, now), refusal);
+  return async (token) => {
+    if (token.length > MAX_TOKEN_LENGTH) return INVALID;
+    const nowMs = clock();
+    const key = hashToken(token);
+    const cached = cache?.get(key);
+    if (cached && (!cached.keySet || cached.keySet === externalVerifier?.currentKeySet()))
+      return checkTimes(cached, nowMs);
+    if (!hasCanonicalSignature(token)) return INVALID;
+    try {
+      const verified = await verify(token, nowMs);
+      const verification = verified ? checkTimes(verified, nowMs) : INVALID;
+      // Rejected tokens are not cached: somebody who guesses must not evict good ones.
+      if (verified && verification.kind === 'valid') cache?.set(key, verified);
+      return verification;
+    } catch (error) {
+      if (error instanceof TokenVerificationUnavailableError) throw error;
+      return error instanceof errors.JWTExpired ? { kind: 'expired' } : INVALID;
+    }
   };
 }
 
+/** An LRU cache. 0 entries mean none. */
+const createTokenCache = (max = MAX_CACHED_TOKENS): LRUCache<string, CachedToken> | undefined =>
+  max === 0 ? undefined : new LRUCache({ max, maxSize: MAX_CACHED_BYTES, sizeCalculation: estimateBytes });
+
+/** About what V8 and the LRU cache use for an entry beside the characters of the ids. */
+const OVERHEAD_BYTES = 220;
+
+const estimateBytes = ({ userId, tokenId = '' }: CachedToken): number =>
+  OVERHEAD_BYTES + userId.length + tokenId.length;
+
+/** The key in the cache, so that memory holds no tokens. */
+const hashToken = (token: string): string => hash('sha256', token, 'binary');
+
 /**
- * Whether the token is written as its issuer wrote it. `jose` decodes leniently: it accepts `=` at the end of a part, white
- * space, and other last characters that differ in unused bits. Each of these spellings would take a place in the cache.
+ * A token has one spelling. The signature covers the text of header and claims, but decoders accept several texts for the signature
+ * itself: with `=`, with white space, or with another last character that differs in unused bits.
  */
-const isCanonical = (token: string): boolean => token.split('.').every((part) => part === recode(part));
-
-const recode = (part: string): string => Buffer.from(part, 'base64url').toString('base64url');
-
-/** Verifies any token with `jose`. */
-function makeVerifier({ keys, external }: TokenSources) {
-  const ownKeys = new Map(keys.map(({ id, secret }) => [id, secret]));
-  const externalKeys = external && jwksKeys(external);
-  const currentKeySet = () => externalKeys?.currentSet();
-
-  /** The key, not the token, decides the algorithm: each source accepts its own and no other. */
-  async function verify(token: string, now: number): Promise<GoodToken | undefined> {
-    const base = { currentDate: new Date(now), requiredClaims: ['exp', 'sub'] };
-    const ownKey = ownKeys.get(decodeProtectedHeader(token).kid ?? '');
-    if (ownKey) {
-      const own = { ...base, algorithms: [OWN_ALGORITHM], issuer: OWN_ISSUER, audience: OWN_AUDIENCE };
-      return toGoodToken((await jwtVerify(token, ownKey, own)).payload, 0, undefined);
-    }
-    if (!external || !externalKeys) return undefined;
-    const { issuer, audience } = external;
-    const clockTolerance = EXTERNAL_CLOCK_TOLERANCE_S;
-    const foreign = { ...base, algorithms: EXTERNAL_ALGORITHMS, issuer, audience, clockTolerance };
-    // Read before the key is found: where the set changes meanwhile, the token is verified once more, with the new one.
-    const keySet = currentKeySet() ?? {};
-    return toGoodToken((await jwtVerify(token, externalKeys.find, foreign)).payload, clockTolerance, keySet);
-  }
-  return { verify, currentKeySet };
+function hasCanonicalSignature(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1);
+  return signature === Buffer.from(signature, 'base64url').toString('base64url');
 }
 
-function toGoodToken(
-  { sub, jti, exp = 0, nbf = 0 }: Pick<JWTPayload, 'sub' | 'jti' | 'exp' | 'nbf'>,
-  toleranceS: number,
-  keySet: object | undefined,
-): GoodToken | undefined {
+function createExternalVerifier(external: ExternalTokens) {
+  const keys = jwksKeys(external);
+  const { issuer, audience } = external;
+  return {
+    currentKeySet: () => keys.currentSet(),
+    async verify(token: string, nowMs: number): Promise<CachedToken | undefined> {
+      // Read before the key is looked up: if the set changes meanwhile, the token is verified again at its next use.
+      const keySet = keys.currentSet() ?? {};
+      const { payload } = await jwtVerify(token, keys.find, {
+        algorithms: EXTERNAL_ALGORITHMS,
+        issuer,
+        audience,
+        clockTolerance: EXTERNAL_CLOCK_TOLERANCE_S,
+        currentDate: new Date(nowMs),
+        requiredClaims: ['exp', 'sub'],
+      });
+      return toCachedToken(payload, keySet);
+    },
+  };
+}
+
+/** Undefined if a claim has the wrong type. */
+function toCachedToken(claims: unknown, keySet: object | undefined): CachedToken | undefined {
+  if (!isJsonObject(claims)) return undefined;
+  const { sub, jti, exp, nbf = 0, iat = 0 } = claims;
   if (typeof sub !== 'string' || sub === '') return undefined;
+  if (typeof exp !== 'number' || typeof nbf !== 'number' || typeof iat !== 'number') return undefined;
   const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
-  const verification = { kind: 'valid', token: { userId: sub, tokenId } } as const;
-  return { verification, expiresAt: exp, notBefore: nbf, toleranceS, keySet };
+  return { userId: sub, tokenId, expiresAtS: exp, notBeforeS: nbf, keySet };
 }
 
-function refusal(error: unknown): Verification {
-  if (error instanceof errors.JWTExpired) return { kind: 'expired' };
-  if (error instanceof TokenVerificationUnavailableError) throw error;
-  // Whatever else is wrong with a token (it is not even one, its signature, its claims) is its sender's fault.
-  return { kind: 'invalid' };
+function checkTimes(token: CachedToken, nowMs: number): Verification {
+  const { userId, tokenId, expiresAtS, notBeforeS, keySet } = token;
+  const nowS = Math.floor(nowMs / 1000);
+  const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
+  if (notBeforeS > nowS + toleranceS) return INVALID;
+  if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
+  return { kind: 'valid', token: { userId, tokenId } };
 }

@@ -1,155 +1,144 @@
-import { joined } from '../joined-bytes.ts';
 import type { PollQuery } from '../leads/poll.ts';
-import { asRendered, NO_LEADS, type RenderedLeads, renderLead } from '../leads/render.ts';
+import { asRendered, concatUnpooled, NO_LEADS, type RenderedLeads, renderLead } from '../leads/render.ts';
 import type { LeadRecord } from '../store/records.ts';
 
-/** A whole page of the newest. */
-const MOST_LEADS = 100;
-/** Callers who follow a feed ask for the same page; those who read its history do not come back to one. */
-const MOST_PAGES = 4;
-/** About what the objects take beside the bytes. */
-const OWN_WEIGHT = 1000;
+/** The largest page of newest leads. */
+const MAX_LEADS = 100;
+/** Clients that follow a feed ask for the same page; those that read its history ask for each page once. */
+const MAX_PAGES = 4;
+/** About what the objects use beside the rendered bytes. */
+const OVERHEAD_BYTES = 1000;
 
 const OPEN = Buffer.from('[');
 const COMMA = Buffer.from(',');
 const CLOSE = Buffer.from(']');
 
 /**
- * The newest leads of a company, a branch or a department, newest first, rendered side by side as one JSON array: the page
- * that is asked for most often is these bytes as they are.
+ * The cached end of one feed: the newest leads of a company, a branch or a department, newest first. They are rendered as one
+ * JSON array, which is at the same time the body of the page that is asked for most often.
  */
 export class Feed {
-  /** Every lead created after this is here: -Infinity where all are, Infinity where only pages are. */
-  #floor: number;
-  #body = joined([OPEN, CLOSE]);
+  #cachedAfter: number;
+  #body = concatUnpooled([OPEN, CLOSE]);
   /** Where each lead ends in the body. */
   #ends: readonly number[] = [];
-  #stamps: readonly number[] = [];
-  /** All of it. */
-  #whole: RenderedLeads = NO_LEADS;
-  /** Other pages, as they were asked for. */
+  #createdAt: readonly number[] = [];
+  /** The page with all cached leads. */
+  #allLeads: RenderedLeads = NO_LEADS;
+  /** Other pages, as they were asked for; the one that was added first is evicted first. */
   readonly #pages = new Map<string, RenderedLeads>();
-  #pagesWeight = 0;
-  /** There may be leads after the newest one here. */
+  #pageBytes = 0;
+  /** There may be leads after the newest one that is cached. */
   isStale = false;
 
-  /** Knows nothing but that no lead was created after the floor. */
-  constructor(floor: number) {
-    this.#floor = floor;
+  /** An empty feed: no lead was created after `cachedAfter`. */
+  constructor(cachedAfter: number) {
+    this.#cachedAfter = cachedAfter;
   }
 
-  get floor(): number {
-    return this.#floor;
+  /** All leads created after this are cached: -Infinity if all leads are, Infinity if only pages are. */
+  get cachedAfter(): number {
+    return this.#cachedAfter;
   }
 
-  /** Up to here it is complete. */
+  /** The `createdAt` up to which the feed is complete. */
   get newest(): number {
-    return this.#stamps[0] ?? this.#floor;
+    return this.#createdAt[0] ?? this.#cachedAfter;
   }
 
-  get weight(): number {
-    return OWN_WEIGHT + this.#body.length + this.#pagesWeight;
+  get bytes(): number {
+    return OVERHEAD_BYTES + this.#body.length + this.#pageBytes;
   }
 
-  /** Leads were added after the newest one. Pages in the midst of the feed stay what they are. */
-  grow(): void {
-    this.isStale = this.#floor !== Number.POSITIVE_INFINITY;
+  /** Leads were added after the newest one. Full pages before it are still right. */
+  markStale(): void {
+    this.isStale = this.#cachedAfter !== Number.POSITIVE_INFINITY;
   }
 
-  /** Adds what follows, oldest first. */
+  /** Adds the leads that follow the newest one, oldest first. */
   append(leads: readonly LeadRecord[]): void {
-    // Also when nothing is added: a page may have been read before the newest lead here came.
-    this.#forgetPages();
+    // Also when nothing is added: a cached page may have been read before the newest lead of this feed was added.
+    this.#pages.clear();
+    this.#pageBytes = 0;
     const added = leads.filter(({ createdAt }) => createdAt > this.newest).reverse();
-    if (added.length > 0) this.#putInFront(added);
+    if (added.length > 0) this.#prepend(added);
   }
 
-  /** Those that are too many are forgotten, the oldest first. */
-  #putInFront(added: readonly LeadRecord[]): void {
-    const stamps = [...added.map(({ createdAt }) => createdAt), ...this.#stamps];
-    const fresh = added.slice(0, MOST_LEADS).map((lead) => Buffer.from(renderLead(lead)));
-    const kept = Math.min(this.#stamps.length, MOST_LEADS - fresh.length);
-    const old = Array.from({ length: kept }, (_, n) => this.#lead(n));
-    const rendered = [...fresh, ...old];
-    this.#floor = stamps[rendered.length] ?? this.#floor;
-    this.#stamps = stamps.slice(0, rendered.length);
-    this.#body = toArray(rendered);
+  /** The oldest leads are evicted when there are more than fit into a page. */
+  #prepend(added: readonly LeadRecord[]): void {
+    const createdAt = [...added.map((lead) => lead.createdAt), ...this.#createdAt];
+    const newLeads = added.slice(0, MAX_LEADS).map((lead) => Buffer.from(renderLead(lead)));
+    const kept = Math.min(this.#createdAt.length, MAX_LEADS - newLeads.length);
+    const oldLeads = Array.from({ length: kept }, (_, index) => this.#leadBytes(index));
+    const rendered = [...newLeads, ...oldLeads];
+    this.#cachedAfter = createdAt[rendered.length] ?? this.#cachedAfter;
+    this.#createdAt = createdAt.slice(0, rendered.length);
+    this.#body = toJsonArray(rendered);
     let end = 0;
     this.#ends = rendered.map(({ length }) => {
       end += 1 + length;
       return end;
     });
-    this.#whole = asRendered(this.#body, this.#about(0, rendered.length - 1));
+    this.#allLeads = asRendered(this.#body, this.#describe(0, rendered.length - 1));
   }
 
-  /** Undefined when it lies further back than what is here. */
-  page(query: PollQuery): RenderedLeads | undefined {
+  /** Undefined if it includes leads that are not cached. */
+  getPage(query: PollQuery): RenderedLeads | undefined {
     const { since, limit } = query;
-    if (since === undefined) return this.#newest(limit);
+    if (since === undefined) return this.#newestPage(limit);
     if (since >= this.newest) return NO_LEADS;
-    const known = this.#pages.get(nameOf(query));
-    if (known || since < this.#floor) return known;
-    return this.keep(query, this.#following(since, limit));
+    const cached = this.#pages.get(pageKey(query));
+    if (cached || since < this.#cachedAfter) return cached;
+    return this.cachePage(query, this.#pageAfter(since, limit));
   }
 
-  /** Remembers a page. */
-  keep(query: PollQuery, page: RenderedLeads): RenderedLeads {
-    this.#forgetPage(nameOf(query));
+  cachePage(query: PollQuery, page: RenderedLeads): RenderedLeads {
+    this.#evictPage(pageKey(query));
     const [oldest] = this.#pages.keys();
-    if (this.#pages.size >= MOST_PAGES && oldest !== undefined) this.#forgetPage(oldest);
-    this.#pages.set(nameOf(query), page);
-    this.#pagesWeight += page.body.length;
+    if (this.#pages.size >= MAX_PAGES && oldest !== undefined) this.#evictPage(oldest);
+    this.#pages.set(pageKey(query), page);
+    this.#pageBytes += page.body.length;
     return page;
   }
 
-  #newest(limit: number): RenderedLeads | undefined {
-    const { length } = this.#stamps;
-    if (limit === length || (limit > length && this.#floor === Number.NEGATIVE_INFINITY)) return this.#whole;
-    const known = this.#pages.get(nameOf({ limit }));
-    if (known || limit > length) return known;
-    const body = joined([this.#body.subarray(0, this.#ends[limit - 1]), CLOSE]);
-    return this.keep({ limit }, asRendered(body, this.#about(0, limit - 1)));
+  #evictPage(key: string): void {
+    this.#pageBytes -= this.#pages.get(key)?.body.length ?? 0;
+    this.#pages.delete(key);
   }
 
-  #following(since: number, limit: number): RenderedLeads {
-    const first = this.#countAfter(since) - 1;
+  #newestPage(limit: number): RenderedLeads | undefined {
+    const { length } = this.#createdAt;
+    const hasAllLeads = this.#cachedAfter === Number.NEGATIVE_INFINITY;
+    if (limit === length || (limit > length && hasAllLeads)) return this.#allLeads;
+    const cached = this.#pages.get(pageKey({ limit }));
+    if (cached || limit > length) return cached;
+    const body = concatUnpooled([this.#body.subarray(0, this.#ends[limit - 1]), CLOSE]);
+    return this.cachePage({ limit }, asRendered(body, this.#describe(0, limit - 1)));
+  }
+
+  /** Oldest first, so from the end of the body to its beginning. */
+  #pageAfter(since: number, limit: number): RenderedLeads {
+    const first = this.#createdAt.findLastIndex((createdAt) => createdAt > since);
     const last = Math.max(0, first - limit + 1);
-    const leads = Array.from({ length: first - last + 1 }, (_, n) => this.#lead(first - n));
-    return asRendered(toArray(leads), this.#about(first, last));
+    const leads = Array.from({ length: first - last + 1 }, (_, index) => this.#leadBytes(first - index));
+    return asRendered(toJsonArray(leads), this.#describe(first, last));
   }
 
-  #about(first: number, last: number): Omit<RenderedLeads, 'body' | 'etag'> {
-    return { count: Math.abs(last - first) + 1, first: this.#stamps[first], last: this.#stamps[last] };
+  #describe(first: number, last: number): Omit<RenderedLeads, 'body' | 'etag'> {
+    return {
+      count: Math.abs(last - first) + 1,
+      first: this.#createdAt[first],
+      last: this.#createdAt[last],
+    };
   }
 
-  /** The bytes of one, behind the bracket or comma before it. */
-  #lead(index: number): Buffer {
+  /** Without the bracket or comma before it. */
+  #leadBytes(index: number): Buffer {
     return this.#body.subarray((this.#ends[index - 1] ?? 0) + 1, this.#ends[index]);
-  }
-
-  #countAfter(since: number): number {
-    let low = 0;
-    let high = this.#stamps.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#stamps[middle] ?? 0) > since) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #forgetPage(name: string): void {
-    this.#pagesWeight -= this.#pages.get(name)?.body.length ?? 0;
-    this.#pages.delete(name);
-  }
-
-  #forgetPages(): void {
-    this.#pages.clear();
-    this.#pagesWeight = 0;
   }
 }
 
-const toArray = (leads: readonly Buffer[]): Buffer =>
-  joined([OPEN, ...leads.flatMap((lead, n) => (n === 0 ? [lead] : [COMMA, lead])), CLOSE]);
+const toJsonArray = (leads: readonly Buffer[]): Buffer =>
+  concatUnpooled([OPEN, ...leads.flatMap((lead, index) => (index === 0 ? [lead] : [COMMA, lead])), CLOSE]);
 
-const nameOf = ({ since, limit }: PollQuery): string => `${since} ${limit}`;
+const pageKey = ({ since, limit }: PollQuery): string => `${since} ${limit}`;

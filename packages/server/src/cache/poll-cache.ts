@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import type { RenderedPage } from '../leads/poll.ts';
-import { type PollReader, readRendered } from '../leads/poll-reader.ts';
-import type { RenderedLeads } from '../leads/render.ts';
+import { askStore, type PollReader, readRendered } from '../leads/poll-reader.ts';
+import type { User } from '../store/records.ts';
 import type {
   Account,
   Bearer,
@@ -11,52 +12,69 @@ import type {
   Revalidation,
   RevalidationRequest,
 } from '../store/store.ts';
-import { Accounts } from './accounts.ts';
-import { Feeds } from './feeds.ts';
-import { RevalidationBatcher } from './revalidation.ts';
+import { FeedCache } from './feed-cache.ts';
+import { RevalidationBatcher } from './revalidation-batcher.ts';
 
 export interface CacheLimits {
-  /** Users, and as many tokens. */
-  readonly mostAccounts: number;
-  /** Of rendered leads. */
-  readonly mostBytes: number;
+  /** Users, and as many token ids. */
+  readonly maxAccounts: number;
+  /** Of the users, and as many again of the token ids. */
+  readonly maxAccountBytes: number;
+  /** Of the rendered leads. */
+  readonly maxFeedBytes: number;
 }
 
-export const CACHE_LIMITS: CacheLimits = { mostAccounts: 16_384, mostBytes: 16 * 1024 * 1024 };
+const MIB = 1024 * 1024;
 
-const NOBODY: Account = { isRevoked: false, user: undefined };
+/** 100,000 users with ids, names and addresses of usual length take about 32 MiB. */
+export const CACHE_LIMITS: CacheLimits = {
+  maxAccounts: 100_000,
+  maxAccountBytes: 40 * MIB,
+  maxFeedBytes: 16 * MIB,
+};
+
+export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
+
+/** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll asks the store. */
+export function readerFactory(store: PollStore): CreateReader {
+  if (!store.changeTracking) return (bearer) => askStore(store, bearer);
+  const cache = new PollCache(store, store.changeTracking);
+  return (bearer) => cache.createReader(bearer);
+}
+
+const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
 
 /**
- * Answers polls from what this process has read before. Nothing in here is out of date when it is used: each poll waits for
- * a look at the store that began after the poll arrived, and what that look says has changed is forgotten first.
+ * Caches users, token ids and rendered leads. No poll is answered with stale data: each poll first waits for a revalidation,
+ * a query that begins after the poll has arrived and returns all changes since the one before it. Whatever has changed is
+ * invalidated before the poll continues. Entries are evicted by LRU, so the cache is bounded.
  */
 export class PollCache {
   readonly #store: PollStore;
-  readonly #accounts: Accounts;
-  readonly #feeds: Feeds;
-  readonly #turns: RevalidationBatcher;
+  readonly #accounts: AccountCache;
+  readonly #feeds: FeedCache;
+  readonly #batcher: RevalidationBatcher;
 
   constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
     this.#store = store;
-    this.#accounts = new Accounts(limits.mostAccounts);
-    this.#feeds = new Feeds(changeTracking, limits.mostBytes);
-    this.#turns = new RevalidationBatcher(changeTracking, (...told) => this.#learn(...told));
+    this.#accounts = new AccountCache(limits);
+    this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes);
+    this.#batcher = new RevalidationBatcher(changeTracking, (...result) => this.#apply(...result));
   }
 
-  async answers(bearer: Bearer): Promise<PollReader> {
-    const { forgotten } = this.#accounts;
+  async createReader(bearer: Bearer): Promise<PollReader> {
     const user = this.#accounts.find(bearer);
     if (user) {
-      const revalidation = await this.#turns.lookAt(user.companyId);
-      // Still remembered after the look: nothing has happened to it.
-      if (this.#accounts.forgotten === forgotten || this.#accounts.find(bearer) === user)
-        return this.#knowing({ isRevoked: false, user }, revalidation);
+      const revalidation = await this.#batcher.revalidateCompany(user.companyId);
+      // Still the cached object after the revalidation: the account has not changed.
+      if (this.#accounts.find(bearer) === user)
+        return this.#toReader({ isRevoked: false, user }, revalidation);
     }
-    const { revalidation, account = NOBODY } = await this.#turns.askAbout(bearer);
-    return this.#knowing(account, revalidation);
+    const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateBearer(bearer);
+    return this.#toReader(account, revalidation);
   }
 
-  #knowing({ isRevoked, user }: Account, revalidation: Revalidation): PollReader {
+  #toReader({ isRevoked, user }: Account, revalidation: Revalidation): PollReader {
     return {
       isTokenRevoked: () => isRevoked,
       findUser: () => user,
@@ -64,46 +82,100 @@ export class PollCache {
     };
   }
 
-  #readPage(
+  async #readPage(
     query: PageQuery,
     { busy, readAt }: Revalidation,
     disconnectSignal: () => AbortSignal,
-  ): RenderedPage | Promise<RenderedPage> {
-    // Somebody is writing, and the store knows how to wait for that.
+  ): Promise<RenderedPage> {
+    // A transaction is writing leads of this company. The store waits for it, the cache cannot.
     if (busy.has(query.scope.companyId)) return readRendered(this.#store, query, disconnectSignal());
-    const toPage = (leads: RenderedLeads): RenderedPage | Promise<RenderedPage> =>
-      // The link needs the last stamp of the company, which only the store can read together with the page.
-      leads.count === 0 && query.since === undefined
-        ? readRendered(this.#store, query, disconnectSignal())
-        : { leads, readAt, locked: true };
-    const leads = this.#feeds.page(query);
-    return leads instanceof Promise ? leads.then(toPage) : toPage(leads);
+    const leads = await this.#feeds.readPage(query);
+    // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
+    if (leads.count === 0 && query.since === undefined)
+      return readRendered(this.#store, query, disconnectSignal());
+    return { leads, readAt, locked: true };
   }
 
-  #learn(
+  #apply(
     { bearers }: RevalidationRequest,
     { accounts, changes }: Revalidation,
     concurrentResults: readonly Revalidation[],
   ): void {
-    for (const [index, bearer] of bearers.entries()) this.#accounts.learn(bearer, accounts[index] ?? NOBODY);
-    // After that, because what was read is a moment older than the changes, and may be older than what others were told.
-    this.#forget(changes);
-    for (const other of concurrentResults) this.#forget(other.changes);
+    for (const [index, bearer] of bearers.entries())
+      this.#accounts.set(bearer, accounts[index] ?? UNKNOWN_ACCOUNT);
+    // Invalidate after caching: the accounts were read before the changes were, and possibly before those that concurrent
+    // revalidations have returned, so that an account among these changes may be stale.
+    this.#invalidate(changes);
+    for (const other of concurrentResults) this.#invalidate(other.changes);
   }
 
-  #forget(changes: readonly Change[] | undefined): void {
+  #invalidate(changes: readonly Change[] | undefined): void {
     if (changes) {
-      for (const { kind, id } of changes) this.#forgetOne[kind](id);
+      for (const { kind, id } of changes) this.#invalidateOne[kind](id);
     } else {
-      this.#accounts.forgetAll();
-      this.#feeds.forgetAll();
+      this.#accounts.invalidateAll();
+      this.#feeds.invalidateAll();
     }
   }
 
-  readonly #forgetOne: Readonly<Record<Change['kind'], (id: string) => void>> = {
-    'leads-appended': (id) => this.#feeds.grow(id),
-    company: (id) => this.#feeds.forget(id),
-    user: (id) => this.#accounts.forgetUser(id),
-    token: (id) => this.#accounts.forgetToken(id),
+  readonly #invalidateOne: Readonly<Record<Change['kind'], (id: string) => void>> = {
+    'leads-appended': (id) => this.#feeds.markStale(id),
+    company: (id) => this.#feeds.invalidateCompany(id),
+    user: (id) => this.#accounts.invalidateUser(id),
+    token: (id) => this.#accounts.invalidateToken(id),
   };
 }
+
+/**
+ * An LRU cache of users and of token ids that are not revoked. Unknown users and revoked tokens are not cached: somebody who
+ * tries many of them must not evict the others.
+ */
+class AccountCache {
+  readonly #users: LRUCache<string, User>;
+  readonly #tokens: LRUCache<string, true>;
+
+  constructor({ maxAccounts: max, maxAccountBytes: maxSize }: CacheLimits) {
+    this.#users = new LRUCache<string, User>({ max, maxSize, sizeCalculation: estimateUserBytes });
+    this.#tokens = new LRUCache<string, true>({ max, maxSize, sizeCalculation: estimateTokenBytes });
+  }
+
+  /** The user, if the token is cached as well. */
+  find({ userId, tokenId }: Bearer): User | undefined {
+    const user = this.#users.get(userId);
+    return tokenId === undefined || this.#tokens.get(tokenId) ? user : undefined;
+  }
+
+  set({ userId, tokenId }: Bearer, { user, isRevoked }: Account): void {
+    if (isRevoked || !user) return;
+    this.#users.set(userId, user);
+    if (tokenId !== undefined) this.#tokens.set(tokenId, true);
+  }
+
+  invalidateUser(userId: string): void {
+    this.#users.delete(userId);
+  }
+
+  invalidateToken(tokenId: string): void {
+    this.#tokens.delete(tokenId);
+  }
+
+  invalidateAll(): void {
+    this.#users.clear();
+    this.#tokens.clear();
+  }
+}
+
+/** About what V8 and the LRU cache use for an entry beside the characters of its strings. */
+const USER_OVERHEAD_BYTES = 200;
+const TOKEN_OVERHEAD_BYTES = 80;
+
+const estimateUserBytes = (
+  { companyId, email, name, branchId, departmentId }: User,
+  userId: string,
+): number =>
+  [userId, companyId, email, name, branchId, departmentId].reduce(
+    (bytes, text) => bytes + (text?.length ?? 0),
+    USER_OVERHEAD_BYTES,
+  );
+
+const estimateTokenBytes = (_isKnown: true, tokenId: string): number => TOKEN_OVERHEAD_BYTES + tokenId.length;

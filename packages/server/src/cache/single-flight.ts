@@ -1,41 +1,42 @@
-/** One reading of the store that has not come back yet. */
-export interface Reading {
-  /** Something changed since it began, so what it brings answers those who wait for it and nobody else. */
-  isOutdated: boolean;
+/** One read of the store that has not finished yet. */
+export interface Flight {
+  /** The data changed after the read began: its result answers those who wait for it, and must not be cached. */
+  isInvalidated: boolean;
 }
 
-interface Shared<T> extends Reading {
-  answer: Promise<T> | undefined;
+interface SharedFlight<T> extends Flight {
+  result: Promise<T> | undefined;
 }
 
-/** The readings of the store that are on their way, by company. Whoever needs the same thing waits for the same one. */
+/** Single-flight: concurrent reads of the same thing share one query. Flights are grouped by company, to invalidate them together. */
 export class SingleFlight<T> {
-  readonly #byCompany = new Map<string, Map<string, Shared<T>>>();
+  readonly #byCompany = new Map<string, Map<string, SharedFlight<T>>>();
 
-  share(companyId: string, name: string, read: (reading: Reading) => Promise<T>): Promise<T> {
-    const readings = this.#byCompany.get(companyId) ?? new Map<string, Shared<T>>();
-    const known = readings.get(name)?.answer;
-    if (known) return known;
-    const reading: Shared<T> = { isOutdated: false, answer: undefined };
-    this.#byCompany.set(companyId, readings.set(name, reading));
-    reading.answer = read(reading).finally(() => this.#end(companyId, name, reading));
-    return reading.answer;
+  /** Joins the flight of this key, or begins one. */
+  run(companyId: string, key: string, read: (flight: Flight) => Promise<T>): Promise<T> {
+    const flights = this.#byCompany.get(companyId) ?? new Map<string, SharedFlight<T>>();
+    const pending = flights.get(key)?.result;
+    if (pending) return pending;
+    const flight: SharedFlight<T> = { isInvalidated: false, result: undefined };
+    this.#byCompany.set(companyId, flights.set(key, flight));
+    flight.result = read(flight).finally(() => this.#end(companyId, key, flight));
+    return flight.result;
   }
 
-  /** Whoever comes from now on needs a younger one. */
-  outdate(companyId: string): void {
-    for (const reading of this.#byCompany.get(companyId)?.values() ?? []) reading.isOutdated = true;
+  /** Later calls of `run` begin a new read instead of joining one that may have missed the change. */
+  invalidate(companyId: string): void {
+    for (const flight of this.#byCompany.get(companyId)?.values() ?? []) flight.isInvalidated = true;
     this.#byCompany.delete(companyId);
   }
 
-  outdateAll(): void {
-    for (const companyId of [...this.#byCompany.keys()]) this.outdate(companyId);
+  invalidateAll(): void {
+    for (const companyId of [...this.#byCompany.keys()]) this.invalidate(companyId);
   }
 
-  #end(companyId: string, name: string, reading: Shared<T>): void {
-    const readings = this.#byCompany.get(companyId);
-    if (readings?.get(name) !== reading) return;
-    readings.delete(name);
-    if (readings.size === 0) this.#byCompany.delete(companyId);
+  #end(companyId: string, key: string, flight: SharedFlight<T>): void {
+    const flights = this.#byCompany.get(companyId);
+    if (flights?.get(key) !== flight) return;
+    flights.delete(key);
+    if (flights.size === 0) this.#byCompany.delete(companyId);
   }
 }

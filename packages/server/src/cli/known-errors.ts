@@ -1,5 +1,5 @@
 import { JwksUnavailableError } from '../accounts/external-tokens.ts';
-import { SigningKeyError } from '../accounts/own-tokens.ts';
+import { SigningKeyError } from '../accounts/signing-keys.ts';
 import type { Config } from '../config.ts';
 import { ListenError } from '../ops/listen-error.ts';
 import { innermostCode, reasonOf } from '../system-error.ts';

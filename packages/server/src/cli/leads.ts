@@ -1,11 +1,11 @@
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { v7 } from 'uuid';
 import type { Config } from '../config.ts';
 import { systemSleep } from '../leads/import/batches.ts';
 import { HeaderError } from '../leads/import/csv.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
 import { FileFormatError, type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
-import { uuidV7 } from '../uuid.ts';
 import type { CommandContext } from './context.ts';
 import { unavailableFailure } from './database-failure.ts';
 import { EXIT_CODES, ExitCode } from './exit-code.ts';
@@ -87,7 +87,7 @@ export async function importFile(
           store,
           historical,
           skippedLines: skipLines,
-          newId: () => uuidV7(clock()),
+          newId: () => v7({ msecs: clock() }),
           elapsedMs: () => performance.now(),
           sleep,
           signal,

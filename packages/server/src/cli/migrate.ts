@@ -8,15 +8,15 @@ import { writeJson, writeLine } from './output.ts';
 import { loadConfig } from './with-store.ts';
 
 const HELP = `
-Every command does this first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
-It may be run twice, and from several places at once.
+Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
+It is safe to run it twice, and from several places at once.
 
-With PostgreSQL it makes the schema leadtap, and the roles leadtap_owner, leadtap_service and leadtap_writer where it
-may. The service needs only leadtap_service: docs/postgresql.md tells how to run each with no more rights than that.
+With PostgreSQL it creates the schema leadtap and, if its role may, the roles leadtap_owner, leadtap_service and
+leadtap_writer. The service needs only leadtap_service: docs/postgresql.md shows how to run it with these rights.
 
-With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy; the one that is
-left out is that of LEADTAP_DATABASE_URL. Stop the service first. What was interrupted goes on when it is run again.
-docs/moving-to-postgresql.md tells more.
+With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy. The default of both
+is LEADTAP_DATABASE_URL. Stop the service first. To continue after an interruption, run the same command again.
+See docs/moving-to-postgresql.md.
 
 Examples:
   leadtap migrate
@@ -31,15 +31,15 @@ export function registerMigrate(program: Command, context: CommandContext): void
     .command('migrate')
     .summary('bring the schema up to date, or move to PostgreSQL')
     .description(
-      'Bring the schema of the database up to date, and say what was done. Or move an SQLite database to PostgreSQL.',
+      'Bring the schema of the database up to date, and report the changes. Or move an SQLite database to PostgreSQL.',
     )
     .option('--from <address>', 'move: the SQLite database, such as sqlite:./data/leadtap.db')
     .option(
       '--to <address>',
       'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
     )
-    .option('--replace-characters', 'move: write U+FFFD for characters that PostgreSQL cannot keep')
-    .option('--json', 'print { from, to, applied }; of a move, the number of rows and the checksums')
+    .option('--replace-characters', 'move: write U+FFFD for characters that PostgreSQL cannot store')
+    .option('--json', 'print { from, to, applied }; for a move, the number of rows and the checksums')
     .addHelpText('after', HELP)
     .action((flags: MigrateFlags) => migrate(context, flags));
 }
@@ -47,11 +47,11 @@ export function registerMigrate(program: Command, context: CommandContext): void
 async function migrate(context: CommandContext, flags: MigrateFlags): Promise<void> {
   if (flags.from !== undefined || flags.to !== undefined) return moveDatabase(context, flags);
   if (flags.replaceCharacters)
-    throw new Failure('usage', '--replace-characters is for a move', 'Add --from or --to.');
-  await bringUpToDate(context, flags);
+    throw new Failure('usage', '--replace-characters is only for a move', 'Add --from or --to.');
+  await migrateSchema(context, flags);
 }
 
-async function bringUpToDate(context: CommandContext, { json }: MigrateFlags): Promise<void> {
+async function migrateSchema(context: CommandContext, { json }: MigrateFlags): Promise<void> {
   const config = await loadConfig(context);
   const report = await migrateStore(config).catch((error: unknown) => {
     throw asFailure(error, config);

@@ -4,7 +4,7 @@ import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseOrganisation } from '../accounts/organisation.ts';
-import { loadSigningKeys } from '../accounts/own-tokens.ts';
+import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import type { Organisation } from '../store/records.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
@@ -41,7 +41,7 @@ export function registerOrg(program: Command, context: CommandContext, withStore
     .option('--json', 'print the changes as JSON')
     .addHelpText('after', HELP)
     .action(async (file: string, { json }: { json?: true }) => {
-      const organisation = readOrganisation(file, await readText(file, context));
+      const organisation = await readOrganisation(file, await readText(file, context));
       const changes = await withStore(async (store, config) => {
         // With it, a new installation is complete: no later command makes a key of its own in another folder.
         await loadSigningKeys(config.signingKey);
@@ -76,9 +76,9 @@ async function readText(file: string, { cwd, stdin, signal }: CommandContext): P
 
 const sourceOf = (file: string): string => (file === '-' ? 'standard input' : file);
 
-function readOrganisation(file: string, text: string): Organisation {
+async function readOrganisation(file: string, text: string): Promise<Organisation> {
   const source = sourceOf(file);
-  const parsed = parseOrganisation(parseJson(source, text));
+  const parsed = await parseOrganisation(parseJson(source, text));
   if (parsed.kind === 'ok') return parsed.organisation;
   const lines = parsed.problems.map(({ path, detail }) => `${path || 'the file'} ${detail}`);
   throw new Failure('bad-input', `${source} is not a right organisation file; nothing was changed`, ...lines);

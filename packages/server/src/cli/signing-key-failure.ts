@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import type { SigningKeyError } from '../accounts/own-tokens.ts';
+import type { SigningKeyError } from '../accounts/signing-keys.ts';
 import { systemCode } from '../system-error.ts';
 import { nearestExisting } from './existing-path.ts';
 

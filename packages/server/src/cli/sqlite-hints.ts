@@ -1,7 +1,6 @@
 import { dirname } from 'node:path';
 import type { SqliteDatabase } from '../config.ts';
-import { resultCode } from '../store/sqlite-result-code.ts';
-import { innermostCode } from '../system-error.ts';
+import { engineOf } from '../open-store.ts';
 import { nearestExisting } from './existing-path.ts';
 
 type Hint = (file: string, setting: string) => string;
@@ -43,7 +42,7 @@ const HINTS: Readonly<Record<string, Hint>> = {
 const ANYTHING: Hint = (_file, setting) => `Check ${setting}, and the file that it names.`;
 
 /** What to do about a SQLite file that cannot be used now. */
-export function sqliteHint(error: Error, { file }: SqliteDatabase, setting: string): string {
-  const code = innermostCode(error) ?? String(resultCode(error.cause));
-  return (HINTS[code] ?? ANYTHING)(file, setting);
+export function sqliteHint(error: Error, database: SqliteDatabase, setting: string): string {
+  const code = engineOf(database).errorCode(error) ?? '';
+  return (HINTS[code] ?? ANYTHING)(database.file, setting);
 }

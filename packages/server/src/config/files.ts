@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { JwksLocation } from '../accounts/external-tokens.ts';
-import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
+import { MIN_SECRET_BYTES, secretProblem } from '../accounts/signing-keys.ts';
 import { parseHttpUrl } from './addresses.ts';
 import { type Parsed, type Parser, right, wrong } from './parsed.ts';
 

@@ -1,6 +1,6 @@
 import { PROBLEM_MEDIA_TYPE } from '@leadtap/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
+import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 import { ProblemError, unavailable } from './problems.ts';
 import { setProblem } from './request-state.ts';

@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
-import type { VerifiedToken, VerifyToken } from '../accounts/verification.ts';
+import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { addressKey } from './address-key.ts';
 import { ProblemError } from './problems.ts';

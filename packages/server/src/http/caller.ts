@@ -1,5 +1,5 @@
-import { mayPoll } from '../accounts/plan.ts';
-import type { VerifiedToken } from '../accounts/verification.ts';
+import type { VerifiedToken } from '../accounts/tokens.ts';
+import { mayPoll } from '../leads/access.ts';
 import type { User } from '../store/records.ts';
 import { ProblemError } from './problems.ts';
 

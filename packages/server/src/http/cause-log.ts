@@ -1,4 +1,4 @@
-import { TokenVerificationUnavailableError } from '../accounts/verification.ts';
+import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
 import { logFault } from './answer-problem.ts';
 import type { ProblemError } from './problems.ts';
 

@@ -1,6 +1,6 @@
 import { openApiDocument } from '@leadtap/contract';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
-import { entityTag } from '../entity-tag.ts';
+import { entityTag } from '../leads/render.ts';
 import { STYLE_HASH } from './docs/style.ts';
 import { docsPage } from './docs-page.ts';
 import { matches } from './etag.ts';

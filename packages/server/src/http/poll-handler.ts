@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifyToken } from '../accounts/verification.ts';
-import { readerFactory } from '../cache/create-reader.ts';
+import type { VerifyToken } from '../accounts/tokens.ts';
+import { readerFactory } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { poll } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';

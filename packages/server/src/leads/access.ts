@@ -16,3 +16,6 @@ export function scopeOf(user: User): Scope | undefined {
       return departmentId === null ? undefined : { level: 'DEPARTMENT', companyId, departmentId };
   }
 }
+
+/** Only users on this plan may poll. */
+export const mayPoll = (user: User): boolean => user.plan === 'PROFESSIONAL';

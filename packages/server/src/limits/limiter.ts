@@ -7,32 +7,57 @@ export interface Policy {
   readonly windowS: number;
 }
 
-/** For each user, whatever number of tokens the user has. */
+/** For each user, over all tokens of the user. */
 export const USER_POLICIES: readonly Policy[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
 
-/** For each address, counting only tokens that were refused: guessing is slow, good tokens never feel it. */
+/** For each address, and only for rejected tokens: guessing tokens is slow, and good tokens are never limited by it. */
 export const FAILED_TOKEN_POLICIES: readonly Policy[] = [RATE_LIMITS.failedTokens];
 
 export interface WindowState {
   readonly policy: Policy;
   readonly remaining: number;
-  /** Whole seconds until the window begins anew. */
+  /** Whole seconds until the window ends. */
   readonly resetS: number;
 }
 
 export interface Verdict {
   readonly windows: readonly WindowState[];
-  /** The policies that refuse the request; none means it passes. */
+  /** The policies that reject the request; none means that it passes. */
   readonly violated: readonly string[];
   /** After this many whole seconds the request passes all policies. 0 when it passes now. */
   readonly retryAfterS: number;
 }
 
-/** The port: in memory for one instance, or shared by all of them. */
+/** The port: in the memory of one instance, or in a Redis that all instances share. */
 export interface Limiter {
-  /**
-   * Uses one unit of every policy, or, when one of them refuses, of none. At once where nobody else need be asked: most
-   * requests then wait for nothing.
-   */
+  /** Uses one unit of every policy, or, when one of them rejects the request, of none. */
   consume(key: string): Verdict | Promise<Verdict>;
+}
+
+const NONE: readonly string[] = Object.freeze([]);
+
+/**
+ * @param counts two numbers for each policy, beginning at index `from`: the used units of the window after this request, and
+ * the milliseconds until the window ends
+ * @param isRejected at least one window had no unit left, so the request was counted in none
+ */
+export function toVerdict(
+  policies: readonly Policy[],
+  counts: readonly number[],
+  from: number,
+  isRejected: boolean,
+): Verdict {
+  const windows: WindowState[] = [];
+  let violated = NONE;
+  let retryAfterS = 0;
+  for (const policy of policies) {
+    const index = from + 2 * windows.length;
+    const used = counts[index] ?? 0;
+    const resetS = Math.ceil((counts[index + 1] ?? 0) / 1000);
+    windows.push({ policy, remaining: policy.quota - used, resetS });
+    if (!isRejected || used < policy.quota) continue;
+    violated = [...violated, policy.name];
+    retryAfterS = Math.max(retryAfterS, resetS);
+  }
+  return { windows, violated, retryAfterS };
 }

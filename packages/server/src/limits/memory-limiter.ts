@@ -1,108 +1,69 @@
 import type { Clock } from '../clock.ts';
-import { KeyedHash } from './keyed-hash.ts';
-import type { Limiter, Policy, Verdict } from './limiter.ts';
-import { RecordTable } from './record-table.ts';
-import { toVerdict } from './verdict.ts';
-
-/** Times are kept by their lower 32 bits, which is enough to tell them apart for 49 days. */
-const LONGEST_WINDOW_MS = 24 * 86_400_000;
-/** A request that comes after a long pause must not do the work of all that did not come. */
-const MOST_TIDIED_AT_ONCE = 256;
+import { type Limiter, type Policy, toVerdict, type Verdict } from './limiter.ts';
 
 /**
- * Fixed windows that begin with the first request. The record of a key has two numbers for each window: when it ends,
- * and how much of it is used. A record whose windows have all ended goes within the length of the longest.
+ * So many users or addresses are counted at a time, with about 200 bytes each. One more evicts the one that has been inactive for
+ * longest. It then has its full quota again, which is better than to reject a user who has not used it up. An installation with more
+ * active users shares its limits over Redis, which counts all of them.
  */
+export const MAX_KEYS = 200_000;
+
+/** Two numbers for each policy: the units used in the window, and the time at which the window ends. */
+type Windows = number[];
+
+/** Fixed windows that begin with the first request, in the memory of this process. */
 export class MemoryLimiter implements Limiter {
   readonly #policies: readonly Policy[];
   readonly #clock: Clock;
-  readonly #windowsMs: readonly number[];
-  readonly #quotas: readonly number[];
-  readonly #longestMs: number;
-  readonly #table: RecordTable;
-  readonly #counts: number[];
-  #now: number;
-  #tidiedAt: number;
+  readonly #maxKeys: number;
+  /** In the order in which the last window of each key began. */
+  readonly #windows = new Map<string, Windows>();
 
-  constructor(
-    policies: readonly Policy[],
-    clock: Clock,
-    // The type is written out: TypeScript before 5.7 cannot read the one that is inferred, Uint32Array<ArrayBuffer>.
-    hashKey: Uint32Array = crypto.getRandomValues(new Uint32Array(2)),
-  ) {
+  constructor(policies: readonly Policy[], clock: Clock, maxKeys: number = MAX_KEYS) {
     this.#policies = policies;
     this.#clock = clock;
-    this.#windowsMs = policies.map(({ windowS }) => windowS * 1000);
-    this.#quotas = policies.map(({ quota }) => quota);
-    this.#longestMs = Math.max(...this.#windowsMs);
-    if (this.#longestMs > LONGEST_WINDOW_MS)
-      throw new RangeError('a window of a limit lasts 24 days at most');
-    this.#table = new RecordTable(new KeyedHash(hashKey), 2 * policies.length);
-    this.#counts = policies.flatMap(() => [0, 0]);
-    this.#now = clock();
-    this.#tidiedAt = this.#now;
+    this.#maxKeys = maxKeys;
   }
 
   consume(key: string): Verdict {
-    this.#passTime();
-    const isNew = !this.#table.find(key);
-    if (isNew) this.#table.add();
-    const isRefused = this.#beginWindows(isNew);
-    this.#count(isRefused ? 0 : 1);
-    return toVerdict(this.#policies, this.#counts, 0, isRefused);
-  }
-
-  #passTime(): void {
     const now = this.#clock();
-    // Nothing is open any more, or all was begun before the clock was set back.
-    if (Math.abs(now - this.#now) >= this.#longestMs) this.#table.clear();
-    this.#now = now;
-    // Each record is looked at once in the length of the longest window, however many there are.
-    const passedMs = Math.abs(now - this.#tidiedAt);
-    const due = Math.floor((this.#table.count * passedMs) / this.#longestMs);
-    if (due === 0) return;
-    this.#table.tidy(Math.min(due, MOST_TIDIED_AT_ONCE), this.#isAnyOpen);
-    this.#tidiedAt = now;
+    const windows = this.#openWindows(key, now);
+    const isRejected = this.#policies.some(({ quota }, index) => (windows[2 * index] ?? 0) >= quota);
+    if (!isRejected) for (let i = 0; i < windows.length; i += 2) windows[i] = (windows[i] ?? 0) + 1;
+    const counts = windows.map((value, index) => (index % 2 === 0 ? value : value - now));
+    return toVerdict(this.#policies, counts, 0, isRejected);
   }
 
-  readonly #isAnyOpen = (): boolean => {
-    const { words, at } = this.#table;
-    return this.#windowsMs.some((lengthMs, i) => isOpen(words[at + 2 * i] ?? 0, this.#now, lengthMs));
-  };
-
-  /** Begins those windows anew that have ended, and tells whether one of them is full. */
-  #beginWindows(isNew: boolean): boolean {
-    const { words, at } = this.#table;
-    const now = this.#now;
-    let isFull = false;
-    for (let i = 0, place = at; i < this.#windowsMs.length; i += 1, place += 2) {
-      const lengthMs = this.#windowsMs[i] ?? 0;
-      if (isNew || !isOpen(words[place] ?? 0, now, lengthMs)) {
-        words[place] = now + lengthMs;
-        words[place + 1] = 0;
-      }
-      if ((words[place + 1] ?? 0) >= (this.#quotas[i] ?? 0)) isFull = true;
+  /** The windows of a key. Those that have ended begin again now. */
+  #openWindows(key: string, now: number): Windows {
+    const windows = this.#windows.get(key) ?? Array.from({ length: 2 * this.#policies.length }, () => 0);
+    let hasBegun = false;
+    for (const [index, { windowS }] of this.#policies.entries()) {
+      if (isOpen(windows[2 * index + 1] ?? 0, now, windowS)) continue;
+      windows[2 * index] = 0;
+      windows[2 * index + 1] = now + windowS * 1000;
+      hasBegun = true;
     }
-    return isFull;
+    if (hasBegun) {
+      this.#windows.delete(key);
+      this.#makeRoom(now);
+      this.#windows.set(key, windows);
+    }
+    return windows;
   }
 
-  #count(units: number): void {
-    const { words, at } = this.#table;
-    const now = this.#now;
-    const counts = this.#counts;
-    for (let i = 0; i < counts.length; i += 2) {
-      const used = (words[at + i + 1] ?? 0) + units;
-      words[at + i + 1] = used;
-      counts[i] = used;
-      counts[i + 1] = endsInMs(words[at + i] ?? 0, now);
+  /** Removes keys without an open window, and the first key if there are too many. */
+  #makeRoom(now: number): void {
+    for (const [key, windows] of this.#windows) {
+      const hasOpenWindow = this.#policies.some(({ windowS }, index) =>
+        isOpen(windows[2 * index + 1] ?? 0, now, windowS),
+      );
+      if (hasOpenWindow && this.#windows.size < this.#maxKeys) return;
+      this.#windows.delete(key);
     }
   }
 }
 
-/** A window that ends further away than it is long was begun before the clock was set back. */
-function isOpen(end: number, now: number, lengthMs: number): boolean {
-  const leftMs = endsInMs(end, now);
-  return leftMs > 0 && leftMs <= lengthMs;
-}
-
-const endsInMs = (end: number, now: number): number => (end - now) >>> 0;
+/** A window that ends later than a new one would was begun before the clock was set back, and does not count. */
+const isOpen = (endsAt: number, now: number, windowS: number): boolean =>
+  endsAt > now && endsAt <= now + windowS * 1000;

@@ -2,10 +2,9 @@ import type { Clock } from '../clock.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, type Policy, USER_POLICIES } from './limiter.ts';
 import { MemoryLimiter } from './memory-limiter.ts';
 import type { ConnectionLog, RedisTimeouts } from './redis/connection.ts';
-import type { SharedLimits } from './redis/shared-limits.ts';
 
 export interface LimitersOptions {
-  /** Shares the limits with all instances that are given the same. */
+  /** Shares the limits with all instances that use the same Redis. */
   readonly redisUrl: string | undefined;
   readonly clock: Clock;
   readonly log: ConnectionLog;
@@ -14,15 +13,22 @@ export interface LimitersOptions {
   readonly redisTimeouts?: RedisTimeouts;
 }
 
+/** The state of the shared limits, for metrics. */
+export interface SharedLimits {
+  readonly isUp: boolean;
+  /** The requests that were limited in the memory of this process because Redis was unavailable. */
+  readonly fallbacks: number;
+}
+
 export interface Limiters {
   readonly users: Limiter;
   readonly failedTokens: Limiter;
-  /** How the sharing goes; undefined where nothing is shared. */
-  readonly shared: Pick<SharedLimits, 'isUp' | 'fallbacks'> | undefined;
+  /** Undefined without Redis. */
+  readonly shared: SharedLimits | undefined;
   close(): void;
 }
 
-/** Redis may be away: the limiters then begin in memory, and are shared as soon as it is there. */
+/** Redis may be unavailable: the limiters then begin in memory, and are shared as soon as it is reachable. */
 export async function openLimiters({
   redisUrl,
   clock,
@@ -34,13 +40,25 @@ export async function openLimiters({
   const users = new MemoryLimiter(userPolicies, clock);
   const failedTokens = new MemoryLimiter(failedTokenPolicies, clock);
   if (redisUrl === undefined) return { users, failedTokens, shared: undefined, close: () => undefined };
-  // Loading the driver takes longer than all the rest of a start, so whoever does not share does not load it.
-  const { SharedLimits } = await import('./redis/shared-limits.ts');
-  const shared = await SharedLimits.open({ url: redisUrl, log, timeouts: redisTimeouts });
+  // Loading the driver takes longer than all the rest of a start, so it is loaded only where it is used.
+  const [{ RedisConnection }, { RedisLimiter }] = await Promise.all([
+    import('./redis/connection.ts'),
+    import('./redis/limiter.ts'),
+  ]);
+  const connection = await RedisConnection.open({ url: redisUrl, log, timeouts: redisTimeouts });
+  const sharedUsers = new RedisLimiter(userPolicies, connection, users);
+  const sharedFailedTokens = new RedisLimiter(failedTokenPolicies, connection, failedTokens);
   return {
-    users: shared.limiter(userPolicies, users),
-    failedTokens: shared.limiter(failedTokenPolicies, failedTokens),
-    shared,
-    close: () => shared.close(),
+    users: sharedUsers,
+    failedTokens: sharedFailedTokens,
+    shared: {
+      get isUp() {
+        return connection.isUp;
+      },
+      get fallbacks() {
+        return sharedUsers.fallbacks + sharedFailedTokens.fallbacks;
+      },
+    },
+    close: () => connection.close(),
   };
 }

@@ -1,7 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
-import { DEFAULT_STATUSES } from './default-statuses.ts';
 import type { Branch, Company, Department, Organisation, Status, User, UserInput } from './records.ts';
 import type { ApplyOutcome, ChangeCount, OrganisationConflict, StatusOfCompany } from './store.ts';
+
+/** The statuses of a new company whose file lists none. */
+export const DEFAULT_STATUSES: readonly Status[] = [
+  { value: 'NEW', label: 'New', color: '#2563eb', final: false },
+  { value: 'CONTACTED', label: 'Contacted', color: '#7c3aed', final: false },
+  { value: 'APPOINTMENT', label: 'Appointment', color: '#d97706', final: false },
+  { value: 'QUOTED', label: 'Quoted', color: '#0891b2', final: false },
+  { value: 'WON', label: 'Won', color: '#16a34a', final: true },
+  { value: 'LOST', label: 'Lost', color: '#6b7280', final: true },
+];
 
 export interface CompanyRow {
   readonly id: string;
@@ -30,13 +39,13 @@ export interface Table<Row, Key> {
 
 type PlaceKey = Pick<BranchRow, 'companyId' | 'id'>;
 
-/** What a store holds of an organisation, and what it is to hold. */
+/** Reads and writes the stored organisation. */
 export interface OrganisationTables {
   readonly companies: Table<CompanyRow, { readonly id: string }>;
   readonly branches: Table<BranchRow, PlaceKey>;
   readonly departments: Table<DepartmentRow, PlaceKey>;
   readonly statuses: {
-    /** In the order of their values. */
+    /** Sorted by value. */
     ofCompany(companyId: string): readonly StatusRow[];
     put(row: StatusRow): void;
   };
@@ -46,8 +55,8 @@ export interface OrganisationTables {
 type Kind = keyof OrganisationTables;
 
 /**
- * A status that the file no longer lists. One that leads still have stays, because a lead is never without one; it goes
- * to this position behind the others, because the first status is what new leads get where none is called NEW.
+ * A status that the file no longer lists. If leads still use it, it is kept and moved to this position after the others,
+ * because a new lead gets the first status where none is called NEW.
  */
 export interface DroppedStatus extends StatusOfCompany {
   readonly position: number;
@@ -55,14 +64,15 @@ export interface DroppedStatus extends StatusOfCompany {
 
 export interface OrganisationDifference {
   readonly counts: Readonly<Record<Kind, ChangeCount>>;
-  /** If there are any, the whole file is refused. */
+  /** If there are any, the file is refused as a whole. */
   readonly conflicts: readonly OrganisationConflict[];
   readonly dropped: readonly DroppedStatus[];
 }
 
 /**
- * Puts one file into the tables: what is new is made, what differs is changed, and what the file does not name stays,
- * save the statuses of a company that brings a catalogue. Those it leaves out are for the store to keep or to remove.
+ * Writes a file to the tables: new rows are created, different ones updated, and rows that the file does not list are
+ * kept. Exception: statuses that a listed catalogue leaves out are returned as `dropped`, and the store removes or keeps
+ * them.
  */
 export function putOrganisation(
   tables: OrganisationTables,
@@ -73,7 +83,7 @@ export function putOrganisation(
   return application;
 }
 
-/** What is told of a file that was applied. */
+/** The outcome of a file that was applied, given the dropped statuses that the store kept. */
 export function appliedOutcome(
   { counts, dropped }: OrganisationDifference,
   kept: ReadonlySet<DroppedStatus>,

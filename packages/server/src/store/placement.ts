@@ -1,7 +1,8 @@
-import type { LeadInput } from './records.ts';
-import type { PlacementProblem } from './store.ts';
+/** The rules that decide which branch, department and status a lead or a user gets. */
+import type { LeadInput, User } from './records.ts';
+import type { PlacementProblem, UpdateUserOutcome } from './store.ts';
 
-/** Where a lead stands in its company. */
+/** The branch, department and status of a lead. */
 export interface Place {
   readonly branchId: string | null;
   readonly departmentId: string | null;
@@ -10,15 +11,15 @@ export interface Place {
 
 export type Placed = { readonly place: Place } | { readonly problem: PlacementProblem };
 
-/** The organisation as one transaction sees it. */
+/** The organisation as one transaction reads it. */
 export interface Places {
-  /** In the order of the catalogue. */
+  /** In the order of the company's catalogue. */
   statusValues(companyId: string): readonly string[];
   hasBranch(companyId: string, branchId: string): boolean;
   branchOfDepartment(companyId: string, departmentId: string): string | undefined;
 }
 
-/** Where the lead stands after this input; `existing` is where it stands now. */
+/** The place of the lead after this input; `existing` is its place before. */
 export function resolvePlace(input: LeadInput, existing: Place | undefined, places: Places): Placed {
   const statuses = places.statusValues(input.companyId);
   const statusValue = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
@@ -30,7 +31,7 @@ export function resolvePlace(input: LeadInput, existing: Place | undefined, plac
   return { place: { ...withoutNewDepartment(input, existing), statusValue } };
 }
 
-/** Every place that the lead names and its company does not have. `resolvePlace` stops at the first one. */
+/** All placement problems of a lead, where `resolvePlace` returns only the first one. */
 export function findPlacementProblems(
   input: LeadInput,
   places: Places & { hasCompany(companyId: string): boolean },
@@ -48,7 +49,7 @@ export function findPlacementProblems(
   return 'problem' in placed ? [...problems, placed.problem] : problems;
 }
 
-/** The department says which branch it is; a branch given beside it must be that one. */
+/** The department determines the branch; a branch that is also given must be the same one. */
 function inDepartment(input: LeadInput, departmentId: string, statusValue: string, places: Places): Placed {
   const branchId = places.branchOfDepartment(input.companyId, departmentId);
   if (branchId === undefined)
@@ -58,13 +59,39 @@ function inDepartment(input: LeadInput, departmentId: string, statusValue: strin
   return { place: { branchId, departmentId, statusValue } };
 }
 
-/** A lead that moves to another branch leaves the department it had in the old one. */
+/** A lead that moves to another branch loses its department of the old branch. */
 function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Omit<Place, 'statusValue'> {
   const branchId = input.branchId === undefined ? (existing?.branchId ?? null) : input.branchId;
   const stays = input.departmentId === undefined && branchId === existing?.branchId;
   return { branchId, departmentId: stays ? (existing?.departmentId ?? null) : null };
 }
 
-/** A new lead is NEW where the catalogue has that status, else in the first one. */
+/** A new lead gets the status NEW if the catalogue has it, else the first one. */
 const defaultStatus = (statuses: readonly string[]): string =>
   statuses.includes('NEW') ? 'NEW' : (statuses[0] ?? 'NEW');
+
+/** What the user's company has of the branch and the department that the user names. */
+export interface PlacesFound {
+  readonly branchExists: boolean;
+  /** Undefined: there is no such department. */
+  readonly branchOfDepartment: string | undefined;
+}
+
+type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
+
+/** The place of the access level must be given and exist. Places below that level are cleared. */
+export function placeUser(
+  user: User,
+  { branchExists, branchOfDepartment }: PlacesFound,
+): User | PlaceProblem {
+  const { accessLevel, branchId, departmentId } = user;
+  if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
+  if (accessLevel === 'BRANCH') {
+    if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
+    if (!branchExists) return { kind: 'place-unknown', field: 'branchId' };
+    return { ...user, departmentId: null };
+  }
+  if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
+  if (branchOfDepartment === undefined) return { kind: 'place-unknown', field: 'departmentId' };
+  return { ...user, branchId: branchOfDepartment };
+}

@@ -1,7 +1,7 @@
-/** Ends the work of a transaction with a result, and undoes all that it wrote. */
+/** Rolls back the transaction and makes it return this result. */
 export type RollbackWith<T> = (result: T) => never;
 
-/** Carries a result out of a transaction that is rolled back. */
+/** Thrown by `rollbackWith`, and caught where the transaction was begun. */
 export class RollbackResult extends Error {
   readonly result: unknown;
 

@@ -1,15 +1,12 @@
 /**
- * The port between Leadtap and a database. No driver is named here; `sqlite/` and `postgres/` are adapters, and
- * `conformance.ts` is the suite that every adapter passes, ours or yours.
+ * The port between Leadtap and a database. It names no driver: `sqlite/` and `postgres/` are its adapters, and
+ * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, User } from './records.ts';
-import type { ServerFacts } from './server-facts.ts';
 
 export interface PageQuery {
   readonly scope: Scope;
-  /**
-   * Given: the leads created strictly after it, oldest first. Absent: the newest leads, newest first.
-   */
+  /** Given: the leads created strictly after it, oldest first. Absent: the newest leads, newest first. */
   readonly since?: number;
   readonly limit: number;
 }
@@ -17,94 +14,96 @@ export interface PageQuery {
 export interface Page {
   readonly leads: readonly LeadRecord[];
   /**
-   * The moment of the answer. The delivery contract (D3): a lead that is missing from a page that was not
-   * full is created after this moment.
+   * The time of the read. Delivery contract, D3: a lead that is missing from a page that was not full is created after
+   * this time.
    */
   readonly readAt: number;
   /**
-   * False when a stuck writer kept the lock too long and the page was read without it. `readAt` is then the
-   * company's last stamp instead of the clock, so that D3 holds for it all the same.
+   * False when a writer held the lock for too long and the page was read without it. `readAt` is then the company's
+   * last stamp instead of the clock, so that D3 still holds.
    */
   readonly locked: boolean;
   /**
-   * The largest `createdAt` that the company has ever given, to leads that are deleted now too; absent when it has given
-   * none. Read under the lock or before the leads, so that a lead that is missing from the page has a later stamp. Needed
-   * only for an empty page without `since`: `Link` continues from here.
+   * The largest `createdAt` that the company has ever given, also to leads that have been deleted; absent when it has
+   * given none. Read under the lock or before the leads, so that a lead that is missing from the page has a later
+   * stamp. Only an empty page without `since` needs it: its `Link` continues from here.
    */
   readonly lastStamp?: number | undefined;
 }
 
-/** What a poll asks, one question after the other: each is asked only if the answer before it was good. */
-export interface PollQuestions {
+/** The queries of one poll, in this order. Each is sent only if the poll was not refused after the one before. */
+export interface PollQueries {
   isTokenRevoked(tokenId: string): Promise<boolean>;
   findUser(userId: string): Promise<User | undefined>;
-  /** The signal is aborted when the caller has gone: nobody waits for the page. */
+  /** The signal is aborted when the client disconnects. The store may then reject with `ClientDisconnectedError`. */
   readPage(query: PageQuery, signal?: AbortSignal): Promise<Page>;
 }
 
-/** What has changed in a store, of all that a process may remember from it. */
+/** An entry of the change log: cached data that it makes invalid. */
 export interface Change {
   /**
-   * - `grown`: a company has new leads, all of them later than those it had
-   * - `company`: something else that shows in its pages: a lead changed, went, or came in the past; a name; a status
-   * - `user`: a user changed or went
+   * - `leads-appended`: a company has new leads, all of them later than its other leads
+   * - `company`: any other change to the company's pages: a lead was updated, deleted or imported as history; a place or
+   *   the company was renamed; a status was changed
+   * - `user`: a user was changed or removed
    * - `token`: a token was revoked
    */
   readonly kind: 'leads-appended' | 'company' | 'user' | 'token';
+  /** Of the company, the user or the token. */
   readonly id: string;
 }
 
-/** Whom a token names. */
+/** The user and the token id that a valid token carries. */
 export interface Bearer {
   readonly userId: string;
   readonly tokenId?: string | undefined;
 }
 
-/** What the store knows of a bearer. */
+/** The stored state of a bearer. */
 export interface Account {
   readonly isRevoked: boolean;
   readonly user: User | undefined;
 }
 
-/** What the polls of one turn want to know. */
+/** The combined request of all polls that wait for the same revalidation. */
 export interface RevalidationRequest {
   readonly companies: readonly string[];
-  /** Whose company is looked at as well. */
+  /** The companies of these users are revalidated as well. */
   readonly bearers: readonly Bearer[];
 }
 
-/** What one look at the store tells, to all polls that wait for it. */
+/** The result of one revalidation, shared by all polls that wait for it. */
 export interface Revalidation {
   /**
-   * The moment of their answers: whatever a later `readLeads` does not find in these companies is created after it (D3).
-   * Not so in those that are busy.
+   * The time of their answers: a lead of these companies that a later `readLeads` does not return is created after it
+   * (D3). It does not hold for the companies in `busy`.
    */
   readonly readAt: number;
-  /** Companies that somebody was writing to. */
+  /** Companies whose lock was held by a writer. */
   readonly busy: ReadonlySet<string>;
-  /** One for each bearer, in their order. */
+  /** One for each bearer, in the same order. */
   readonly accounts: readonly Account[];
-  /** To be given to the next look. */
+  /** The position in the change log. Pass it as `known` to the next revalidation. */
   readonly seen: string;
-  /** All that was committed since the look that gave `known`. Undefined: anything may have changed. */
+  /** All changes committed since the revalidation that returned `known`. Undefined: discard all cached data. */
   readonly changes: readonly Change[] | undefined;
 }
 
-/** A store that can tell what has changed, so that a process may remember what it has read and never answer from the past. */
+/** A store that keeps a change log, so that a process can cache what it reads and never answers with stale data. */
 export interface ChangeTrackingStore {
-  /** Waits for nobody. One question for any number of polls, asked after the last of them has arrived. */
-  revalidate(question: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
-  /** What is committed now, without a lock; the look before it tells the moment. */
+  /** Never waits for a lock. One call serves any number of polls and is made after the last of them has arrived. */
+  revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
+  /** Reads what is committed now, without a lock. The revalidation before it gives the time of the answer. */
   readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]>;
 }
 
-/** What the endpoint needs. Enough to embed it over a database of your own. */
-export interface PollStore extends PollQuestions {
-  /** Absent: nothing is remembered, and every poll asks the questions one after the other. */
+/** What the endpoint needs: enough to serve it from a database of your own. */
+export interface PollStore extends PollQueries {
+  /** Absent: nothing is cached, and each poll sends its queries one after the other. */
   readonly changeTracking?: ChangeTrackingStore;
 }
 
-/** Why a well-formed lead cannot be placed in its company. */
+/** Why a well-formed lead is rejected: its company does not have the place or status that it names. */
 export type PlacementProblem =
   | {
       readonly field: 'companyId' | 'branchId' | 'departmentId';
@@ -123,21 +122,21 @@ export type PlacementProblem =
       readonly value: string;
       readonly allowed: readonly string[];
     }
-  /** A trigger of the operator's own kept it out of the table. */
+  /** A trigger of the operator prevented the insert. */
   | { readonly field: 'id'; readonly reason: 'not-stored'; readonly value: string };
 
 export type LeadResult =
   | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
   | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
 
-/** Durable. One result for each lead, in their order. */
+/** The batch is durable. One result for each lead, in the same order. */
 export interface WriteOutcome {
   readonly kind: 'written';
   readonly results: readonly LeadResult[];
 }
 
 export interface WriteOptions {
-  /** Keep the `createdAt` the leads bring instead of stamping them. */
+  /** Keep the `createdAt` of the leads instead of stamping them. */
   readonly historical?: boolean;
 }
 
@@ -153,9 +152,9 @@ export interface OrganisationChanges {
   readonly departments: ChangeCount;
   readonly statuses: ChangeCount;
   readonly users: ChangeCount;
-  /** Statuses that the file no longer lists but that leads still have. */
+  /** Statuses that the file no longer lists but that leads still use. */
   readonly keptStatuses: readonly StatusOfCompany[];
-  /** Statuses that the file no longer lists and that no lead has: of all things, the only ones ever removed. */
+  /** Statuses that the file no longer lists and that no lead uses. Nothing else is ever removed. */
   readonly removedStatuses: readonly StatusOfCompany[];
 }
 
@@ -164,7 +163,7 @@ export interface StatusOfCompany {
   readonly value: string;
 }
 
-/** Why an organisation file cannot be applied although it is well-formed. Nothing was changed. */
+/** Why a well-formed organisation file is refused. Nothing was changed. */
 export type OrganisationConflict =
   | {
       readonly kind: 'user-in-another-company';
@@ -191,17 +190,17 @@ export type UserChanges = Partial<
 export type UpdateUserOutcome =
   | { readonly kind: 'updated'; readonly user: User }
   | { readonly kind: 'no-such-user' }
-  /** The place does not exist in the user's company, or the access level needs one that is not given. */
+  /** The access level needs a place that is not given, or the user's company does not have the place. */
   | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
 
 export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
 
 export interface StoreStatus {
-  /** Engine and version, for people. */
+  /** Engine and version, to be displayed. */
   readonly engine: string;
-  /** The latest stamp of any company; 0 when there is none. Ahead of the clock after a burst. */
+  /** The latest stamp of all companies; 0 when there is none. After a burst it is ahead of the clock. */
   readonly latestStamp: number;
-  /** The time now, by the clock that stamps. */
+  /** The current time of the clock that stamps leads. */
   readonly now: number;
 }
 
@@ -212,7 +211,7 @@ export interface AccountCounts {
 
 export interface Store extends PollStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
-  /** In the order of their ids, after `afterId`, so that any number can be listed in pages. */
+  /** Sorted by id, starting after `afterId`: page by page for any number of users. */
   listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
   removeUser(userId: string): Promise<boolean>;
@@ -220,56 +219,73 @@ export interface Store extends PollStore {
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
   listTokens(userId: string): Promise<readonly ListedToken[]>;
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
-  /** False when it was revoked before. */
+  /** False when the token was already revoked. */
   revokeToken(tokenId: string): Promise<boolean>;
 
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
   /**
-   * Every placement problem of each lead, without writing anything, so that a rejected line is reported with all its
-   * errors. Absent: only the one that `writeLeads` gives is reported.
+   * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
+   * Absent: an import reports only that one.
    */
   findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
 
-  /** One cheap read, which rejects while polls could not be answered. Anybody may cause it, without a token. */
+  /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;
-  /** Looks at every company: for the metrics and the doctor, not for what strangers can ask. */
+  /** May read every company. For the metrics and the doctor, never for requests without a token. */
   status(): Promise<StoreStatus>;
-  /** For the log at the start. Absent: the log has no counts. */
+  /** Counts for the log line at the start. Absent: the line has no counts. */
   countAccounts?(signal?: AbortSignal): Promise<AccountCounts>;
   close(): Promise<void>;
 }
 
-/** What stands in a database, found without making or changing anything. */
+/** The state of a database, read without creating or changing anything. */
 export interface Inspection {
   readonly exists: boolean;
   readonly schemaVersion: number;
   readonly expectedVersion: number;
-  /** From the engine's own check of its files: a sentence for each fault. */
+  /** Errors that the engine found in its own files, one sentence each. */
   readonly faults: readonly string[];
   /** Absent: the database is a file. */
   readonly server?: ServerFacts;
 }
 
+/** The settings of a database server that the doctor checks. */
+export interface ServerFacts {
+  /** The clock of the server, which stamps the leads, minus the clock of this machine. */
+  readonly clockAheadMs: number;
+  /** The largest number of connections that this role can have. */
+  readonly connectionLimit: number;
+  /** A standby accepts no leads, and its locks do not cover the writers of its primary. */
+  readonly isStandby: boolean;
+  /** False: a crash can lose acknowledged leads. */
+  readonly isDurable: boolean;
+  /** The default isolation level of our transactions. */
+  readonly isolation: string;
+  readonly encoding: string;
+  /** Roles that the schema grants rights to and that do not exist. */
+  readonly missingRoles: readonly string[];
+}
+
 export interface MigrationReport {
   readonly from: number;
   readonly to: number;
-  /** The names of the migrations that led from the one to the other. */
+  /** The names of the migrations that were applied. */
   readonly applied: readonly string[];
-  /** What could not be done although the schema is right, a sentence each. */
+  /** What failed without making the schema unusable, one sentence each. */
   readonly warnings?: readonly string[];
 }
 
-/** The database cannot be reached or cannot take the work right now; the same call may succeed later. */
+/** The database is unreachable, locked or full. The same call may succeed later. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
-/** The caller of a poll has gone, so the work for it was given up. */
+/** The client disconnected, so its poll was aborted. */
 export class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
 }
 
-/** The database was made by a newer Leadtap, or must be migrated first. */
+/** The schema is newer than this program, or must be migrated first. */
 export class SchemaVersionError extends Error {
   override readonly name = 'SchemaVersionError';
   readonly found: number;
@@ -282,7 +298,7 @@ export class SchemaVersionError extends Error {
   }
 }
 
-/** What is there is not a database that Leadtap made. */
+/** The database is damaged, or was not created by Leadtap. */
 export class UnusableDatabaseError extends Error {
   override readonly name = 'UnusableDatabaseError';
 }

@@ -26,25 +26,17 @@ const MAY_IMPORT = {
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part, and every part may import them. */
-const FOUNDATION = [
-  'clock',
-  'entity-tag',
-  'joined-bytes',
-  'uuid',
-  'version',
-  'system-error',
-  'json-object',
-  'nearest-name',
-  'signing-secret',
-  'migration-files',
-];
+const FOUNDATION = ['clock', 'version', 'system-error', 'nearest-name', 'migration-files'];
 
 /** Who may use a package. `@leadtap/contract` is for all. */
 const MAY_USE = {
-  typebox: ['contract'],
+  typebox: ['contract', 'accounts'],
   fastify: ['compose', 'app', 'ops', 'http'],
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
+  'fast-jwt': ['accounts'],
+  'lru-cache': ['cache', 'accounts'],
+  uuid: ['cli', 'http', 'store/sqlite', 'store/postgres'],
   commander: ['cli'],
   'csv-parse': ['leads'],
   pino: ['compose', 'app', 'ops'],

@@ -49,7 +49,7 @@ describe.each(all)('$path', ({ path, command }) => {
   });
 });
 
-test('the organisation file in the document is a right one', () => {
+test('the organisation file in the document is valid', async () => {
   const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
-  expect(parseOrganisation(JSON.parse(json)).kind).toBe('ok');
+  expect((await parseOrganisation(JSON.parse(json))).kind).toBe('ok');
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { SigningKeyError } from '../../src/accounts/own-tokens.ts';
+import { SigningKeyError } from '../../src/accounts/signing-keys.ts';
 import { signingKeyHints } from '../../src/cli/signing-key-failure.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { ExitCode } from '../../src/cli/exit-code.ts';
-import { DEFAULT_STATUSES } from '../../src/store/default-statuses.ts';
+import { DEFAULT_STATUSES } from '../../src/store/organisation-changes.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
 const company = (parts: object = {}) => ({ companies: [{ id: 'acme', name: 'Acme', ...parts }] });

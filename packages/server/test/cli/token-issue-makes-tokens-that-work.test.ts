@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { loadSigningKeys } from '../../src/accounts/own-tokens.ts';
+import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
 import { makeVerifyToken } from '../../src/accounts/tokens.ts';
 import { parseLifetime } from '../../src/cli/token/lifetime.ts';
 import { toIso } from '../../src/clock.ts';

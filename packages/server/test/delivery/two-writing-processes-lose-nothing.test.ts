@@ -81,8 +81,8 @@ async function write(writer: FixtureProcess, reserve: (leads: number) => Promise
   for (let written = 0, size = 1; written < LEADS_OF_EACH; size = (size % 5) + 1) {
     const leads = Math.min(size, LEADS_OF_EACH - written);
     await reserve(leads);
-    writer.say(String(leads));
-    expect(await writer.hear()).toBe('committed');
+    writer.send(String(leads));
+    expect(await writer.receive()).toBe('committed');
     written += leads;
   }
   await writer.end();

@@ -4,7 +4,7 @@ import { shareCluster } from './cluster.ts';
 
 const server = shareCluster();
 
-/** Where it serves, when it does. */
+/** The address of the service, once it is up. */
 async function addressOf({ lines, ended }: LeadtapProcess): Promise<string> {
   for (;;) {
     const { value, done } = await lines.next();
@@ -14,7 +14,7 @@ async function addressOf({ lines, ended }: LeadtapProcess): Promise<string> {
   }
 }
 
-it('a service that is told to stop does so although its database hangs', async () => {
+it('a service stops after SIGTERM although its database hangs', async () => {
   const leadtap = spawnLeadtap(['serve'], {
     LEADTAP_DATABASE_URL: server().url,
     LEADTAP_PORT: '0',

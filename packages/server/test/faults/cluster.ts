@@ -1,10 +1,10 @@
 import { beforeAll } from 'vitest';
 import { type PostgresServer, startPostgres } from '../../../testing/servers/postgres.ts';
 
-/** What a killed process has given to the system is safe there; only a power cut would need more. */
+/** Writes of a killed process are safe in the kernel; only a power cut would need fsync. */
 const WITHOUT_SYNC = { fsync: 'off' };
 
-/** A cluster for the tests of a file, which may do with it what they like. */
+/** A cluster for the tests of one file, which may break it. */
 export function shareCluster(settings: Readonly<Record<string, string | number>> = {}): () => PostgresServer {
   let server: PostgresServer | undefined;
   beforeAll(async () => {

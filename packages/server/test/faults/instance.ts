@@ -10,7 +10,7 @@ import { start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
 
-/** Enough that nobody reaches a limit, however fast the machine is. */
+/** Enough that no user reaches a rate limit, however fast the machine is. */
 const USERS = 400;
 const company = (id: string): Organisation['companies'][number] => ({
   id,
@@ -51,7 +51,7 @@ export interface Instance {
   readonly url: string;
   readonly store: Store;
   readonly log: readonly LogLine[];
-  /** The token of a user of the company, another one each time. */
+  /** The token of a user of the company, another user each time. */
   token(companyId: string): Promise<string>;
   poll(companyId: string, query?: string): Promise<Answer>;
   /** The lines of a metric. */
@@ -122,7 +122,7 @@ const WHOLE_SECONDS = expect.stringMatching(/^[1-9]\d*$/);
 export const expectUnavailable = ({ status, retryAfter }: Answer): void =>
   expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: WHOLE_SECONDS });
 
-/** All that a client may see of a fault: nothing, or that it shall come again. */
+/** During a fault, a client gets 200 or 503. */
 export function expectAnswered(answer: Answer): void {
   if (answer.status !== 200) expectUnavailable(answer);
 }

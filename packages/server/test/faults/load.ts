@@ -6,11 +6,11 @@ import { StoreUnavailableError } from '../../src/store/store.ts';
 import { type Ask, type Poller, RemembersDate, RemembersLastLead } from '../delivery/pollers.ts';
 import { expectAnswered, type Instance } from './instance.ts';
 
-/** Clients who were refused do not come again at once. */
+/** Clients wait before they retry. */
 const PAUSE_MS = 10;
 
 export interface Load {
-  /** The leads whose writers were told that they are written. */
+  /** The leads whose write was acknowledged. */
   readonly acknowledged: Set<string>;
   stop(): void;
   readonly stopped: Promise<unknown>;
@@ -53,7 +53,7 @@ async function writeOne(store: Store, id: string): Promise<boolean> {
   }
 }
 
-/** A program of another maker, which knows nothing but SQL. */
+/** A writer with plain SQL. */
 function insertOver(url: string): (id: string) => Promise<boolean> {
   let client: Client | undefined;
   return async (id) => {
@@ -78,7 +78,7 @@ async function open(url: string): Promise<Client> {
   return client;
 }
 
-/** Two kinds of automations, which come again after they were refused. */
+/** Two kinds of automations, which retry after an error. */
 export class Pollers {
   readonly lastLead: Poller;
   readonly date: Poller;
@@ -106,7 +106,7 @@ export class Pollers {
     this.stopped = Promise.all([this.#poll(this.lastLead), this.#poll(this.date)]);
   }
 
-  /** They poll once more, and see all that is written by now. */
+  /** After one more poll, which must see all leads that are written by now. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     await this.stopped;

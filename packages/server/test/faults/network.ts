@@ -8,7 +8,7 @@ interface Pair {
   readonly far: Socket;
 }
 
-/** What lies between the service and its database, for tests that break it. */
+/** A proxy between the service and its database, with faults that tests switch on. */
 export class Network {
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
@@ -33,7 +33,7 @@ export class Network {
     return network;
   }
 
-  /** The address of the same database, through here. */
+  /** The address of the same database through this proxy. */
   through(url: string): string {
     const through = new URL(url);
     through.port = String((this.#server.address() as AddressInfo).port);
@@ -44,19 +44,19 @@ export class Network {
     return this.#pairs.size;
   }
 
-  /** Connections lead there from now on; those that are open are cut. */
+  /** New connections go to this port; open ones are cut. */
   leadTo(port: number): void {
     this.#targetPort = port;
     this.reset();
   }
 
-  /** Everything is taken, nothing arrives. */
+  /** Bytes are accepted, but not forwarded. */
   silence(): void {
     this.#isSilent = true;
     for (const { near, far } of this.#pairs) hold(near, far);
   }
 
-  /** What was held back arrives. */
+  /** Forwards the bytes that were held back. */
   speak(): void {
     this.#isSilent = false;
     for (const { near, far } of this.#pairs) {
@@ -69,7 +69,7 @@ export class Network {
     for (const { near } of this.#pairs) near.resetAndDestroy();
   }
 
-  /** As a server does that goes away in order: it says that it will send no more. */
+  /** As in an orderly shutdown of the server: a FIN. */
   hangUp(): void {
     for (const { near } of this.#pairs) near.end();
   }

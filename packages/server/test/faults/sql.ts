@@ -2,10 +2,10 @@ import { Client } from 'pg';
 import { onTestFinished } from 'vitest';
 import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
-/** A program that speaks SQL. It is gone when the test is. */
+/** A client with plain SQL. It is closed when the test ends. */
 export async function connect(url: string, whenDone: WhenDone = onTestFinished): Promise<Client> {
   const client = new Client({ connectionString: url });
-  // The test breaks the database, and with it whoever is connected.
+  // The test breaks the database, and with it this connection.
   client.on('error', () => undefined);
   whenDone(() => client.end().catch(() => undefined));
   await client.connect();
@@ -29,7 +29,7 @@ export interface Connection {
   readonly waits: boolean;
 }
 
-/** Those of Leadtap, as the database sees them. */
+/** The connections of Leadtap, from pg_stat_activity. */
 export async function connectionsOf(observer: Client): Promise<Connection[]> {
   const { rows } = await observer.query<Connection>(
     `SELECT state, query, wait_event_type IS NOT DISTINCT FROM 'Lock' AS waits FROM pg_stat_activity

@@ -11,7 +11,7 @@ export interface Standby {
   readonly port: number;
 }
 
-/** A streaming standby of a cluster. It is gone when the test is. */
+/** A streaming standby of a cluster. It is removed when the test ends. */
 export async function startStandby({ port: primaryPort }: PostgresServer): Promise<Standby> {
   const command = findProgram(POSTGRES);
   const server = await PrivateServer.create({ name: 'standby', endSignal: 'SIGQUIT' });

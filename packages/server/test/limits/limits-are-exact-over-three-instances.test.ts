@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { LASTING_POLICIES } from './sharing.ts';
+import { LASTING_POLICIES } from './support/redis-instances.ts';
 
 describe('three instances with one database and one Redis', () => {
   it('let 10 of 30 requests pass that one user sends to them at once', async () => {
@@ -24,11 +24,11 @@ describe('three instances with one database and one Redis', () => {
       expect(headers.get('ratelimit')).toMatch(/^"minute";r=0;t=\d+, "hour";r=90;t=\d+$/);
       expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
     }
-    // Nobody else is touched by it.
+    // Other users are not affected.
     for (const { poll } of instances) expect((await poll('north-lead')).status).toBe(200);
   });
 
-  it('let an address fail 6 times, whichever of them it tries', async () => {
+  it('let an address fail 6 times over all instances', async () => {
     const { env } = await makeTestRedis();
     const limits = { failedTokenPolicies: [{ name: 'failed-tokens', quota: 6, windowS: 86_400 }] };
     const first = await startService({ env, limits });

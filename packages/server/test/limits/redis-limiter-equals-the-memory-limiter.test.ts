@@ -5,9 +5,9 @@ import { type ManualClock, manualClock } from '../../../testing/harness/manual-c
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import type { Policy, Verdict } from '../../src/limits/limiter.ts';
 import { MemoryLimiter } from '../../src/limits/memory-limiter.ts';
-import { CONSUME_ALL, readAnswer, toArguments } from '../../src/limits/redis/consume-all.ts';
 import { RedisLimiter } from '../../src/limits/redis/limiter.ts';
-import { atOnce } from './sharing.ts';
+import { type ConsumeRequest, parseReply, SCRIPT, toArguments } from '../../src/limits/redis/script.ts';
+import { atOnce } from './support/redis-instances.ts';
 
 /** Small enough that a few steps reach every edge of both windows, and both at once. */
 const POLICIES: readonly Policy[] = [
@@ -22,7 +22,7 @@ const steps = fc.array(
       fc.nat(20_000),
     ),
     key: fc.constantFrom('ada', 'ben'),
-    /** How many ask at the same time. */
+    /** Concurrent requests. */
     requests: fc.oneof(fc.constant(1), fc.constant(1), fc.integer({ min: 2, max: 12 })),
   }),
   { minLength: 1, maxLength: 25 },
@@ -34,32 +34,34 @@ function replaced(text: string, what: string, by: string): string {
 }
 
 /**
- * The script with a clock of the test: Redis has none that can be moved, and its own goes on while a slow machine is at
- * work. Keys are kept for a thousand times as long, because Redis removes them by its own clock.
+ * The script with the clock of the test, because the clock of Redis cannot be set. Keys are kept for a thousand times as long,
+ * because Redis expires them by its own clock.
  */
 const scriptAt = (now: number): string =>
   replaced(
-    replaced(CONSUME_ALL.text, `redis.call('time')`, `{ ${Math.floor(now / 1000)}, ${(now % 1000) * 1000} }`),
+    replaced(SCRIPT, `redis.call('time')`, `{ ${Math.floor(now / 1000)}, ${(now % 1000) * 1000} }`),
     `'PX', last - now`,
     `'PX', (last - now) * 1000`,
   );
 
-/** What one instance has of the limits, with a connection of its own. */
+/** The limiter of one instance, with a connection of its own. */
 async function openLimiter(url: string, clock: () => ManualClock): Promise<RedisLimiter> {
   const client = createClient({ url, RESP: 2 });
   await client.connect();
   onTestFinished(() => client.destroy());
-  return new RedisLimiter(POLICIES, {
-    consumeAll: async (question) =>
-      readAnswer(question, await client.eval(scriptAt(clock()()), toArguments(question))),
-  });
+  const connection = {
+    isUp: true,
+    consumeAll: async (request: ConsumeRequest) =>
+      parseReply(request, await client.eval(scriptAt(clock()()), toArguments(request))),
+  };
+  return new RedisLimiter(POLICIES, connection, new MemoryLimiter(POLICIES, () => clock()()));
 }
 
-/** Of requests at the same time nobody can say which came first, so only what they got together counts. */
+/** The order of concurrent requests is not defined, so only the set of their verdicts counts. */
 const together = (verdicts: readonly Verdict[]) => verdicts.map((verdict) => JSON.stringify(verdict)).sort();
 
-describe('the limiter on Redis', () => {
-  it('gives the verdicts of the memory limiter, whatever comes when, to three instances together', async () => {
+describe('the Redis limiter', () => {
+  it('gives three instances together the verdicts of one memory limiter, for any sequence of requests', async () => {
     const { url } = await makeTestRedis();
     const commands = createClient({ url });
     await commands.connect();

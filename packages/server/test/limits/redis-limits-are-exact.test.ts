@@ -4,7 +4,13 @@ import { makeTestRedis } from '../../../testing/harness/redis.ts';
 import type { Policy } from '../../src/limits/limiter.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { eventually } from '../faults/eventually.ts';
-import { atOnce, LASTING_POLICIES, openInstance, openInstances, redisCommands } from './sharing.ts';
+import {
+  atOnce,
+  LASTING_POLICIES,
+  openInstance,
+  openInstances,
+  redisCommands,
+} from './support/redis-instances.ts';
 
 const passed = (verdicts: Awaited<ReturnType<typeof atOnce>>) =>
   verdicts.filter(({ violated }) => violated.length === 0);
@@ -15,20 +21,20 @@ describe('limits that are shared over Redis', () => {
     const instances = await openInstances(3, url, LASTING_POLICIES);
     const verdicts = await atOnce(30, instances, 'ada');
     const left = passed(verdicts).map(({ windows }) => windows.map(({ remaining }) => remaining));
-    // Each of them was counted for itself, by both windows.
+    // Each of them was counted by both windows.
     const expected = Array.from({ length: 10 }, (_, i) => [9 - i, 99 - i]);
     expect(left.sort(([a = 0], [b = 0]) => b - a)).toEqual(expected);
     const refused = verdicts.filter(({ violated }) => violated.length > 0);
     expect(refused).toHaveLength(20);
     for (const { violated, windows, retryAfterS } of refused) {
       expect(violated).toEqual(['minute']);
-      // What was refused used nothing of the hour.
+      // A rejected request uses no unit of the hour.
       expect(windows.map(({ remaining }) => remaining)).toEqual([0, 90]);
       expect(retryAfterS).toBe(windows[0]?.resetS);
     }
   });
 
-  it('do not use the minute for what the hour refuses', async () => {
+  it('use no unit of the minute for a request that the hour rejects', async () => {
     const { url } = await makeTestRedis();
     const policies: readonly Policy[] = [
       { name: 'minute', quota: 100, windowS: 3600 },
@@ -43,11 +49,11 @@ describe('limits that are shared over Redis', () => {
     expect(last.retryAfterS).toBe(last.windows[1]?.resetS);
   });
 
-  it('are for each user alone', async () => {
+  it('are separate for each user', async () => {
     const { url } = await makeTestRedis();
     const policies: readonly Policy[] = [{ name: 'minute', quota: 1, windowS: 3600 }];
     const { limiter } = await openInstance(url, policies);
-    const odd = [
+    const unusual = [
       '',
       ' ',
       '__proto__',
@@ -62,12 +68,12 @@ describe('limits that are shared over Redis', () => {
       '\u00e9',
       'e\u0301',
     ];
-    for (const key of [...odd, 'x'.repeat(100_000)])
+    for (const key of [...unusual, 'x'.repeat(100_000)])
       expect((await limiter.consume(key)).violated, JSON.stringify(key.slice(0, 20))).toEqual([]);
-    for (const key of odd) expect((await limiter.consume(key)).violated).toEqual(['minute']);
+    for (const key of unusual) expect((await limiter.consume(key)).violated).toEqual(['minute']);
   });
 
-  it('end by themselves, and leave nothing behind', async () => {
+  it('expire, and leave nothing behind', async () => {
     const { url } = await makeTestRedis();
     const policies: readonly Policy[] = [
       { name: 'minute', quota: 2, windowS: 60 },
@@ -78,10 +84,9 @@ describe('limits that are shared over Redis', () => {
     for (let i = 0; i < 3; i += 1) await limiter.consume('ada');
     const [key = ''] = await commands.keys('leadtap:*:minute+hour:*');
     const leftMs = await commands.pTTL(key);
-    // The rest has passed since.
     expect(leftMs).toBeGreaterThan(3_000_000);
     expect(leftMs).toBeLessThanOrEqual(3_600_000);
-    // The rest of its time, in short.
+    // Instead of waiting for an hour.
     await commands.pExpire(key, 1);
     await eventually(async () => expect(await commands.keys('*:minute+hour:*')).toEqual([]));
     expect(await limiter.consume('ada')).toMatchObject({
@@ -90,7 +95,7 @@ describe('limits that are shared over Redis', () => {
     });
   });
 
-  it('tell nobody’s name to whoever looks into Redis, and keep their keys short', async () => {
+  it('store no user ids in Redis, and keep the keys short', async () => {
     const { url } = await makeTestRedis();
     const commands = await redisCommands(url);
     const { limiter } = await openInstance(url, USER_POLICIES);
@@ -98,13 +103,13 @@ describe('limits that are shared over Redis', () => {
     await limiter.consume('x'.repeat(100_000));
     const keys = await commands.keys('*');
     for (const key of keys) {
-      expect(key).toMatch(/^leadtap:\{limits\}:(minute\+hour:[\w-]{22}|proof)$/);
+      expect(key).toMatch(/^leadtap:\{limits\}:(minute\+hour:[\w-]{22}|self-test)$/);
       expect(await commands.pTTL(key)).toBeGreaterThan(0);
     }
-    expect(keys.filter((key) => !key.endsWith('proof'))).toHaveLength(2);
+    expect(keys.filter((key) => !key.endsWith('self-test'))).toHaveLength(2);
   });
 
-  it('begin anew where a window lies too far away, or is none', async () => {
+  it('begin a new window where the stored one ends too late or is invalid', async () => {
     const { url } = await makeTestRedis();
     const policies: readonly Policy[] = [{ name: 'minute', quota: 2, windowS: 60 }];
     const commands = await redisCommands(url);
@@ -112,9 +117,9 @@ describe('limits that are shared over Redis', () => {
     const put = (value: string) => (key: string) =>
       commands.eval(`redis.call('set', KEYS[1], ${value})`, { keys: [key] });
     const inAnHour = `redis.call('time')[1] * 1000 + 3600000`;
-    // As after a clock that was set back, and after something was put there by hand.
-    const meddle = [put(`struct.pack('<I4I6', 2, ${inAnHour})`), put("'nothing'"), put("'2'"), put("''")];
-    for (const [i, change] of meddle.entries()) {
+    // As after a clock that was set back, and after a manual change.
+    const changes = [put(`struct.pack('<I4I6', 2, ${inAnHour})`), put("'nothing'"), put("'2'"), put("''")];
+    for (const [i, change] of changes.entries()) {
       const user = `ada ${i}`;
       await commands.flushDb();
       for (let n = 0; n < 3; n += 1) await limiter.consume(user);
@@ -128,7 +133,7 @@ describe('limits that are shared over Redis', () => {
     }
   });
 
-  it('have nothing left, and not less, where a quota was lowered', async () => {
+  it('have no negative remainder where a quota was lowered', async () => {
     const { url } = await makeTestRedis();
     const withQuota = (quota: number) => openInstance(url, [{ name: 'minute', quota, windowS: 3600 }]);
     const [before, after] = [await withQuota(5), await withQuota(2)];
@@ -140,7 +145,7 @@ describe('limits that are shared over Redis', () => {
     expect(await before.limiter.consume('ada')).toMatchObject({ violated: [], windows: [{ remaining: 0 }] });
   });
 
-  it('count those who come together in the order in which they came', async () => {
+  it('count concurrent requests in the order in which they arrived', async () => {
     const { url } = await makeTestRedis();
     const { limiter } = await openInstance(url, [{ name: 'minute', quota: 3, windowS: 3600 }]);
     const verdicts = await Promise.all(
@@ -157,7 +162,7 @@ describe('limits that are shared over Redis', () => {
     ]);
   });
 
-  it('cost one question to Redis, also after it has forgotten the script', async () => {
+  it('cost one command per batch, also after Redis has flushed the script', async () => {
     const { url } = await ownRedis();
     const commands = await redisCommands(url);
     const { limiter, limits } = await openInstance(url, USER_POLICIES);
@@ -172,7 +177,7 @@ describe('limits that are shared over Redis', () => {
     expect(await calls()).toEqual([0, 10]);
     await commands.configResetStat();
     await Promise.all(Array.from({ length: 250 }, (_, i) => limiter.consume(`user ${i}`)));
-    // All who come in one turn, but not so many that Redis would be busy for long.
+    // One batch for each 100 requests of a turn of the event loop.
     expect(await calls()).toEqual([0, 3]);
     await commands.configResetStat();
     const inOneTurn = [];
@@ -190,7 +195,7 @@ describe('limits that are shared over Redis', () => {
     expect(limits.fallbacks).toBe(0);
   });
 
-  it('need no more rights than the documented ones', async () => {
+  it('need only the documented permissions', async () => {
     const { url } = await ownRedis();
     const commands = await redisCommands(url);
     await commands.sendCommand(

@@ -7,7 +7,7 @@ import type { RedisServer } from '../../../testing/servers/redis.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';
 import { eventually } from '../faults/eventually.ts';
 
-/** So many that none of them reaches a limit, however fast the machine is. */
+/** So many that none of them reaches a limit on a fast machine. */
 const USERS = Array.from({ length: 400 }, (_, i) => `user-${i}`);
 
 const professional = (id: string): Omit<User, 'companyId'> => ({
@@ -28,10 +28,10 @@ const ORGANISATION: Organisation = {
 const INFO = 30;
 const WARN = 40;
 
-/** Its window does not end before the test does. */
+/** A window that does not end during the test. */
 const POLICIES = [{ name: 'minute', quota: 100, windowS: 86_400 }];
 
-/** An instance, and what it logged about Redis. */
+/** An instance, and the levels of its log lines about Redis. */
 async function startInstance(redis: RedisServer, redisTimeouts: RedisTimeouts, beside?: TestService) {
   const lines: { level: number; msg: string }[] = [];
   const service = await startService({
@@ -54,19 +54,19 @@ async function metric({ metricsUrl }: TestService, name: string): Promise<number
 const OUTAGES = [
   {
     name: 'is killed and started again',
-    strike: (redis: RedisServer) => redis.kill(),
-    issue: (redis: RedisServer) => redis.start(),
+    inject: (redis: RedisServer) => redis.kill(),
+    repair: (redis: RedisServer) => redis.start(),
     timeouts: LONG_REDIS_TIMEOUTS,
   },
   {
-    name: 'hangs and goes on',
-    strike: async (redis: RedisServer) => redis.pause(),
-    issue: async (redis: RedisServer) => redis.resume(),
+    name: 'hangs and continues',
+    inject: async (redis: RedisServer) => redis.pause(),
+    repair: async (redis: RedisServer) => redis.resume(),
     timeouts: { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 },
   },
 ];
 
-describe.each(OUTAGES)('while Redis $name', ({ strike, issue, timeouts }) => {
+describe.each(OUTAGES)('while Redis $name', ({ inject, repair, timeouts }) => {
   it('every poll is answered, and afterwards the limits are exact again', async () => {
     const redis = await ownRedis();
     const first = await startInstance(redis, timeouts);
@@ -92,14 +92,14 @@ describe.each(OUTAGES)('while Redis $name', ({ strike, issue, timeouts }) => {
         ),
       );
 
-    await strike(redis);
+    await inject(redis);
     await until(0);
     for (const { url } of instances) expect((await fetch(`${url}/readyz`)).status).toBe(200);
     const counted = await metric(first, 'leadtap_limits_fallback_total');
     await eventually(async () =>
       expect(await metric(first, 'leadtap_limits_fallback_total')).toBeGreaterThan(counted),
     );
-    await issue(redis);
+    await repair(redis);
     await until(1);
     isOver = true;
     await Promise.all(load);
@@ -115,7 +115,7 @@ describe.each(OUTAGES)('while Redis $name', ({ strike, issue, timeouts }) => {
 });
 
 describe('without a Redis', () => {
-  it('no metric speaks of one', async () => {
+  it('there is no metric about it', async () => {
     const { metricsUrl } = await startService();
     const text = await (await fetch(metricsUrl)).text();
     expect(text).toContain('leadtap_polls_total');

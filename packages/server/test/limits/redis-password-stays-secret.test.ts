@@ -3,19 +3,19 @@ import { describe, expect, it } from 'vitest';
 import { ownRedis } from '../../../testing/harness/own-servers.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
-import { probeRedis } from '../../src/limits/redis/probe.ts';
+import { probeRedis } from '../../src/limits/redis/connection.ts';
 import { eventually } from '../faults/eventually.ts';
-import { repeating, startImpostor } from './impostor.ts';
-import { openInstance, redisCommands } from './sharing.ts';
+import { repeatReply, startFakeRedis } from './support/fake-redis.ts';
+import { openInstance, redisCommands } from './support/redis-instances.ts';
 
 const PASSWORD = 'p@ss/word é';
 const withPassword = (url: string) => url.replace('//', `//leadtap:${encodeURIComponent(PASSWORD)}@`);
 const TELLTALE = /p@ss|p%40ss|word/;
 
 describe('the password of Redis', () => {
-  it('is not in the log when Redis repeats what it did not understand', async () => {
-    const { port } = await startImpostor(
-      repeating(`-ERR unknown command 'AUTH', with args beginning with: 'leadtap' '${PASSWORD}'`),
+  it('is not in the log when Redis repeats a command that it does not understand', async () => {
+    const { port } = await startFakeRedis(
+      repeatReply(`-ERR unknown command 'AUTH', with args beginning with: 'leadtap' '${PASSWORD}'`),
     );
     const url = withPassword(`redis://127.0.0.1:${port}`);
     const { log } = await openInstance(url, USER_POLICIES);
@@ -28,7 +28,7 @@ describe('the password of Redis', () => {
     expect(inspect(error)).not.toMatch(/p@ss|p%40ss/);
   });
 
-  it('opens the door, and a wrong one leaves the limits in memory', async () => {
+  it('is used, and a wrong one leaves the limits in memory', async () => {
     const { url } = await ownRedis();
     const commands = await redisCommands(url);
     await commands.sendCommand(['ACL', 'SETUSER', 'leadtap', 'reset', 'on', `>${PASSWORD}`, '~*', '+@all']);
@@ -47,10 +47,10 @@ describe('the password of Redis', () => {
 });
 
 describe('rediss://', () => {
-  it('says nothing before the connection is encrypted, and names the host it wants', async () => {
-    const heard: Buffer[] = [];
-    const { port } = await startImpostor(
-      (socket) => void socket.on('data', (chunk: Buffer) => heard.push(chunk)),
+  it('sends nothing before the connection is encrypted, and sends the server name', async () => {
+    const received: Buffer[] = [];
+    const { port } = await startFakeRedis(
+      (socket) => void socket.on('data', (chunk: Buffer) => received.push(chunk)),
     );
     const { limits, limiter } = await openInstance(
       withPassword(`rediss://localhost:${port}`),
@@ -58,12 +58,12 @@ describe('rediss://', () => {
       { ...LONG_REDIS_TIMEOUTS, attemptMs: 500 },
     );
     expect(limits.isUp).toBe(false);
-    await eventually(() => expect(heard).not.toEqual([]));
-    const [hello = Buffer.alloc(0)] = heard;
+    await eventually(() => expect(received).not.toEqual([]));
+    const [hello = Buffer.alloc(0)] = received;
     const TLS_HANDSHAKE = 0x16;
     expect(hello[0]).toBe(TLS_HANDSHAKE);
     expect(hello.includes('localhost')).toBe(true);
-    expect(Buffer.concat(heard).includes('AUTH')).toBe(false);
+    expect(Buffer.concat(received).includes('AUTH')).toBe(false);
     expect((await limiter.consume('ada')).violated).toEqual([]);
   });
 });

@@ -8,7 +8,7 @@ import type {
   WriteOptions,
 } from 'leadtap';
 
-/** Passes everything on. Tests derive stores from it that do one thing wrong. */
+/** Delegates every call. Tests derive stores with one defect from it. */
 export class DelegatingStore implements Store {
   protected readonly inner: Store;
 

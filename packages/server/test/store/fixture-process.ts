@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-/** A script beside the tests, running as a process of its own that is spoken to line by line. */
+/** Runs a fixture script as a process, and exchanges lines with it. */
 export class FixtureProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #lines: AsyncIterator<string>;
@@ -19,24 +19,24 @@ export class FixtureProcess {
     this.#ended = once(this.#child, 'close');
   }
 
-  say(line: string): void {
+  send(line: string): void {
     this.#child.stdin.write(`${line}\n`);
   }
 
-  async hear(): Promise<string> {
+  async receive(): Promise<string> {
     const { value, done } = await this.#lines.next();
-    if (done) throw new Error('the process ended before it answered');
+    if (done) throw new Error('the process exited before it answered');
     return value;
   }
 
-  /** Lets it come to its end. */
+  /** Closes stdin and waits for the exit. */
   async end(): Promise<void> {
     this.#child.stdin.end();
     await this.#ended;
   }
 }
 
-/** Runs a program to its end. */
+/** Runs a program and waits for its exit. */
 export async function runToEnd(command: string, ...argv: readonly string[]) {
   const child = spawn(command, argv);
   onTestFinished(() => void child.kill('SIGKILL'));

@@ -1,12 +1,12 @@
 import type { Clock, LeadInput, Page, PageQuery, Store } from 'leadtap';
 import { DelegatingStore } from './delegating-store.ts';
 
-/** What a slow writer waits for after it has stamped its leads. */
+/** Called between stamp and commit, to simulate a slow writer. */
 export type BeforeCommit = () => Promise<void>;
 
 /**
- * What most services do: a lead is stamped with the clock before it is inserted, a poll is a plain read of what is
- * committed, and an answer carries the time of the clock.
+ * Ordinary timestamp polling: a lead is stamped with the clock before it is inserted, a poll reads what is committed, and
+ * an answer has the time of the clock.
  */
 export class NaiveStore extends DelegatingStore {
   readonly #clock: Clock;

@@ -10,7 +10,7 @@ import { runToEnd } from './fixture-process.ts';
 const root = new URL('../../../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');
 
-/** Runs a program of the document where the built package can be imported by its name, as after an installation. */
+/** Runs a program of the document in a folder where the built package can be imported by its name. */
 async function runExample(program: string) {
   const folder = tempFolder();
   symlinkSync(fileURLToPath(new URL('node_modules', root)), join(folder, 'node_modules'));
@@ -29,7 +29,7 @@ describe('docs/store-adapters.md', () => {
 });
 
 describe.each(['docs/delivery.md', 'docs/store-adapters.md'])('%s', (document) => {
-  it('names files that are there', () => {
+  it('links to files that exist', () => {
     const links = [...read(document).matchAll(/\]\(([^)#]+)/g)].map(([, path = '']) => path);
     expect(links.filter((path) => !existsSync(new URL(path, new URL(document, root))))).toEqual([]);
   });

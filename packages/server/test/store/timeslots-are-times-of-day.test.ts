@@ -18,13 +18,13 @@ const lead = (timeslot: string | null, index = 0): LeadInput => ({
   fields: { timeslot },
 });
 
-it('the database takes 00:00 to 23:59 for a timeslot and nothing beyond, whoever writes', async () => {
+it('the database accepts timeslots from 00:00 to 23:59 and nothing else', async () => {
   const store = await (await makeTestDatabase()).openStore();
   onTestFinished(() => store.close());
   await store.applyOrganisation({ companies: [{ id: 'acme', name: 'Acme', branches: [], users: [] }] });
-  const taken = TIMESLOTS.filter(isTimeOfDay);
-  expect(taken).toHaveLength(84);
-  const { kind } = await store.writeLeads([...taken.map(lead), lead(null)]);
+  const accepted = TIMESLOTS.filter(isTimeOfDay);
+  expect(accepted).toHaveLength(84);
+  const { kind } = await store.writeLeads([...accepted.map(lead), lead(null)]);
   expect(kind).toBe('written');
   const refused = [
     ...TIMESLOTS.filter((timeslot) => !isTimeOfDay(timeslot)),
@@ -33,10 +33,10 @@ it('the database takes 00:00 to 23:59 for a timeslot and nothing beyond, whoever
     '09:00:00',
     '09-00',
   ];
-  // One after the other: all at once, some would wait for a connection and fail for want of one.
+  // One after the other: in parallel, some would time out while they wait for a connection.
   for (const timeslot of refused) {
     const error = await store.writeLeads([lead(timeslot)]).then(
-      () => `${timeslot} was taken`,
+      () => `${timeslot} was accepted`,
       (reason: unknown) => reason,
     );
     expect(error).toBeInstanceOf(Error);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
-import { outcome, pollWith } from './polling.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 /** RFC 6750, section 3: what may stand in an error_description. */
 const CHALLENGE =
@@ -18,7 +18,7 @@ it.each([undefined, '', 'Basic Ym9zczpib3Nz', 'Bearer', 'Bearer ', 'Token abc'])
   },
 );
 
-it('a token that is invalid, expired or revoked: tells so', async () => {
+it('a token that is invalid, expired or revoked: the challenge has the error', async () => {
   const { url, token, store } = await startService();
   await store.revokeToken('gone');
   const tokens = [

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { AUDIENCE, ISSUER, makeKey, sign, startIdentityProvider } from './identity-provider.ts';
-import { outcome, pollWith } from './polling.ts';
+import { AUDIENCE, ISSUER, makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA', 'Ed25519'];
 
@@ -15,14 +15,14 @@ describe("tokens of the operator's identity provider", () => {
     expect(await outcome(await pollWith(url, await sign(key)))).toBe('200');
   });
 
-  it('stand beside our own', async () => {
+  it('are accepted beside own tokens', async () => {
     const key = await makeKey('ES256');
     const { url, token } = await startService({ env: (await startIdentityProvider(key)).env });
     expect(await outcome(await pollWith(url, await sign(key)))).toBe('200');
     expect(await outcome(await pollWith(url, await token('boss')))).toBe('200');
   });
 
-  it('name the user by `sub`: unknown here is 404, another plan 403', async () => {
+  it('have the user id in `sub`: an unknown user is 404, another plan 403', async () => {
     const key = await makeKey('ES256');
     const { url } = await startService({ env: (await startIdentityProvider(key)).env });
     expect(await outcome(await pollWith(url, await sign(key, { sub: 'stranger' })))).toBe(
@@ -33,13 +33,13 @@ describe("tokens of the operator's identity provider", () => {
     );
   });
 
-  it('may name several audiences, ours among them', async () => {
+  it('may have several audiences', async () => {
     const key = await makeKey('ES256');
     const { url } = await startService({ env: (await startIdentityProvider(key)).env });
     expect(await outcome(await pollWith(url, await sign(key, { aud: ['other', AUDIENCE] })))).toBe('200');
   });
 
-  it('are verified with keys that are fetched once for many requests, also when those come at once', async () => {
+  it('are verified with keys that are fetched once for many requests, also concurrent ones', async () => {
     const [key, other] = [await makeKey('ES256'), await makeKey('EdDSA')];
     const provider = await startIdentityProvider(key, other);
     const { url } = await startService({ env: provider.env });

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
-import { makeKey, sign, startIdentityProvider } from './identity-provider.ts';
-import { outcome, pollWith } from './polling.ts';
+import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
 
 const START = Date.UTC(2026, 2, 2, 9, 30);
 
-/** Also when it was used before, and is remembered. */
-it('our own token works up to its last second and not in the next', async () => {
+/** Also when it is cached. */
+it('an own token is accepted up to its last second', async () => {
   let now = START;
   const { url, token } = await startService({ clock: () => now });
   const mine = await token('boss', { expiresInMs: 60_000 });
@@ -16,7 +16,7 @@ it('our own token works up to its last second and not in the next', async () => 
   expect(await outcome(await pollWith(url, mine))).toBe('401 token-expired');
 });
 
-it('a token of the identity provider is given 5 s more, for clocks that differ', async () => {
+it('a token of the identity provider is accepted for 5 s more, for clocks that differ', async () => {
   let now = START;
   const key = await makeKey('ES256');
   const { url } = await startService({ clock: () => now, env: (await startIdentityProvider(key)).env });
@@ -27,7 +27,7 @@ it('a token of the identity provider is given 5 s more, for clocks that differ',
   expect(await outcome(await pollWith(url, theirs))).toBe('401 token-expired');
 });
 
-it('an expired token with a wrong signature is invalid: only who signed it may say that it was good', async () => {
+it('an expired token with a wrong signature is invalid, not expired', async () => {
   const { url, token } = await startService();
   const expired = await token('boss', { expiresInMs: -60_000 });
   expect(await outcome(await pollWith(url, `${expired.slice(0, -4)}AAAA`))).toBe('401 token-invalid');

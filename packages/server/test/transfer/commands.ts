@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
 import { paper, type Ran } from '../cli/paper.ts';
-import type { Ends } from './ends.ts';
+import type { Endpoints } from './endpoints.ts';
 
-/** Runs a command in this process, in the folder of the installation, and on the clock that its service had. */
+/** Runs a command in this process, in the folder of the installation. */
 export async function run(
-  { folder }: Pick<Ends, 'folder'>,
+  { folder }: Pick<Endpoints, 'folder'>,
   argv: readonly string[],
   parts: Partial<CommandContext> & { readonly isTTY?: boolean } = {},
 ): Promise<Ran> {
@@ -25,8 +25,8 @@ export async function run(
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** The command that these tests are about, with what a test adds to it. */
-export const moveArgv = ({ from, to }: Ends, ...more: readonly string[]): string[] => [
+/** The arguments of a move, and further ones. */
+export const moveArgv = ({ from, to }: Endpoints, ...more: readonly string[]): string[] => [
   'migrate',
   '--from',
   from,
@@ -35,5 +35,5 @@ export const moveArgv = ({ from, to }: Ends, ...more: readonly string[]): string
   ...more,
 ];
 
-export const moveUp = (ends: Ends, ...more: readonly string[]): Promise<Ran> =>
-  run(ends, moveArgv(ends, ...more));
+export const runMove = (endpoints: Endpoints, ...more: readonly string[]): Promise<Ran> =>
+  run(endpoints, moveArgv(endpoints, ...more));

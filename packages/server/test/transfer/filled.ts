@@ -1,6 +1,6 @@
 import type { LeadInput } from 'leadtap';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { type Ends, makeEnds } from './ends.ts';
+import { type Endpoints, makeEndpoints } from './endpoints.ts';
 import { StoreProcess } from './store-process.ts';
 
 const lead = (companyId: string, index: number): LeadInput => ({
@@ -16,14 +16,14 @@ const lead = (companyId: string, index: number): LeadInput => ({
 
 const LEADS = ['acme', 'globex'].flatMap((company) => [1, 2, 3].map((index) => lead(company, index)));
 
-/** Ends of which the first has two companies, three leads each, a token, and whatever else a test wants. */
-export async function makeFilledEnds(...more: readonly LeadInput[]): Promise<Ends> {
-  const ends = await makeEnds();
-  const store = new StoreProcess(ends.from);
+/** The source has two companies with three leads each, a token, and the given leads. */
+export async function makeFilledEndpoints(...more: readonly LeadInput[]): Promise<Endpoints> {
+  const endpoints = await makeEndpoints();
+  const store = new StoreProcess(endpoints.from);
   await store.call('applyOrganisation', ORGANISATION);
   await store.add([...LEADS, ...more]);
   const token = { id: 'token-1', userId: 'boss', name: null, issuedAt: 1, expiresAt: 2 };
   await store.call('recordTokens', [token]);
   await store.close();
-  return ends;
+  return endpoints;
 }

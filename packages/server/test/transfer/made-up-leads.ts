@@ -1,4 +1,4 @@
-/** Leads that use every field, and every kind of value that a field can hold. */
+/** Random leads that use every field and every kind of value. */
 import { LEAD_FIELDS, type LeadField, type LeadFieldType } from '@leadtap/contract';
 import fc from 'fast-check';
 import { DEFAULT_LEAD_FIELDS, type LeadFields, type LeadInput } from 'leadtap';
@@ -61,7 +61,7 @@ const places = fc.constantFrom(
   { departmentId: 'sales' },
 );
 
-/** Of both companies, whose ids below them are the same. */
+/** Of both companies, which use the same ids of branches and departments. */
 export const leads: fc.Arbitrary<LeadInput[]> = fc
   .array(
     fc.record({ companyId: fc.constantFrom('acme', 'globex'), place: places, status: status(), fields }),
@@ -70,7 +70,7 @@ export const leads: fc.Arbitrary<LeadInput[]> = fc
   .map((made) =>
     made.map(({ companyId, place, status, fields }, index) => ({
       companyId,
-      // Some ids are those of a lead before, which is then updated.
+      // Some ids repeat, so that leads are updated.
       id: `lead-${index % 7 === 6 ? index - 3 : index}`,
       ...place,
       statusValue: status,

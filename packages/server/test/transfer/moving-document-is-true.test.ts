@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { MoveAddresses } from '../../src/cli/migrate/addresses.ts';
-import { refusal } from '../../src/cli/migrate/refusal.ts';
+import { failureOfOutcome } from '../../src/cli/migrate/report.ts';
 import { run } from './commands.ts';
-import { makeFilledEnds } from './filled.ts';
+import { makeFilledEndpoints } from './filled.ts';
 
 const page = readFileSync(new URL('../../../../docs/moving-to-postgresql.md', import.meta.url), 'utf8');
 
-/** The blocks of a language, without the indentation of the list that they stand in. */
+/** The code blocks of a language, without the indentation of their list. */
 const blocks = (language: string): string[] =>
   [...page.matchAll(new RegExp(`^( *)\`\`\`${language}\\n([\\s\\S]+?)^ *\`\`\``, 'gm'))].map(
     ([, indent = '', text = '']) => text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
@@ -17,13 +16,13 @@ const blocks = (language: string): string[] =>
 const EXAMPLE = 'postgres://leadtap:secret@db.example.com:5432/leadtap';
 const commands = blocks('sh').flatMap((block) => block.trim().split('\n'));
 
-const ADDRESSES: MoveAddresses = {
+const DATABASES = {
   from: { kind: 'sqlite', file: '/data/leadtap.db' },
   to: { kind: 'postgres', url: EXAMPLE, connections: 1 },
-};
+} as const;
 
 const REFUSED = [
-  { kind: 'unkeepable', found: { total: 2, first: [] } },
+  { kind: 'unsupported', found: { total: 2, first: [] } },
   { kind: 'foreign-target', table: 'companies', row: { id: 'acme' } },
   { kind: 'different', differences: [] },
 ] as const;
@@ -31,7 +30,7 @@ const REFUSED = [
 const withoutSums = (text: string): string => text.replaceAll(/[0-9a-f]{64}/g, 'sum');
 
 describe('docs/moving-to-postgresql.md', () => {
-  it('shows both ways to name the target', () => {
+  it('shows both ways to give the target', () => {
     expect(commands).toEqual([
       expect.stringContaining(`--to ${EXAMPLE}`),
       expect.not.stringContaining('--to'),
@@ -39,21 +38,21 @@ describe('docs/moving-to-postgresql.md', () => {
   });
 
   it.each(commands)('its command does what it says: %s', async (command) => {
-    const ends = await makeFilledEnds();
+    const endpoints = await makeFilledEndpoints();
     if (!command.includes('--to'))
-      writeFileSync(join(ends.folder, '.env'), `LEADTAP_DATABASE_URL=${ends.to}\n`);
-    const argv = command.replace(EXAMPLE, ends.to).split(' ').slice(1);
-    const { code, stdout } = await run(ends, argv);
+      writeFileSync(join(endpoints.folder, '.env'), `LEADTAP_DATABASE_URL=${endpoints.to}\n`);
+    const argv = command.replace(EXAMPLE, endpoints.to).split(' ').slice(1);
+    const { code, stdout } = await run(endpoints, argv);
     expect(code).toBe(0);
     expect(withoutSums(stdout)).toBe(withoutSums(blocks('text').join('')));
   });
 
-  it('quotes what the program says', () => {
+  it('quotes the messages of the program', () => {
     const [inUse, ...others] = [...page.matchAll(/^\| (?!it says|-)([^|]+) \|/gm)].map(
       ([, quote = '']) => quote,
     );
     expect(inUse).toBe('another program has the database open');
-    const refusals = REFUSED.map((outcome) => refusal(outcome, ADDRESSES).message);
+    const refusals = REFUSED.map((outcome) => failureOfOutcome(outcome, DATABASES).message);
     for (const [index, quote] of others.entries())
       expect(refusals[index]).toMatch(new RegExp(`^${quote.replaceAll('…', '.+')}`));
     expect(others).toHaveLength(refusals.length);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { moveUp } from './commands.ts';
-import type { Ends } from './ends.ts';
-import { makeFilledEnds } from './filled.ts';
+import { runMove } from './commands.ts';
+import type { Endpoints } from './endpoints.ts';
+import { makeFilledEndpoints } from './filled.ts';
 
-const everything = ({ sql }: Ends) =>
+const everything = ({ sql }: Endpoints) =>
   sql(`SELECT (SELECT json_agg(c) FROM leadtap.companies AS c) AS companies,
               (SELECT json_agg(u ORDER BY u.id) FROM leadtap.users AS u) AS users,
               (SELECT json_agg(l ORDER BY l.company_id, l.created_at) FROM leadtap.leads AS l) AS leads`);
 
-/** What the new service may have done since the move. */
+/** Changes that the new service may have made since the move. */
 const CHANGES: [what: string, sql: string, named: RegExp][] = [
   [
     'a new lead',
@@ -42,27 +42,27 @@ const CHANGES: [what: string, sql: string, named: RegExp][] = [
   ],
 ];
 
-describe('a target that holds what the source does not', () => {
-  it.each(CHANGES)('is refused and left as it is: %s', async (_what, sql, named) => {
-    const ends = await makeFilledEnds();
-    expect((await moveUp(ends)).code).toBe(0);
-    await ends.sql(sql);
-    const before = await everything(ends);
-    const { code, stdout, stderr } = await moveUp(ends);
+describe('a target with data that the source does not have', () => {
+  it.each(CHANGES)('is refused and not changed: %s', async (_what, sql, named) => {
+    const endpoints = await makeFilledEndpoints();
+    expect((await runMove(endpoints)).code).toBe(0);
+    await endpoints.sql(sql);
+    const before = await everything(endpoints);
+    const { code, stdout, stderr } = await runMove(endpoints);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(
-      /^leadtap: postgres:.* holds something that .*leadtap\.db does not; nothing was copied$/m,
+      /^leadtap: postgres:.* holds data that .*leadtap\.db does not; nothing was copied$/m,
     );
     expect(stderr).toMatch(named);
-    expect(await everything(ends)).toEqual(before);
+    expect(await everything(endpoints)).toEqual(before);
   });
 });
 
-it('a move that is complete can be run again, and changes no row but the earliest time of new leads', async () => {
-  const ends = await makeFilledEnds();
-  const first = await moveUp(ends, '--json');
-  const before = await ends.sql('SELECT * FROM leadtap.leads ORDER BY company_id, created_at');
-  const second = await moveUp(ends, '--json');
+it('a complete move can be run again and changes only the minimum stamps', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const first = await runMove(endpoints, '--json');
+  const before = await endpoints.sql('SELECT * FROM leadtap.leads ORDER BY company_id, created_at');
+  const second = await runMove(endpoints, '--json');
   expect(second).toEqual(first);
-  expect(await ends.sql('SELECT * FROM leadtap.leads ORDER BY company_id, created_at')).toEqual(before);
+  expect(await endpoints.sql('SELECT * FROM leadtap.leads ORDER BY company_id, created_at')).toEqual(before);
 });

@@ -12,7 +12,7 @@ type Called =
   | 'writeLeads';
 type Result<Method extends Called> = Awaited<ReturnType<Store[Method]>>;
 
-/** A store as another process has it: when it is closed, nothing of it is left in this one. */
+/** A store in another process, so that this process does not keep its file open. */
 export class StoreProcess {
   readonly #process: FixtureProcess;
 
@@ -24,11 +24,11 @@ export class StoreProcess {
     method: Method,
     ...values: Parameters<Store[Method]>
   ): Promise<Result<Method>> {
-    this.#process.say(JSON.stringify([method, ...values]));
-    return JSON.parse(await this.#process.hear()) as Result<Method>;
+    this.#process.send(JSON.stringify([method, ...values]));
+    return JSON.parse(await this.#process.receive()) as Result<Method>;
   }
 
-  /** Gives the `createdAt` of each. */
+  /** Returns the `createdAt` of each lead. */
   async add(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<number[]> {
     const outcome = await this.call('writeLeads', leads, options);
     return outcome.results.map((result) => {

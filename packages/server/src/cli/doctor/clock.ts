@@ -1,5 +1,5 @@
 import { toIso } from '../../clock.ts';
-import type { ServerFacts } from '../../store/server-facts.ts';
+import type { ServerFacts } from '../../store/store.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
 const CLOCK = 'clock';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
 import { inspectStore, openStore } from '../../open-store.ts';
-import type { ServerFacts } from '../../store/server-facts.ts';
-import type { StoreStatus } from '../../store/store.ts';
+import type { ServerFacts, StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
 import { Failure } from '../failure.ts';
 import { asFailure } from '../known-errors.ts';

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { loadSigningKeys, SigningKeyError } from '../../accounts/own-tokens.ts';
+import { loadSigningKeys, SigningKeyError } from '../../accounts/signing-keys.ts';
 import { type Config, keyFileUnlessGiven, type SqliteDatabase } from '../../config.ts';
 import { reasonOf } from '../../system-error.ts';
 import { nearestExisting } from '../existing-path.ts';

@@ -15,7 +15,7 @@ async function visit(url: string): Promise<Finding> {
   const place = describeRedis(url);
   try {
     // Loaded when it is needed: the driver of Redis takes longer to load than all the rest.
-    const { probeRedis } = await import('../../limits/redis/probe.ts');
+    const { probeRedis } = await import('../../limits/redis/connection.ts');
     const { version } = await probeRedis(url);
     return ok(LIMITS, `counted together in ${place}, version ${version}`);
   } catch (error) {

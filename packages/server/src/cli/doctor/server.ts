@@ -1,5 +1,5 @@
 import type { PostgresDatabase } from '../../config.ts';
-import type { ServerFacts } from '../../store/server-facts.ts';
+import type { ServerFacts } from '../../store/store.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
 const SERVER = 'database server';

@@ -1,46 +1,146 @@
-import { type MoveOutcome, move } from '../../store/transfer/transfer.ts';
+/** `migrate --from … --to …`: opens both databases, copies the one into the other, and shows the progress. */
+import { type Config, type Database, describeDatabase, VARIABLES } from '../../config.ts';
+import { engineOf } from '../../open-store.ts';
+import {
+  type MoveSource,
+  type MoveTarget,
+  RowsRefusedError,
+  SourceError,
+  SourceInUseError,
+} from '../../store/transfer/port.ts';
+import { type MoveOutcome, type MoveStep, move } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
+import { databaseFailure } from '../database-failure.ts';
 import { EXIT_CODES, ExitCode } from '../exit-code.ts';
+import { Failure } from '../failure.ts';
 import { writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 import { loadConfig } from '../with-store.ts';
-import { type AddressFlags, type MoveAddresses, readAddresses } from './addresses.ts';
-import { withEnds } from './ends.ts';
-import { MoveProgress } from './progress.ts';
-import { refusal } from './refusal.ts';
-import { reportMove } from './report.ts';
+import { failureOfOutcome, reportMove } from './report.ts';
 
-export interface MoveFlags extends AddressFlags {
+export interface MoveFlags {
+  readonly from?: string;
+  readonly to?: string;
   readonly replaceCharacters?: true;
   readonly json?: true;
 }
 
 export async function moveDatabase(context: CommandContext, flags: MoveFlags): Promise<void> {
   const config = await loadConfig(context);
-  const addresses = readAddresses(flags, config, context.cwd);
-  const outcome = await run(context, flags, addresses);
-  if (outcome.kind !== 'moved') throw refusal(outcome, addresses);
-  await reportMove(outcome, { context, config, addresses, json: flags.json === true });
+  const from = readDatabase('--from', flags.from, config, context.cwd);
+  const to = readDatabase('--to', flags.to, config, context.cwd);
+  const outcome = await runMove(context, flags, from, to);
+  if (outcome.kind !== 'moved') throw failureOfOutcome(outcome, { from, to });
+  await reportMove(outcome, { context, config, from, to, json: flags.json === true });
 }
 
-async function run(
+/** A flag accepts the same values as the variable. The text is not shown, because it may hold a password. */
+function readDatabase(flag: string, text: string | undefined, config: Config, cwd: string): Database {
+  if (text === undefined) return config.database;
+  const parsed = VARIABLES.databaseUrl.parse(text.trim(), cwd);
+  if (parsed.kind === 'wrong') throw new Failure('usage', `${flag}: ${parsed.wrong}`, parsed.write);
+  // A move needs one connection; SQLite ignores the number.
+  const database = { ...parsed.value, connections: 1 };
+  return database;
+}
+
+async function runMove(
   context: CommandContext,
   flags: MoveFlags,
-  addresses: MoveAddresses,
+  from: Database,
+  to: Database,
 ): Promise<MoveOutcome> {
   const { clock, signal } = context;
+  const { openMoveSource } = engineOf(from);
+  const { openMoveTarget } = engineOf(to);
+  if (!openMoveSource || !openMoveTarget)
+    throw new Failure(
+      'usage',
+      'a move goes from SQLite to PostgreSQL',
+      'Give --from sqlite:… and --to postgres://…; the default of both is LEADTAP_DATABASE_URL.',
+    );
   const progress = new MoveProgress(context);
   const { onProgress } = progress;
   const replaceCharacters = flags.replaceCharacters === true;
   try {
-    return await withEnds(addresses, flags, (source, target) =>
+    return await withEndpoints(openMoveSource, openMoveTarget, (source, target) =>
       move({ source, target, clock, signal, replaceCharacters, onProgress }),
     );
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (!signal.aborted)
+      throw error instanceof SourceError
+        ? asFailure(error.cause, from, flags.from && '--from')
+        : asFailure(error, to, flags.to && '--to');
     progress.clear();
-    await writeLine(context.stderr, 'Interrupted. Run the same command again to go on.');
+    await writeLine(context.stderr, 'Interrupted. To continue, run the same command again.');
     throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
   } finally {
     progress.clear();
+  }
+}
+
+async function withEndpoints<T>(
+  openSource: () => Promise<MoveSource>,
+  openTarget: () => Promise<MoveTarget>,
+  use: (source: MoveSource, target: MoveTarget) => Promise<T>,
+): Promise<T> {
+  const source = await openSource();
+  try {
+    const target = await openTarget();
+    try {
+      return await use(source, target);
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** Errors that the operator cannot fix are returned unchanged. */
+const asFailure = (error: unknown, database: Database, flag: string | undefined): unknown =>
+  findFailure(error, database, flag)?.causedBy(error) ?? error;
+
+function findFailure(error: unknown, database: Database, flag: string | undefined): Failure | undefined {
+  if (error instanceof SourceInUseError)
+    return new Failure(
+      'unavailable',
+      `${error.message} (${describeDatabase(database)})`,
+      'Stop the service and every command that uses the database. Then run this command again.',
+    );
+  if (error instanceof RowsRefusedError)
+    return new Failure(
+      'conflict',
+      error.message,
+      'No other program may write to the target during a move. To continue, run the same command again.',
+    );
+  return databaseFailure(error, database, flag);
+}
+
+const UNITS: Record<MoveStep, string> = {
+  checking: 'leads checked',
+  copying: 'leads copied',
+  verifying: 'leads verified',
+};
+
+/** One bar for each step, because the steps differ in speed. */
+class MoveProgress {
+  readonly #context: CommandContext;
+  #step: MoveStep | undefined;
+  #bar: ProgressBar | undefined;
+
+  constructor(context: CommandContext) {
+    this.#context = context;
+  }
+
+  readonly onProgress = (step: MoveStep, count: number, total: number): void => {
+    if (this.#step !== step)
+      this.#bar = new ProgressBar(this.#context.stderr, this.#context.clock, UNITS[step]);
+    this.#step = step;
+    this.#bar?.update({ count, ...(total > 0 && { share: Math.min(count / total, 1) }) });
+  };
+
+  clear(): void {
+    this.#bar?.clear();
   }
 }

@@ -1,71 +1,83 @@
-import { type Config, describeDatabase, keyFileUnlessGiven } from '../../config.ts';
-import { rowsOf, type Tallies } from '../../store/transfer/checksum.ts';
-import { LEADS } from '../../store/transfer/tables.ts';
+/** What the operator reads after a move: the result and the next steps, or why the database was not moved. */
+import { type Config, type Database, describeDatabase, keyFileUnlessGiven } from '../../config.ts';
+import {
+  type Difference,
+  LEADS,
+  type TableChecksum,
+  type TableChecksums,
+  type UnsupportedValue,
+} from '../../store/transfer/tables.ts';
 import type { MoveOutcome } from '../../store/transfer/transfer.ts';
 import type { CommandContext } from '../context.ts';
+import { Failure } from '../failure.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
-import type { MoveAddresses } from './addresses.ts';
-import { describeUnkeepable, listed } from './refusal.ts';
 
-type Moved = Extract<MoveOutcome, { kind: 'moved' }>;
+type Outcome<Kind extends MoveOutcome['kind']> = Extract<MoveOutcome, { kind: Kind }>;
 
-export interface ReportParts {
+interface MoveDatabases {
+  readonly from: Database;
+  readonly to: Database;
+}
+
+export interface ReportOptions extends MoveDatabases {
   readonly context: CommandContext;
   readonly config: Config;
-  readonly addresses: MoveAddresses;
   readonly json: boolean;
 }
 
-/** What was moved, to whoever reads it; what to do next, to a person. */
-export async function reportMove(outcome: Moved, parts: ReportParts): Promise<void> {
-  const { context, json } = parts;
-  if (json) await writeJson(context.stdout, toJson(outcome, parts.addresses));
+/** The result goes to stdout, the next steps to stderr. */
+export async function reportMove(outcome: Outcome<'moved'>, options: ReportOptions): Promise<void> {
+  const { context, json } = options;
+  if (json) await writeJson(context.stdout, toJson(outcome, options));
   else await writeTables(outcome, context);
-  for (const sentence of [...replacements(outcome), ...nextSteps(parts)])
+  for (const sentence of [...describeReplaced(outcome), ...nextSteps(options)])
     await writeLine(context.stderr, sentence);
 }
 
-const leadsByCompany = ({ tallies }: Moved): Tallies => tallies.get(LEADS) ?? new Map();
+const checksumsOfLeads = ({ checksums }: Outcome<'moved'>): TableChecksums =>
+  checksums.get(LEADS) ?? new Map();
 
-const counts = ({ tallies }: Moved): [string, number][] =>
-  [...tallies].map(([table, tally]) => [table.name, rowsOf(tally)]);
+const countRows = ({ checksums }: Outcome<'moved'>): [string, number][] =>
+  [...checksums].map(([table, groups]) => [
+    table.name,
+    [...groups.values()].reduce((sum, { rows }) => sum + rows, 0),
+  ]);
 
-const toJson = (outcome: Moved, { from, to }: MoveAddresses) => ({
+const toJson = (outcome: Outcome<'moved'>, { from, to }: MoveDatabases) => ({
   from: describeDatabase(from),
   to: describeDatabase(to),
   verified: true,
-  rows: Object.fromEntries(counts(outcome)),
-  leads: [...leadsByCompany(outcome)].map(([companyId, { rows, sha256 }]) => ({ companyId, rows, sha256 })),
+  rows: Object.fromEntries(countRows(outcome)),
+  leads: [...checksumsOfLeads(outcome)].map(([companyId, { rows, sha256 }]) => ({ companyId, rows, sha256 })),
   replaced: outcome.replaced.total,
 });
 
-async function writeTables(outcome: Moved, { stdout }: CommandContext): Promise<void> {
-  const companies = [...leadsByCompany(outcome)];
+async function writeTables(outcome: Outcome<'moved'>, { stdout }: CommandContext): Promise<void> {
   const table = new Table(stdout, ['COMPANY', 'LEADS', 'SHA256']);
-  await table.add(companies.map(([id, { rows, sha256 }]) => [id, String(rows), sha256]));
-  const all = counts(outcome).map(([name, rows]) => `${rows} ${name.replace('_', ' ')}`);
-  await writeLine(stdout, `moved and verified: ${all.join(', ')}`);
+  await table.add([...checksumsOfLeads(outcome)].map(([id, { rows, sha256 }]) => [id, String(rows), sha256]));
+  const counts = countRows(outcome).map(([name, rows]) => `${rows} ${name.replace('_', ' ')}`);
+  await writeLine(stdout, `moved and verified: ${counts.join(', ')}`);
 }
 
-function replacements({ replaced: { total, first } }: Moved): string[] {
+function describeReplaced({ replaced: { total, first } }: Outcome<'moved'>): string[] {
   if (total === 0) return [];
   return [
     `U+FFFD was written in ${total === 1 ? 'a value' : `${total} values`}:`,
-    ...listed(first, total, describeUnkeepable),
+    ...listFirst(first, total, describeUnsupported),
   ];
 }
 
-function nextSteps(parts: ReportParts): string[] {
-  const { from, to } = parts.addresses;
+function nextSteps(options: ReportOptions): string[] {
+  const from = describeDatabase(options.from);
   return [
-    keySentence(parts),
-    `Start the service with the LEADTAP_DATABASE_URL of ${describeDatabase(to)}, and use it for all commands.`,
-    `No lead, user or token was changed in ${describeDatabase(from)}. What is written to it from now on reaches nobody.`,
+    describeKey(options),
+    `Start the service with the LEADTAP_DATABASE_URL of ${describeDatabase(options.to)}, and use it for all commands.`,
+    `No lead, user or token was changed in ${from}. Leads that are written to it from now on are not delivered.`,
   ];
 }
 
-/** Tokens are signed, and the database does not hold the key. */
-function keySentence({ config, context: { cwd }, addresses: { from, to } }: ReportParts): string {
+/** The key that signs tokens is not in the database. */
+function describeKey({ config, context: { cwd }, from, to }: ReportOptions): string {
   const key = config.signingKey;
   if ('secrets' in key) return 'Tokens stay valid if the service keeps its LEADTAP_SIGNING_KEY.';
   const [before, after] = [keyFileUnlessGiven(from, cwd), keyFileUnlessGiven(to, cwd)];
@@ -75,3 +87,66 @@ function keySentence({ config, context: { cwd }, addresses: { from, to } }: Repo
     return `Tokens stay valid: the service finds its signing key where it was, ${before}.`;
   return `Tokens stay valid if the service keeps its signing key, ${before}: copy it to ${after}, or set LEADTAP_SIGNING_KEY_FILE.`;
 }
+
+/** Why the database was not moved, and what to do about it. */
+export function failureOfOutcome(
+  outcome: Exclude<MoveOutcome, { kind: 'moved' }>,
+  { from, to }: MoveDatabases,
+): Failure {
+  const target = describeDatabase(to);
+  const startAgain = `To start again, run DROP SCHEMA leadtap CASCADE in ${target} if its data is not needed, then run this command again.`;
+  switch (outcome.kind) {
+    case 'unsupported': {
+      const { total, first } = outcome.found;
+      return new Failure(
+        'bad-input',
+        `PostgreSQL cannot store ${total === 1 ? 'a value' : `${total} values`} of this database; nothing was copied`,
+        ...listFirst(first, total, describeUnsupported),
+        'Fix these leads with `leadtap leads import`, which updates them by their id.',
+        'With --replace-characters, U+FFFD is written in place of such characters.',
+      );
+    }
+    case 'foreign-target':
+      return new Failure(
+        'conflict',
+        `${target} holds data that ${describeDatabase(from)} does not; nothing was copied`,
+        `${outcome.table} ${JSON.stringify(outcome.row)} is missing or different there.`,
+        'Name an empty database, or one that an earlier run of this command has started to fill.',
+        startAgain,
+      );
+    case 'different':
+      return new Failure(
+        'conflict',
+        'the copy differs from its source, in which no lead, user or token was changed',
+        ...listFirst(
+          outcome.differences.slice(0, MAX_LISTED),
+          outcome.differences.length,
+          describeDifference,
+        ),
+        startAgain,
+      );
+  }
+}
+
+const MAX_LISTED = 20;
+
+function listFirst<T>(first: readonly T[], total: number, describe: (item: T) => string): string[] {
+  const more = total - first.length;
+  return [...first.map(describe), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+const REASONS: Record<UnsupportedValue['reason'], string> = {
+  characters: 'holds a NUL or half a character',
+  time: 'is before the year 0 or after 9999',
+};
+
+/** As JSON, so that control characters in the data do not reach the terminal. */
+const describeUnsupported = ({ table, row, column, reason }: UnsupportedValue): string =>
+  `${table} ${JSON.stringify(row)}: ${column} ${REASONS[reason]}`;
+
+const describeChecksum = ({ rows, sha256 }: TableChecksum): string => `${rows} (sha256 ${sha256})`;
+
+const describeDifference = ({ table, companyId, source, target }: Difference): string => {
+  const name = companyId === undefined ? table : `${table} of company ${JSON.stringify(companyId)}`;
+  return `${name}: ${describeChecksum(source)} in the source, ${describeChecksum(target)} in the target`;
+};

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import { issueToken, loadSigningKeys, type SigningKeys } from '../../accounts/own-tokens.ts';
-import { mayPoll } from '../../accounts/plan.ts';
+import { issueToken } from '../../accounts/own-tokens.ts';
+import { loadSigningKeys, type SigningKeys } from '../../accounts/signing-keys.ts';
 import { type Clock, toIso } from '../../clock.ts';
+import { mayPoll } from '../../leads/access.ts';
 import type { User } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';

@@ -1,6 +1,10 @@
 import { type Command, Option } from 'commander';
-import { JsonPart, type JsonProblem } from '../../accounts/json-part.ts';
-import { ACCESS_LEVELS, MAX_TEXT, PLAN_EXAMPLE, UPPER_CASE_WORD } from '../../accounts/organisation.ts';
+import {
+  ACCESS_LEVELS,
+  findEmailProblem,
+  findPlanProblem,
+  findTextProblem,
+} from '../../accounts/organisation.ts';
 import type { AccessLevel, User } from '../../store/records.ts';
 import type { UpdateUserOutcome, UserChanges } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
@@ -63,18 +67,21 @@ async function setUser(
 }
 
 function toChanges({ plan, accessLevel, branch, department, name, email }: SetOptions): UserChanges {
-  const problems: JsonProblem[] = [];
-  const flag = (path: string, value: string | undefined) => new JsonPart(value, path, problems);
+  const problems = [
+    ['--plan', plan === undefined ? undefined : findPlanProblem(plan)],
+    ['--name', name ? findTextProblem(name) : undefined],
+    ['--email', email ? findEmailProblem(email) : undefined],
+  ].filter(([, problem]) => problem !== undefined);
   const changes: UserChanges = {
-    ...(plan !== undefined && { plan: flag('--plan', plan).matching(UPPER_CASE_WORD, PLAN_EXAMPLE) }),
+    ...(plan !== undefined && { plan }),
     ...(accessLevel !== undefined && { accessLevel }),
     ...(branch !== undefined && { branchId: branch }),
     ...(department !== undefined && { departmentId: department }),
-    ...(name !== undefined && { name: flag('--name', name || undefined).text(MAX_TEXT) || null }),
-    ...(email !== undefined && { email: flag('--email', email || undefined).email() || null }),
+    ...(name !== undefined && { name: name || null }),
+    ...(email !== undefined && { email: email || null }),
   };
   if (problems.length > 0)
-    throw new Failure('usage', problems.map(({ path, detail }) => `${path} ${detail}`).join('; '));
+    throw new Failure('usage', problems.map((problem) => problem.join(' ')).join('; '));
   if (Object.keys(changes).length === 0)
     throw new Failure('usage', 'there is nothing to change', 'Give at least one of the options in --help.');
   return changes;

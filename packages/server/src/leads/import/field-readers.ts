@@ -1,6 +1,6 @@
 /** Reads single values by the type and the import rule that `IMPORT_FIELDS` gives their field. */
 import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../store/records.ts';
 import { parseInstant } from '../since.ts';
 
 /** A value that cannot be stored. The detail says what is wrong and how to fix it, after the name of the field. */

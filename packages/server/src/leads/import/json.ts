@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../json-object.ts';
+import { isJsonObject } from '../../store/records.ts';
 import { InvalidValue } from './field-readers.ts';
 import {
   decodeLine,

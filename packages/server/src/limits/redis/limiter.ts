@@ -1,71 +1,86 @@
 import { hash } from 'node:crypto';
-import type { Limiter, Policy, Verdict } from '../limiter.ts';
-import { toVerdict } from '../verdict.ts';
+import { type Limiter, type Policy, toVerdict, type Verdict } from '../limiter.ts';
 import type { RedisConnection } from './connection.ts';
-import { answerLength } from './consume-all.ts';
+import { countsPerKey } from './script.ts';
 
-interface Waiting {
+interface WaitingRequest {
   readonly key: string;
   readonly resolve: (verdict: Verdict) => void;
   readonly reject: (reason: unknown) => void;
 }
 
-/** Redis does nothing else while it counts, so not too many at once: these take it well under a millisecond. */
-const MOST_AT_ONCE = 100;
+/** Redis runs nothing else during a script, so a batch is limited: this many keys take well under a millisecond. */
+const MAX_BATCH_SIZE = 100;
 
 /**
- * Shared by all instances on one Redis, exact over all of them. Rejects when Redis does not answer. All who come in one
- * turn of the event loop are counted by one question, in the order in which they came: a question costs more than the
- * counting.
+ * Limits that all instances on one Redis share, exact over all of them. The requests of one turn of the event loop are
+ * counted by one script call, in the order in which they arrived, because a call costs more than the counting. While
+ * Redis is unavailable, the fallback limits each instance for itself: an answered poll is worth more than an exact limit.
  */
 export class RedisLimiter implements Limiter {
   readonly #policies: readonly Policy[];
-  readonly #connection: Pick<RedisConnection, 'consumeAll'>;
-  readonly #prefix: string;
-  #waiting: Waiting[] = [];
+  readonly #connection: Pick<RedisConnection, 'isUp' | 'consumeAll'>;
+  readonly #fallback: Limiter;
+  readonly #keyPrefix: string;
+  #batch: WaitingRequest[] = [];
+  #fallbacks = 0;
 
-  constructor(policies: readonly Policy[], connection: Pick<RedisConnection, 'consumeAll'>) {
+  constructor(
+    policies: readonly Policy[],
+    connection: Pick<RedisConnection, 'isUp' | 'consumeAll'>,
+    fallback: Limiter,
+  ) {
     this.#policies = policies;
     this.#connection = connection;
-    this.#prefix = keyPrefix(policies);
+    this.#fallback = fallback;
+    // The braces keep all keys on one node of a Redis cluster, which runs a script only on keys of one node. The names of
+    // the policies are part of the key, because the stored numbers have no meaning under other policies.
+    this.#keyPrefix = `leadtap:{limits}:${policies.map(({ name }) => name).join('+')}:`;
   }
 
-  consume(key: string): Promise<Verdict> {
+  /** The requests that were limited by the fallback. */
+  get fallbacks(): number {
+    return this.#fallbacks;
+  }
+
+  async consume(key: string): Promise<Verdict> {
+    if (this.#connection.isUp)
+      try {
+        return await this.#consumeShared(key);
+      } catch {
+        // The connection has logged the reason.
+      }
+    this.#fallbacks += 1;
+    return this.#fallback.consume(key);
+  }
+
+  #consumeShared(key: string): Promise<Verdict> {
     return new Promise((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#askForAll());
-      this.#waiting.push({ key: `${this.#prefix}${keyName(key)}`, resolve, reject });
+      if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
+      this.#batch.push({ key: `${this.#keyPrefix}${hashKey(key)}`, resolve, reject });
     });
   }
 
-  #askForAll(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (let from = 0; from < waiting.length; from += MOST_AT_ONCE)
-      void this.#ask(waiting.slice(from, from + MOST_AT_ONCE));
+  #sendBatch(): void {
+    const requests = this.#batch;
+    this.#batch = [];
+    for (let from = 0; from < requests.length; from += MAX_BATCH_SIZE)
+      void this.#send(requests.slice(from, from + MAX_BATCH_SIZE));
   }
 
-  async #ask(waiting: readonly Waiting[]): Promise<void> {
-    const question = { policies: this.#policies, keys: waiting.map(({ key }) => key) };
+  async #send(requests: readonly WaitingRequest[]): Promise<void> {
     try {
-      const counts = await this.#connection.consumeAll(question);
-      for (const [i, { resolve }] of waiting.entries()) resolve(this.#verdict(counts, i));
+      const keys = requests.map(({ key }) => key);
+      const counts = await this.#connection.consumeAll({ policies: this.#policies, keys });
+      for (const [index, { resolve }] of requests.entries()) {
+        const at = index * countsPerKey(this.#policies);
+        resolve(toVerdict(this.#policies, counts, at + 1, counts[at] === 1));
+      }
     } catch (error) {
-      for (const { reject } of waiting) reject(error);
+      for (const { reject } of requests) reject(error);
     }
-  }
-
-  #verdict(counts: readonly number[], i: number): Verdict {
-    const at = i * answerLength(this.#policies);
-    return toVerdict(this.#policies, counts, at + 1, counts[at] === 1);
   }
 }
 
-/**
- * The braces keep all keys on one node where Redis is a cluster, which lets nobody ask for keys of several nodes at once. The
- * names of the policies tell what the numbers under a key mean: with other policies, all begin anew.
- */
-const keyPrefix = (policies: readonly Policy[]): string =>
-  `leadtap:{limits}:${policies.map(({ name }) => name).join('+')}:`;
-
-/** Of one length, whatever was sent as a user's id, and telling nobody's name or address to whoever looks into Redis. */
-const keyName = (key: string): string => hash('sha256', key, 'base64url').slice(0, 22);
+/** Keys have one length, whatever the user id is, and Redis stores no user ids or addresses. */
+const hashKey = (key: string): string => hash('sha256', key, 'base64url').slice(0, 22);

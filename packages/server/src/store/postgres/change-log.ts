@@ -1,9 +1,8 @@
-import type { Account, Change, Revalidation, RevalidationRequest } from '../store.ts';
-import type { Database } from './connection.ts';
-import { isText } from './text.ts';
+import type { Account, Change, ChangeTrackingStore, Revalidation } from '../store.ts';
+import { type Database, isStorable } from './connection.ts';
 
-/** What `leadtap.look` gives. */
-interface LookRow {
+/** The result of `leadtap.revalidate`. */
+interface RevalidationRow {
   read_at: number;
   busy: string[];
   accounts: Account[] | null;
@@ -11,33 +10,35 @@ interface LookRow {
   changed: string[] | null;
 }
 
-/** Entries of the log that are old are deleted this often. */
-const TEND_EVERY_MS = 5 * 60_000;
-/** A server that has crashed needs it to tell again what has changed; not once for each look, if it cannot be had. */
-const TEND_AGAIN_MS = 1000;
+const REVALIDATE = 'SELECT * FROM leadtap.revalidate($1, $2, $3, $4)';
 
-/** Tells what has changed, and sees to it that the log of changes stays short. */
-export class ChangeLogReader {
-  readonly #database: Database;
-  #tendedAt = Number.NEGATIVE_INFINITY;
+/** Old entries of the change log are deleted this often. */
+const PRUNE_INTERVAL_MS = 5 * 60_000;
+/** After a crash of the server, changes are reported only after a pruning; retried this often while it fails. */
+const PRUNE_RETRY_MS = 1000;
 
-  constructor(database: Database) {
-    this.#database = database;
+/** Reads the change log for the cache, and prunes it. */
+export function createRevalidate(database: Database): ChangeTrackingStore['revalidate'] {
+  let prunedAt = Number.NEGATIVE_INFINITY;
+
+  /** In the background. If it fails, a later revalidation tries again. */
+  function pruneUnlessRecent(intervalMs: number): void {
+    const now = performance.now();
+    if (now - prunedAt < intervalMs) return;
+    prunedAt = now;
+    database.query('SELECT leadtap.prune_changes()').catch(() => undefined);
   }
 
-  async revalidate(
-    { companies, bearers }: RevalidationRequest,
-    known: string | undefined,
-  ): Promise<Revalidation> {
-    this.#tend(TEND_EVERY_MS);
-    const [row] = await this.#database.query<LookRow>('SELECT * FROM leadtap.look($1, $2, $3, $4)', [
+  return async ({ companies, bearers }, known): Promise<Revalidation> => {
+    pruneUnlessRecent(PRUNE_INTERVAL_MS);
+    const [row] = await database.query<RevalidationRow>(REVALIDATE, [
       companies,
-      bearers.map(({ userId }) => nameable(userId)),
-      bearers.map(({ tokenId }) => nameable(tokenId)),
+      bearers.map(({ userId }) => storableOrNull(userId)),
+      bearers.map(({ tokenId }) => storableOrNull(tokenId)),
       known ?? null,
     ]);
-    if (!row) throw new Error('leadtap.look gave no row');
-    if (!row.changed) this.#tend(TEND_AGAIN_MS);
+    if (!row) throw new Error('leadtap.revalidate returned no row');
+    if (!row.changed) pruneUnlessRecent(PRUNE_RETRY_MS);
     return {
       readAt: row.read_at,
       busy: new Set(row.busy),
@@ -45,19 +46,11 @@ export class ChangeLogReader {
       seen: row.seen,
       changes: row.changed?.map(toChange),
     };
-  }
-
-  /** Unless that was done a while ago. Nobody waits for it, and if it fails, another look tries again. */
-  #tend(everyMs: number): void {
-    const now = performance.now();
-    if (now - this.#tendedAt < everyMs) return;
-    this.#tendedAt = now;
-    this.#database.query('SELECT leadtap.tend_changes()').catch(() => undefined);
-  }
+  };
 }
 
-/** PostgreSQL has no text with a NUL in it, and hence nobody of that name. */
-const nameable = (id: string | undefined): string | null => (id !== undefined && isText(id) ? id : null);
+const storableOrNull = (id: string | undefined): string | null =>
+  id !== undefined && isStorable(id) ? id : null;
 
 function toChange(entry: string): Change {
   const space = entry.indexOf(' ');

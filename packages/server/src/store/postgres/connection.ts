@@ -1,53 +1,49 @@
 import pg from 'pg';
 import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
-import { unlessGone } from './caller.ts';
-import { sendCancelRequest } from './cancel.ts';
-import {
-  asStoreError,
-  isBrokenConnection,
-  isGivenUp,
-  isStalePlan,
-  isWorthAnotherTry,
-  NoAnswerError,
-} from './errors.ts';
+import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
 
 export type SqlValue = string | number | boolean | null | readonly (string | null)[];
 
 export interface Session {
-  /** The rows as the query names their columns; that `Row` describes them is what the conformance suite shows. */
+  /** The rows as the query names their columns. The conformance suite shows that `Row` describes them. */
   query<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]>;
 }
 
 export interface QueryOptions {
-  /** Aborted when nobody waits for the answer any more: the queue for a connection is left, and the query is cancelled. */
+  /** Aborted when the client has disconnected: its query is not started. One that runs ends within its timeouts. */
   readonly signal?: AbortSignal | undefined;
-  /** Lets the query end by itself, once it has begun. */
-  readonly isShort?: boolean;
-  readonly limitMs?: number;
+  readonly timeoutMs?: number;
 }
 
-/** However long it takes: to rewrite a table, or to read the whole of it. */
-export const NO_LIMIT_MS = Number.POSITIVE_INFINITY;
+export interface TransactionOptions {
+  readonly statementTimeoutMs?: number;
+  readonly lockTimeoutMs?: number;
+}
 
-export interface Limits {
+/** As for PostgreSQL. For work whose duration depends on the size of a table. */
+export const NO_TIMEOUT_MS = 0;
+
+export interface Timeouts {
   /** For a connection: from the pool, or a new one. */
   readonly connectMs: number;
-  /** For a statement by itself. */
+  /** For a statement without a transaction. */
   readonly queryMs: number;
   /** Between two statements of a transaction. When the connection is lost there, its locks are released after this. */
   readonly idleMs: number;
 }
 
-/** A poll takes a millisecond or waits a second for its lock; what takes three does not come back. */
-export const LIMITS: Limits = { connectMs: 2000, queryMs: 3000, idleMs: 10_000 };
-/** Whoever comes while so many wait already is turned away: a database that hangs must not fill the memory. */
-const MOST_WAITING = 1000;
-/** A statement of a transaction: a batch of leads, an organisation of many thousand users. */
-const STATEMENT_LIMIT_MS = 60_000;
-/** A write that cannot have its lock for this long fails with "unavailable"; nothing was written. */
-const LOCK_LIMIT_MS = 10_000;
-const TRIES = 5;
+/** A poll takes a millisecond, or waits a second for its lock. */
+export const TIMEOUTS: Timeouts = { connectMs: 2000, queryMs: 3000, idleMs: 10_000 };
+/** Further requests fail at once, so that a database that hangs does not fill the memory. */
+const MAX_WAITING = 1000;
+/** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
+const STATEMENT_TIMEOUT_MS = 60_000;
+/** A write that cannot get its lock for this long fails with "unavailable"; nothing was written. */
+const LOCK_TIMEOUT_MS = 10_000;
+/** The server ends a statement first, so that the connection stays usable. The client does so if the server does not answer. */
+const CLIENT_GRACE_MS = 1000;
+const MAX_TRIES = 5;
 const INT8 = 20;
 
 /** Milliseconds and counts fit into a number. */
@@ -57,30 +53,27 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * A pool of connections that wait for nothing for long. Every query stands alone or in a transaction of its own, with
- * no setting or prepared statement that outlives it, so that a pooler such as PgBouncer may stand in between.
+ * A connection pool in which every wait has a timeout. Every query is a transaction of its own or part of one, with no
+ * session setting or prepared statement, so that it works through a pooler such as PgBouncer in transaction mode.
  */
 export class Database {
   readonly #pool: pg.Pool;
-  readonly #queryLimitMs: number;
-  readonly #begin: string;
+  readonly #timeouts: Timeouts;
   #waiting = 0;
 
-  constructor(url: string, connections: number, { connectMs, queryMs, idleMs }: Limits = LIMITS) {
-    this.#queryLimitMs = queryMs;
-    this.#begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
-      SET LOCAL lock_timeout = ${LOCK_LIMIT_MS}; SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`;
+  constructor(url: string, connections: number, timeouts: Timeouts = TIMEOUTS) {
+    this.#timeouts = timeouts;
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
       types,
       application_name: 'leadtap',
-      connectionTimeoutMillis: connectMs,
+      connectionTimeoutMillis: timeouts.connectMs,
       keepAlive: true,
-      // A database that hangs never takes leave of us; the process must be able to end all the same.
+      // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
     });
-    // A connection that breaks says so to whoever uses it; that it also says so here must not end the process.
+    // The query that uses a broken connection fails; an event without a listener would end the process.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => client.on('error', () => undefined));
   }
@@ -89,37 +82,49 @@ export class Database {
     return this.#pool.options.max;
   }
 
-  /** A statement by itself. */
+  /**
+   * A statement without a transaction. Its timeout is on the client's side alone, since PgBouncer refuses
+   * `statement_timeout` as a startup parameter. The functions that polls call set a `lock_timeout` themselves.
+   */
   async query<Row>(
     text: string,
     values: readonly SqlValue[] = [],
-    options: QueryOptions = {},
+    { signal, timeoutMs = this.#timeouts.queryMs }: QueryOptions = {},
   ): Promise<Row[]> {
-    const limited = { limitMs: this.#queryLimitMs, ...options };
-    return this.#withClient(options, async (client) => {
+    throwIfDisconnected(signal);
+    return this.#withClient(async (client) => {
+      throwIfDisconnected(signal);
       try {
-        return await runQuery<Row>(client, text, values, limited);
+        return await runQuery<Row>(client, text, values, timeoutMs);
       } catch (error) {
         if (!isStalePlan(error)) throw error;
-        return withFreshPlans(client, limited, () => runQuery<Row>(client, text, values, limited));
+        // In one transaction, so that a pooler sends both to the same server connection.
+        const work = (session: Session) => session.query<Row>(text, values);
+        return runTransaction(client, 'BEGIN; DISCARD PLANS', work, timeoutMs);
       }
     });
   }
 
-  /** The work may run more than once: of two transactions in a deadlock one is retried. */
+  /** `work` may run more than once: after a deadlock or a serialization failure the transaction is retried. */
   async transaction<T>(
     work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
-    statementLimitMs = STATEMENT_LIMIT_MS,
+    { statementTimeoutMs = STATEMENT_TIMEOUT_MS, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions = {},
   ): Promise<T> {
-    let begin = this.#begin;
+    const begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
+      SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs};
+      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleMs}`;
+    const timeoutMs =
+      statementTimeoutMs === NO_TIMEOUT_MS ? NO_TIMEOUT_MS : statementTimeoutMs + CLIENT_GRACE_MS;
+    let discardPlans = '';
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#withClient({}, (client) => runTransaction(client, begin, work, statementLimitMs));
+        return await this.#withClient((client) =>
+          runTransaction(client, `${begin}${discardPlans}`, work, timeoutMs),
+        );
       } catch (error) {
         if (error instanceof RollbackResult) return error.result as T;
-        const isStale = isStalePlan(error) && begin === this.#begin;
-        if (isStale) begin = `${begin}; DISCARD PLANS`;
-        else if (tries >= TRIES || !isWorthAnotherTry(error)) throw error;
+        if (isStalePlan(error) && discardPlans === '') discardPlans = '; DISCARD PLANS';
+        else if (tries >= MAX_TRIES || !isRetryable(error)) throw error;
       }
     }
   }
@@ -128,110 +133,93 @@ export class Database {
     await this.#pool.end();
   }
 
-  async #withClient<T>({ signal }: QueryOptions, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    const client = await this.#connect(signal);
+  async #withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    const client = await this.#connect();
     let isBroken = false;
-    let cancelled = Promise.resolve();
     try {
       return await work(client);
     } catch (error) {
       isBroken = isBrokenConnection(error);
-      if (isGivenUp(error)) cancelled = sendCancelRequest(client);
-      throw asStoreError(error);
+      throw toStoreError(error);
     } finally {
-      // Not before: with the connection, a pooler would forget whose query it is to cancel.
-      if (isBroken) cancelled.then(() => client.release(true));
-      else client.release();
+      client.release(isBroken);
     }
   }
 
-  /** A certificate that cannot be read is thrown at once; here it is a rejection like any other. */
-  async #checkOut(): Promise<pg.PoolClient> {
-    return this.#pool.connect();
-  }
-
-  async #connect(signal: AbortSignal | undefined): Promise<pg.PoolClient> {
-    if (this.#waiting >= MOST_WAITING)
+  async #connect(): Promise<pg.PoolClient> {
+    if (this.#waiting >= MAX_WAITING)
       throw new StoreUnavailableError('too many requests wait for a connection to the database');
     this.#waiting += 1;
-    const connecting = this.#checkOut();
     try {
-      return await unlessGone(connecting, signal);
+      return await this.#pool.connect();
     } catch (error) {
-      // The pool has no way to leave its queue: what it gives to one who has gone is given back.
-      if (error instanceof ClientDisconnectedError)
-        connecting.then(
-          (client) => client.release(),
-          () => undefined,
-        );
-      throw asStoreError(error);
+      throw toStoreError(error);
     } finally {
       this.#waiting -= 1;
     }
   }
 }
 
-/** Runs a query that ends in time or is given up; its connection is then not used again. */
+function throwIfDisconnected(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new ClientDisconnectedError('the client has disconnected');
+}
+
+/** After a timeout, the connection is in an unknown state and is closed (`isBrokenConnection`). */
 async function runQuery<Row>(
   client: pg.PoolClient,
   text: string,
   values: readonly SqlValue[],
-  { signal, limitMs = NO_LIMIT_MS, isShort = false }: QueryOptions,
+  timeoutMs: number,
 ): Promise<Row[]> {
-  let stop: (reason: Error) => void = () => undefined;
-  const stopped = new Promise<never>((_resolve, reject) => {
-    stop = reject;
-  });
-  const onGone = () => stop(new ClientDisconnectedError('the caller has gone'));
-  const onLate = () => stop(new NoAnswerError('the database does not answer in time'));
-  const timer = limitMs === NO_LIMIT_MS ? undefined : setTimeout(onLate, limitMs);
-  if (!isShort) signal?.addEventListener('abort', onGone, { once: true });
-  try {
-    const answered = client.query(text, [...values]);
-    // Of the two, one is too late for anybody to hear of.
-    answered.catch(() => undefined);
-    const { rows } = await Promise.race([answered, stopped]);
-    return rows as Row[];
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onGone);
-  }
-}
-
-/** In one transaction, so that a pooler sends both to the same server connection. */
-async function withFreshPlans<T>(
-  client: pg.PoolClient,
-  options: QueryOptions,
-  work: () => Promise<T>,
-): Promise<T> {
-  await runQuery(client, 'BEGIN; DISCARD PLANS', [], options);
-  try {
-    const result = await work();
-    await runQuery(client, 'COMMIT', [], options);
-    return result;
-  } catch (error) {
-    if (!isBrokenConnection(error)) await runQuery(client, 'ROLLBACK', [], options);
-    throw error;
-  }
+  const config = { text, values: [...values], query_timeout: timeoutMs };
+  const { rows } = await client.query(config);
+  return rows as Row[];
 }
 
 async function runTransaction<T>(
   client: pg.PoolClient,
   begin: string,
   work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
-  limitMs: number,
+  timeoutMs: number,
 ): Promise<T> {
-  const limits = { limitMs };
-  await runQuery(client, begin, [], limits);
+  await runQuery(client, begin, [], timeoutMs);
   try {
     const result = await work(
-      { query: (text, values = []) => runQuery(client, text, values, limits) },
+      { query: (text, values = []) => runQuery(client, text, values, timeoutMs) },
       rollbackWith,
     );
-    await runQuery(client, 'COMMIT', [], limits);
+    await runQuery(client, 'COMMIT', [], timeoutMs);
     return result;
   } catch (error) {
-    if (!isBrokenConnection(error)) await runQuery(client, 'ROLLBACK', [], limits);
+    if (!isBrokenConnection(error)) await runQuery(client, 'ROLLBACK', [], timeoutMs);
     throw error;
   }
 }
+
+/** A few megabytes of JSON at most, to bound the memory of both sides; large enough that round trips do not count. */
+const ROWS_PER_STATEMENT = 5000;
+
+/** Runs a statement that takes a JSON array of rows as `$1`, over any number of rows. */
+export async function queryInChunks<Row>(
+  session: Session,
+  text: string,
+  rows: readonly object[],
+): Promise<Row[]> {
+  const results: Row[] = [];
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    const chunk = rows.slice(start, start + ROWS_PER_STATEMENT);
+    results.push(...(await session.query<Row>(text, [JSON.stringify(chunk)])));
+  }
+  return results;
+}
+
+/** Until the transaction ends, no other transaction adds leads to these companies. */
+export async function lockCompanies(session: Session, companyIds: readonly string[]): Promise<void> {
+  await session.query('SELECT leadtap.lock_companies($1)', [companyIds]);
+}
+
+/** PostgreSQL cannot store a NUL in a text: no row has an id with one, so no query is needed. */
+export const isStorable = (id: string): boolean => !id.includes('\0');
+
+/** A map key for an id that is unique within its company. No id contains a NUL. */
+export const idInCompany = (companyId: string, id: string): string => `${companyId}\0${id}`;

@@ -1,9 +1,6 @@
 import pg from 'pg';
 import { systemCode } from '../../system-error.ts';
-import { ClientDisconnectedError, StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
-
-/** The database said nothing for so long that the query was given up. */
-export class NoAnswerError extends StoreUnavailableError {}
+import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html; the first two characters are a class. */
 const UNAVAILABLE = new Map([
@@ -34,14 +31,14 @@ const UNUSABLE = new Map([
   ['XX', 'the database is damaged, or its server has a defect'],
 ]);
 
-const stateOf = (error: unknown): string | undefined =>
+const sqlState = (error: unknown): string | undefined =>
   error instanceof pg.DatabaseError ? error.code : undefined;
 
-const meaning = (meanings: ReadonlyMap<string, string>, state: string): string | undefined =>
+const findMeaning = (meanings: ReadonlyMap<string, string>, state: string): string | undefined =>
   meanings.get(state) ?? meanings.get(state.slice(0, 2));
 
 const isUnavailableWith = (error: unknown, ...states: readonly string[]): boolean =>
-  error instanceof StoreUnavailableError && states.includes(stateOf(error.cause) ?? '');
+  error instanceof StoreUnavailableError && states.includes(sqlState(error.cause) ?? '');
 
 /**
  * The lock could not be taken: not in time, or PostgreSQL ended this wait to resolve a deadlock. A poll that waits behind two
@@ -49,57 +46,56 @@ const isUnavailableWith = (error: unknown, ...states: readonly string[]): boolea
  */
 export const isLockBusy = (error: unknown): boolean => isUnavailableWith(error, '55P03', '40P01');
 
-/** A deadlock, or a serialization failure: the transaction may simply be retried. */
-export const isWorthAnotherTry = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
+/** A deadlock, or a serialization failure. */
+export const isRetryable = (error: unknown): boolean => isUnavailableWith(error, '40001', '40P01');
 
 /** What PostgreSQL reports when a cached plan no longer fits its tables, after a column was dropped for one. */
 const STALE_PLAN =
   /^(42703 attribute \d+ of type .+ has been dropped|42804 attribute \d+ of type .+ has wrong type|0A000 cached plan|XX000)/;
 
-/** It does so again and again on that connection, until the plans are discarded. */
+/** Every query of that connection fails in this way until its plans are discarded. */
 export function isStalePlan(error: unknown): boolean {
   const cause = error instanceof UnusableDatabaseError ? error.cause : error;
   return cause instanceof pg.DatabaseError && STALE_PLAN.test(`${cause.code} ${cause.message}`);
 }
 
-/** Nobody waits for the query any more, but the database knows nothing of that. */
-export const isGivenUp = (error: unknown): boolean =>
-  error instanceof ClientDisconnectedError || error instanceof NoAnswerError;
-
 /**
- * Whether a connection is of no more use after this. An error that the server reports leaves it as it was, save where
- * the server itself is going away, or is not the one to talk to any more, or has given the connection settings that
- * only a new one gets rid of.
+ * Whether the connection must be closed. After an error that the server reports it stays usable, except when the server
+ * stops, is a standby now, or has given the session settings that only a new connection gets rid of.
  */
 export function isBrokenConnection(error: unknown): boolean {
-  const state = stateOf(error);
-  if (state !== undefined) return /^(08|25000|25006|25P0[34]|57P)/.test(state);
-  return (
-    error instanceof ClientDisconnectedError || error instanceof StoreUnavailableError || isDriverError(error)
-  );
+  const state = sqlState(error);
+  return state === undefined ? isDriverError(error) : /^(08|25000|25006|25P0[34]|57P)/.test(state);
 }
 
-/** The one place where PostgreSQL's errors become the port's; what is not listed is a defect and stays itself. */
-export function asStoreError(error: unknown): unknown {
-  const state = stateOf(error);
-  if (state === undefined)
-    return isDriverError(error)
-      ? new StoreUnavailableError('the database cannot be reached', { cause: error })
-      : error;
-  const unavailable = meaning(UNAVAILABLE, state);
+/** The one place where PostgreSQL's errors become the port's. An error that is not listed is a defect and stays as it is. */
+export function toStoreError(error: unknown): unknown {
+  const state = sqlState(error);
+  if (state === undefined) {
+    if (!isDriverError(error)) return error;
+    const reason = isQueryTimeout(error) ? 'does not answer in time' : 'cannot be reached';
+    return new StoreUnavailableError(`the database ${reason}`, { cause: error });
+  }
+  const unavailable = findMeaning(UNAVAILABLE, state);
   if (unavailable !== undefined) return new StoreUnavailableError(unavailable, { cause: error });
-  const unusable = meaning(UNUSABLE, state);
+  const unusable = findMeaning(UNUSABLE, state);
   return unusable === undefined ? error : new UnusableDatabaseError(unusable, { cause: error });
 }
 
-/** The driver has no class for them: the connection ended, or was never made. */
+/** The driver has no error classes for a connection that ended or was never made, only messages. */
 function isDriverError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError) return error.errors.some(isDriverError);
-  return SYSTEM_CODE.test(systemCode(error) ?? '') || DRIVER_SAYS.test(error.message);
+  return (
+    isQueryTimeout(error) || SYSTEM_CODE.test(systemCode(error) ?? '') || DRIVER_MESSAGE.test(error.message)
+  );
 }
 
-/** Of the system, and of Node's sockets. */
+/** Of the driver's option `query_timeout`. */
+const isQueryTimeout = (error: unknown): boolean =>
+  error instanceof Error && error.message === 'Query read timeout';
+
+/** Of the operating system, and of Node's sockets. */
 const SYSTEM_CODE = /^(E[A-Z]+|EAI_[A-Z]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
-const DRIVER_SAYS =
+const DRIVER_MESSAGE =
   /^(Connection terminated|timeout exceeded when trying to connect|Client (has encountered a connection error|was closed)|Cannot use a pool after|The server does not support SSL|SASL: |There was an error establishing an SSL connection|.*certificate)/i;

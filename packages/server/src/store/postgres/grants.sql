@@ -1,4 +1,4 @@
--- What each role may do. Granted again by every `leadtap migrate`, so that a role that was made later has its rights.
+-- The rights of each role. Granted again by every `leadtap migrate`, so that a role that was created later gets its rights.
 DO $$
 BEGIN
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_service') THEN
@@ -6,13 +6,8 @@ BEGIN
     GRANT SELECT ON ALL TABLES IN SCHEMA leadtap TO leadtap_service;
     GRANT INSERT, UPDATE ON leadtap.companies, leadtap.branches, leadtap.departments, leadtap.leads TO leadtap_service;
     GRANT INSERT, UPDATE, DELETE ON leadtap.statuses, leadtap.users TO leadtap_service;
-    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens TO leadtap_service;
-    IF to_regclass('leadtap.deleted_stamps') IS NOT NULL THEN
-      GRANT INSERT ON leadtap.deleted_stamps TO leadtap_service;
-    END IF;
-    IF to_regprocedure('leadtap.tend_changes()') IS NOT NULL THEN
-      GRANT EXECUTE ON FUNCTION leadtap.tend_changes() TO leadtap_service;
-    END IF;
+    GRANT INSERT ON leadtap.issued_tokens, leadtap.revoked_tokens, leadtap.deleted_stamps TO leadtap_service;
+    GRANT EXECUTE ON FUNCTION leadtap.prune_changes() TO leadtap_service;
   END IF;
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_writer') THEN
     GRANT USAGE ON SCHEMA leadtap TO leadtap_writer;

@@ -1,11 +1,11 @@
+import { performance } from 'node:perf_hooks';
 import { type LeadRow, toLeadRecord } from '../lead-row.ts';
-import type { LeadRecord, Scope } from '../records.ts';
-import type { Page, PageQuery } from '../store.ts';
-import type { Database, QueryOptions } from './connection.ts';
+import type { Scope } from '../records.ts';
+import type { ChangeTrackingStore, Page, PageQuery, Store } from '../store.ts';
+import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
-import { LockQueue } from './lock-queue.ts';
 
-/** What `leadtap.read_page` gives; `leads` is null when the lock was not to be had at once. */
+/** The result of `leadtap.read_page`; `leads` is null when the lock was not free at once. */
 interface PageRow {
   read_at: number | null;
   locked: boolean | null;
@@ -13,76 +13,61 @@ interface PageRow {
   leads: LeadRow[] | null;
 }
 
-/** How long `leadtap.read_page` waits for the lock. */
-const NOT_AT_ALL = 0;
+const READ_PAGE = 'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)';
+
+/** Values for how long `leadtap.read_page` waits for the lock. */
+const NO_WAIT = 0;
 const WITHOUT_LOCK = null;
 
-/** Reads what polls ask for. */
-export class Pages {
-  readonly #database: Database;
-  readonly #lockWaitMs: number;
-  readonly #queue: LockQueue;
+type PageMethods = Pick<Store, 'readPage' | 'ping'> & Pick<ChangeTrackingStore, 'readLeads'>;
 
-  constructor(database: Database, lockWaitMs: number) {
-    this.#database = database;
-    this.#lockWaitMs = lockWaitMs;
-    // The other half of the connections stays free for the companies that nobody writes to at this moment.
-    this.#queue = new LockQueue(Math.max(1, Math.floor(database.connections / 2)));
-  }
+export function pageMethods(database: Database, lockWaitMs: number): PageMethods {
+  // The other half of the connections stays free for companies that are not being written to.
+  const lockQueue = new LockQueue(Math.max(1, Math.floor(database.connections / 2)));
 
-  /** Rejects while no page could be read. */
-  async check(): Promise<void> {
-    await this.#readUnlocked({ scope: { level: 'COMPANY', companyId: '' }, since: 0, limit: 0 }, {});
-  }
-
-  async readLeads(query: PageQuery, options: QueryOptions = {}): Promise<readonly LeadRecord[]> {
-    return (await this.#readUnlocked(query, options)).leads;
-  }
-
-  async readPage(query: PageQuery, options: QueryOptions = {}): Promise<Page> {
-    return (await this.#readLocked(query, NOT_AT_ALL, options)) ?? this.#waitForPage(query, options);
-  }
-
-  /** For a page whose lock is taken: after a while it is read without. */
-  async #waitForPage(query: PageQuery, options: QueryOptions): Promise<Page> {
-    const { companyId } = query.scope;
-    const wait = { limitMs: this.#lockWaitMs, signal: options.signal };
-    const waited = await this.#queue.wait(companyId, wait, (remainingMs) =>
-      this.#readLocked(query, remainingMs, options),
-    );
-    return waited ?? this.#readUnlocked(query, options);
+  async function read(query: PageQuery, waitMs: number | null, signal?: AbortSignal) {
+    const { scope, since, limit } = query;
+    const values = [...toPlace(scope), since ?? null, limit, waitMs];
+    const [row] = await database.query<PageRow>(READ_PAGE, values, { signal });
+    return row && toPage(row);
   }
 
   /** Undefined when the lock is taken. */
-  async #readLocked(query: PageQuery, waitMs: number, options: QueryOptions): Promise<Page | undefined> {
+  async function readLocked(query: PageQuery, waitMs: number, signal?: AbortSignal) {
     try {
-      return await this.#read(query, waitMs, options);
+      return await read(query, waitMs, signal);
     } catch (error) {
       if (isLockBusy(error)) return undefined;
       throw error;
     }
   }
 
-  /** A lock error here is about a table, such as that of a migration: the read fails, and is not an empty page. */
-  async #readUnlocked(query: PageQuery, options: QueryOptions): Promise<Page> {
-    const page = await this.#read(query, WITHOUT_LOCK, options);
-    if (!page) throw new Error('leadtap.read_page gave no page although it did without the lock');
+  /** A lock error here is about a table, of a migration for one: the read fails, and is not an empty page. */
+  async function readUnlocked(query: PageQuery, signal?: AbortSignal): Promise<Page> {
+    const page = await read(query, WITHOUT_LOCK, signal);
+    if (!page) throw new Error('leadtap.read_page returned no page although it needed no lock');
     return page;
   }
 
-  async #read(query: PageQuery, waitMs: number | null, options: QueryOptions): Promise<Page | undefined> {
-    const { scope, since, limit } = query;
-    const [row] = await this.#database.query<PageRow>(
-      'SELECT * FROM leadtap.read_page($1, $2, $3, $4, $5, $6)',
-      [...placeOf(scope), since ?? null, limit, waitMs],
-      options,
-    );
-    return row && toPage(row);
-  }
+  return {
+    readPage: async (query, signal) =>
+      (await readLocked(query, NO_WAIT, signal)) ??
+      (await lockQueue.run(query.scope.companyId, lockWaitMs, (remainingMs) =>
+        readLocked(query, remainingMs, signal),
+      )) ??
+      readUnlocked(query, signal),
+
+    readLeads: async (query, signal) => (await readUnlocked(query, signal)).leads,
+
+    /** An empty poll, not `SELECT 1`: a standby answers that, but no polls. */
+    async ping() {
+      await readUnlocked({ scope: { level: 'COMPANY', companyId: '' }, since: 0, limit: 0 });
+    },
+  };
 }
 
-/** Company, branch and department; what is null does not narrow the page. */
-function placeOf(scope: Scope): [string, string | null, string | null] {
+/** Company, branch and department; null does not narrow the page. */
+function toPlace(scope: Scope): [string, string | null, string | null] {
   switch (scope.level) {
     case 'COMPANY':
       return [scope.companyId, null, null];
@@ -97,4 +82,64 @@ function toPage({ read_at, locked, last_stamp, leads }: PageRow): Page | undefin
   if (leads === null || read_at === null) return undefined;
   const lastStamp = last_stamp ?? undefined;
   return { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true, lastStamp };
+}
+
+interface Waiter {
+  readonly companyId: string;
+  readonly settle: (isAcquired: boolean) => void;
+}
+
+/**
+ * A poll that waits for the lock of a company occupies a connection. So only one poll of each company waits in the
+ * database, and at most `maxCompanies` companies: otherwise, polls of one company with a stuck writer, or with an import
+ * of a hundred thousand leads, occupy the connections that other companies need.
+ */
+class LockQueue {
+  readonly #maxCompanies: number;
+  readonly #active = new Set<string>();
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(maxCompanies: number) {
+    this.#maxCompanies = maxCompanies;
+  }
+
+  /** Calls `attempt` with the remaining time; undefined when no time is left. */
+  async run<T>(
+    companyId: string,
+    timeoutMs: number,
+    attempt: (remainingMs: number) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const deadline = performance.now() + timeoutMs;
+    if (!(await this.#acquire(companyId, timeoutMs))) return undefined;
+    try {
+      const remainingMs = Math.floor(deadline - performance.now());
+      return remainingMs > 0 ? await attempt(remainingMs) : undefined;
+    } finally {
+      this.#active.delete(companyId);
+      this.#settleWaiters();
+    }
+  }
+
+  async #acquire(companyId: string, timeoutMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (isAcquired: boolean) => {
+        clearTimeout(timer);
+        this.#waiters.delete(waiter);
+        resolve(isAcquired);
+      };
+      const waiter: Waiter = { companyId, settle };
+      const timer = setTimeout(() => settle(false), timeoutMs);
+      this.#waiters.add(waiter);
+      this.#settleWaiters();
+    });
+  }
+
+  #settleWaiters(): void {
+    for (const { companyId, settle } of this.#waiters) {
+      if (this.#active.size >= this.#maxCompanies) return;
+      if (this.#active.has(companyId)) continue;
+      this.#active.add(companyId);
+      settle(true);
+    }
+  }
 }

@@ -1,30 +1,256 @@
-import { uuidV7 } from '../../uuid.ts';
-import type { LeadInput } from '../records.ts';
-import type { WriteOptions, WriteOutcome } from '../store.ts';
-import { lockCompanies } from './company-locks.ts';
-import type { Session } from './connection.ts';
-import { companiesOf } from './known-places.ts';
-import { type IdentifiedLead, writeBatch } from './lead-batch.ts';
+import { v7 } from 'uuid';
+import {
+  type ColumnKind,
+  DEFAULT_LEAD_FIELDS,
+  FIELD_COLUMNS,
+  type LeadFieldsRow,
+  toLeadFields,
+  toLeadFieldsRow,
+} from '../lead-row.ts';
+import { findPlacementProblems, type Place, type Places, resolvePlace } from '../placement.ts';
+import type { LeadFields, LeadInput } from '../records.ts';
+import type { LeadResult, Store } from '../store.ts';
+import { type Database, idInCompany, lockCompanies, type Session } from './connection.ts';
 
-/** Without sequential scans: for each lead, its foreign keys would read small tables from end to end. */
+/** The types of the columns of a batch, as `json_to_recordset` reads them. */
+const TYPES: Readonly<Record<ColumnKind, string>> = {
+  text: 'text',
+  boolean: 'boolean',
+  time: 'bigint',
+  json: 'jsonb',
+  texts: 'text[]',
+};
+
+const TIME_COLUMNS = new Set(FIELD_COLUMNS.filter(({ kind }) => kind === 'time').map(({ column }) => column));
+const CONTENT_COLUMNS = [
+  ...['branch_id', 'department_id', 'status_value'],
+  ...FIELD_COLUMNS.map(({ column }) => column),
+];
+const contentOf = (alias: string) =>
+  CONTENT_COLUMNS.map((column) =>
+    TIME_COLUMNS.has(column) ? `leadtap.from_ms(${alias}.${column})` : `${alias}.${column}`,
+  );
+const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
+  branch_id text, department_id text, status_value text,
+  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${TYPES[kind]}`).join(', ')})`;
+
+/** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
 const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;
 
-/** Writes a batch of leads in the transaction of the session. */
-export async function writeLeads(
-  session: Session,
-  leads: readonly LeadInput[],
-  { historical = false }: WriteOptions,
-): Promise<WriteOutcome> {
-  if (leads.length === 0) return { kind: 'written', results: [] };
-  await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
-  await lockCompanies(session, companiesOf(leads));
-  return { kind: 'written', results: await writeBatch(session, identified(leads), historical) };
+/** The rows are locked: a lead that another transaction deletes meanwhile is not found, and added again. */
+const FIND_LEADS = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_at,
+       ${CONTENT_COLUMNS.map((column) =>
+         TIME_COLUMNS.has(column) ? `leadtap.to_ms(${column}) AS ${column}` : column,
+       ).join(', ')}
+  FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+   ORDER BY company_id, id FOR NO KEY UPDATE`;
+
+const UPDATE_LEADS = `UPDATE leadtap.leads AS l
+  SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
+  FROM ${BATCH} WHERE l.company_id = b.company_id AND l.id = b.id`;
+
+/** The rows are stamped in their order in the batch. */
+const INSERT_LEADS = `INSERT INTO leadtap.leads (company_id, id, created_at, ${CONTENT_COLUMNS.join(', ')})
+  SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), ${contentOf('b').join(', ')} FROM ${BATCH}
+  RETURNING company_id, id, leadtap.to_ms(created_at) AS created_at`;
+
+interface InsertedRow {
+  company_id: string;
+  id: string;
+  created_at: number;
 }
 
-/** Whatever clock: an identifier only has to sort well. */
-function identified(leads: readonly LeadInput[]): IdentifiedLead[] {
-  const madeAt = Date.now();
-  return leads.map((lead) => (hasId(lead) ? lead : { ...lead, id: uuidV7(madeAt) }));
+interface ExistingRow extends InsertedRow, LeadFieldsRow {
+  branch_id: string | null;
+  department_id: string | null;
+  status_value: string;
 }
 
-const hasId = (lead: LeadInput): lead is IdentifiedLead => lead.id !== undefined;
+type IdentifiedLead = LeadInput & { readonly id: string };
+
+/** A lead as the batch leaves it. */
+interface Draft {
+  readonly companyId: string;
+  readonly id: string;
+  place: Place;
+  fields: LeadFields;
+  /** For a historical lead. */
+  readonly wantedCreatedAt: number | undefined;
+  /** Undefined until it is inserted, and also after that if a trigger of the operator's has suppressed it. */
+  stored: { readonly id: string; readonly createdAt: number } | undefined;
+}
+
+type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
+
+export const leadMethods = (database: Database): Pick<Store, 'writeLeads' | 'findPlacementProblems'> => ({
+  async writeLeads(leads, { historical = false } = {}) {
+    if (leads.length === 0) return { kind: 'written', results: [] };
+    return database.transaction(async (session) => {
+      await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
+      await lockCompanies(session, companiesOf(leads));
+      const batch = await Batch.read(session, addIds(leads));
+      const results = batch.plan(historical);
+      await batch.save(session);
+      return { kind: 'written', results: results.map(toLeadResult) };
+    });
+  },
+
+  async findPlacementProblems(leads) {
+    const places = await readPlaces(database, leads);
+    return leads.map((lead) => findPlacementProblems(lead, places));
+  },
+});
+
+/** The id only has to sort well, so the clock of this machine will do. */
+function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
+  const now = Date.now();
+  return leads.map((lead) => ({ ...lead, id: lead.id ?? v7({ msecs: now }) }));
+}
+
+function toLeadResult(result: DraftResult): LeadResult {
+  if (result.kind === 'rejected') return result;
+  const { kind, draft } = result;
+  if (!draft.stored)
+    return { kind: 'rejected', problem: { field: 'id', reason: 'not-stored', value: draft.id } };
+  return { kind, ...draft.stored };
+}
+
+/** Merges leads with the stored ones. A lead that occurs twice in a batch is added once, with its last values. */
+class Batch {
+  readonly #leads: readonly IdentifiedLead[];
+  readonly #places: KnownPlaces;
+  readonly #drafts: Map<string, Draft>;
+  readonly #added = new Set<Draft>();
+  readonly #updated = new Set<Draft>();
+
+  private constructor(
+    leads: readonly IdentifiedLead[],
+    places: KnownPlaces,
+    existing: readonly ExistingRow[],
+  ) {
+    this.#leads = leads;
+    this.#places = places;
+    this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
+  }
+
+  static async read(session: Session, leads: readonly IdentifiedLead[]): Promise<Batch> {
+    const places = await readPlaces(session, leads);
+    const ids = toKeyColumns(leads, ({ id }) => id);
+    return new Batch(leads, places, await session.query<ExistingRow>(FIND_LEADS, ids));
+  }
+
+  plan(historical: boolean): DraftResult[] {
+    return this.#leads.map((lead) => this.#planLead(lead, historical));
+  }
+
+  #planLead(lead: IdentifiedLead, historical: boolean): DraftResult {
+    const { companyId, id } = lead;
+    if (!this.#places.hasCompany(companyId))
+      return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
+    const existing = this.#drafts.get(idInCompany(companyId, id));
+    const resolved = resolvePlace(lead, existing?.place, this.#places);
+    if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
+    if (existing) {
+      existing.place = resolved.place;
+      existing.fields = { ...existing.fields, ...lead.fields };
+      if (!this.#added.has(existing)) this.#updated.add(existing);
+      return { kind: 'updated', draft: existing };
+    }
+    const draft: Draft = {
+      companyId,
+      id,
+      place: resolved.place,
+      fields: { ...DEFAULT_LEAD_FIELDS, ...lead.fields },
+      wantedCreatedAt: historical ? lead.createdAt : undefined,
+      stored: undefined,
+    };
+    this.#drafts.set(idInCompany(companyId, id), draft);
+    this.#added.add(draft);
+    return { kind: 'added', draft };
+  }
+
+  async save(session: Session): Promise<void> {
+    if (this.#updated.size > 0) await session.query(UPDATE_LEADS, [toJson([...this.#updated])]);
+    if (this.#added.size === 0) return;
+    const added = [...this.#added];
+    const rows = await session.query<InsertedRow>(INSERT_LEADS, [toJson(added)]);
+    for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
+      // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
+      const draft =
+        rows.length === added.length ? added[index] : this.#drafts.get(idInCompany(company_id, id));
+      if (draft) draft.stored = { id, createdAt };
+    }
+  }
+}
+
+const toDraft = (row: ExistingRow): Draft => ({
+  companyId: row.company_id,
+  id: row.id,
+  place: { branchId: row.branch_id, departmentId: row.department_id, statusValue: row.status_value },
+  fields: toLeadFields(row),
+  wantedCreatedAt: undefined,
+  stored: { id: row.id, createdAt: row.created_at },
+});
+
+const toJson = (drafts: readonly Draft[]): string =>
+  JSON.stringify(
+    drafts.map(({ companyId, id, place, fields, wantedCreatedAt }) => ({
+      company_id: companyId,
+      id,
+      created_at: wantedCreatedAt ?? null,
+      branch_id: place.branchId,
+      department_id: place.departmentId,
+      status_value: place.statusValue,
+      ...toLeadFieldsRow(fields),
+    })),
+  );
+
+type KnownPlaces = Places & { hasCompany(companyId: string): boolean };
+
+/** The companies of the leads, and the branches and departments that the leads name. */
+async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<KnownPlaces> {
+  const companies = await session.query<{ id: string; statuses: string[] }>(
+    `SELECT c.id, array(SELECT s.value::text FROM leadtap.statuses AS s WHERE s.company_id = c.id
+                         ORDER BY s.position) AS statuses
+       FROM leadtap.companies AS c WHERE c.id = ANY ($1)`,
+    [companiesOf(leads)],
+  );
+  const branches = await session.query<{ company_id: string; id: string }>(
+    `SELECT company_id, id FROM leadtap.branches
+      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+    toKeyColumns(leads, ({ branchId }) => branchId),
+  );
+  const departments = await session.query<{ company_id: string; id: string; branch_id: string }>(
+    `SELECT company_id, id, branch_id FROM leadtap.departments
+      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
+    toKeyColumns(leads, ({ departmentId }) => departmentId),
+  );
+  const statusesOf = new Map(companies.map(({ id, statuses }) => [id, statuses]));
+  const branchIds = new Set(branches.map(({ company_id, id }) => idInCompany(company_id, id)));
+  const branchOf = new Map(
+    departments.map(({ company_id, id, branch_id }) => [idInCompany(company_id, id), branch_id]),
+  );
+  return {
+    hasCompany: (companyId) => statusesOf.has(companyId),
+    statusValues: (companyId) => statusesOf.get(companyId) ?? [],
+    hasBranch: (companyId, branchId) => branchIds.has(idInCompany(companyId, branchId)),
+    branchOfDepartment: (companyId, departmentId) => branchOf.get(idInCompany(companyId, departmentId)),
+  };
+}
+
+const companiesOf = (leads: readonly LeadInput[]): string[] => [
+  ...new Set(leads.map(({ companyId }) => companyId)),
+];
+
+/** The distinct pairs of a company and an id, as two columns for `unnest`. */
+function toKeyColumns<Lead extends LeadInput>(
+  leads: readonly Lead[],
+  idOf: (lead: Lead) => string | null | undefined,
+): [string[], string[]] {
+  const pairs = new Map<string, [string, string]>();
+  for (const lead of leads) {
+    const id = idOf(lead);
+    if (id != null) pairs.set(idInCompany(lead.companyId, id), [lead.companyId, id]);
+  }
+  return [[...pairs.values()].map(([company]) => company), [...pairs.values()].map(([, id]) => id)];
+}

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
 import * as files from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
-import { type Database, NO_LIMIT_MS, type Session } from './connection.ts';
-import { MISSING_ROLES } from './server-facts.ts';
+import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 
-/** Also right from `dist/`: the SQL is not compiled, so there is one copy of it, in `src/`. */
+/** Also right from `dist/`: SQL is not compiled, so its only copy is in `src/`. */
 const FOLDER = new URL('../../../src/store/postgres/', import.meta.url);
 const MIGRATIONS = new URL('migrations/', FOLDER);
 const OLDEST_SERVER = 140_000;
-/** "LTAP". One number, so that it is none of the locks of companies, which have two. */
+/** "LTAP". A single key, so that it differs from the locks of companies, which have two. */
 const MIGRATION_LOCK = 0x4c544150;
 
 const SCHEMA = `
@@ -20,6 +19,11 @@ const SCHEMA = `
     applied_at timestamptz NOT NULL DEFAULT now()
   );
   COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.'`;
+
+/** The roles of `roles.sql` that do not exist. */
+export const MISSING_ROLES = `ARRAY(
+  SELECT role FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS role
+   WHERE to_regrole(role) IS NULL)`;
 
 export const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
 
@@ -47,12 +51,12 @@ export async function refuseOldServer(session: Session): Promise<void> {
 }
 
 /**
- * Brings the schema up to date in one transaction, and grants the roles their rights. The version is read under the lock,
- * so any number of processes may do this at once: the first one works, the others find nothing left to do.
+ * Brings the schema up to date in one transaction, and grants the roles their rights. The version is read under an
+ * advisory lock, so any number of processes may migrate at once: the first one applies all migrations, the others none.
  */
 export async function migrate(database: Database): Promise<MigrationReport> {
+  const timeouts = { statementTimeoutMs: NO_TIMEOUT_MS, lockTimeoutMs: NO_TIMEOUT_MS };
   return database.transaction(async (session) => {
-    await session.query('SET LOCAL lock_timeout = 0');
     await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await refuseOldServer(session);
     const { from, to, pending, applied } = files.planMigrations(MIGRATIONS, await schemaVersion(session));
@@ -65,12 +69,12 @@ export async function migrate(database: Database): Promise<MigrationReport> {
     }
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
-  }, NO_LIMIT_MS);
+  }, timeouts);
 }
 
 const readSql = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
 
-/** Makes the roles where that is allowed, and works in the name of the owner for the rest of the transaction. */
+/** Creates the roles where that is allowed, and becomes the owner for the rest of the transaction. */
 async function becomeOwner(session: Session, from: number): Promise<string[]> {
   await session.query(readSql('roles.sql'));
   const [roles] = await session.query<{ missing: string[]; owner: string | null; may_be_owner: boolean }>(
@@ -86,6 +90,6 @@ async function becomeOwner(session: Session, from: number): Promise<string[]> {
   return missing.length === 0
     ? []
     : [
-        `this user may not create the roles ${missing.join(', ')}; let one who may do so run CREATE ROLE … NOLOGIN for each, then run \`leadtap migrate\` again`,
+        `this user may not create the roles ${missing.join(', ')}; as a user with that right, run CREATE ROLE … NOLOGIN for each, then run \`leadtap migrate\` again`,
       ];
 }

@@ -1,37 +1,73 @@
 import {
   appliedOutcome,
+  type BranchRow,
   type CompanyRow,
+  type DepartmentRow,
   type DroppedStatus,
   putOrganisation,
+  type StatusRow,
+  type Table,
 } from '../organisation-changes.ts';
-import type { Organisation } from '../records.ts';
+import type { Organisation, User } from '../records.ts';
 import type { RollbackWith } from '../rollback.ts';
 import type { ApplyOutcome, StatusOfCompany } from '../store.ts';
-import { queryInChunks } from './chunks.ts';
-import { lockCompanies } from './company-locks.ts';
-import type { Session } from './connection.ts';
-import { idInCompany } from './loaded-table.ts';
-import { readTables, writeTables } from './organisation-tables.ts';
+import { PUT_USERS, USER_COLUMNS } from './accounts.ts';
+import { idInCompany, lockCompanies, queryInChunks, type Session } from './connection.ts';
 
 /**
- * What is compared must still be true when it is written, so from here on nobody else writes users, and no second file
- * is applied: it waits here too. Whoever reads, a poll for one, does not wait. A lock of the table and not of each row,
- * because a file may name a hundred thousand users, and a user who is not there yet has no row to lock.
+ * The rows that are compared must not change before they are written: no other transaction writes users, and a second
+ * file waits here too. Reads, those of polls for one, do not wait. The table is locked and not each row, because a file
+ * may name a hundred thousand users, and a user who does not exist yet has no row to lock.
  */
-const LOCK = 'LOCK TABLE leadtap.users IN EXCLUSIVE MODE';
+const LOCK_USERS = 'LOCK TABLE leadtap.users IN EXCLUSIVE MODE';
 
 const RENAME_COMPANIES = `
   UPDATE leadtap.companies AS c SET name = n.name
     FROM json_to_recordset($1) AS n (id text, name text) WHERE c.id = n.id`;
 
+/** Of a JSON array of objects with an id. */
+const IDS = '(SELECT id FROM json_to_recordset($1) AS k (id text))';
+const FIND_COMPANIES = `SELECT id, name FROM leadtap.companies WHERE id IN ${IDS}`;
+const FIND_STATUSES = `
+  SELECT company_id AS "companyId", value, label, color, final, position FROM leadtap.statuses
+   WHERE company_id IN ${IDS} ORDER BY value COLLATE "C"`;
+const FIND_BRANCHES = `
+  SELECT company_id AS "companyId", id, name FROM leadtap.branches WHERE company_id IN ${IDS}`;
+const FIND_DEPARTMENTS = `
+  SELECT company_id AS "companyId", id, branch_id AS "branchId", name FROM leadtap.departments
+   WHERE company_id IN ${IDS}`;
+/** By their ids and not by their companies: a user may belong to another company, which is a conflict. */
+const FIND_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id IN ${IDS}`;
+
+const ADD_COMPANIES = `
+  INSERT INTO leadtap.companies (id, name) SELECT * FROM json_to_recordset($1) AS c (id text, name text)
+  ON CONFLICT (id) DO NOTHING`;
+
+const PUT_STATUSES = `
+  INSERT INTO leadtap.statuses (company_id, value, label, color, final, position)
+  SELECT * FROM json_to_recordset($1)
+    AS s ("companyId" text, value text, label text, color text, final boolean, position integer)
+  ON CONFLICT (company_id, value) DO UPDATE SET label = excluded.label, color = excluded.color,
+    final = excluded.final, position = excluded.position`;
+
+const PUT_BRANCHES = `
+  INSERT INTO leadtap.branches (company_id, id, name)
+  SELECT * FROM json_to_recordset($1) AS b ("companyId" text, id text, name text)
+  ON CONFLICT (company_id, id) DO UPDATE SET name = excluded.name`;
+
+const PUT_DEPARTMENTS = `
+  INSERT INTO leadtap.departments (company_id, id, branch_id, name)
+  SELECT * FROM json_to_recordset($1) AS d ("companyId" text, id text, "branchId" text, name text)
+  ON CONFLICT (company_id, id) DO UPDATE SET name = excluded.name`;
+
 const DROPPED = 'json_to_recordset($1) AS d ("companyId" text, value text, position integer)';
 
-/** Whoever gives a lead one of these statuses from here on waits, and those who just did are waited for. */
+/** A transaction that gives a lead one of these statuses waits for this one, or this one for it. */
 const LOCK_STATUSES = `
   SELECT FROM leadtap.statuses AS s JOIN ${DROPPED} ON s.company_id = d."companyId" AND s.value = d.value
    ORDER BY s.company_id, s.value FOR UPDATE OF s`;
 
-/** With a limit and not with EXISTS, which might read the leads of all companies for a list of many statuses. */
+/** LIMIT instead of EXISTS, which might read the leads of all companies for a list of many statuses. */
 const REMOVE_STATUSES = `
   DELETE FROM leadtap.statuses AS s USING ${DROPPED}
    WHERE s.company_id = d."companyId" AND s.value = d.value
@@ -43,13 +79,13 @@ const MOVE_STATUSES = `
   UPDATE leadtap.statuses AS s SET position = d.position FROM ${DROPPED}
    WHERE s.company_id = d."companyId" AND s.value = d.value`;
 
-/** Applies an organisation file in the transaction of the session; with a conflict, nothing of it stays. */
+/** Applies an organisation file in the transaction of the session; a conflict rolls all of it back. */
 export async function applyOrganisation(
   session: Session,
   organisation: Organisation,
   rollbackWith: RollbackWith<ApplyOutcome>,
 ): Promise<ApplyOutcome> {
-  await session.query(LOCK);
+  await session.query(LOCK_USERS);
   const tables = await readTables(session, organisation);
   const difference = putOrganisation(tables, organisation);
   const { conflicts, dropped } = difference;
@@ -59,9 +95,9 @@ export async function applyOrganisation(
 }
 
 /**
- * What stands in the way of those who add leads: they change the row of the company and rely on its first status. It
- * comes last, under the locks of the companies, so that nobody waits long and no two wait for each other. Gives the
- * dropped statuses that stay.
+ * The changes that block transactions that add leads: those update the row of the company and use its first status.
+ * Made last, under the locks of the companies, so that the wait is short and there is no deadlock. Returns the dropped
+ * statuses that stay.
  */
 async function changeUnderLock(
   session: Session,
@@ -75,8 +111,8 @@ async function changeUnderLock(
 }
 
 /**
- * No index finds the leads of a status: one more would make every new lead dearer. So a status without leads costs two
- * readings of all leads of the company, this one and PostgreSQL's own check of the reference, but not those of others.
+ * No index finds the leads of a status: it would make every new lead more expensive. So a status without leads costs two
+ * scans of all leads of the company, this one and PostgreSQL's own foreign key check, but none of other companies.
  */
 async function dropStatuses(
   session: Session,
@@ -86,6 +122,81 @@ async function dropStatuses(
   await queryInChunks(session, LOCK_STATUSES, dropped);
   const removed = await queryInChunks<StatusOfCompany>(session, REMOVE_STATUSES, dropped);
   await queryInChunks(session, MOVE_STATUSES, dropped);
-  const gone = new Set(removed.map(({ companyId, value }) => idInCompany(companyId, value)));
-  return new Set(dropped.filter(({ companyId, value }) => !gone.has(idInCompany(companyId, value))));
+  const removedKeys = new Set(removed.map(({ companyId, value }) => idInCompany(companyId, value)));
+  return new Set(dropped.filter(({ companyId, value }) => !removedKeys.has(idInCompany(companyId, value))));
+}
+
+type LoadedTables = Awaited<ReturnType<typeof readTables>>;
+
+/** The stored rows of the companies of the file, and of its users. */
+async function readTables(session: Session, { companies }: Organisation) {
+  const userIds = companies.flatMap(({ users }) => users.map(({ id }) => ({ id })));
+  const companyIds = companies.map(({ id }) => ({ id }));
+  const readOfCompanies = <Row>(text: string) => queryInChunks<Row>(session, text, companyIds);
+  const byId = ({ id }: { readonly id: string }) => id;
+  const byPlace = ({ companyId, id }: { readonly companyId: string; readonly id: string }) =>
+    idInCompany(companyId, id);
+  return {
+    companies: new LoadedTable(await readOfCompanies<CompanyRow>(FIND_COMPANIES), byId),
+    statuses: new LoadedStatuses(await readOfCompanies<StatusRow>(FIND_STATUSES)),
+    branches: new LoadedTable(await readOfCompanies<BranchRow>(FIND_BRANCHES), byPlace),
+    departments: new LoadedTable(await readOfCompanies<DepartmentRow>(FIND_DEPARTMENTS), byPlace),
+    users: new LoadedTable(await queryInChunks<User>(session, FIND_USERS, userIds), byId),
+  };
+}
+
+/** Everything except the new names of companies, whose rows are also updated by transactions that add leads. */
+async function writeTables(session: Session, tables: LoadedTables): Promise<void> {
+  await queryInChunks(session, ADD_COMPANIES, tables.companies.changed);
+  await queryInChunks(session, PUT_STATUSES, tables.statuses.changed);
+  await queryInChunks(session, PUT_BRANCHES, tables.branches.changed);
+  await queryInChunks(session, PUT_DEPARTMENTS, tables.departments.changed);
+  await queryInChunks(session, PUT_USERS, tables.users.changed);
+}
+
+/** The stored rows of a table, read at once, and the changed rows, written at once. */
+class LoadedTable<Row extends Key, Key> implements Table<Row, Key> {
+  readonly #keyOf: (key: Key) => string;
+  readonly #loaded: ReadonlyMap<string, Row>;
+  readonly #changed = new Map<string, Row>();
+
+  constructor(rows: readonly Row[], keyOf: (key: Key) => string) {
+    this.#keyOf = keyOf;
+    this.#loaded = new Map(rows.map((row) => [keyOf(row), row]));
+  }
+
+  find(key: Key): Row | undefined {
+    const text = this.#keyOf(key);
+    return this.#changed.get(text) ?? this.#loaded.get(text);
+  }
+
+  put(row: Row): void {
+    this.#changed.set(this.#keyOf(row), row);
+  }
+
+  get changed(): Row[] {
+    return [...this.#changed.values()];
+  }
+
+  /** The changed rows that are not new. */
+  get replaced(): Row[] {
+    return this.changed.filter((row) => this.#loaded.has(this.#keyOf(row)));
+  }
+}
+
+class LoadedStatuses extends LoadedTable<StatusRow, StatusOfCompany> {
+  readonly #ofCompany = new Map<string, StatusRow[]>();
+
+  constructor(rows: readonly StatusRow[]) {
+    super(rows, ({ companyId, value }) => idInCompany(companyId, value));
+    for (const row of rows) {
+      const others = this.#ofCompany.get(row.companyId);
+      if (others) others.push(row);
+      else this.#ofCompany.set(row.companyId, [row]);
+    }
+  }
+
+  ofCompany(companyId: string): readonly StatusRow[] {
+    return this.#ofCompany.get(companyId) ?? [];
+  }
 }

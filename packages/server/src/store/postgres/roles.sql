@@ -1,6 +1,6 @@
--- Three roles that nobody can log in as: a login of yours becomes a member of one (docs/postgresql.md). They belong to
--- the whole server, so another database of it may have made them already, or be making them at this moment. Whoever may
--- not create roles goes without.
+-- Three roles without login: your own logins become members of them (docs/postgresql.md). Roles belong to the whole server, so the
+-- migration of another database may have created them already, or may create them at the same time. Without the right to create
+-- roles, there are none.
 DO $$
 DECLARE
   made record;
@@ -19,7 +19,7 @@ BEGIN
       NULL;
     END;
   END LOOP;
-  -- Who migrates makes the schema in the name of its owner.
+  -- The user that migrates creates the schema as its owner.
   IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'leadtap_owner') THEN
     BEGIN
       IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN

@@ -1,14 +1,19 @@
 import pg from 'pg';
 import { type LastStamp, type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
 import { type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
-import { queryInChunks } from './chunks.ts';
-import { lockCompanies } from './company-locks.ts';
-import { Database, NO_LIMIT_MS, type Session, type SqlValue } from './connection.ts';
+import {
+  Database,
+  lockCompanies,
+  NO_TIMEOUT_MS,
+  queryInChunks,
+  type Session,
+  type SqlValue,
+} from './connection.ts';
 import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
 
 const ROWS_PER_PAGE = 1000;
 
-/** Brings the schema up to date; one that is needs no more rights than those of the service. */
+/** Brings the schema up to date. If it is, the rights of the service are enough. */
 export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
   const database = new Database(url, 1);
   try {
@@ -54,7 +59,7 @@ function selectSql(table: Table): string {
   return `SELECT ${values.join(', ')} FROM leadtap.${table.name}`;
 }
 
-/** By their bytes, whatever the language of the database. */
+/** By their bytes, in whatever language the database is. */
 const orderOf = ({ key }: Table): string[] =>
   key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
 
@@ -67,7 +72,7 @@ function pageSql(table: Table, after: Row | undefined): string {
 
 const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
 
-/** Keeps what the rows bring. */
+/** Keeps the times and trigger ids of the rows. */
 const KEEP_HISTORY = `SET LOCAL leadtap.historical = 'moved'`;
 
 const RAISE_STAMPS = `
@@ -82,8 +87,8 @@ const KEEP_DELETED_STAMPS = `
    WHERE NOT EXISTS (SELECT FROM leadtap.companies AS c WHERE c.id = s."companyId")
   ON CONFLICT DO NOTHING`;
 
-/** However long a table takes to be counted or sorted. */
-const NO_LIMIT = { limitMs: NO_LIMIT_MS };
+/** Sorting a large table takes long. */
+const NO_TIMEOUT = { timeoutMs: NO_TIMEOUT_MS };
 
 class PostgresMoveTarget implements MoveTarget {
   readonly #database: Database;
@@ -92,21 +97,9 @@ class PostgresMoveTarget implements MoveTarget {
     this.#database = database;
   }
 
-  async count({ name }: Table): Promise<number> {
-    const sql = `SELECT count(*) AS n FROM leadtap.${name}`;
-    const [row] = await this.#database.query<{ n: number }>(sql, [], NO_LIMIT);
-    return row?.n ?? 0;
-  }
-
   page(table: Table, after: Row | undefined): Promise<Row[]> {
     const values = after === undefined ? [] : keyOf(table, after);
-    return this.#database.query<Row>(pageSql(table, after), values, NO_LIMIT);
-  }
-
-  async last(table: Table): Promise<Row | undefined> {
-    const order = orderOf(table).map((column) => `${column} DESC`);
-    const [row] = await this.#database.query<Row>(`${selectSql(table)} ORDER BY ${order.join(', ')} LIMIT 1`);
-    return row;
+    return this.#database.query<Row>(pageSql(table, after), values, NO_TIMEOUT);
   }
 
   async add(table: Table, rows: readonly Row[]): Promise<void> {
@@ -142,7 +135,7 @@ async function addLeads(session: Session, rows: readonly Row[]): Promise<void> {
     throw new RowsRefusedError('the target got a lead with the same id meanwhile, from another program');
 }
 
-/** What PostgreSQL says about the values themselves; all else is not about the rows. */
+/** The classes of errors about the values of the rows. */
 const ABOUT_VALUES = /^(22|23|54)/;
 
 function asRefusal(error: unknown, { name }: Table): unknown {

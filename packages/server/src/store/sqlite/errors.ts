@@ -1,7 +1,13 @@
-import { BUSY, errorWithCode, IO_ERROR, resultCode } from '../sqlite-result-code.ts';
+/** Maps the errors of SQLite and of the file system to the errors of the port. */
+import { systemCode } from '../../system-error.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
 
+/** SQLite's primary result codes, https://www.sqlite.org/rescode.html */
+const BUSY = 5;
+const IO_ERROR = 10;
+
 const CANNOT_OPEN = 'the database file cannot be opened';
+
 const UNAVAILABLE = new Map([
   [BUSY, 'another program holds the write lock of the database'],
   [6, 'the database is locked'],
@@ -17,19 +23,40 @@ const UNUSABLE = new Map([
   [26, 'the file is not an SQLite database'],
 ]);
 
-/** The file cannot be read where it should be: it is damaged, or the disk is. */
+/** SQLite's messages for these codes: the driver for Node before 22.13 sets no code on an error of `all`. */
+const CODES_BY_MESSAGE = new Map([
+  ['database is locked', BUSY],
+  ['database table is locked', 6],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', IO_ERROR],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['locking protocol', 15],
+  ['file is not a database', 26],
+]);
+
+/** The primary result code of an error of SQLite; undefined for every other error. */
+export function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error)) return undefined;
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
+  return systemCode(error) === 'ERR_SQLITE_ERROR' ? CODES_BY_MESSAGE.get(error.message) : undefined;
+}
+
+export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
+
+/** The file or the disk is damaged. */
 export const isDamage = (error: unknown): error is Error =>
   error instanceof UnusableDatabaseError ||
   (error instanceof StoreUnavailableError && resultCode(error.cause) === IO_ERROR);
 
-export const lockNotGranted = (): StoreUnavailableError =>
+/** For a lock that was not free within the time limit. The code in the cause selects the hint for the operator. */
+export const lockTimeout = (): StoreUnavailableError =>
   new StoreUnavailableError('another program holds the lock of the database', {
-    cause: errorWithCode(BUSY),
+    cause: Object.assign(new Error(`SQLite result code ${BUSY}`), { errcode: BUSY }),
   });
 
-export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
-
-/** The one place where SQLite's errors become the port's; what is not listed is a defect and stays itself. */
+/** An error that is not listed is a defect and is returned unchanged. */
 export function asStoreError(error: unknown): unknown {
   const code = resultCode(error);
   if (code === undefined)
@@ -40,5 +67,5 @@ export function asStoreError(error: unknown): unknown {
   return unusable === undefined ? error : new UnusableDatabaseError(unusable, { cause: error });
 }
 
-/** The folder of the database cannot be made or entered. */
+/** The folder of the database cannot be created or entered. */
 const isFileError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;

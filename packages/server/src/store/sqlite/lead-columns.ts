@@ -2,7 +2,7 @@
 import { DEFAULT_LEAD_FIELDS, FIELD_COLUMNS, LEAD_COLUMNS, type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { LeadFields, LeadRecord } from '../records.ts';
 import { UnusableDatabaseError } from '../store.ts';
-import type { SqlValue } from './driver.ts';
+import type { SqlValue } from './connection.ts';
 
 /** The columns of a page of leads, for a query that joins companies c, statuses s, branches b and departments d. */
 export const PAGE_COLUMNS = [

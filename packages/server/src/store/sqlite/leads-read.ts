@@ -1,7 +1,6 @@
 import type { LeadRecord, Scope } from '../records.ts';
 import type { PageQuery } from '../store.ts';
-import type { Connection, Statement } from './connection.ts';
-import type { SqlValue } from './driver.ts';
+import type { Connection, SqlValue, Statement } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
 interface Place {
@@ -10,8 +9,8 @@ interface Place {
 }
 
 /**
- * The indexes are named because SQLite, which knows nothing of how many leads a branch has, prefers the primary key
- * and would read all leads of the company to find those of one branch.
+ * The indexes are named because SQLite has no statistics about the leads of a branch. It would choose the primary key and
+ * read all leads of the company to find those of one branch.
  */
 const PLACES: Record<Scope['level'], Place> = {
   COMPANY: { index: '', condition: '' },
@@ -20,8 +19,8 @@ const PLACES: Record<Scope['level'], Place> = {
 };
 
 /**
- * One range scan of one index for each access level and direction. The names come by primary key, so that a
- * renamed branch shows in the next poll. `created_at` first in the scan order keeps it free of a sort.
+ * One range scan of one index for each access level and direction, without a sort. The names are joined by primary key, so
+ * that the next poll has the new name of a branch.
  */
 const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following') => `
   SELECT ${PAGE_COLUMNS}

@@ -11,22 +11,22 @@ import {
 import type { Organisation } from '../records.ts';
 import type { RollbackWith } from '../rollback.ts';
 import type { ApplyOutcome } from '../store.ts';
+import type { Users } from './accounts.ts';
 import type { Connection } from './connection.ts';
-import type { Users } from './users.ts';
 
-/** Gives the work of a transaction that applies an organisation file; with a conflict, nothing of it stays. */
+/** Returns the work of a transaction that applies an organisation file. A conflict rolls it back. */
 export function prepareApply(connection: Connection, users: Users) {
   const tables = prepareTables(connection, users);
-  const drop = prepareDrop(connection);
+  const dropStatus = prepareDropStatus(connection);
   return (organisation: Organisation, rollbackWith: RollbackWith<ApplyOutcome>): ApplyOutcome => {
     const difference = putOrganisation(tables, organisation);
     const { conflicts, dropped } = difference;
     if (conflicts.length > 0) return rollbackWith({ kind: 'conflict', conflicts });
-    return appliedOutcome(difference, new Set(dropped.filter(drop)));
+    return appliedOutcome(difference, new Set(dropped.filter(dropStatus)));
   };
 }
 
-/** A row has no prototype, and its comparison with what is wanted would mind; its copy has one. */
+/** A row of the driver has no prototype, so a strict comparison with an object literal needs a copy of it. */
 const copy = <Row extends object>(row: Row | undefined): Row | undefined => row && { ...row };
 
 function prepareTables(connection: Connection, users: Users): OrganisationTables {
@@ -94,13 +94,13 @@ function prepareStatuses(connection: Connection): OrganisationTables['statuses']
 }
 
 /**
- * Removes a status, or moves it where leads still have it. True when it stays.
+ * Removes a status, or moves it if leads still use it. True when it is kept.
  *
- * No index finds the leads of a status: one more would make every new lead a tenth dearer. So a status without
- * leads costs two readings of all leads of the company, this one and SQLite's own check of the reference:
- * 0.9 s for a million, under the write lock, for each status that a file drops.
+ * There is no index of the leads by status, because it would make every insert a tenth slower. So removing a status scans
+ * all leads of the company twice, here and in SQLite's check of the foreign key: 0.9 s for a million leads, under the
+ * write lock.
  */
-function prepareDrop(connection: Connection): (status: DroppedStatus) => boolean {
+function prepareDropStatus(connection: Connection): (status: DroppedStatus) => boolean {
   const lead = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND status_value = ? LIMIT 1');
   const move = connection.prepare('UPDATE statuses SET position = ? WHERE company_id = ? AND value = ?');
   const remove = connection.prepare('DELETE FROM statuses WHERE company_id = ? AND value = ?');

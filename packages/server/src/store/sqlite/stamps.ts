@@ -1,79 +1,57 @@
 import type { Connection } from './connection.ts';
-import { FreeTimes } from './free-times.ts';
 
 const prepareStatements = (connection: Connection) => ({
   read: connection.prepare<{ last_stamp: number }>('SELECT last_stamp FROM companies WHERE id = ?'),
   write: connection.prepare('UPDATE companies SET last_stamp = ? WHERE id = ?'),
-  notePast: connection.prepare(`INSERT INTO changes (kind, id) VALUES ('company', ?)`),
+  logChange: connection.prepare(`INSERT INTO changes (kind, id) VALUES ('company', ?)`),
 });
 
 type Statements = ReturnType<typeof prepareStatements>;
 
-const timeKey = (companyId: string, wanted: number): string => `${companyId}\0${wanted}`;
-
-/** Gives what begins a transaction. `now` must have been read after the lock was taken. */
+/** Returns a function that is called once in each transaction. `now` must be read after the lock was acquired. */
 export function prepareStamps(connection: Connection): (now: number) => Stamps {
   const sql = prepareStatements(connection);
-  const freeTimes = new FreeTimes(connection);
-  return (now) => new Stamps(sql, freeTimes, now);
+  return (now) => new Stamps(sql, now);
 }
 
 /**
- * Gives the leads of one transaction their `createdAt`. The write lock, which is held until that transaction ends, is
- * what makes the rule `max(last stamp + 1, now + 1)` give unique stamps in commit order, later than every answer given
- * so far.
+ * Gives the leads of one transaction their `createdAt`. The transaction holds the write lock until it commits, so
+ * `max(last stamp, now) + 1` gives unique stamps in commit order that are later than the time of every earlier answer.
  */
 export class Stamps {
   readonly #sql: Statements;
-  readonly #freeTimes: FreeTimes;
   readonly #now: number;
-  /** What `last_stamp` was when this transaction first looked. */
+  /** `last_stamp` as stored before this transaction. */
   readonly #stored = new Map<string, number>();
-  /** What it will be when this transaction commits, for the companies where it rises. */
+  /** `last_stamp` as stored by `save`, for the companies where it changes. */
   readonly #given = new Map<string, number>();
-  /** Companies that got leads in their past. */
-  readonly #past = new Set<string>();
-  /** Where the next lead may stand that wants a time from which others had to move. */
-  readonly #moved = new Map<string, number>();
+  /** Companies that got a lead before their last stamp. */
+  readonly #withHistory = new Set<string>();
 
-  constructor(sql: Statements, freeTimes: FreeTimes, now: number) {
+  constructor(sql: Statements, now: number) {
     this.#sql = sql;
-    this.#freeTimes = freeTimes;
     this.#now = now;
   }
 
-  knowsCompany(companyId: string): boolean {
+  hasCompany(companyId: string): boolean {
     return this.#lastOf(companyId) !== undefined;
   }
 
-  /** The stamp of the next new lead. It counts as given when it is taken. */
+  /** The stamp of the next new lead. It counts as given only after `take`. */
   next(companyId: string): number {
     return Math.max(this.#lastOf(companyId) ?? 0, this.#now) + 1;
   }
 
-  /** History keeps its own time, if it is free; a time from which others had to move is not tried again. */
-  historical(companyId: string, wanted: number): number {
-    return this.#moved.size === 0 ? wanted : (this.#moved.get(timeKey(companyId, wanted)) ?? wanted);
-  }
-
-  /** Where history moves to when another lead has its time. */
-  nextFree(companyId: string, wanted: number): number {
-    const free = this.#freeTimes.from(companyId, wanted);
-    this.#moved.set(timeKey(companyId, wanted), free);
-    return free;
-  }
-
-  /** A lead has the stamp now; history also says which one it wanted. */
-  take(companyId: string, stamp: number, wanted = stamp): void {
+  /** Records that a lead was inserted with this stamp. */
+  take(companyId: string, stamp: number): void {
     if (stamp > (this.#lastOf(companyId) ?? 0)) this.#given.set(companyId, stamp);
-    else this.#past.add(companyId);
-    if (stamp !== wanted) this.#moved.set(timeKey(companyId, wanted), stamp + 1);
+    else this.#withHistory.add(companyId);
   }
 
-  /** Whoever remembers the leads of a company reads on at their end: that some came before it must be said. */
+  /** Caches append the leads after the last stamp they know, so a lead before it needs an entry in the change log. */
   save(): void {
     for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);
-    for (const companyId of this.#past) this.#sql.notePast.run(companyId);
+    for (const companyId of this.#withHistory) this.#sql.logChange.run(companyId);
   }
 
   #lastOf(companyId: string): number | undefined {
@@ -82,5 +60,55 @@ export class Stamps {
     const stored = this.#sql.read.get(companyId)?.last_stamp;
     if (stored !== undefined) this.#stored.set(companyId, stored);
     return stored;
+  }
+}
+
+const SEARCH_ROWS = 256;
+const MAX_CACHED = 10_000;
+
+/**
+ * Finds the first free millisecond, at or after a wanted one, for leads imported as history. The caller holds the write
+ * lock. The end of each search is cached: in a file of dates without a clock time, thousands of leads want the same
+ * millisecond.
+ */
+export class FreeTimes {
+  readonly #occupied;
+  readonly #isTaken;
+  readonly #nextFree = new Map<string, number>();
+
+  constructor(connection: Connection) {
+    this.#occupied = connection.prepare<{ created_at: number }>(
+      `SELECT created_at FROM leads WHERE company_id = ? AND created_at >= ? ORDER BY created_at LIMIT ${SEARCH_ROWS}`,
+    );
+    this.#isTaken = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?');
+  }
+
+  /** A time that is probably free. After a rollback the cached one is wrong: the lead just before it does not exist. */
+  guess(companyId: string, wanted: number): number {
+    const cached = this.#nextFree.get(`${companyId}\0${wanted}`);
+    return cached !== undefined && this.#isTaken.get(companyId, cached - 1) ? cached : wanted;
+  }
+
+  find(companyId: string, wanted: number): number {
+    return this.#search(companyId, this.guess(companyId, wanted));
+  }
+
+  /** Records that a lead was inserted at `time`. */
+  take(companyId: string, wanted: number, time: number): void {
+    if (time === wanted) return;
+    if (this.#nextFree.size >= MAX_CACHED) this.#nextFree.clear();
+    this.#nextFree.set(`${companyId}\0${wanted}`, time + 1);
+  }
+
+  #search(companyId: string, from: number): number {
+    let free = from;
+    for (;;) {
+      const rows = this.#occupied.all(companyId, free);
+      for (const { created_at } of rows) {
+        if (created_at !== free) return free;
+        free += 1;
+      }
+      if (rows.length < SEARCH_ROWS) return free;
+    }
   }
 }

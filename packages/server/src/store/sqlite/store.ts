@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
 import { findPlacementProblems } from '../placement.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, User } from '../records.ts';
@@ -23,43 +24,55 @@ import {
   type WriteOptions,
   type WriteOutcome,
 } from '../store.ts';
-import { checkFiles } from './check-files.ts';
-import { CurrentFile, type StoreLog } from './current-file.ts';
-import { asStoreError, isDamage } from './errors.ts';
-import { expectedVersion, migrate, refuseForeignDatabase, schemaVersion } from './migrate.ts';
-import { fileExists, firstWork, granted, openConnection, useSchema, withConnection } from './opening.ts';
-import { type PreparedDatabase, type PrepareOptions, prepareDatabase } from './prepared.ts';
+import { Tokens, Users } from './accounts.ts';
+import { prepareChangeLog } from './change-log.ts';
+import { type Connection, openConnection } from './connection.ts';
+import { DatabaseFile, type StoreLog } from './database-file.ts';
+import { asStoreError, isDamage, lockTimeout } from './errors.ts';
+import { preparePages } from './leads-read.ts';
+import { LeadWriter, preparePlaces } from './leads-write.ts';
+import {
+  expectedVersion,
+  findFaults,
+  migrate,
+  prepareSchema,
+  refuseForeignDatabase,
+  schemaVersion,
+} from './migrate.ts';
+import { prepareApply } from './organisation.ts';
 
-export type { StoreLog } from './current-file.ts';
+export type { StoreLog } from './database-file.ts';
 
-/** A stuck writer must not stop the polling: after this a poll answers from what is committed. */
+/** A writer that is stuck must not stop the polls: after this time a poll reads without the lock. */
 const POLL_LOCK_WAIT_MS = 1000;
-/** Looks of other processes are over at once, and so are most writes; who writes for longer is waited for poll by poll. */
-const LOOK_LOCK_WAIT_MS = 20;
-/** A write that cannot begin for this long fails with "unavailable"; nothing was written. */
+/** Enough for the revalidations of other processes and for most writes. After it the companies are reported as busy. */
+const REVALIDATION_LOCK_WAIT_MS = 20;
+/** A write that does not get the lock within this time fails as unavailable, and nothing is written. */
 const WRITE_LOCK_WAIT_MS = 10_000;
+/** Several processes that open a new database at once create its schema one after the other. */
+const OPEN_LOCK_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
 
 export interface SqliteOptions {
   readonly file: string;
-  /** Bring the schema up to date first (the default), or refuse one that is not. */
+  /** Apply pending migrations first (the default), or refuse a schema that is not up to date. */
   readonly migrate?: boolean;
-  /** Make the database if there is none (the default), or refuse. Needs `migrate`. */
+  /** Create the database if there is none (the default), or refuse. Needs `migrate`. */
   readonly create?: boolean;
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
-  /** What the operator must know about the file: that it is missing, replaced or damaged. */
+  /** For events that the operator must know about: the file is missing, replaced or damaged. */
   readonly log?: StoreLog;
 }
 
-/** What stands in the file, without making or changing anything. */
+/** Reads the state of the file without creating or changing anything. */
 export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
   if (!fileExists(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
   return withConnection(file, (connection) => {
     refuseForeignDatabase(connection);
-    const faults = checkFiles(connection);
+    const faults = findFaults(connection);
     return { exists: true, schemaVersion: schemaVersion(connection), expectedVersion: expected, faults };
   });
 }
@@ -74,21 +87,22 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const { file, log, migrate: mayMigrate = true, create = true } = options;
-  // Opening would make the file: as a user who is not meant to own it, or in a folder that was not meant.
+  // Opening the file would create it, perhaps as the wrong user or in the wrong folder.
   if (!(mayMigrate && create) && !fileExists(file)) throw new SchemaVersionError(0, expectedVersion());
   const settings: Settings = {
     file,
     clock: options.clock ?? systemClock,
     pollLockWaitMs: options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS,
     writeLockWaitMs: options.writeLockWaitMs ?? WRITE_LOCK_WAIT_MS,
+    log,
   };
   const connection = openConnection(file);
   try {
-    return await firstWork(connection, () => {
-      useSchema(connection, { mayMigrate, create });
+    return await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => {
+      prepareSchema(connection, { mayMigrate, create });
       const open = () => reopen(settings, mayMigrate);
-      const current = new CurrentFile(prepareDatabase(connection, settings), { file, open, log });
-      return new SqliteStore(current, settings, log);
+      const current = new DatabaseFile(prepareDatabase(connection, settings), { file, open, log });
+      return new SqliteStore(current, settings);
     });
   } catch (error) {
     connection.close();
@@ -96,13 +110,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-/** Opens a file that has replaced another one. Unlike at the start, an empty file is not taken for a new installation. */
+/** Opens a file that has replaced the open one. Unlike at the start, an empty file is not a new installation. */
 function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
   const connection = openConnection(settings.file);
   try {
     refuseForeignDatabase(connection);
     if (schemaVersion(connection) === 0) throw new UnusableDatabaseError('the file holds no database');
-    useSchema(connection, { mayMigrate, create: false });
+    prepareSchema(connection, { mayMigrate, create: false });
     return prepareDatabase(connection, settings);
   } catch (error) {
     connection.close();
@@ -110,21 +124,73 @@ function reopen(settings: Settings, mayMigrate: boolean): PreparedDatabase {
   }
 }
 
-type Settings = PrepareOptions & { readonly pollLockWaitMs: number };
+/** Throws where it cannot be found out: a folder that cannot be entered does not mean that there is no file. */
+function fileExists(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) !== undefined;
+  } catch (error) {
+    throw asStoreError(error);
+  }
+}
+
+async function withConnection<T>(file: string, work: (connection: Connection) => T): Promise<T> {
+  const connection = openConnection(file);
+  try {
+    return await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => work(connection));
+  } finally {
+    connection.close();
+  }
+}
+
+interface Settings {
+  readonly file: string;
+  readonly clock: Clock;
+  readonly pollLockWaitMs: number;
+  readonly writeLockWaitMs: number;
+  readonly log: StoreLog | undefined;
+}
+
+/** Prepares all statements of a store on one connection. */
+function prepareDatabase(connection: Connection, { clock }: Settings) {
+  const users = new Users(connection);
+  const places = preparePlaces(connection);
+  const lastStamp = connection.prepare<{ last_stamp: number }>(
+    'SELECT last_stamp FROM companies WHERE id = ?',
+  );
+  // Reads a table, because SQLite answers `SELECT 1` without reading the file.
+  const ping = connection.prepare('SELECT 1 FROM companies LIMIT 1');
+  const status = connection.prepare<{ engine: string; latestStamp: number }>(
+    `SELECT 'SQLite ' || sqlite_version() AS engine, coalesce(max(last_stamp), 0) AS latestStamp FROM companies`,
+  );
+  return {
+    connection,
+    users,
+    tokens: new Tokens(connection),
+    places,
+    leads: new LeadWriter(connection, places, clock),
+    applyOrganisation: prepareApply(connection, users),
+    readLeads: preparePages(connection),
+    readChanges: prepareChangeLog(connection),
+    /** A company without leads has the stamp 0. */
+    readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
+    ping: () => ping.get(),
+    readStatus: () => status.get(),
+  };
+}
+
+type PreparedDatabase = ReturnType<typeof prepareDatabase>;
 type Work<T> = (database: PreparedDatabase) => T;
 
 class SqliteStore implements Store, ChangeTrackingStore {
   readonly changeTracking: ChangeTrackingStore = this;
-  readonly #current: CurrentFile;
+  readonly #current: DatabaseFile<PreparedDatabase>;
   readonly #settings: Settings;
-  readonly #log: StoreLog | undefined;
-  /** The read that last met a damaged file. Until it succeeds, the store is not ready. */
+  /** The last read that found the file damaged. The store is not ready until it succeeds. */
   #failedRead: Work<unknown> | undefined;
 
-  constructor(current: CurrentFile, settings: Settings, log: StoreLog | undefined) {
+  constructor(current: DatabaseFile<PreparedDatabase>, settings: Settings) {
     this.#current = current;
     this.#settings = settings;
-    this.#log = log;
   }
 
   async findUser(userId: string): Promise<User | undefined> {
@@ -135,41 +201,38 @@ class SqliteStore implements Store, ChangeTrackingStore {
     return this.#read(({ tokens }) => tokens.isRevoked(tokenId));
   }
 
-  /** While another process writes for long, all companies are busy; what has changed is told all the same. */
+  /** While another process holds the write lock, all companies are busy; accounts and changes are still returned. */
   async revalidate(
     { companies, bearers }: RevalidationRequest,
     known: string | undefined,
   ): Promise<Revalidation> {
-    const tell = ({ tokens, users, readChanges }: PreparedDatabase) => ({
-      readAt: this.#settings.clock(),
+    const { clock, pollLockWaitMs } = this.#settings;
+    const readState = ({ tokens, users, readChanges }: PreparedDatabase) => ({
+      readAt: clock(),
       accounts: bearers.map(({ userId, tokenId }) => ({
         isRevoked: tokenId !== undefined && tokens.isRevoked(tokenId),
         user: users.find(userId),
       })),
       ...readChanges(known),
     });
-    const atOnce = await this.#read((database): Revalidation => {
-      const { connection } = database;
-      const held = connection.unlessBusy(() => connection.whileNobodyWrites(() => tell(database)));
-      if (held) return { ...held, busy: NO_COMPANIES };
-      const told = tell(database);
-      const theirs = told.accounts.flatMap(({ user }) => user?.companyId ?? []);
-      return { ...told, busy: new Set([...companies, ...theirs]) };
+    const state = await this.#read((database): Revalidation => {
+      const locked = database.connection.transactionIfFree(() => readState(database));
+      if (locked) return { ...locked, busy: NO_COMPANIES };
+      const unlocked = readState(database);
+      const companiesOfBearers = unlocked.accounts.flatMap(({ user }) => user?.companyId ?? []);
+      return { ...unlocked, busy: new Set([...companies, ...companiesOfBearers]) };
     });
-    const waitMs = Math.min(LOOK_LOCK_WAIT_MS, this.#settings.pollLockWaitMs);
-    if (atOnce.busy.size === 0 || waitMs === 0) return atOnce;
-    const held = await this.#readLocked(waitMs, tell);
-    return held ? { ...held.result, busy: NO_COMPANIES } : atOnce;
+    const waitMs = Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
+    if (state.busy.size === 0 || waitMs === 0) return state;
+    const locked = await this.#readLocked(waitMs, readState);
+    return locked ? { ...locked.result, busy: NO_COMPANIES } : state;
   }
 
   async readLeads(query: PageQuery): Promise<readonly LeadRecord[]> {
     return this.#read(({ readLeads }) => readLeads(query));
   }
 
-  /**
-   * Reads under the write lock: while it is held, no writer of any process stands between stamp and commit,
-   * so every lead still to come is stamped after this moment (D3).
-   */
+  /** While the write lock is held, no writer is between stamp and commit: all later leads are stamped after this read (D3). */
   async readPage(query: PageQuery): Promise<Page> {
     const { companyId } = query.scope;
     const { clock, pollLockWaitMs } = this.#settings;
@@ -180,7 +243,7 @@ class SqliteStore implements Store, ChangeTrackingStore {
       lastStamp: readLastStamp(companyId),
     }));
     if (page) return page.result;
-    // The stamp is read before the leads: what is committed in between is in the page all the same.
+    // The stamp is read first: a lead that is committed between the two reads is in the page.
     return this.#read(({ readLeads, readLastStamp }) => {
       const lastStamp = readLastStamp(companyId);
       const readAt = Math.min(clock(), lastStamp ?? 0);
@@ -222,15 +285,12 @@ class SqliteStore implements Store, ChangeTrackingStore {
     return this.#write(({ tokens }) => tokens.revoke(tokenId, this.#settings.clock()));
   }
 
-  async writeLeads(leads: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
-    return granted(await this.#current.database.leads.write(leads, options));
+  async writeLeads(batch: readonly LeadInput[], options: WriteOptions = {}): Promise<WriteOutcome> {
+    return this.#write(({ leads }) => leads.write(batch, options));
   }
 
   async findPlacementProblems(leads: readonly LeadInput[]): Promise<readonly PlacementProblem[][]> {
-    return this.#read((database) => {
-      const places = database.beginPlaces();
-      return leads.map((lead) => findPlacementProblems(lead, places));
-    });
+    return this.#read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places)));
   }
 
   async countAccounts(): Promise<AccountCounts> {
@@ -253,47 +313,48 @@ class SqliteStore implements Store, ChangeTrackingStore {
   }
 
   async close(): Promise<void> {
-    await this.#current.close();
+    this.#current.close();
   }
 
-  async #read<T>(work: Work<T>): Promise<T> {
+  #read<T>(work: Work<T>): Promise<T> {
     const { database } = this.#current;
     const { pollLockWaitMs } = this.#settings;
-    return granted(
-      await this.#noteDamage(
-        work,
-        database.connection.whenFree(pollLockWaitMs, () => work(database)),
-      ),
-    ).result;
+    return this.#recordDamage(
+      work,
+      database.connection.retryWhileBusy(pollLockWaitMs, () => work(database)),
+    );
   }
 
-  /** Undefined when another process kept the write lock for so long. */
+  /** Undefined when another process held the write lock for the whole time. */
   #readLocked<T>(waitMs: number, work: Work<T>): Promise<{ readonly result: T } | undefined> {
     const { database } = this.#current;
-    return this.#noteDamage(
+    return this.#recordDamage(
       work,
-      database.connection.locked(waitMs, () => work(database)),
+      database.connection.tryTransaction(waitMs, () => work(database)),
     );
   }
 
   async #write<T>(work: (database: PreparedDatabase, rollbackWith: RollbackWith<T>) => T): Promise<T> {
+    this.#current.check();
     const { database } = this.#current;
-    const waitMs = this.#settings.writeLockWaitMs;
-    return granted(
-      await database.connection.locked<T>(waitMs, (rollbackWith) => work(database, rollbackWith)),
-    ).result;
+    const { connection } = database;
+    const done = await connection.tryTransaction<T>(this.#settings.writeLockWaitMs, (rollbackWith) => {
+      this.#current.assertNotReplaced(connection);
+      return work(database, rollbackWith);
+    });
+    if (!done) throw lockTimeout();
+    return done.result;
   }
 
-  /** A read that finds the file damaged is kept, so that `ping` can try it again. */
-  async #noteDamage<T>(work: Work<unknown>, reading: Promise<T>): Promise<T> {
+  /** Stores a read that finds the file damaged, so that `ping` repeats it. */
+  async #recordDamage<T>(work: Work<unknown>, reading: Promise<T>): Promise<T> {
     try {
       return await reading;
     } catch (error) {
       if (isDamage(error)) {
+        const { file, log } = this.#settings;
         if (!this.#failedRead)
-          this.#log?.error(
-            `${error.message} (${this.#settings.file}): run leadtap doctor; stop Leadtap and restore a backup`,
-          );
+          log?.error(`${error.message} (${file}): run leadtap doctor; stop Leadtap and restore a backup`);
         this.#failedRead = work;
       }
       throw error;

@@ -1,10 +1,12 @@
-/** What both stores hold, column by column: from this one description rows are read, written and compared. */
-import { isJsonObject } from '../../json-object.ts';
+/** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
+import { createHash } from 'node:crypto';
+import { toUSVString } from 'node:util';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
+import { isJsonObject } from '../records.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';
 
-/** Times are milliseconds since 1970, JSON is parsed. Otherwise as stored. */
+/** Times are milliseconds since 1970 and JSON is parsed; other values are as stored. */
 export type Row = Readonly<Record<string, unknown>>;
 
 export interface Column {
@@ -14,10 +16,10 @@ export interface Column {
 
 export interface Table {
   readonly name: string;
-  /** Rows are in the order of these columns, by their bytes. */
+  /** Rows are sorted by these columns, compared by their bytes. */
   readonly key: readonly Column[];
   readonly columns: readonly Column[];
-  /** Rows are tallied for each company, not for the table: it comes first in the key. */
+  /** Checksums are per company instead of per table. It must be the first column of the key. */
   readonly groupBy?: 'company_id';
 }
 
@@ -26,13 +28,13 @@ function defineTable(name: string, key: readonly string[], kinds: Record<string,
   return { name, columns, key: columns.filter((column) => key.includes(column.name)) };
 }
 
-/** A lead has two names: the key that sorts it, and its id, by which people know it. */
+/** The columns that identify a row to the operator: its key and its id. */
 export function identify({ key, columns }: Table, row: Row): Row {
-  const telling = columns.filter((column) => key.includes(column) || column.name === 'id');
-  return Object.fromEntries(telling.map(({ name }) => [name, row[name]]));
+  const shown = columns.filter((column) => key.includes(column) || column.name === 'id');
+  return Object.fromEntries(shown.map(({ name }) => [name, row[name]]));
 }
 
-/** The same text for the same values, whichever database gave them: one of them keeps no order of keys in JSON. */
+/** The same text for the same values from either database. JSON keys are sorted, because PostgreSQL does not keep their order. */
 export const canonical = ({ columns }: Table, row: Row): string =>
   JSON.stringify(columns.map(({ name, kind }) => (kind === 'json' ? sorted(row[name]) : row[name])));
 
@@ -90,7 +92,7 @@ export const LEADS: Table = {
   groupBy: 'company_id',
 };
 
-/** Until they are there, nobody can poll: they come last, when all else has been verified. */
+/** Copied last, when the other tables are verified: polls fail until then, so no client misses a lead. */
 export const USERS = defineTable('users', ['id'], {
   id: 'text',
   company_id: 'text',
@@ -102,8 +104,129 @@ export const USERS = defineTable('users', ['id'], {
   department_id: 'text',
 });
 
-/** Each after those that it refers to. */
-export const PLACES: readonly Table[] = [STATUSES, BRANCHES, DEPARTMENTS];
-export const TOKENS: readonly Table[] = [ISSUED_TOKENS, REVOKED_TOKENS];
-export const BEFORE_USERS: readonly Table[] = [COMPANIES, ...PLACES, ...TOKENS, LEADS];
-export const TABLES: readonly Table[] = [...BEFORE_USERS, USERS];
+/** In the order of copying: each table after those that it refers to. */
+export const TABLES: readonly Table[] = [
+  ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
+  ...[ISSUED_TOKENS, REVOKED_TOKENS],
+  ...[LEADS, USERS],
+];
+
+export interface TableChecksum {
+  readonly rows: number;
+  /** Over all columns of all rows. */
+  readonly sha256: string;
+}
+
+/** One for the table, or one for each company. */
+export type TableChecksums = ReadonlyMap<string, TableChecksum>;
+
+/** Counts and hashes rows in the order of the table's key. */
+export class ChecksumBuilder {
+  readonly #table: Table;
+  readonly #checksums = new Map<string, TableChecksum>();
+  #group = '';
+  #rows = 0;
+  #hash = createHash('sha256');
+
+  constructor(table: Table) {
+    this.#table = table;
+  }
+
+  add(row: Row): void {
+    const { groupBy } = this.#table;
+    const group = groupBy === undefined ? '' : String(row[groupBy]);
+    if (group !== this.#group) this.#beginGroup(group);
+    this.#hash.update(`${canonical(this.#table, row)}\n`);
+    this.#rows += 1;
+  }
+
+  finish(): TableChecksums {
+    this.#beginGroup('');
+    return this.#checksums;
+  }
+
+  #beginGroup(group: string): void {
+    if (this.#rows > 0 || this.#table.groupBy === undefined)
+      this.#checksums.set(this.#group, { rows: this.#rows, sha256: this.#hash.digest('hex') });
+    this.#group = group;
+    this.#rows = 0;
+    this.#hash = createHash('sha256');
+  }
+}
+
+export interface Difference {
+  readonly table: string;
+  /** Only for tables with a checksum for each company. */
+  readonly companyId?: string;
+  readonly source: TableChecksum;
+  readonly target: TableChecksum;
+}
+
+const NO_ROWS: TableChecksum = { rows: 0, sha256: createHash('sha256').digest('hex') };
+
+export function findDifferences(table: Table, source: TableChecksums, target: TableChecksums): Difference[] {
+  return [...new Set([...source.keys(), ...target.keys()])].flatMap((group) => {
+    const [expected, found] = [source.get(group) ?? NO_ROWS, target.get(group) ?? NO_ROWS];
+    if (expected.sha256 === found.sha256 && expected.rows === found.rows) return [];
+    const companyId = table.groupBy === undefined ? {} : { companyId: group };
+    return [{ table: table.name, ...companyId, source: expected, target: found }];
+  });
+}
+
+/** A value that PostgreSQL cannot store. */
+export interface UnsupportedValue {
+  readonly table: string;
+  /** The columns that identify the row. */
+  readonly row: Row;
+  readonly column: string;
+  readonly reason: 'characters' | 'time';
+}
+
+/** PostgreSQL stores no NUL in text. Half of a surrogate pair is not valid Unicode, but JSON can contain one. */
+const isUnsupportedText = (text: string): boolean => text.includes('\0') || toUSVString(text) !== text;
+
+function hasUnsupportedText(value: unknown): boolean {
+  if (typeof value === 'string') return isUnsupportedText(value);
+  if (Array.isArray(value)) return value.some(hasUnsupportedText);
+  if (!isJsonObject(value)) return false;
+  return Object.entries(value).some(([key, inner]) => isUnsupportedText(key) || hasUnsupportedText(inner));
+}
+
+/** The years of PostgreSQL's schema: those that ISO 8601 writes with four digits. */
+const MIN_TIME = Date.parse('0000-01-01T00:00:00.000Z');
+const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+
+function findReason(kind: ColumnKind, value: unknown): UnsupportedValue['reason'] | undefined {
+  if (kind === 'time')
+    return typeof value === 'number' && (value < MIN_TIME || value > MAX_TIME) ? 'time' : undefined;
+  return hasUnsupportedText(value) ? 'characters' : undefined;
+}
+
+export function findUnsupportedValues(table: Table, row: Row): UnsupportedValue[] {
+  return table.columns.flatMap(({ name: column, kind }) => {
+    const reason = findReason(kind, row[column]);
+    return reason === undefined ? [] : [{ table: table.name, row: identify(table, row), column, reason }];
+  });
+}
+
+const replaceText = (text: string): string => toUSVString(text).replaceAll('\0', '\ufffd');
+
+function replaceInJson(value: unknown): unknown {
+  if (typeof value === 'string') return replaceText(value);
+  if (Array.isArray(value)) return value.map(replaceInJson);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).map(
+    ([key, inner]) => [replaceText(key), replaceInJson(inner)] as const,
+  );
+  // Two keys that became equal would lose a value: then nothing is replaced, and the value stays unsupported.
+  return new Set(entries.map(([key]) => key)).size === entries.length ? Object.fromEntries(entries) : value;
+}
+
+/** The row with U+FFFD for every unsupported character. Only JSON columns can contain such characters. */
+export const replaceCharactersIn = ({ columns }: Table, row: Row): Row =>
+  Object.fromEntries(
+    columns.map(({ name, kind }) => [
+      name,
+      kind === 'json' || kind === 'texts' ? replaceInJson(row[name]) : row[name],
+    ]),
+  );

@@ -1,64 +1,160 @@
-/** One database into another: all rows as they are, and then the proof that they arrived. */
+/**
+ * Moves one database into another: checks the source, copies all rows unchanged, and verifies the copy. The check comes
+ * first, so that a database that cannot be moved leaves the target untouched.
+ */
 import type { Clock } from '../../clock.ts';
-import { Counter, type Difference, differences, type Tallies } from './checksum.ts';
-import { copyLeads, copyTable, type ForeignRow, findForeignRow } from './copy.ts';
-import { pagesOfStep, type Walk } from './copy-context.ts';
-import { type Survey, survey } from './survey.ts';
-import { BEFORE_USERS, COMPANIES, PLACES, type Row, type Table, TOKENS, USERS } from './tables.ts';
-import { type Listed, toKeepable, type Unkeepable } from './unkeepable.ts';
+import type { MigrationEndpoint, MoveSource, MoveTarget } from './port.ts';
+import {
+  ChecksumBuilder,
+  COMPANIES,
+  canonical,
+  type Difference,
+  findDifferences,
+  findUnsupportedValues,
+  identify,
+  LEADS,
+  type Row,
+  replaceCharactersIn,
+  TABLES,
+  type Table,
+  type TableChecksums,
+  type UnsupportedValue,
+  USERS,
+} from './tables.ts';
 
-export interface MoveOptions extends Omit<Walk, 'toTarget'> {
-  /** That of the machine on which the source was served. */
+export type MoveStep = 'checking' | 'copying' | 'verifying';
+
+export interface MoveOptions {
+  readonly source: MoveSource;
+  readonly target: MoveTarget;
+  /** The move rejects with its reason when it is aborted. */
+  readonly signal: AbortSignal;
+  /** Reports leads only, because the other tables are small. */
+  readonly onProgress: (step: MoveStep, leads: number, total: number) => void;
+  /** The clock of the machine that served the source. */
   readonly clock: Clock;
-  /** Write U+FFFD in place of characters that the target cannot keep. */
+  /** Write U+FFFD for characters that the target cannot store. */
   readonly replaceCharacters: boolean;
+}
+
+/** The number of items, and the first of them. */
+export interface Sample<T> {
+  readonly total: number;
+  readonly first: readonly T[];
 }
 
 export type MoveOutcome =
   | {
       readonly kind: 'moved';
-      readonly tallies: ReadonlyMap<Table, Tallies>;
-      readonly replaced: Listed<Unkeepable>;
+      readonly checksums: ReadonlyMap<Table, TableChecksums>;
+      readonly replaced: Sample<UnsupportedValue>;
     }
   /** Nothing was written. */
-  | { readonly kind: 'unkeepable'; readonly found: Listed<Unkeepable> }
-  /** Nothing was written. */
-  | ({ readonly kind: 'foreign-target' } & ForeignRow)
+  | { readonly kind: 'unsupported'; readonly found: Sample<UnsupportedValue> }
+  /** The target has a row that the source does not have. Nothing was written. */
+  | { readonly kind: 'foreign-target'; readonly table: string; readonly row: Row }
   | { readonly kind: 'different'; readonly differences: readonly Difference[] };
 
-const asItIs = (_table: Table, row: Row): Row => row;
-
-/** May be stopped at any moment and run again. */
-export async function move({ clock, replaceCharacters, ...ends }: MoveOptions): Promise<MoveOutcome> {
-  const walk = { ...ends, toTarget: replaceCharacters ? toKeepable : asItIs };
-  const surveyed = await survey(walk);
-  if (surveyed.unkeepable.total > 0) return { kind: 'unkeepable', found: surveyed.unkeepable };
-  const foreign = await findForeignRow(walk);
-  if (foreign !== undefined) return { kind: 'foreign-target', ...foreign };
-  return copyAndVerify(walk, clock, surveyed);
+interface CopyContext extends MoveOptions {
+  readonly leadCount: number;
+  /** A row of the source as the target must have it. */
+  readonly toTarget: (table: Table, row: Row) => Row;
 }
 
-/** The users come last, when all else has been verified: before, nobody can poll, so nobody misses a lead. */
-async function copyAndVerify(walk: Walk, clock: Clock, { tallies, replaced }: Survey): Promise<MoveOutcome> {
-  await copyTable(walk, COMPANIES);
-  // Also now: should another program write leads to the target already, they must not come before the old ones.
-  await raiseStamps(walk, clock);
-  for (const table of [...PLACES, ...TOKENS]) await copyTable(walk, table);
-  await copyLeads(walk);
-  await raiseStamps(walk, clock);
-  const different = await verify(walk, BEFORE_USERS, tallies);
-  if (different.length > 0) return { kind: 'different', differences: different };
-  await copyTable(walk, USERS);
-  const others = await verify(walk, [USERS], tallies);
-  if (others.length > 0) return { kind: 'different', differences: others };
-  return { kind: 'moved', tallies, replaced };
+/** May be interrupted at any time and run again. */
+export async function move(options: MoveOptions): Promise<MoveOutcome> {
+  const context: CopyContext = {
+    ...options,
+    leadCount: await options.source.count(LEADS),
+    toTarget: options.replaceCharacters ? replaceCharactersIn : (_table, row) => row,
+  };
+  const { unsupported, foreign, checksums, replaced, copiedLeads } = await check(context);
+  if (unsupported.total > 0) return { kind: 'unsupported', found: unsupported };
+  if (foreign) return { kind: 'foreign-target', ...foreign };
+  for (const table of TABLES) {
+    // Polls work as soon as there are users, so everything else is verified before.
+    if (table === USERS) {
+      await raiseStamps(context);
+      const differences = await verify(context, TABLES.slice(0, -1), checksums);
+      if (differences.length > 0) return { kind: 'different', differences };
+    }
+    await copyTable(context, table, copiedLeads);
+    // Leads that another program writes to the target from now on must come after the leads of the source.
+    if (table === COMPANIES) await raiseStamps(context);
+  }
+  const differences = await verify(context, [USERS], checksums);
+  return differences.length > 0 ? { kind: 'different', differences } : { kind: 'moved', checksums, replaced };
+}
+
+/** The leads that an earlier run has copied. They are copied in the order of their key. */
+interface CopiedLeads {
+  count: number;
+  last: Row | undefined;
+}
+
+/** Reads the whole source, and beside it the rows that an earlier run has copied to the target. */
+async function check(context: CopyContext) {
+  const checksums = new Map<Table, TableChecksums>();
+  const unsupported = new Sampler<UnsupportedValue>();
+  const replaced = new Sampler<UnsupportedValue>();
+  const copiedLeads: CopiedLeads = { count: 0, last: undefined };
+  let foreign: { readonly table: string; readonly row: Row } | undefined;
+  for (const table of TABLES) {
+    const builder = new ChecksumBuilder(table);
+    const copied = readRows(context, context.target, table);
+    let next = await copied.next();
+    for await (const sourceRow of readRows(context, context.source, table, 'checking')) {
+      const found = findUnsupportedValues(table, sourceRow);
+      const row = found.length === 0 ? sourceRow : context.toTarget(table, sourceRow);
+      const remaining = found.length === 0 ? found : findUnsupportedValues(table, row);
+      unsupported.add(remaining);
+      if (remaining.length === 0) replaced.add(found);
+      builder.add(row);
+      if (next.done || canonical(table, next.value) !== canonical(table, row)) continue;
+      if (table === LEADS) Object.assign(copiedLeads, { count: copiedLeads.count + 1, last: next.value });
+      next = await copied.next();
+    }
+    // Both sides have the same order, so the source does not have this row, or has it with other values.
+    if (!next.done) foreign ??= { table: table.name, row: identify(table, next.value) };
+    checksums.set(table, builder.finish());
+  }
+  return { checksums, unsupported, replaced, foreign, copiedLeads };
+}
+
+/** Adds the missing rows, one page in each transaction. */
+async function copyTable(context: CopyContext, table: Table, copiedLeads: CopiedLeads): Promise<void> {
+  const { source, target, signal, toTarget, onProgress, leadCount } = context;
+  let done = copiedLeads.count;
+  for await (const page of readPages(source, table, signal, table === LEADS ? copiedLeads.last : undefined)) {
+    await target.add(
+      table,
+      page.map((row) => toTarget(table, row)),
+    );
+    done += page.length;
+    if (table === LEADS) onProgress('copying', done, leadCount);
+  }
+}
+
+/** Reads all rows back from the target and compares their checksums with those of the source. */
+async function verify(
+  context: CopyContext,
+  tables: readonly Table[],
+  expected: ReadonlyMap<Table, TableChecksums>,
+): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const table of tables) {
+    const builder = new ChecksumBuilder(table);
+    for await (const row of readRows(context, context.target, table, 'verifying')) builder.add(row);
+    differences.push(...findDifferences(table, expected.get(table) ?? new Map(), builder.finish()));
+  }
+  return differences;
 }
 
 /**
- * New leads must come after every `since` that a client holds: a lead's stamp, or the `Date` of an answer, which is no
- * later than the clock now. The target's own clock may be behind that.
+ * New leads must come after every `since` that a client has stored: the stamp of a lead, or the `Date` of an answer, which
+ * is not later than the clock. The clock of the target may be behind.
  */
-async function raiseStamps({ source, target }: Walk, clock: Clock): Promise<void> {
+async function raiseStamps({ source, target, clock }: CopyContext): Promise<void> {
   const now = clock();
   const stamps = await source.lastStamps();
   await target.raiseStamps(
@@ -66,18 +162,46 @@ async function raiseStamps({ source, target }: Walk, clock: Clock): Promise<void
   );
 }
 
-/** Reads all rows back from the target, and compares their number and checksum with those of the source. */
-async function verify(
-  walk: Walk,
-  tables: readonly Table[],
-  wanted: ReadonlyMap<Table, Tallies>,
-): Promise<Difference[]> {
-  const found: Difference[] = [];
-  for (const table of tables) {
-    const counter = new Counter(table);
-    for await (const page of pagesOfStep(walk, 'verifying', walk.target, table))
-      for (const row of page) counter.add(row);
-    found.push(...differences(table, wanted.get(table) ?? new Map(), counter.finish()));
+async function* readPages(
+  endpoint: MigrationEndpoint,
+  table: Table,
+  signal: AbortSignal,
+  after?: Row,
+): AsyncGenerator<readonly Row[], undefined> {
+  for (let last = after; ; ) {
+    const page = await endpoint.page(table, last);
+    signal.throwIfAborted();
+    if (page.length === 0) return;
+    yield page;
+    signal.throwIfAborted();
+    last = page.at(-1);
   }
-  return found;
+}
+
+/** Without a step, no progress is reported. */
+async function* readRows(
+  { signal, onProgress, leadCount }: CopyContext,
+  endpoint: MigrationEndpoint,
+  table: Table,
+  step?: MoveStep,
+): AsyncGenerator<Row, undefined> {
+  let done = 0;
+  for await (const page of readPages(endpoint, table, signal)) {
+    yield* page;
+    done += page.length;
+    if (step && table === LEADS) onProgress(step, done, leadCount);
+  }
+}
+
+const MAX_SAMPLE = 20;
+
+/** Keeps the first items and counts the others. */
+class Sampler<T> implements Sample<T> {
+  readonly first: T[] = [];
+  total = 0;
+
+  add(items: readonly T[]): void {
+    this.total += items.length;
+    this.first.push(...items.slice(0, MAX_SAMPLE - this.first.length));
+  }
 }

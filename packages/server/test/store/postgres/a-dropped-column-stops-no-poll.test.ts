@@ -7,7 +7,7 @@ import { connectSql, databaseWithCompanies } from './sql-client.ts';
 let client: Client;
 let store: Store;
 
-/** One connection, so that each question meets the plans of the ones before it. */
+/** One connection, so that each query uses the plans of the ones before it. */
 beforeEach(async () => {
   const { url } = await databaseWithCompanies();
   client = await connectSql(url);
@@ -31,7 +31,7 @@ async function pollAll(): Promise<string[]> {
   return pages[1]?.leads.map(({ id, firstName }) => `${id} ${firstName}`) ?? [];
 }
 
-/** What is planned between the two knows the column. */
+/** Statements between the two are planned with the column. */
 async function addAndDropColumn(): Promise<void> {
   await client.query('ALTER TABLE leadtap.leads ADD COLUMN note text');
   await write('a', 'Ada');
@@ -41,7 +41,7 @@ async function addAndDropColumn(): Promise<void> {
   await client.query('ALTER TABLE leadtap.leads DROP COLUMN note');
 }
 
-test('polls and writers go on after a column was added and dropped', async () => {
+test('polls and writes succeed after a column was added and dropped', async () => {
   await addAndDropColumn();
   expect(await pollAll()).toEqual(['a Ada', 'b Bea']);
   await write('b', 'Bob');

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 import { startWatching } from './watcher.ts';
 
-/** A dump holds ids of transactions, and the server that restores it gives the same ids to others. */
+/** A dump contains transaction ids, and the server that restores it assigns the same ids again. */
 let writing: Client;
 let restoring: Client;
 let xid: string;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const OTHER_SERVER = `'2026-01-01 00:00:00Z'`;
 
-test('a writer whose id is that of the last writer in the dump tells of its leads', async () => {
+test('a transaction with the id of the last writer in the dump logs its leads', async () => {
   await restoring.query(
     `UPDATE leadtap.companies SET last_writer = '${xid}', last_writer_server = ${OTHER_SERVER}`,
   );
@@ -38,7 +38,7 @@ test('a change is reported although the dump has an entry with the same id, whic
   expect(await watcher.revalidate()).toContain('company acme');
 });
 
-test('a transaction tells of new leads once, whatever savepoints it uses', async () => {
+test('a transaction logs new leads once, whatever savepoints it uses', async () => {
   const watcher = await startWatching(restoring);
   await writing.query(`SAVEPOINT s; INSERT INTO leadtap.leads (company_id) VALUES ('acme'); RELEASE s;
     SAVEPOINT s; INSERT INTO leadtap.leads (company_id) VALUES ('acme'); ROLLBACK TO s;

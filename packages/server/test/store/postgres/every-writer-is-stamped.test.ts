@@ -39,7 +39,7 @@ async function isStamped(client: Client): Promise<boolean> {
   return rows[0].stamped;
 }
 
-describe('a forged row is stamped, whoever inserts it', () => {
+describe('a forged row is stamped when it is inserted by', () => {
   test.each([
     ['the superuser', 'postgres', ''],
     ['the superuser in the name of the owner', 'postgres', 'SET ROLE leadtap_owner'],
@@ -88,8 +88,8 @@ test('where leadtap_owner is not the owner, batches end as they do elsewhere', a
   const store = await openPostgresStore({ url: address('plain', name), connections: 2 });
   onTestFinished(() => store.close());
   const leads = ['a', 'b', 'a'].map((id) => ({ companyId: 'acme', id, fields: { firstName: id } }));
-  const news = await store.writeLeads(leads);
-  expect(news).toMatchObject({ results: [{ kind: 'added' }, { kind: 'added' }, { kind: 'updated' }] });
+  const outcome = await store.writeLeads(leads);
+  expect(outcome).toMatchObject({ results: [{ kind: 'added' }, { kind: 'added' }, { kind: 'updated' }] });
   const past = ['c', 'd'].map((id) => ({ companyId: 'acme', id, createdAt: 1000, fields: {} }));
   expect(await store.writeLeads(past, { historical: true })).toMatchObject({
     results: [{ createdAt: 1000 }, { createdAt: 1001 }],

@@ -16,7 +16,7 @@ test('ids are sorted by their bytes, whatever the language of the database', asy
   expect(rows.map(({ collname }) => collname)).toEqual(['C', 'C']);
 });
 
-test('what has a NUL in its id is nobody, and nothing', async () => {
+test('an id with a NUL is unknown, and no error', async () => {
   const store = await (await makeTestDatabase()).openStore();
   onTestFinished(() => store.close());
   expect(await store.findUser('ada\0')).toBeUndefined();

@@ -20,7 +20,7 @@ async function refusal(command: string, url: string, env: Record<string, string>
 }
 
 describe('a database that cannot be used', () => {
-  test('nobody listens there', async () => {
+  test('no server listens there', async () => {
     const stderr = await refusal('user list', `postgres://clerk:${PASSWORD}@127.0.0.1:1/leads`);
     expect(stderr).toContain('(postgres://clerk@127.0.0.1:1/leads, ECONNREFUSED)');
     expect(stderr).toContain('Start PostgreSQL');
@@ -33,8 +33,8 @@ describe('a database that cannot be used', () => {
   });
 
   test('there is no such user', async () => {
-    const stderr = await refusal('user list', address('nobody_here', 'postgres'));
-    expect(stderr).toContain('PostgreSQL says: role "nobody_here" does not exist');
+    const stderr = await refusal('user list', address('unknown_role', 'postgres'));
+    expect(stderr).toContain('PostgreSQL says: role "unknown_role" does not exist');
     expect(stderr).toContain('Correct the user');
   });
 
@@ -70,14 +70,14 @@ describe('a database that cannot be used', () => {
 });
 
 describe('rights', () => {
-  test('a role that may not make the schema is told which right it lacks', async () => {
+  test('for a role that may not create the schema, the error names the missing right', async () => {
     const name = await emptyDatabase();
     const stderr = await refusal('migrate', address('clerk', name));
     expect(stderr).toContain('PostgreSQL says: permission denied for database');
     expect(stderr).toContain(`GRANT CREATE ON DATABASE ${name} TO clerk`);
   });
 
-  test('a role that may only make the schema goes without the others, and says so', async () => {
+  test('a role that may only create the schema does so without the roles, with a warning', async () => {
     const name = await emptyDatabase();
     await sql(`GRANT CREATE ON DATABASE ${name} TO clerk`);
     const { code, stdout, stderr } = await run('migrate', address('clerk', name));
@@ -87,7 +87,7 @@ describe('rights', () => {
     expect((await run('user list', address('clerk', name))).code).toBe(0);
   });
 
-  test('a role that may do nothing in the schema is told which role it needs', async () => {
+  test('for a role without rights in the schema, the error names the role that it needs', async () => {
     const name = await emptyDatabase();
     await run('migrate', address('postgres', name));
     const env = { LEADTAP_AUTO_MIGRATE: 'false' };
@@ -100,7 +100,7 @@ describe('rights', () => {
 });
 
 describe('the schema', () => {
-  test('is made and told once', async () => {
+  test('is created and reported once', async () => {
     const url = address('postgres', await emptyDatabase());
     const first = await run('migrate', url);
     expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -108,7 +108,7 @@ describe('the schema', () => {
     expect((await run('migrate', url)).stdout).toContain('Nothing was done.');
   });
 
-  test('is waited for with LEADTAP_AUTO_MIGRATE=false', async () => {
+  test('is not created with LEADTAP_AUTO_MIGRATE=false', async () => {
     const url = address('postgres', await emptyDatabase());
     const stderr = await refusal('user list', url, { LEADTAP_AUTO_MIGRATE: 'false' });
     expect(stderr).toContain('there is no schema leadtap in ');

@@ -88,7 +88,7 @@ describe('a BEFORE trigger that would fire after the stamp', () => {
     ['INSERT', 'BEFORE INSERT', insert('b')],
     ['UPDATE', 'BEFORE UPDATE', `UPDATE leadtap.leads SET first_name = 'x'`],
     ['INSERT of a known id', 'BEFORE UPDATE', insert('a')],
-  ])('%s is refused, and told how to go on', async (_what, when, statement) => {
+  ])('%s is refused, and the error says what to do', async (_what, when, statement) => {
     await client.query(insert('a'));
     await addTrigger('~~late', when, `NEW.company_id := 'globex'; RETURN NEW;`);
     const refusal = await refusalOf(client, statement);

@@ -34,7 +34,7 @@ const apply = (store: Store, company: Company): Promise<ApplyOutcome> =>
 const WAITING = `SELECT count(*)::integer AS count FROM pg_stat_activity
   WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
-/** Until as many wait for a lock in this database, or until the work that should wait has ended without. */
+/** Resolves when as many connections wait for a lock, or when the work that should wait has ended. */
 async function untilWaiting(program: Client, work: Promise<unknown>, count = 1): Promise<void> {
   let ended = false;
   const end = () => {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { ownPostgres } from '../../../../testing/harness/own-servers.ts';
 import type { PostgresServer } from '../../../../testing/servers/postgres.ts';
 
-/** No server asks for it, so whoever shows it has taken it from the address. */
+/** No server asks for it: output that contains it was taken from the address. */
 export const PASSWORD = 'hunter2-hunter2';
 
 /** A cluster for the tests of one file: a durable one, and no other test changes its roles. */
@@ -30,7 +30,7 @@ export function ownCluster() {
     await client.end();
   }
 
-  /** The name of a database without the schema. It is gone when the test is. */
+  /** The name of a database without the schema. Dropped when the test ends. */
   async function emptyDatabase(options = ''): Promise<string> {
     made += 1;
     const name = `database_${made}`;

@@ -7,7 +7,7 @@ const LEADS = 5000;
 const cleanUps: (() => void | Promise<void>)[] = [];
 let client: Client;
 
-/** Leads of one company in many branches, and no statistics: what a bulk load leaves. */
+/** Leads of one company in many branches, without statistics, as after a bulk load. */
 beforeAll(async () => {
   const database = await makeTestDatabase((cleanUp) => cleanUps.unshift(cleanUp));
   const store = await database.openStore();
@@ -32,14 +32,14 @@ beforeAll(async () => {
   };
 });
 
-const LOOK = 'SELECT * FROM leadtap.look($1, $2, $3, $4)';
+const REVALIDATE = 'SELECT * FROM leadtap.revalidate($1, $2, $3, $4)';
 
-/** The plans of all statements that a question consists of, as PostgreSQL ran them. */
-async function plansOf(question: string, values: unknown[]): Promise<string[]> {
+/** The plans of all statements within a query, as PostgreSQL ran them. */
+async function plansOf(query: string, values: unknown[]): Promise<string[]> {
   const plans: string[] = [];
   const collect = (notice: { message?: string | undefined }) => plans.push(notice.message ?? '');
   client.on('notice', collect);
-  await client.query(question, values);
+  await client.query(query, values);
   client.off('notice', collect);
   return plans;
 }
@@ -81,38 +81,38 @@ describe.each([
   });
 });
 
-it('a look reads what has changed since, and no table of many rows from end to end', async () => {
-  await client.query('SELECT leadtap.tend_changes()');
+it('a revalidation reads the changes since the last one, and no large table from end to end', async () => {
+  await client.query('SELECT leadtap.prune_changes()');
   for (let n = 0; n < 50; n += 1) await client.query(`UPDATE leadtap.users SET name = 'n' || ${n}`);
-  const { rows } = await client.query(LOOK, [[], [], [], null]);
+  const { rows } = await client.query(REVALIDATE, [[], [], [], null]);
   await client.query(`UPDATE leadtap.users SET name = 'last' WHERE id = 'boss'`);
 
   const bearers = [
-    ['boss', 'nobody'],
+    ['boss', 'unknown'],
     ['token', null],
   ];
-  const plans = await plansOf(LOOK, [['acme', 'globex'], ...bearers, rows[0].seen]);
+  const plans = await plansOf(REVALIDATE, [['acme', 'globex'], ...bearers, rows[0].seen]);
   const ofChanges = plans.filter((plan) => / on changes\b/.test(plan));
   expect(ofChanges).toHaveLength(1);
   expect(ofChanges[0]).toMatch(/Index Scan using changes_by_xid on changes .*\(actual rows=1 loops=1\)/);
   expect(ofChanges[0]).not.toContain('Rows Removed');
   const scans = plans.flatMap((plan) => plan.match(/Seq Scan on \w+/g) ?? []);
   // Each of these has one row.
-  expect([...new Set(scans)].sort()).toEqual(['Seq Scan on forgotten_changes', 'Seq Scan on server_run']);
+  expect([...new Set(scans)].sort()).toEqual(['Seq Scan on change_log_state', 'Seq Scan on server_epoch']);
 });
 
-describe('what was planned while a table was small', () => {
-  async function plansAfterGrowth(table: string, grow: string, question: string, values: unknown[]) {
+describe('a plan that was made while a table was small', () => {
+  async function plansAfterGrowth(table: string, grow: string, query: string, values: unknown[]) {
     await client.query(`ANALYZE leadtap.${table}`);
-    await client.query(question, values);
+    await client.query(query, values);
     await client.query(grow);
-    return (await plansOf(question, values)).join('\n');
+    return (await plansOf(query, values)).join('\n');
   }
 
   it('finds users one by one when there are many', async () => {
     const grow = `INSERT INTO leadtap.users (id, company_id, plan, access_level)
       SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(1, 2000) AS n`;
-    const plans = await plansAfterGrowth('users', grow, LOOK, [[], ['boss'], [null], null]);
+    const plans = await plansAfterGrowth('users', grow, REVALIDATE, [[], ['boss'], [null], null]);
     expect(plans).toMatch(/Index Scan using users_pkey on users .*\(actual rows=1 loops=1\)/);
   });
 

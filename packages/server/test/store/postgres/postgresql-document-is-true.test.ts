@@ -15,7 +15,7 @@ const blocks = (language: string): string[] =>
     ([, block = '']) => block,
   );
 
-/** What stands in the first column of the tables, as code. */
+/** The code in the first column of the tables. */
 const named = [...text.matchAll(/^\| (`.+?) \|/gm)].flatMap(([, cell = '']) =>
   [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
 );
@@ -33,7 +33,7 @@ async function setUp() {
   return connectSql(database.url);
 }
 
-test('its logins have the roles, and its statements work for the one who writes', async () => {
+test('its logins have the roles, and its statements work for the writer', async () => {
   const client = await setUp();
   const [logins = '', insert = '', history = '', ...others] = blocks('sql');
   expect(others).toEqual([]);
@@ -57,7 +57,7 @@ test('its logins have the roles, and its statements work for the one who writes'
   ]);
 });
 
-test('it names what is there', async () => {
+test('it names the objects that exist', async () => {
   const client = await connectSql((await makeTestDatabase()).url);
   const { rows } = await client.query(
     `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'leadtap.leads'::regclass
@@ -72,7 +72,7 @@ test('it names what is there', async () => {
   expect(links.filter((path) => !existsSync(new URL(path, DOCUMENT)))).toEqual([]);
 });
 
-test('what it says never changes is what the database says', async () => {
+test('the columns that it says never change are those that the database protects', async () => {
   const [, list = ''] = /\*\*What never changes\*\* \(([^)]+)\)/.exec(text) ?? [];
   const client = await setUp();
   const refusal = await refusalOf(

@@ -7,7 +7,7 @@ import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'v
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
-import { untilTold } from '../../cache/until-told.ts';
+import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -59,13 +59,13 @@ const CHANGES_OF_THE_SCHEMA = [
   'DELETE FROM leadtap.companies',
   'DELETE FROM leadtap.branches',
   'DELETE FROM leadtap.departments',
-  // A process that is not told of a change would answer from the past.
+  // An instance that misses a change would answer with stale data.
   'DELETE FROM leadtap.changes',
   `UPDATE leadtap.changes SET kind = 'leads-appended'`,
   `INSERT INTO leadtap.changes (kind, id) VALUES ('all', '')`,
-  `SELECT leadtap.note_change('all', '')`,
-  `UPDATE leadtap.forgotten_changes SET below = '3'`,
-  'UPDATE leadtap.server_run SET id = gen_random_uuid()',
+  `SELECT leadtap.log_change('all', '')`,
+  `UPDATE leadtap.change_log_state SET pruned_below = '3'`,
+  'UPDATE leadtap.server_epoch SET id = gen_random_uuid()',
   'SET ROLE leadtap_owner',
   `CREATE TEMP TABLE mine (LIKE leadtap.leads);
    CREATE TRIGGER mine BEFORE INSERT ON mine FOR EACH ROW EXECUTE FUNCTION leadtap.leads_before_insert()`,
@@ -134,15 +134,15 @@ describe('leadtap_service', () => {
     });
   });
 
-  test('can look, and is told what has changed', async () => {
+  test('can revalidate, and gets the changes', async () => {
     const store = await openAsService();
     await store.applyOrganisation(ORGANISATION);
-    await untilTold(store);
-    const question = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
-    const before = await store.changeTracking?.revalidate(question, undefined);
+    await untilChangesAreTracked(store);
+    const request = { companies: ['acme'], bearers: [{ userId: 'seller', tokenId: 't' }] };
+    const before = await store.changeTracking?.revalidate(request, undefined);
     expect(before?.accounts).toMatchObject([{ isRevoked: false, user: { departmentId: 'sales' } }]);
     await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
-    const after = await store.changeTracking?.revalidate(question, before?.seen);
+    const after = await store.changeTracking?.revalidate(request, before?.seen);
     expect(after?.changes).toEqual([{ kind: 'leads-appended', id: 'acme' }]);
     const scope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' } as const;
     expect(await store.changeTracking?.readLeads({ scope, limit: 10 })).toMatchObject([{ id: 'x' }]);
@@ -196,8 +196,8 @@ describe('leadtap_writer', () => {
       ...['users', 'issued_tokens', 'revoked_tokens', 'migrations'].map(
         (table) => `SELECT FROM leadtap.${table}`,
       ),
-      `SELECT leadtap.look('{}', '{boss}', '{t}', NULL)`,
-      'SELECT leadtap.tend_changes()',
+      `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
+      'SELECT leadtap.prune_changes()',
       `INSERT INTO leadtap.companies (id, name) VALUES ('mine', 'Mine')`,
       `UPDATE leadtap.companies SET name = 'Mine'`,
       'UPDATE leadtap.companies SET stamp_floor = NULL, last_writer = NULL',
@@ -210,7 +210,7 @@ describe('leadtap_writer', () => {
     expect(await statesOf(client, statements)).toEqual(allRefused(statements));
   });
 
-  /** What the triggers use, in a schema that the writer puts before PostgreSQL's own. */
+  /** Objects that the triggers use, in a schema that the writer puts before pg_catalog. */
   const SHADOWS = [
     'current_setting(text, boolean) RETURNS text',
     'set_config(text, text, boolean) RETURNS text',
@@ -228,7 +228,7 @@ describe('leadtap_writer', () => {
     'later(timestamptz, timestamptz) RETURNS boolean',
   ];
 
-  test('gets nothing from the rights of the triggers by names of its own', async () => {
+  test('cannot use the rights of the triggers through objects of the same names', async () => {
     const client = await withLead('crm');
     await sql(`GRANT CREATE, TEMPORARY ON DATABASE ${name} TO crm`);
     const shadows = SHADOWS.map(
@@ -254,7 +254,7 @@ describe('leadtap_writer', () => {
   });
 });
 
-describe('everybody else', () => {
+describe('any other role', () => {
   test('has no right at all', async () => {
     const client = await withLead('stranger');
     const statements = [
@@ -266,7 +266,7 @@ describe('everybody else', () => {
     expect(await statesOf(client, statements)).toEqual(allRefused(statements));
   });
 
-  test('cannot use what works with the rights of the owner, even if somebody lets them see the schema', async () => {
+  test('cannot call functions with the rights of the owner, even with USAGE on the schema', async () => {
     const client = await connectSql(address('postgres', name));
     const { rows } = await client.query(
       `SELECT p.proname, has_function_privilege('public', p.oid, 'EXECUTE') AS open, p.proconfig

@@ -4,7 +4,7 @@ import { makeTestDatabase, type TestDatabase } from '../../../../testing/harness
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
 
-/** A program that knows SQL and nothing of Leadtap. */
+/** A client with plain SQL. */
 export async function connectSql(url: string, whenDone: WhenDone = onTestFinished): Promise<Client> {
   const client = new Client({ connectionString: url });
   // It may still be connected when the database is dropped.
@@ -23,7 +23,7 @@ export async function databaseWithCompanies(whenDone: WhenDone = onTestFinished)
   return database;
 }
 
-/** What the database says to statements that it refuses; undefined when it takes them. */
+/** The error of statements that the database refuses; undefined when it accepts them. */
 export async function refusalOf(client: Client, sql: string): Promise<DatabaseError | undefined> {
   try {
     await client.query(sql);

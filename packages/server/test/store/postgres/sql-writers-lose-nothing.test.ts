@@ -16,7 +16,7 @@ import { historyWriter } from '../../../../testing/delivery-trial/postgres/other
 import { makeTestTrial } from '../../../../testing/harness/delivery-trial.ts';
 
 const TRANSACTIONS_OF_EACH = 10;
-/** Many transactions, also on a busy machine. Only a trial that hangs comes to this end. */
+/** Many transactions, also on a busy machine. Only a trial that hangs reaches it. */
 const SLOW = { timeout: 300_000 };
 
 describe('programs that write leads with plain SQL', () => {
@@ -33,7 +33,7 @@ describe('programs that write leads with plain SQL', () => {
       ];
       await trial.run(actors, { seed: 20_260_302, isEnough: (done) => done >= TRANSACTIONS_OF_EACH });
       expect(findingsOf(await trial.finish())).toEqual({});
-      // Something of everything happened.
+      // Every kind of event happened.
       expect([...trial.recorder.counts.keys()]).toEqual(
         expect.arrayContaining([
           'inserts (values)',
@@ -63,7 +63,7 @@ describe('programs that write leads with plain SQL', () => {
 });
 
 describe('a deliberate defect of the schema is seen', () => {
-  /** Some depend on how soon the machine goes on, so there is another try. */
+  /** Some depend on timing, so they are retried. */
   async function find(mutation: PostgresMutation, ...acts: typeof FORCED_SCENES): Promise<string[]> {
     const scene = await makeTestTrial({ companies: 2, usersOfEach: 25 });
     await mutatePostgres(scene.url, mutation);

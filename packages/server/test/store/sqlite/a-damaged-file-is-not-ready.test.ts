@@ -10,7 +10,7 @@ import { Connection } from '../../../src/store/sqlite/connection.ts';
 
 const LEADS = 5000;
 
-/** A database with leads whose file is overwritten in the middle, and what puts a backup in its place. */
+/** A database with leads whose file is overwritten in the middle, and a function that restores a backup. */
 async function makeDamaged() {
   const folder = tempFolder();
   const database = await makeTestDatabase(onTestFinished, { folder });
@@ -34,7 +34,7 @@ async function makeDamaged() {
   return { folder, database, restore: () => renameSync(backup, file) };
 }
 
-test('a poll that meets damage is refused with 503, and the service is not ready until a backup is restored', async () => {
+test('a poll of damaged pages fails with 503, and the service is not ready until a backup is restored', async () => {
   const { restore, ...beside } = await makeDamaged();
   const lines: { level: number; msg: string }[] = [];
   const { url, poll } = await startService({

@@ -29,7 +29,7 @@ async function makeDatabase() {
   return { folder, file, backup };
 }
 
-/** A service whose writes to the end of the database file fail, as on a disk that is full or broken. */
+/** A service whose writes to the end of the database file fail, as on a full disk. */
 async function serveWithLimit(folder: string, file: string) {
   const env = {
     LEADTAP_DATABASE_URL: `sqlite:${file}`,

@@ -7,23 +7,19 @@ import { Connection } from '../../../src/store/sqlite/connection.ts';
 
 const INODES = 2;
 
-/** A file system with two inodes for databases: ext4 may give the inode of a deleted file to the next one. */
-vi.mock(import('../../../src/store/sqlite/file-identity.ts'), async (importOriginal) => {
+/** A file system with two inodes for databases: ext4 reuses the inode of a deleted file. */
+vi.mock(import('node:fs'), async (importOriginal) => {
   const original = await importOriginal();
   const files: string[] = [];
-  const indexOf = (file: string): number => {
+  const statSync = (path: string, options: object) => {
+    const stats = original.statSync(path, { ...options, bigint: true, throwIfNoEntry: false });
+    if (!stats || !path.endsWith('.db')) return stats;
+    const file = `${stats.ino} ${stats.birthtimeNs}`;
     if (!files.includes(file)) files.push(file);
-    return files.indexOf(file);
+    const index = files.indexOf(file);
+    return Object.assign(stats, { ino: BigInt(index % INODES), birthtimeNs: BigInt(index) });
   };
-  return {
-    ...original,
-    identifyFile: (path) => {
-      const found = original.identifyFile(path);
-      if (!found || !path.endsWith('.db')) return found;
-      const index = indexOf(`${found.inode} ${found.birthtimeNs}`);
-      return { inode: `inode ${index % INODES}`, birthtimeNs: BigInt(index) };
-    },
-  };
+  return { ...original, statSync: statSync as typeof original.statSync };
 });
 
 test('files that replace each other many times in a row are all opened', async () => {

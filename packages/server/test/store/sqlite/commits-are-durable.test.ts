@@ -40,9 +40,9 @@ describe('a store', () => {
 
 describe('a full disk', () => {
   const fill = (connection: Connection) =>
-    connection.locked(0, () => connection.exec(`INSERT INTO t VALUES (zeroblob(1000000))`));
+    connection.tryTransaction(0, () => connection.exec(`INSERT INTO t VALUES (zeroblob(1000000))`));
 
-  it('makes a write fail with "unavailable", and the connection works on', async () => {
+  it('makes a write fail with "unavailable", and the connection can still be used', async () => {
     const connection = new Connection(file);
     connection.exec('CREATE TABLE t (a); PRAGMA max_page_count = 10');
     await expect(fill(connection)).rejects.toThrow(new StoreUnavailableError('the disk is full'));

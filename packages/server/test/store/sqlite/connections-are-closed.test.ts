@@ -8,14 +8,14 @@ import { inspectSqlite, migrateSqlite } from '../../../src/store/sqlite/store.ts
 
 const newFile = () => join(tempFolder(), 'leadtap.db');
 
-/** Counts from here on. */
+/** Counts calls from now on. */
 function countClosed() {
   const close = vi.spyOn(Connection.prototype, 'close');
   onTestFinished(() => close.mockRestore());
   return close;
 }
 
-it('by those who migrate or only look, once each', async () => {
+it('by migrate and inspect, once each', async () => {
   const file = newFile();
   const close = countClosed();
   await migrateSqlite(file);
@@ -24,7 +24,7 @@ it('by those who migrate or only look, once each', async () => {
   expect(close).toHaveBeenCalledTimes(2);
 });
 
-it('by all who refuse the file', async () => {
+it('by every function that refuses the file', async () => {
   const file = newFile();
   const foreign = new Connection(file);
   foreign.exec('CREATE TABLE notes (text TEXT)');
@@ -35,7 +35,7 @@ it('by all who refuse the file', async () => {
   expect(close).toHaveBeenCalledTimes(3);
 });
 
-it('by a store that is refused at once, and by one that is opened only when it is closed', async () => {
+it('by a refused store at once, and by an open store when it is closed', async () => {
   const file = newFile();
   writeFileSync(file, '');
   const close = countClosed();

@@ -39,7 +39,7 @@ test.each([
   ],
   ['replaced', `DELETE FROM leads; INSERT OR REPLACE INTO companies (id, name) VALUES ('acme', 'New')`],
   [
-    'renamed and made anew',
+    'renamed and inserted again',
     `DELETE FROM leads; UPDATE companies SET id = 'other'; INSERT INTO companies (id, name) VALUES ('acme', 'New')`,
   ],
   [

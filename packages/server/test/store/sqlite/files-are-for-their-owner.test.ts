@@ -4,7 +4,7 @@ import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 
-it('the database and its log are for their owner alone, also in a folder that others may enter', async () => {
+it('only the owner can read the database and its log, also in a folder that others may enter', async () => {
   const folder = tempFolder();
   const store = await openSqliteStore({ file: join(folder, 'leadtap.db') });
   onTestFinished(() => store.close());

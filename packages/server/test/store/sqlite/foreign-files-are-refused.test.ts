@@ -21,20 +21,17 @@ function run(sql: string): void {
 const make = async () => (await openSqliteStore({ file })).close();
 
 describe('a database that Leadtap cannot use', () => {
-  it.each([0, 1, 7])(
-    'of another program, whose version is %i, is refused and stays as it is',
-    async (version) => {
-      run(`CREATE TABLE notes (text TEXT); PRAGMA user_version = ${version}`);
-      const before = readFileSync(file);
-      for (const open of [
-        () => openSqliteStore({ file }),
-        () => migrateSqlite(file),
-        () => inspectSqlite(file),
-      ])
-        await expect(open()).rejects.toThrow(UnusableDatabaseError);
-      expect(readFileSync(file).equals(before)).toBe(true);
-    },
-  );
+  it.each([0, 1, 7])('of another program with version %i is refused and not changed', async (version) => {
+    run(`CREATE TABLE notes (text TEXT); PRAGMA user_version = ${version}`);
+    const before = readFileSync(file);
+    for (const open of [
+      () => openSqliteStore({ file }),
+      () => migrateSqlite(file),
+      () => inspectSqlite(file),
+    ])
+      await expect(open()).rejects.toThrow(UnusableDatabaseError);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
 
   it('of a newer Leadtap is refused', async () => {
     await make();
@@ -45,7 +42,7 @@ describe('a database that Leadtap cannot use', () => {
     await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
   });
 
-  it('without a schema is refused where it may not be migrated, and not made', async () => {
+  it('without a schema is refused and not created if migrations are off', async () => {
     const refusal = new SchemaVersionError(0, expectedVersion());
     await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
     expect(() => readFileSync(file)).toThrow('ENOENT');
@@ -53,7 +50,7 @@ describe('a database that Leadtap cannot use', () => {
     await expect(openSqliteStore({ file, migrate: false })).rejects.toThrow(refusal);
   });
 
-  it('that is no database is refused and stays as it is', async () => {
+  it('that is not a database is refused and not changed', async () => {
     const text = 'This is a letter, and a long one. '.repeat(100);
     writeFileSync(file, text);
     for (const open of [
@@ -90,7 +87,7 @@ describe('a file that Leadtap can use', () => {
     await store.close();
   });
 
-  it('is inspected without being made', async () => {
+  it('is not created by an inspection', async () => {
     expect(await inspectSqlite(file)).toMatchObject({ exists: false, schemaVersion: 0 });
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });

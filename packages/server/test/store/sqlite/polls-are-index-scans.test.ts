@@ -5,7 +5,7 @@ import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { preparePages } from '../../../src/store/sqlite/leads-read.ts';
 
-/** The statements of a poll: for each access level the newest leads, and those that follow a time. */
+/** The statements of a poll: for each access level the newest leads, and those after a time. */
 async function pollStatements(): Promise<{ connection: Connection; statements: string[] }> {
   const file = join(tempFolder(), 'leadtap.db');
   await (await openSqliteStore({ file })).close();
@@ -32,7 +32,7 @@ it('each of the six polls is one range of one index, without a sort', async () =
     'SEARCH l USING INDEX leads_by_department (company_id=? AND department_id=?)',
     'SEARCH l USING INDEX leads_by_department (company_id=? AND department_id=? AND created_at>?)',
   ]);
-  // The rest are the names of company, status, branch and department, each by its whole key.
+  // The other steps find company, status, branch and department by primary key.
   for (const [, ...names] of plans)
     expect(names.map((detail) => detail.replace(' LEFT-JOIN', ''))).toEqual([
       'SEARCH c USING PRIMARY KEY (id=?)',

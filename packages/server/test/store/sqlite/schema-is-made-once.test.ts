@@ -10,21 +10,21 @@ import { FixtureProcess } from '../fixture-process.ts';
 const newFile = () => join(tempFolder(), 'leadtap.db');
 
 describe('the schema of a new database', () => {
-  it('is made once, although eight processes open it at the same time', async () => {
+  it('is created once, although eight processes open it at the same time', async () => {
     const file = newFile();
     const script = new URL('fixtures/open-store.js', import.meta.url);
     const processes = Array.from({ length: 8 }, () => new FixtureProcess(script, file));
-    for (const process of processes) expect(await process.hear()).toBe('ready');
-    for (const process of processes) process.say('open');
-    const answers = await Promise.all(processes.map((process) => process.hear()));
+    for (const process of processes) expect(await process.receive()).toBe('ready');
+    for (const process of processes) process.send('open');
+    const answers = await Promise.all(processes.map((process) => process.receive()));
     expect(new Set(answers)).toEqual(new Set([`opened at version ${expectedVersion()}`]));
   });
 
-  it('is not made again by a process that another one has overtaken', () => {
+  it('is not created again by a process that waited for another one', () => {
     const file = newFile();
     const [slow, quick] = [new Connection(file), new Connection(file)];
     const { transaction } = slow;
-    // It has seen that the schema is missing; before it gets the lock, the other one is done.
+    // It finds no schema, but the other connection creates one before it gets the lock.
     vi.spyOn(slow, 'transaction').mockImplementationOnce((work) => {
       migrate(quick);
       return transaction.call(slow, work) as never;
@@ -45,7 +45,7 @@ describe('the schema of a new database', () => {
     expect(await inspectSqlite(file)).toMatchObject({ schemaVersion: expectedVersion(), faults: [] });
   });
 
-  it('is reported by the one who made it, and found complete by the next', async () => {
+  it('is reported by the command that creates it, and found complete by the next one', async () => {
     const file = newFile();
     const to = expectedVersion();
     const applied = expect.arrayContaining(['0001_foundation.sql']);

@@ -1,12 +1,12 @@
--- The embedded store. Times are milliseconds since 1970; identifiers are the operator's own.
+-- The schema of the SQLite store. Times are milliseconds since 1970.
 
--- "LTAP": tells our files from those of other programs.
+-- "LTAP": distinguishes our files from those of other programs.
 PRAGMA application_id = 0x4c544150;
 
 CREATE TABLE companies (
   id         TEXT PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 200),
   name       TEXT NOT NULL CHECK (length(name) > 0),
-  -- The stamp of the newest lead. The next one is larger, whatever the clock says (delivery contract, D1, D2).
+  -- The largest stamp ever given. The next stamp is larger, even if the clock was set back (delivery contract, D1, D2).
   last_stamp INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 
@@ -67,8 +67,8 @@ CREATE TABLE revoked_tokens (
   revoked_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- Clustered by company and stamp: a page of a company's leads is one run of neighbouring rows, however many
--- leads the other companies have.
+-- Clustered by company and stamp: a page of a company's leads is one range of adjacent rows, however many leads the other
+-- companies have.
 CREATE TABLE leads (
   company_id            TEXT NOT NULL REFERENCES companies (id),
   created_at            INTEGER NOT NULL,
@@ -103,8 +103,118 @@ CREATE UNIQUE INDEX leads_by_id ON leads (company_id, id);
 CREATE INDEX leads_by_branch ON leads (company_id, branch_id, created_at) WHERE branch_id IS NOT NULL;
 CREATE INDEX leads_by_department ON leads (company_id, department_id, created_at) WHERE department_id IS NOT NULL;
 
--- D4: what identifies a lead to an automation never changes, whoever writes.
+-- D4: these columns never change, whichever program writes.
 CREATE TRIGGER leads_frozen BEFORE UPDATE OF company_id, id, created_at, automation_trigger_id, automation_created_at ON leads
 BEGIN
   SELECT RAISE(ABORT, 'company_id, id, created_at, automation_trigger_id and automation_created_at of a lead never change');
+END;
+
+-- The change log, for processes that cache what they have read: each reads the entries after the last one it has seen.
+-- The kinds:
+--   leads-appended  a company has new leads, all of them later than its other leads
+--   company         any other change to a company's pages: a lead was updated, deleted or imported as history; a company,
+--                   branch or department was renamed; a status was changed
+--   user            a user was changed or removed
+--   token           a token was revoked
+CREATE TABLE changes (
+  seq  INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('leads-appended', 'company', 'user', 'token')),
+  id   TEXT NOT NULL,
+  -- Distinguishes the entry from one with the same number in a backup that replaces this file.
+  mark TEXT NOT NULL DEFAULT (hex(randomblob(8)))
+) STRICT;
+-- The position that the first reader starts from.
+INSERT INTO changes (kind, id) VALUES ('company', '');
+
+-- A reader that needs older entries discards its whole cache.
+CREATE TRIGGER prune_changes AFTER INSERT ON changes
+BEGIN
+  DELETE FROM changes WHERE seq <= NEW.seq - 10000;
+END;
+
+-- A transaction that appends leads raises the last stamp once. One that adds history logs the change itself.
+CREATE TRIGGER log_change_of_stamp AFTER UPDATE OF last_stamp ON companies
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('leads-appended', NEW.id);
+END;
+CREATE TRIGGER log_change_of_lead AFTER UPDATE ON leads
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', NEW.company_id);
+END;
+CREATE TRIGGER log_delete_of_lead AFTER DELETE ON leads
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
+END;
+
+CREATE TRIGGER log_change_of_company AFTER UPDATE OF id, name ON companies
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.id), ('company', NEW.id);
+END;
+CREATE TRIGGER log_change_of_status AFTER UPDATE ON statuses
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+CREATE TRIGGER log_delete_of_status AFTER DELETE ON statuses
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id);
+END;
+CREATE TRIGGER log_change_of_branch AFTER UPDATE ON branches
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+CREATE TRIGGER log_change_of_department AFTER UPDATE ON departments
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('company', OLD.company_id), ('company', NEW.company_id);
+END;
+
+CREATE TRIGGER log_change_of_user AFTER UPDATE ON users
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
+END;
+CREATE TRIGGER log_delete_of_user AFTER DELETE ON users
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('user', OLD.id);
+END;
+CREATE TRIGGER log_revoked_token AFTER INSERT ON revoked_tokens
+BEGIN
+  INSERT INTO changes (kind, id) VALUES ('token', NEW.token_id);
+END;
+
+-- The last stamps of deleted companies. A company that is inserted again continues after its last stamp, whichever program
+-- inserts it: a client that has stored a later createdAt as its `since` would miss its leads.
+CREATE TABLE stamp_floors (
+  company_id TEXT PRIMARY KEY,
+  -- New leads of a company with this id are stamped after it. Out of date while the company exists.
+  last_stamp INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER keep_stamp_of_deleted_company AFTER DELETE ON companies WHEN OLD.last_stamp > 0
+BEGIN
+  INSERT INTO stamp_floors (company_id, last_stamp) VALUES (OLD.id, OLD.last_stamp)
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
+END;
+
+-- INSERT OR REPLACE and UPDATE OR REPLACE delete a row without its DELETE triggers, so the stamp is kept before that.
+CREATE TRIGGER keep_stamp_of_replaced_company BEFORE INSERT ON companies
+  WHEN EXISTS (SELECT 1 FROM companies WHERE id = NEW.id AND last_stamp > 0)
+BEGIN
+  INSERT INTO stamp_floors (company_id, last_stamp) SELECT id, last_stamp FROM companies WHERE id = NEW.id
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
+END;
+CREATE TRIGGER keep_stamp_of_replaced_company_id BEFORE UPDATE OF id ON companies WHEN OLD.id <> NEW.id
+BEGIN
+  INSERT INTO stamp_floors (company_id, last_stamp)
+    SELECT id, last_stamp FROM companies WHERE id IN (OLD.id, NEW.id) AND last_stamp > 0
+    ON CONFLICT (company_id) DO UPDATE SET last_stamp = max(last_stamp, excluded.last_stamp);
+END;
+
+CREATE TRIGGER restore_stamp_of_inserted_company AFTER INSERT ON companies
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
+BEGIN
+  UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
+END;
+CREATE TRIGGER restore_stamp_of_changed_company_id AFTER UPDATE OF id ON companies
+  WHEN EXISTS (SELECT 1 FROM stamp_floors WHERE company_id = NEW.id AND last_stamp > NEW.last_stamp)
+BEGIN
+  UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
 END;

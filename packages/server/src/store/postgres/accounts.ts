@@ -1,0 +1,120 @@
+import { type PlacesFound, placeUser } from '../placement.ts';
+import type { IssuedToken, User } from '../records.ts';
+import type { ListedToken, Store, UpdateUserOutcome } from '../store.ts';
+import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
+
+export const USER_COLUMNS = `id, company_id AS "companyId", email, name, plan, access_level AS "accessLevel",
+  branch_id AS "branchId", department_id AS "departmentId"`;
+
+/** Takes a JSON array of users. */
+export const PUT_USERS = `
+  INSERT INTO leadtap.users (id, company_id, email, name, plan, access_level, branch_id, department_id)
+  SELECT * FROM json_to_recordset($1) AS u (id text, "companyId" text, email text, name text, plan text,
+    "accessLevel" text, "branchId" text, "departmentId" text)
+  ON CONFLICT (id) DO UPDATE SET email = excluded.email, name = excluded.name, plan = excluded.plan,
+    access_level = excluded.access_level, branch_id = excluded.branch_id, department_id = excluded.department_id`;
+
+const FIND_USER = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id = $1`;
+const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id > $1 ORDER BY id LIMIT $2`;
+
+const FIND_PLACES = `SELECT
+  EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "branchExists",
+  (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
+
+const RECORD_TOKENS = `
+  INSERT INTO leadtap.issued_tokens (id, user_id, name, issued_at, expires_at)
+  SELECT t.id, t."userId", t.name, leadtap.from_ms(t."issuedAt"), leadtap.from_ms(t."expiresAt")
+    FROM json_to_recordset($1) AS t (id text, "userId" text, name text, "issuedAt" bigint, "expiresAt" bigint)`;
+
+const TOKEN_COLUMNS = `t.id, t.user_id AS "userId", t.name, leadtap.to_ms(t.issued_at) AS "issuedAt",
+  leadtap.to_ms(t.expires_at) AS "expiresAt"`;
+
+const FIND_TOKEN = `SELECT ${TOKEN_COLUMNS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
+
+const LIST_TOKENS = `
+  SELECT ${TOKEN_COLUMNS}, leadtap.to_ms(r.revoked_at) AS "revokedAt"
+    FROM leadtap.issued_tokens AS t LEFT JOIN leadtap.revoked_tokens AS r ON r.token_id = t.id
+   WHERE t.user_id = $1 ORDER BY t.issued_at, t.id COLLATE "C"`;
+
+const REVOKE_TOKEN = `
+  INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ($1, leadtap.from_ms(leadtap.clock_ms()))
+  ON CONFLICT DO NOTHING RETURNING token_id`;
+
+const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
+
+type UserMethods = Pick<Store, 'findUser' | 'listUsers' | 'updateUser' | 'removeUser'>;
+type TokenMethods = Pick<
+  Store,
+  'isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken'
+>;
+
+export const userMethods = (database: Database): UserMethods => ({
+  findUser: (userId) => findUser(database, FIND_USER, userId),
+
+  /** Every id sorts after the empty string. */
+  listUsers: (afterId, limit) => database.query<User>(LIST_USERS, [afterId ?? '', limit]),
+
+  updateUser: (userId, changes) =>
+    database.transaction(async (session): Promise<UpdateUserOutcome> => {
+      const existing = await findUser(session, `${FIND_USER} FOR UPDATE`, userId);
+      if (!existing) return { kind: 'no-such-user' };
+      const changed = { ...existing, ...changes };
+      const placed = placeUser(changed, await findPlaces(session, changed));
+      if ('kind' in placed) return placed;
+      await session.query(PUT_USERS, [JSON.stringify([placed])]);
+      return { kind: 'updated', user: placed };
+    }),
+
+  /** In a transaction, for its longer timeouts: an organisation file that is being applied locks users for seconds. */
+  async removeUser(userId) {
+    if (!isStorable(userId)) return false;
+    const removed = await database.transaction((session) =>
+      session.query('DELETE FROM leadtap.users WHERE id = $1 RETURNING id', [userId]),
+    );
+    return removed.length > 0;
+  },
+});
+
+export const tokenMethods = (database: Database): TokenMethods => ({
+  async isTokenRevoked(tokenId) {
+    return isStorable(tokenId) && (await database.query(FIND_REVOCATION, [tokenId])).length > 0;
+  },
+
+  async recordTokens(tokens) {
+    if (tokens.length > 0)
+      await database.transaction((session) => queryInChunks(session, RECORD_TOKENS, tokens));
+  },
+
+  async listTokens(userId) {
+    return isStorable(userId) ? database.query<ListedToken>(LIST_TOKENS, [userId]) : [];
+  },
+
+  async findToken(tokenId) {
+    if (!isStorable(tokenId)) return undefined;
+    const [token] = await database.query<IssuedToken>(FIND_TOKEN, [tokenId]);
+    return token;
+  },
+
+  async revokeToken(tokenId) {
+    return (await database.query(REVOKE_TOKEN, [tokenId])).length > 0;
+  },
+});
+
+async function findUser(session: Session, text: string, userId: string): Promise<User | undefined> {
+  if (!isStorable(userId)) return undefined;
+  const [user] = await session.query<User>(text, [userId]);
+  // The driver replaces a lone surrogate by U+FFFD, which may be the id of another user.
+  return user?.id === userId ? user : undefined;
+}
+
+async function findPlaces(session: Session, user: User): Promise<PlacesFound> {
+  const { companyId, branchId, departmentId } = user;
+  const [found] = await session.query<{ branchExists: boolean; branchOfDepartment: string | null }>(
+    FIND_PLACES,
+    [companyId, branchId, departmentId],
+  );
+  return {
+    branchExists: found?.branchExists ?? false,
+    branchOfDepartment: found?.branchOfDepartment ?? undefined,
+  };
+}

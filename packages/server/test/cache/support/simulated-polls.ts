@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import type { Lead } from '@leadtap/contract';
+import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError, type User } from 'leadtap';
+import type { PollCache } from '../../../src/cache/poll-cache.ts';
+import { scopeOf } from '../../../src/leads/access.ts';
+import type { PollQuery, RenderedPage } from '../../../src/leads/poll.ts';
+import { renderLead } from '../../../src/leads/render.ts';
+import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-store.ts';
+
+/** What a poll returned. */
+interface PollResult {
+  readonly isRevoked: boolean;
+  readonly user: User | undefined;
+  readonly page?: { readonly query: PageQuery; readonly found: RenderedPage };
+}
+
+const { signal } = new AbortController();
+
+async function poll(cache: PollCache, bearer: Bearer, query: PollQuery): Promise<PollResult> {
+  const reader = await cache.createReader(bearer);
+  const [isRevoked, user] = [await reader.isTokenRevoked(), await reader.findUser()];
+  const scope = user && scopeOf(user);
+  if (isRevoked || !scope) return { isRevoked, user };
+  const pageQuery = { scope, ...query };
+  return {
+    isRevoked,
+    user,
+    page: { query: pageQuery, found: await reader.readPage(pageQuery, () => signal) },
+  };
+}
+
+/** Polls on a store whose history is known, each checked when it returns. */
+export class Polls {
+  readonly #cache: PollCache;
+  readonly #store: SnapshotStore;
+  /** Settled when the answer was found to be right, or the store was unavailable. */
+  readonly checked: Promise<void>[] = [];
+
+  constructor(cache: PollCache, store: SnapshotStore) {
+    this.#cache = cache;
+    this.#store = store;
+  }
+
+  begin(bearer: Bearer, query: PollQuery): void {
+    const began = this.#store.now;
+    const checked = poll(this.#cache, bearer, query).then(
+      (result) => this.#check(result, bearer, began),
+      (error: unknown) => assert(error instanceof StoreUnavailableError, String(error)),
+    );
+    checked.catch(() => undefined);
+    this.checked.push(checked);
+  }
+
+  /** Lets everything continue that can. */
+  settle(): Promise<void> {
+    // A batch starts in the next turn of the event loop.
+    return new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Lets time pass until all polls have returned. */
+  async drain(): Promise<void> {
+    const all = Promise.all(this.checked);
+    let isDone = false;
+    const end = () => {
+      isDone = true;
+    };
+    all.then(end, end);
+    while (!isDone) {
+      this.#store.tick();
+      await this.settle();
+    }
+    await all;
+  }
+
+  /** Nothing is older than the moment at which the poll began. */
+  #check({ isRevoked, user, page }: PollResult, { userId, tokenId = '' }: Bearer, began: number): void {
+    assert(
+      this.#since(began).some(
+        ({ users, revoked }) => users.get(userId) === user && revoked.has(tokenId) === isRevoked,
+      ),
+      `${userId} was as in the answer at no time since version ${began}`,
+    );
+    if (!page) return;
+    const seen = versionAt(page.found.readAt);
+    assert(seen >= began, `the moment is that of version ${seen}, the poll began at ${began}`);
+    checkPage(page.query, page.found, this.#since(seen));
+  }
+
+  #since(version: number): readonly State[] {
+    return Array.from({ length: this.#store.now - version + 1 }, (_, n) => this.#store.stateAt(version + n));
+  }
+}
+
+/** Each lead is as it was in one of the states, and none is missing that was there in all of them. */
+function checkPage(query: PageQuery, { leads, readAt }: RenderedPage, states: readonly State[]): void {
+  const shown: Lead[] = JSON.parse(leads.body.toString());
+  const pages = states.map((state) => pageOf(state, { ...query, limit: Number.POSITIVE_INFINITY }));
+  const rendered = new Set(pages.flat().map(renderLead));
+  for (const lead of shown)
+    assert(rendered.has(JSON.stringify(lead)), `${lead.id} in an answer of ${readAt} is stale`);
+  const stamps = shown.map(({ createdAt }) => Date.parse(createdAt));
+  const isBeyond = ({ createdAt }: LeadRecord) =>
+    shown.length === query.limit &&
+    stamps.every((stamp) => (query.since === undefined ? stamp > createdAt : stamp < createdAt));
+  const constant = pages[0]?.filter(({ id }) => pages.every((page) => page.some((lead) => lead.id === id)));
+  for (const lead of constant ?? [])
+    assert(
+      stamps.includes(lead.createdAt) || isBeyond(lead),
+      `${lead.id} is missing from an answer of ${readAt}`,
+    );
+}

@@ -1,0 +1,80 @@
+import type {
+  Bearer,
+  ChangeTrackingStore,
+  LeadRecord,
+  PageQuery,
+  PollStore,
+  Revalidation,
+  RevalidationRequest,
+  Scope,
+  User,
+} from 'leadtap';
+import type { PollCache } from '../../../src/cache/poll-cache.ts';
+import { scopeOf } from '../../../src/leads/access.ts';
+import type { RenderedPage } from '../../../src/leads/poll.ts';
+
+const unexpected = () => Promise.reject(new Error('a store with change tracking does not need this query'));
+
+/** The user `acme/north` sees the branch north of acme, and `acme` the whole of it. */
+function userOf(id: string): User {
+  const [companyId = '', branchId] = id.split('/');
+  return {
+    id,
+    companyId,
+    email: null,
+    name: null,
+    plan: 'PROFESSIONAL',
+    accessLevel: branchId === undefined ? 'COMPANY' : 'BRANCH',
+    branchId: branchId ?? null,
+    departmentId: null,
+  };
+}
+
+/** A stub in which every user exists and nothing changes. It records the queries. */
+export class StubStore implements PollStore, ChangeTrackingStore {
+  readonly changeTracking: ChangeTrackingStore = this;
+  readonly revalidations: RevalidationRequest[] = [];
+  readonly reads: Scope[] = [];
+  readonly #leadsOf: (scope: Scope) => readonly LeadRecord[];
+
+  constructor(leadsOf: (scope: Scope) => readonly LeadRecord[] = () => []) {
+    this.#leadsOf = leadsOf;
+  }
+
+  async revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation> {
+    this.revalidations.push(request);
+    return {
+      readAt: 0,
+      busy: new Set(),
+      accounts: request.bearers.map(({ userId }) => ({ isRevoked: false, user: userOf(userId) })),
+      seen: 'all',
+      changes: known === undefined ? undefined : [],
+    };
+  }
+
+  /** Always oldest first. */
+  async readLeads({ scope, limit }: PageQuery): Promise<readonly LeadRecord[]> {
+    this.reads.push(scope);
+    return this.#leadsOf(scope).slice(0, limit);
+  }
+
+  readonly isTokenRevoked = unexpected;
+  readonly findUser = unexpected;
+  readonly readPage = unexpected;
+}
+
+const { signal } = new AbortController();
+
+interface Polled {
+  readonly scope: Scope;
+  readonly page: RenderedPage;
+}
+
+/** Polls once, from the beginning. */
+export async function pollOnce(cache: PollCache, bearer: Bearer, limit = 100): Promise<Polled> {
+  const reader = await cache.createReader(bearer);
+  const user = await reader.findUser();
+  const scope = user && scopeOf(user);
+  if (!scope) throw new Error(`${bearer.userId} has no scope`);
+  return { scope, page: await reader.readPage({ scope, since: 0, limit }, () => signal) };
+}

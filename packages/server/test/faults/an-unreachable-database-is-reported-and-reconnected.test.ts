@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { freePort } from '../../../testing/servers/free-port.ts';
+import { terminal } from '../cli/terminal.ts';
+import { shareCluster } from './cluster.ts';
+import { addLead, ERROR, expectUnavailable, serve } from './instance.ts';
+
+const server = shareCluster();
+
+it('a database that refuses connections is reported at once, and used again without a restart', async () => {
+  const { store, poll, probe, log } = await serve(server().url);
+  await addLead(store, 'before');
+  await server().stop('fast');
+  for (let polls = 0; polls < 5; polls += 1) expectUnavailable(await poll('acme'));
+  expectUnavailable(await probe('/readyz'));
+  expect(await probe('/livez')).toMatchObject({ status: 200 });
+  expect(log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message).toContain('cannot be reached');
+
+  await server().start();
+  expect(await poll('acme')).toMatchObject({ status: 200, leads: [{ id: 'before' }] });
+  expect(await probe('/readyz')).toMatchObject({ status: 200 });
+});
+
+it('a service that is started while its database is unreachable prints the error, and exits', async () => {
+  const url = `postgres://postgres@127.0.0.1:${await freePort()}/postgres`;
+  const { code, stderr } = await terminal().run('serve', { env: { LEADTAP_DATABASE_URL: url } });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/the database cannot be reached .+ECONNREFUSED.+\n +Start PostgreSQL/),
+  });
+});

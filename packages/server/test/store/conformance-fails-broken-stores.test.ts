@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { storeConformance } from '@leadtap/store-conformance';
+import {
+  type Clock,
+  type LeadInput,
+  openSqliteStore,
+  type PageQuery,
+  type Store,
+  type WriteOptions,
+} from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { DelegatingStore } from './delegating-store.ts';
+import { NaiveStore } from './naive-store.ts';
+
+type Open = (file: string, clock: Clock) => Promise<Store>;
+
+const broken =
+  (Broken: new (inner: Store) => Store): Open =>
+  async (file, clock) =>
+    new Broken(await openSqliteStore({ file, clock }));
+
+const naive: Open = async (file, clock) =>
+  new NaiveStore(await openSqliteStore({ file, clock, pollLockWaitMs: 0 }), clock);
+
+class IncludesSince extends DelegatingStore {
+  override readPage({ since, ...query }: PageQuery) {
+    return this.inner.readPage({ ...query, ...(since !== undefined && { since: since - 1 }) });
+  }
+}
+
+class AnswersTooLate extends DelegatingStore {
+  override async readPage(query: PageQuery) {
+    const page = await this.inner.readPage(query);
+    return { ...page, readAt: page.readAt + 1 };
+  }
+}
+
+class IgnoresScope extends DelegatingStore {
+  override readPage(query: PageQuery) {
+    const { companyId } = query.scope;
+    return this.inner.readPage({ ...query, scope: { level: 'COMPANY', companyId } });
+  }
+}
+
+class IgnoresIds extends DelegatingStore {
+  override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.writeLeads(
+      leads.map(({ id: _, ...lead }) => lead),
+      options,
+    );
+  }
+}
+
+class StampsHistory extends DelegatingStore {
+  override writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.writeLeads(leads, { ...options, historical: false });
+  }
+}
+
+class ReturnsClockAsLastStamp extends DelegatingStore {
+  override async readPage(query: PageQuery) {
+    const page = await this.inner.readPage(query);
+    return { ...page, lastStamp: page.readAt };
+  }
+}
+
+class TrimsIds extends DelegatingStore {
+  override findUser(userId: string) {
+    return this.inner.findUser(userId.trim());
+  }
+}
+
+/** A defect, and the prefix of the checks that must detect it. */
+const DEFECTS: readonly [string, Open, readonly string[]][] = [
+  ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3']],
+  ['includes since', broken(IncludesSince), ['pages', 'D4']],
+  ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
+  ['returns the whole company to every user', broken(IgnoresScope), ['pages']],
+  ['adds every lead as a new one', broken(IgnoresIds), ['D5']],
+  ['stamps history', broken(StampsHistory), ['history']],
+  ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],
+  ['finds a user by an id with spaces', broken(TrimsIds), ['users']],
+];
+
+async function failures(open: Open, group: string): Promise<string[]> {
+  const failed: string[] = [];
+  const folder = tempFolder();
+  const checks = storeConformance.filter(({ name }) => name.startsWith(group));
+  for (const [index, check] of checks.entries()) {
+    const file = join(folder, `${group}-${index}.db`);
+    const openStore = ({ clock }: { clock: Clock }) => open(file, clock);
+    const run = check.run(async () => ({ openStore, remove: async () => undefined }));
+    await run.catch(() => failed.push(check.name));
+  }
+  return failed;
+}
+
+describe('the conformance suite fails a store that', () => {
+  it.each(DEFECTS)('%s', async (_, open, groups) => {
+    for (const group of groups) expect(await failures(open, group)).not.toEqual([]);
+  });
+});

@@ -1,0 +1,244 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { makeTestRedis } from '../../../../testing/harness/redis.ts';
+import { checkEncryption, checkServer } from '../../../src/cli/doctor/server.ts';
+import { systemClock } from '../../../src/clock.ts';
+import type { ServerFacts } from '../../../src/store/store.ts';
+import { type RunOptions, terminal } from '../../cli/terminal.ts';
+import { ownCluster, PASSWORD } from './own-cluster.ts';
+
+const SHARED_KEY = { LEADTAP_SIGNING_KEY: Buffer.alloc(32, 1).toString('base64') };
+
+const { address, sql, emptyDatabase } = ownCluster();
+
+interface Check {
+  check: string;
+  state: string;
+  detail: string;
+  fix: string[];
+}
+
+async function doctor(url: string, { env, parts }: RunOptions = {}) {
+  const { code, stdout, stderr } = await terminal().run('doctor --json', {
+    env: {
+      LEADTAP_PORT: '0',
+      LEADTAP_METRICS_ADDRESS: 'off',
+      LEADTAP_DATABASE_URL: url,
+      ...SHARED_KEY,
+      ...env,
+    },
+    parts: { clock: systemClock, ...parts },
+  });
+  expect(stdout + stderr).not.toContain(PASSWORD);
+  const { checks }: { checks: Check[] } = JSON.parse(stdout);
+  return { code, checks, of: (name: string) => checks.find(({ check }) => check === name) };
+}
+
+const migrate = (url: string) => terminal().run('migrate', { env: { LEADTAP_DATABASE_URL: url } });
+
+test('a healthy installation is all ticks', async () => {
+  const name = await emptyDatabase();
+  const url = address('postgres', name);
+  await migrate(url);
+  const { code, checks, of } = await doctor(url);
+  expect(code).toBe(0);
+  expect(checks.map(({ check, state }) => `${state} ${check}`)).toEqual(
+    [
+      'Node.js',
+      'configuration',
+      'database',
+      'schema',
+      'database server',
+      'connections',
+      'roles',
+      'rate limits',
+      'signing key',
+      'clock',
+      'port',
+      'metrics port',
+    ].map((check) => `ok ${check}`),
+  );
+  expect(of('database')?.detail).toMatch(/^PostgreSQL \d+\.\d+.*, postgres:\/\/postgres@127\.0\.0\.1:\d+\//);
+  expect(of('database')?.detail).toContain(`/${name}`);
+});
+
+test('a database without the schema stays without it', async () => {
+  const url = address('postgres', await emptyDatabase());
+  const first = await doctor(url);
+  expect(first.of('database')).toMatchObject({
+    state: 'warning',
+    detail: expect.stringContaining('there is no schema leadtap'),
+  });
+  expect(first.of('database server')).toMatchObject({ state: 'ok' });
+  expect(first.of('roles')).toBeUndefined();
+  const second = await doctor(url, { env: { LEADTAP_AUTO_MIGRATE: 'false' } });
+  expect(second).toMatchObject({ code: 1 });
+  expect(second.of('database')).toMatchObject({ state: 'failed', fix: ['Run `leadtap migrate`.'] });
+});
+
+test('a server that cannot be reached is reported once, and the rest is checked all the same', async () => {
+  const { of, code } = await doctor(`postgres://app:${PASSWORD}@127.0.0.1:1/leads`);
+  expect(code).toBe(1);
+  expect(of('database')).toMatchObject({
+    state: 'failed',
+    detail: 'the database cannot be reached (postgres://app@127.0.0.1:1/leads, ECONNREFUSED)',
+    fix: [expect.stringContaining('Start PostgreSQL')],
+  });
+  expect(of('database server')).toBeUndefined();
+  expect(of('clock')).toMatchObject({ state: 'ok' });
+});
+
+describe('settings of the server', () => {
+  test.each([
+    ["SET default_transaction_isolation = 'repeatable read'", 'failed', 'repeatable read'],
+    ['SET synchronous_commit = off', 'warning', 'acknowledged'],
+  ])('%s', async (setting, state, words) => {
+    const name = await emptyDatabase();
+    const url = address('postgres', name);
+    await sql(`ALTER DATABASE ${name} ${setting}`);
+    expect((await doctor(url)).of('database server')).toMatchObject({
+      state,
+      detail: expect.stringContaining(words),
+    });
+  });
+
+  test('an encoding that cannot hold every name', async () => {
+    const url = address('postgres', await emptyDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"));
+    expect((await doctor(url)).of('database server')).toMatchObject({
+      state: 'failed',
+      detail: expect.stringContaining('LATIN1'),
+      fix: [expect.stringContaining('createdb --encoding=UTF8')],
+    });
+  });
+
+  test('a standby', () => {
+    const facts: ServerFacts = {
+      clockAheadMs: 0,
+      connectionLimit: 97,
+      isStandby: true,
+      isDurable: true,
+      isolation: 'read committed',
+      encoding: 'UTF8',
+      missingRoles: [],
+    };
+    const database = { kind: 'postgres', url: 'postgres://db/leads', connections: 10 } as const;
+    expect(checkServer(facts, database)[0]).toMatchObject({
+      state: 'failed',
+      fix: [expect.stringContaining('Name the primary')],
+    });
+  });
+});
+
+describe('connections', () => {
+  test('more from one process than the server takes', async () => {
+    const url = address('postgres', await emptyDatabase());
+    const { of } = await doctor(url, { env: { LEADTAP_DATABASE_CONNECTIONS: '98' } });
+    expect(of('connections')).toMatchObject({
+      state: 'warning',
+      detail: 'at most 98 from each process; the server takes 97 of this role',
+    });
+  });
+
+  test('the limit of the database counts where it is lower', async () => {
+    const name = await emptyDatabase();
+    const url = address('postgres', name);
+    await sql(`ALTER DATABASE ${name} CONNECTION LIMIT 9`);
+    expect((await doctor(url)).of('connections')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringContaining('takes 9 of this role'),
+    });
+  });
+});
+
+test('a role that is missing', async () => {
+  const url = address('postgres', await emptyDatabase());
+  await migrate(url);
+  await sql('ALTER ROLE leadtap_writer RENAME TO another_writer');
+  onTestFinished(() => sql('ALTER ROLE another_writer RENAME TO leadtap_writer'));
+  expect((await doctor(url)).of('roles')).toMatchObject({
+    state: 'warning',
+    detail: 'leadtap_writer does not exist',
+  });
+});
+
+describe('the clocks', () => {
+  test.each([
+    [0, 'ok'],
+    [60_000, 'warning'],
+    [-60_000, 'warning'],
+  ])('of database and machine, %i ms apart: %s', async (apartMs, state) => {
+    const url = address('postgres', await emptyDatabase());
+    const { of } = await doctor(url, { parts: { clock: () => Date.now() + apartMs } });
+    expect(of('clock')).toMatchObject({
+      state,
+      detail: expect.stringContaining('the clock of the database is'),
+    });
+  });
+
+  test.each([
+    [10, 'ok'],
+    [600, 'warning'],
+  ])('leads %i s ahead of the clock of the database: %s', async (aheadS, state) => {
+    const name = await emptyDatabase();
+    const url = address('postgres', name);
+    await migrate(url);
+    const floor = `now() + interval '${aheadS} seconds'`;
+    await sql(
+      `INSERT INTO leadtap.companies (id, name, stamp_floor) VALUES ('acme', 'Acme', ${floor})`,
+      name,
+    );
+    expect((await doctor(url)).of('clock')).toMatchObject({ state });
+  });
+});
+
+describe('the signing key', () => {
+  test('of this machine alone is warned of, whether it is there yet or not', async () => {
+    const url = address('postgres', await emptyDatabase());
+    const shell = terminal();
+    const env = { LEADTAP_PORT: '0', LEADTAP_DATABASE_URL: url };
+    expect((await shell.run('doctor', { env })).stdout).toContain(
+      `! signing key: ${shell.path('data/signing.key')} does not exist yet\n    Every instance`,
+    );
+    shell.save('organisation.json', { companies: [] });
+    await shell.run('org apply organisation.json', { env });
+    expect((await shell.run('doctor', { env })).stdout).toContain(
+      `! signing key: ${shell.path('data/signing.key')} is of this machine alone\n    Every instance`,
+    );
+    const chosen = { ...env, LEADTAP_SIGNING_KEY_FILE: 'data/../data/../keys/shared.key' };
+    await shell.run('org apply organisation.json', { env: chosen });
+    expect((await shell.run('doctor', { env: chosen })).stdout).toContain('✓ signing key: one key');
+  });
+});
+
+describe('rate limits', () => {
+  test('Redis is checked', async () => {
+    const url = address('postgres', await emptyDatabase());
+    const redis = await makeTestRedis();
+    expect((await doctor(url, { env: redis.env })).of('rate limits')).toMatchObject({
+      state: 'ok',
+      detail: expect.stringMatching(/^counted together in redis:\/\/127\.0\.0\.1:\d+\/\d+, version \d/),
+    });
+  });
+
+  test('an unreachable Redis is a warning, because polls still work', async () => {
+    const env = { LEADTAP_REDIS_URL: `redis://app:${PASSWORD}@127.0.0.1:1/2` };
+    const url = address('postgres', await emptyDatabase());
+    const { code, of } = await doctor(url, { env });
+    expect(code).toBe(0);
+    expect(of('rate limits')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringContaining('redis://app@127.0.0.1:1/2'),
+    });
+  });
+});
+
+test.each([
+  ['postgres://db.internal/leads', {}, 1],
+  ['postgres://db.internal/leads?sslmode=disable', {}, 0],
+  ['postgres://db.internal/leads?sslmode=verify-full', {}, 0],
+  ['postgres://db.internal/leads', { PGSSLMODE: 'verify-full' }, 0],
+  ['postgres://localhost/leads', {}, 0],
+  ['postgres://[::1]/leads', {}, 0],
+  ['postgres://db.internal/leads?host=/run/pg', {}, 0],
+])('%s with %j: %i warning that the connection is not encrypted', (url, env, count) => {
+  expect(checkEncryption({ kind: 'postgres', url, connections: 10 }, env)).toHaveLength(count);
+});

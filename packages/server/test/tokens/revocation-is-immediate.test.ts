@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
+import { outcome, pollWith } from './support/polling.ts';
+
+/** A second instance beside the first, on the same database and key. */
+const startBeside = (beside: TestService, env: Record<string, string> = {}): Promise<TestService> =>
+  startService({ env, beside });
+
+describe('a token that is revoked by the command line', () => {
+  it('is rejected by the next request to every running instance, and no other token is', async () => {
+    const first = await startService();
+    const second = await startBeside(first);
+    const [gone, kept] = [await first.token('boss', { tokenId: 'gone' }), await first.token('boss')];
+    const issuedAt = Date.now();
+    await first.store.recordTokens([
+      { id: 'gone', userId: 'boss', name: null, issuedAt, expiresAt: issuedAt + 60_000 },
+    ]);
+    const answers = async (token: string) => [
+      await outcome(await pollWith(first.url, token)),
+      await outcome(await pollWith(second.url, token)),
+    ];
+    expect(await answers(gone)).toEqual(['200', '200']);
+    expect(await answers(kept)).toEqual(['200', '200']);
+
+    const { code } = await runLeadtap(['token', 'revoke', 'gone'], first.database.env);
+    expect(code).toBe(0);
+    expect(await answers(gone)).toEqual(['401 token-revoked', '401 token-revoked']);
+    expect(await answers(kept)).toEqual(['200', '200']);
+  });
+
+  it('may be one of the identity provider, identified by its `jti`', async () => {
+    const key = await makeKey('ES256');
+    const { env } = await startIdentityProvider(key);
+    const first = await startService({ env });
+    const second = await startBeside(first, env);
+    const token = await sign(key, { jti: 'session-1' });
+    expect(await outcome(await pollWith(second.url, token))).toBe('200');
+    await runLeadtap(['token', 'revoke', 'session-1', '--force'], first.database.env);
+    expect(await outcome(await pollWith(second.url, token))).toBe('401 token-revoked');
+    expect(await outcome(await pollWith(second.url, await sign(key, { jti: 'session-2' })))).toBe('200');
+  });
+});

@@ -1,0 +1,52 @@
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import Fastify from 'fastify';
+import { loadSigningKeys, makeVerifyToken, newLeads, type PollStore, systemClock, type User } from 'leadtap';
+import { onTestFinished } from 'vitest';
+import type { JwksTiming } from '../../../src/accounts/external-tokens.ts';
+import { AUDIENCE, type IdentityProvider, ISSUER } from './identity-provider.ts';
+
+export const pollWith = (baseUrl: string, token: string): Promise<Response> =>
+  fetch(`${baseUrl}/automation/new-leads`, { headers: { authorization: `Bearer ${token}` } });
+
+/** `200`, or the status and the code of the problem. */
+export async function outcome(response: Response): Promise<string> {
+  const body: unknown = await response.json();
+  const isProblem = typeof body === 'object' && body !== null && 'code' in body;
+  return isProblem ? `${response.status} ${body.code}` : String(response.status);
+}
+
+const boss: User = {
+  id: 'boss',
+  companyId: 'acme',
+  email: null,
+  name: null,
+  plan: 'PROFESSIONAL',
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+};
+
+/** One user, no leads: enough to see whether a token is accepted. */
+const store: PollStore = {
+  findUser: async () => boss,
+  isTokenRevoked: async () => false,
+  readPage: async () => ({ leads: [], readAt: Date.now(), locked: true }),
+};
+
+/** The endpoint alone, with the timing of the identity provider set by the test. */
+export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming>) {
+  // Long enough for a slow machine.
+  const longTimeouts = { fetchTimeoutMs: 240_000, ...timing };
+  const verifyToken = makeVerifyToken({
+    keys: await loadSigningKeys({ secrets: [randomBytes(32).toString('base64')] }),
+    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing: longTimeouts },
+    clock: systemClock,
+  });
+  const app = Fastify();
+  app.register(newLeads, { store, verifyToken });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(() => app.close());
+  const { port } = app.server.address() as AddressInfo;
+  return { poll: (token: string) => pollWith(`http://127.0.0.1:${port}`, token) };
+}

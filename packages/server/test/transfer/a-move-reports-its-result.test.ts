@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import { moveArgv, run, runMove } from './commands.ts';
+import { makeFilledEndpoints } from './filled.ts';
+
+const SUM = expect.stringMatching(/^[0-9a-f]{64}$/);
+
+test('a table of checksums and all counts on stdout; the next steps, and where the key is, on stderr', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const { stdout, stderr } = await runMove(endpoints);
+  expect(stdout).toMatch(
+    /^COMPANY {2}LEADS {2}SHA256\nacme {5}3 {6}\w{64}\nglobex {3}3 {6}\w{64}\nmoved and verified: .+\n$/,
+  );
+  expect(stdout).toContain(
+    'moved and verified: 2 companies, 12 statuses, 3 branches, 4 departments, 1 issued tokens, 0 revoked tokens, 6 leads, 7 users\n',
+  );
+  const key = `${endpoints.folder}/data/signing.key`;
+  expect(stderr).toContain(`Tokens stay valid: the service finds its signing key where it was, ${key}.\n`);
+  expect(stderr).toContain('Start the service with the LEADTAP_DATABASE_URL of postgres://');
+  expect(stderr).toContain(`No lead, user or token was changed in ${endpoints.file}.`);
+});
+
+test('--json prints the same for programs', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const { stdout } = await runMove(endpoints, '--json');
+  expect(JSON.parse(stdout)).toEqual({
+    from: endpoints.file,
+    to: expect.stringMatching(/^postgres:\/\//),
+    verified: true,
+    rows: {
+      companies: 2,
+      statuses: 12,
+      branches: 3,
+      departments: 4,
+      leads: 6,
+      issued_tokens: 1,
+      revoked_tokens: 0,
+      users: 7,
+    },
+    leads: [
+      { companyId: 'acme', rows: 3, sha256: SUM },
+      { companyId: 'globex', rows: 3, sha256: SUM },
+    ],
+    replaced: 0,
+  });
+});
+
+test('on a terminal there is a progress bar for each step, and it is cleared at the end', async () => {
+  const endpoints = await makeFilledEndpoints();
+  let now = 0;
+  const { stderr } = await run(endpoints, moveArgv(endpoints), {
+    isTTY: true,
+    clock: () => {
+      now += 1000;
+      return now;
+    },
+  });
+  const drawings = stderr.split('\r\u001b[K');
+  for (const step of ['checked', 'copied', 'verified'])
+    expect(drawings).toContainEqual(expect.stringMatching(new RegExp(`^\\[#*-*\\] .*\\d leads ${step} `)));
+  expect(drawings.at(-1)).toMatch(/^Tokens stay valid/);
+});
+
+test.each([
+  [
+    { LEADTAP_SIGNING_KEY: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0IHNlY3JldA==' },
+    'keeps its LEADTAP_SIGNING_KEY.',
+  ],
+  [{ LEADTAP_SIGNING_KEY_FILE: '/run/secrets/key' }, 'keeps its signing key, /run/secrets/key (LEADTAP'],
+])('the key is where %o says', async (env, sentence) => {
+  const endpoints = await makeFilledEndpoints();
+  const { stderr } = await run(endpoints, moveArgv(endpoints), { env });
+  expect(stderr).toContain(sentence);
+});
+
+test('a key file that the new service would not find must be copied', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const elsewhere = { folder: `${endpoints.folder}/..` };
+  const { stderr } = await run(elsewhere, moveArgv(endpoints));
+  expect(stderr).toContain(`${endpoints.folder}/data/signing.key: copy it to `);
+});
