@@ -1,4 +1,4 @@
-// Ends with 0 when the service in this container is alive. The image has no curl, but it has Node.
+// Exits with 0 if the service in this container answers /livez. The image has Node, but no curl.
 import process from 'node:process';
 
 const { LEADTAP_PORT, LEADTAP_BASE_PATH } = process.env;

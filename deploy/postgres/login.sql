@@ -1,5 +1,5 @@
--- The login with which instances connect, with the rights of leadtap_service, which `leadtap migrate` has made before.
--- For psql 15 or later, as a login that may create roles. May be run again, also to change the password:
+-- Creates the login of the instances, with the rights of leadtap_service. Run `leadtap migrate` first: it creates that role.
+-- Needs psql 15 or later, and a login that may create roles. You can run it again, also to change the password:
 --   SERVICE_PASSWORD=… psql --file=deploy/postgres/login.sql "$OWNER_URL"
 \set ON_ERROR_STOP on
 SET client_min_messages = warning;

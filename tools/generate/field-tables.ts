@@ -37,7 +37,7 @@ const IMPORT_FORMS: Readonly<Partial<Record<LeadFieldType, (rule: ImportField['i
   timeOfDay: () => '`HH:MM`, from `00:00` to `23:59`',
   statusCode: () => "one of the company's statuses, such as `NEW`",
   object: ({ maxBytes = 0, maxLevels }) =>
-    `an object of your own, at most ${maxBytes / 1024} KiB as JSON and ${maxLevels} levels deep; write whole numbers beyond 2^53 as strings`,
+    `an object with your own fields, at most ${maxBytes / 1024} KiB as JSON and ${maxLevels} levels deep; write integers beyond 2^53 as strings`,
   urls: ({ maxItems, maxLength }) =>
     `at most ${maxItems} \`https://\` or \`http://\` addresses of at most ${number(maxLength)} characters`,
   boolean: () => '`true` or `false`; in CSV also `yes`, `no`, `1`, `0`',
@@ -59,5 +59,5 @@ export function importFieldTable(): string {
   const filledIn = LEAD_FIELDS.filter((field) => field.import === undefined).map(({ name }) => `\`${name}\``);
   return `${table(['field', 'value'], rows)}
 
-Leadtap fills in ${filledIn.join(', ')}: leave them out.`;
+Leadtap sets ${filledIn.join(', ')}: leave them out.`;
 }

@@ -1,34 +1,34 @@
 /**
- * How many leads each platform's way of polling loses and repeats. test/pollers runs every scenario against the real service
- * and compares it with these figures; docs/integrations/pollers.md is generated from them.
+ * What each platform's way of polling loses and repeats. test/pollers runs all of it against the real service and compares
+ * the figures; docs/integrations/pollers.md is generated from them.
  */
 
 export interface Outcome {
-  /** Leads that were never delivered. */
+  /** Never delivered. */
   readonly lost: number;
-  /** Leads not delivered after ten hours, while delivery still continued. */
+  /** Not delivered after ten hours, but leads were still arriving. */
   readonly late: number;
-  /** Repeated starts of the automation for the same lead. */
+  /** Repeated runs of the automation for the same lead. */
   readonly twice: number;
-  /** Polls that failed although nothing was injected to fail them. */
+  /** Failed polls without a fault. */
   readonly failed: number;
 }
 
 export const ALL_WELL: Outcome = { lost: 0, late: 0, twice: 0, failed: 0 };
 
-/** The scenarios, in the words of the docs. */
+/** The trials, as in the documentation. */
 export const TRIALS = {
   burst: '5,000 leads at once between two polls',
-  equalMilliseconds: '120 leads of four writers, offered at equal milliseconds around three polls',
-  refusedOnce: '80 leads; a poll is refused with 429',
+  equalMilliseconds: '120 leads of four writers, written in equal milliseconds around three polls',
+  refusedOnce: '80 leads; one poll gets a 429',
   refusedBetweenPages: '250 leads; 429 after two requests',
   refusedForTheHour:
-    '240 leads in 48 minutes; 429 throughout, because the 1,000 requests of the hour are used up',
-  serviceRestarts: '100 leads; the service is down for one poll, and stops in the middle of another',
+    '240 leads in 48 minutes; 429 for all polls, because the 1,000 requests of the hour are used up',
+  serviceRestarts: '100 leads; the service is down for one poll, and stops during another',
   serviceRestartsBetweenPages: '250 leads; the service is down from the second request of a poll on',
   pollerRestarts:
-    '110 leads; the poller is killed when its page has arrived, and is down for 10 minutes later',
-  pollerKilledInBetween: '40 leads; the poller is killed between passing on leads and storing its position',
+    '110 leads; the poller is killed when its page has arrived, and later stopped for 10 minutes',
+  pollerKilledInBetween: '40 leads; the poller is killed between passing on leads and saving its position',
   clockAhead: "50 leads; the poller's clock is 5 minutes ahead",
   clockBehind: "50 leads; the poller's clock is 5 minutes behind",
 } as const;
@@ -37,7 +37,7 @@ export type ScenarioKey = keyof typeof TRIALS;
 export const SCENARIO_KEYS = Object.keys(TRIALS) as readonly ScenarioKey[];
 
 export interface Way {
-  /** Heads its column. */
+  /** In the head of a column. */
   readonly name: string;
   readonly outcomes: Readonly<Partial<Record<ScenarioKey, Outcome>>>;
   readonly toKnow: string;
@@ -45,7 +45,7 @@ export interface Way {
 
 const figure = (difference: Partial<Outcome>): Outcome => ({ ...ALL_WELL, ...difference });
 
-/** No loss except for these. */
+/** No losses except these. */
 function wellBut(
   differences: Partial<Record<ScenarioKey, Partial<Outcome>>>,
   notTried: readonly ScenarioKey[] = [],
@@ -54,75 +54,75 @@ function wellBut(
   return Object.fromEntries(tried.map((key) => [key, figure(differences[key] ?? {})]));
 }
 
-/** Only these were run. */
+/** Only these were tried. */
 const only = (differences: Partial<Record<ScenarioKey, Partial<Outcome>>>): Way['outcomes'] =>
   Object.fromEntries(Object.entries(differences).map(([key, difference]) => [key, figure(difference)]));
 
-/** With the integrations of this repository. */
+/** With what this repository has for the platform. */
 export const OUR_WAYS = {
   zapierApp: {
     name: 'Zapier app',
     outcomes: wellBut({ refusedForTheHour: { lost: 100 } }, ['pollerKilledInBetween']),
     toKnow:
-      'The app requests the last half hour in every poll, because Zapier stores no position. When no poll succeeds for longer than that, the Zap loses the leads before the last half hour, except the newest 100. Give each busy program its own user, so that none uses up the limits of another.',
+      'The app looks back half an hour, because Zapier saves no position. If no poll succeeds for longer than that, the Zap misses leads before the last half hour, except the newest 100. Give each busy program its own user, so that none uses up the limits of another.',
   },
   makeApp: {
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Make counts leads as processed when the whole run has succeeded. If a later module fails, the run is rolled back and its leads come again: let the module that must not act twice search for the *Trigger ID* first. Tested with a start that was chosen by hand; how *From now on* works is internal to Make.',
+      'Make saves its position when the whole run has succeeded. If a later module fails, the run is rolled back and its leads are delivered again: a module that must not act twice should check the *Trigger ID* first. Tested with a manually chosen start. *From now on* was not tested, because Make itself decides where that is.',
   },
   n8nNode: {
     name: 'n8n node',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
-      'n8n saves the position of the trigger and starts the workflow at the same moment, and waits for neither. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. Shut n8n down in the ordinary way; after a crash, choose *Start From: A Date* before it once, and drop leads that you have by *Trigger ID*.',
+      'n8n saves the position and starts the workflow at the same time, without waiting. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. Stop n8n normally. After a crash, choose *Start From: A Date* with a date before it once, and drop duplicates by *Trigger ID*.',
   },
   workatoConnector: {
     name: 'Workato connector',
     outcomes: wellBut({}),
     toKnow:
-      'Nothing. Workato stores the cursor, and drops repeated leads by the trigger id. The connector is in Ruby; these figures are of its algorithm, and `check.rb` beside it runs the file itself.',
+      'Workato saves the cursor, and drops duplicates by the trigger id. The connector is in Ruby; this table simulates its rule, and `check.rb` beside it runs the file itself.',
   },
   activepiecesPiece: {
     name: 'Activepieces piece',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
-      'Its own helper stores the position before the flow gets the leads. If Activepieces is killed within that moment, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with *Start from* before it, and drop leads that you have by `automation_trigger_id`.',
+      'Its own helper saves the position before the flow gets the leads. If Activepieces is killed in between, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with a *Start from* before it, and drop duplicates by `automation_trigger_id`.',
   },
   pipedreamSource: {
     name: 'Pipedream source',
     outcomes: wellBut({}),
     toKnow:
-      'Nothing. The source stores its position after it has emitted a page; Pipedream drops repeated leads by the last 100 ids, which is a page.',
+      'The source saves its position after it has emitted a page. Pipedream drops duplicates by the last 100 ids, which is a page.',
   },
   powerAutomateConnector: {
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 4700 } }, ['pollerKilledInBetween']),
     toKnow:
-      'One lead a poll, because its trigger stores the first lead of a response: 30 leads an hour when it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 were delivered after ten hours; the others follow. For more than that, build the flow.',
+      'One lead per poll, because its trigger saves the first lead of a response: 30 leads per hour if it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 had arrived after ten hours; the others arrive later. For more leads, build the flow.',
   },
   powerAutomateFlow: {
     name: 'Power Automate flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'A page a run: 5,000 leads take 50 runs. The file is updated when all leads of the run are processed; if a step fails before, they are delivered again. Drop them by `automation_trigger_id` where that matters.',
+      'One page per run: 5,000 leads take 50 runs. The file is updated after all leads of the run are handled. If a step fails before, they are delivered again: drop them by `automation_trigger_id` if that matters.',
   },
   nodeRedFlow: {
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Set `contextStorage` to `localfilesystem`. Node-RED then writes the position of the flow to a file every 30 seconds: if it is killed before, the leads of that time are delivered again. `msg.topic` is the trigger id to drop them by.',
+      'Set `contextStorage` to `localfilesystem`. Node-RED then saves the position to a file every 30 seconds. If it is killed before, the leads of that time are delivered again: drop them by the trigger id, `msg.topic`.',
   },
   client: {
     name: 'Our client',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
     toKnow:
-      'A lead counts as processed when the checkpoint is saved after it. If the program is killed before, that one lead is delivered again. Save the checkpoint and your own data in one transaction, and no lead is repeated.',
+      'A lead is handled when the checkpoint is saved after it. If the program is killed before, that one lead is delivered again. To prevent this, save the checkpoint in the same transaction as your own data.',
   },
 } as const satisfies Record<string, Way>;
 
-/** With what a platform or its users do without our integration. */
+/** What the platform or its users do without special care. */
 export const OTHER_WAYS = {
   zapierNewestPage: {
     name: 'Zapier, newest page only',
@@ -136,7 +136,7 @@ export const OTHER_WAYS = {
       ['pollerKilledInBetween'],
     ),
     toKnow:
-      'A Zap over the bare endpoint sees one page, the newest 100 leads: the Zap loses what exceeds 100 between two polls that succeed. Use our app.',
+      'A Zap on the bare endpoint reads one page, the newest 100 leads. It misses the others if more than 100 leads arrive between two successful polls. Use our app.',
   },
   n8nOwnClock: {
     name: "n8n, HTTP Request, n8n's clock",
@@ -151,7 +151,7 @@ export const OTHER_WAYS = {
       clockBehind: { twice: 150 },
     }),
     toKnow:
-      'It stores the time of its last request by its own clock. A clock that is ahead loses every lead; one that is behind repeats them; and what exceeds a page is lost. Use our node, or store the `createdAt` of the last lead and poll again while a page is full.',
+      'It saves the time of its poll, from its own clock. A clock that is ahead loses every lead; one that is behind repeats them; and leads beyond one page are lost. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
   },
   n8nLastTwoMinutes: {
     name: 'n8n, HTTP Request, "the last 2 minutes"',
@@ -163,13 +163,13 @@ export const OTHER_WAYS = {
       clockAhead: { lost: 50 },
       clockBehind: { twice: 150 },
     }),
-    toKnow: 'It stores no position, so every poll that fails loses its leads. Use our node.',
+    toKnow: 'It saves no position, so every failed poll loses its leads. Use our node.',
   },
   workatoWholeSeconds: {
     name: 'Workato, cursor of whole seconds',
     outcomes: only({ burst: { lost: 4900, failed: 3 }, equalMilliseconds: {}, refusedOnce: {} }),
     toKnow:
-      'A cursor written with `iso8601` has no milliseconds. When more than a page of leads falls into one second, the next page is the same one, for ever. Our connector keeps all digits of `createdAt`.',
+      'A cursor written with `iso8601` has no milliseconds. If one second has more leads than a page, the next page is the same one, without end. Our connector saves `createdAt` unchanged.',
   },
   activepiecesTimeBased: {
     name: 'Activepieces, TIMEBASED alone',
@@ -187,19 +187,19 @@ export const OTHER_WAYS = {
       pollerKilledInBetween: { lost: 40 },
     }),
     toKnow:
-      'It reads the newest page, as Zapier does, and loses what exceeds 100 between two polls. Use our piece.',
+      'It reads the newest page, as Zapier does, and misses the others if more than 100 leads arrive between two polls. Use our piece.',
   },
   powerAutomateFirstElement: {
     name: 'Power Automate, whole pages',
     outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
     toKnow:
-      'A connector from the wizard stores the first lead of a page, which is the oldest: every poll repeats the previous page except one lead. Our connector requests one lead at a time.',
+      'A connector created by the wizard saves the first lead of a page, which is the oldest: every poll repeats all leads of the last one except one. Our connector asks for one lead at a time.',
   },
   nodeRedContextInMemory: {
     name: 'Node-RED, context in memory',
     outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
     toKnow:
-      'By default, Node-RED loses the position of the flow when it ends, and starts again from now: leads that arrived meanwhile are lost. Set `contextStorage`.',
+      'By default, Node-RED keeps the position only in memory. After a restart the flow starts from the current time, and leads in between are lost. Set `contextStorage`.',
   },
 } as const satisfies Record<string, Way>;
 

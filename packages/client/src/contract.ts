@@ -55,9 +55,9 @@ export interface Lead {
   readonly customFields: Readonly<Record<string, unknown>>;
   /** Image addresses. */
   readonly images: readonly string[];
-  /** Whether the contact asked for the same day. */
+  /** True if the contact asked for the same day. */
   readonly sameDay: boolean;
-  /** When the lead entered the feed. Unique within the company, rises in commit order, never changes: the value to remember and send as `since`. */
+  /** When the lead entered the feed. Unique within the company, increases in commit order, never changes: save it and send it as `since`. */
   readonly createdAt: string;
   /** When the lead last changed. */
   readonly updatedAt: string;
@@ -67,9 +67,9 @@ export interface Lead {
   readonly branchName: string | null;
   /** Name of the department. */
   readonly departmentName: string | null;
-  /** Unique identifier of this trigger. Never changes: drop what you have seen before. */
+  /** Unique identifier of this trigger. Never changes: use it to drop duplicates. */
   readonly automation_trigger_id: string;
-  /** When Leadtap received the lead. Equals `createdAt`, except for leads imported as history. */
+  /** When Leadtap received the lead. Equals `createdAt`, except for historical leads. */
   readonly automation_created_at: string;
 }
 
@@ -85,23 +85,23 @@ export interface LeadStatus {
   readonly final: boolean;
 }
 
-/** A problem, as RFC 9457 writes it. */
+/** A problem of RFC 9457. */
 export interface Problem {
   /** Names the kind of problem. */
   readonly type: string;
-  /** What the kind of problem is, the same every time. */
+  /** The kind of problem in words, always the same. */
   readonly title: string;
   /** The HTTP status of the answer. */
   readonly status: number;
   /** What happened this time and what to do. */
   readonly detail: string;
-  /** The name to program against. */
+  /** The name to use in programs. */
   readonly code: ProblemCode;
   /** The same as in `X-Request-Id`. */
   readonly requestId: string;
-  /** With `invalid-query`: every bad parameter at once. */
+  /** With `invalid-query`: every invalid parameter at once. */
   readonly errors?: readonly ParameterError[];
-  /** With `rate-limit-exceeded`: the limits that were reached. */
+  /** With `rate-limit-exceeded`: the limits that were exceeded. */
   readonly violatedPolicies?: readonly string[];
 }
 

@@ -62,7 +62,7 @@ const FIELDS = {
     type: 'id',
     nullable: false,
     column: 'id',
-    import: { maxLength: MAX_ID_LENGTH, note: 'your own id of the lead; without it one is made' },
+    import: { maxLength: MAX_ID_LENGTH, note: 'your own id of the lead; if missing, Leadtap creates one' },
     label: 'Lead ID',
     description: 'Lead identifier, unique within the company.',
     sample: 'lead-1042',
@@ -183,7 +183,7 @@ const FIELDS = {
     column: 'status_value',
     import: {
       maxLength: 64,
-      note: 'without it a new lead gets `NEW`, or the first one where there is no `NEW`',
+      note: 'default for a new lead: `NEW`, or the first status if there is no `NEW`',
     },
     label: 'Status code',
     description: 'Status code, an upper-case word.',
@@ -225,17 +225,17 @@ const FIELDS = {
     default: false,
     import: {},
     label: 'Same day',
-    description: 'Whether the contact asked for the same day.',
+    description: 'True if the contact asked for the same day.',
     sample: false,
   },
   createdAt: {
     type: 'instant',
     nullable: false,
     column: 'created_at',
-    import: { historicalOnly: true, note: 'with `--historical` only, and required there' },
+    import: { historicalOnly: true, note: 'only with `--historical`, and required there' },
     label: 'Created at',
     description:
-      'When the lead entered the feed. Unique within the company, rises in commit order, never changes: the value to remember and send as `since`.',
+      'When the lead entered the feed. Unique within the company, increases in commit order, never changes: save it and send it as `since`.',
     sample: '2026-03-02T09:30:00.001Z',
   },
   updatedAt: {
@@ -283,7 +283,7 @@ const FIELDS = {
     column: 'automation_trigger_id',
     import: undefined,
     label: 'Trigger ID',
-    description: 'Unique identifier of this trigger. Never changes: drop what you have seen before.',
+    description: 'Unique identifier of this trigger. Never changes: use it to drop duplicates.',
     sample: '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4',
   },
   automation_created_at: {
@@ -292,7 +292,7 @@ const FIELDS = {
     column: 'automation_created_at',
     import: undefined,
     label: 'Received at',
-    description: 'When Leadtap received the lead. Equals `createdAt`, except for leads imported as history.',
+    description: 'When Leadtap received the lead. Equals `createdAt`, except for historical leads.',
     sample: '2026-03-02T09:30:00.001Z',
   },
 } as const satisfies Readonly<Record<string, LeadFieldEntry>>;
@@ -325,7 +325,7 @@ const PLACE_FIELDS: readonly ImportField[] = [
   {
     name: 'departmentId',
     type: 'id',
-    import: { maxLength: MAX_ID_LENGTH, note: 'a department of that company, which sets the branch too' },
+    import: { maxLength: MAX_ID_LENGTH, note: 'a department of that company, which also sets the branch' },
   },
 ];
 

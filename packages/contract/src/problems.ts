@@ -7,7 +7,7 @@ export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 interface ProblemEntry {
   readonly status: number;
   readonly title: string;
-  /** What the response says where the case has no sentence of its own. Says what to do. */
+  /** The default text of the response, if the case has no more specific one. Says what to do. */
   readonly detail: string;
   /** For docs/errors.md and the page at `/docs`, like the two below. */
   readonly meaning: string;
@@ -26,9 +26,9 @@ export const PROBLEMS = {
     title: 'The query is not valid',
     detail: 'Correct the parameters listed under `errors`.',
     meaning:
-      'A query parameter has a value that is not accepted, or was given twice. It is not guessed, because a misread `since` would lose leads.',
+      'A query parameter has an invalid value, or was given twice. It is not ignored, because a misread `since` would lose leads.',
     integrator:
-      'Read `errors`: it names every bad parameter, with a valid example. Correct the request; repeated unchanged, it fails again.',
+      'Read `errors`: it names every invalid parameter, with a valid example. Correct the request; a retry without a change fails again.',
     operator: 'Nothing to do.',
   },
   'malformed-request': {
@@ -36,17 +36,17 @@ export const PROBLEMS = {
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning: 'The request is not well-formed HTTP, or its address is not well-formed.',
-    integrator: 'Let your platform encode the parameters instead of writing the address by hand.',
+    integrator: 'Let your platform encode the parameters. Do not write the address by hand.',
     operator:
-      'Nothing to do for a single one. Many at once are a scanner, or a proxy that speaks TLS to the plain HTTP port.',
+      'Nothing to do for a single request. Many at once come from a scanner, or from a proxy that uses TLS on the plain HTTP port.',
   },
   'token-missing': {
     status: 401,
     title: 'An access token is required',
     detail: 'Send the header `Authorization: Bearer <ACCESS_TOKEN>`.',
-    meaning: 'The request came without a bearer token: no `Authorization` header, or one of another scheme.',
+    meaning: 'The request has no bearer token: no `Authorization` header, or one with another scheme.',
     integrator:
-      'Send the header `Authorization: Bearer <ACCESS_TOKEN>`. In most platforms it belongs into the connection or credential of the step. The token is never read from the query.',
+      'Send the header `Authorization: Bearer <ACCESS_TOKEN>`. In most platforms you set it in the connection or credential of the step. The token is never read from the query.',
     operator: 'If clients send the header, check whether a proxy removes it.',
   },
   'token-invalid': {
@@ -54,30 +54,30 @@ export const PROBLEMS = {
     title: 'The access token is not valid',
     detail: 'The token was not accepted. Ask the operator of this service for a new one.',
     meaning:
-      'The token is not one that this service accepts: it was cut or altered, was made by another issuer or for another audience, or is signed with a key that is not known here.',
+      'This service does not accept the token: it is incomplete or changed, was issued by another issuer or for another audience, or is signed with an unknown key.',
     integrator:
-      'Paste the token again, whole, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once, not twice. If that does not help, ask the operator for a new one.',
+      'Paste the complete token again, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once, not twice. If that does not help, ask the operator for a new token.',
     operator:
-      'Issue a new one with `leadtap token issue --user ID`. If all tokens fail at once, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not fit your identity provider.',
+      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail at once, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not match your identity provider.',
   },
   'token-expired': {
     status: 401,
     title: 'The access token has expired',
-    detail: 'The token was good once but has expired. Ask the operator of this service for a new one.',
+    detail: 'The token was valid but has expired. Ask the operator of this service for a new one.',
     meaning: 'The token was valid, but has expired.',
     integrator:
       'Ask the operator for a new token and put it into the connection. Continue with your last `since`: nothing is lost.',
     operator:
-      'Issue a new one; `--expires-in` sets its lifetime. If new tokens are rejected as expired, compare the clocks of the issuer and of this service.',
+      'Issue a new token; `--expires-in` sets its lifetime. If new tokens are rejected as expired, compare the clocks of the issuer and of this service.',
   },
   'token-revoked': {
     status: 401,
     title: 'The access token was revoked',
-    detail: 'The token was withdrawn. Ask the operator of this service for a new one.',
+    detail: 'The token was revoked. Ask the operator of this service for a new one.',
     meaning: 'The token was revoked before it expired.',
     integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
     operator:
-      '`leadtap token list --user ID` shows the tokens of a user. A revoked token cannot be restored: issue a new one.',
+      '`leadtap token list --user ID` shows the tokens of a user. A revocation cannot be undone: issue a new token.',
   },
   'professional-plan-required': {
     status: 403,
@@ -85,15 +85,15 @@ export const PROBLEMS = {
     detail: 'Polling new leads is part of the Professional plan. Upgrade the plan of this user.',
     meaning: 'The token is valid and its user exists, but the user is not on the Professional plan.',
     integrator:
-      'Ask for the Professional plan for this user. Then continue with your last `since`: the leads that arrived meanwhile are delivered.',
-    operator: '`leadtap user set ID --plan PROFESSIONAL`. The next request passes.',
+      'Ask for the Professional plan for this user. Then continue with your last `since`: you get the leads that arrived meanwhile.',
+    operator: 'Run `leadtap user set ID --plan PROFESSIONAL`. The next request succeeds.',
   },
   'user-not-found': {
     status: 404,
     title: 'The user does not exist',
-    detail: 'The token is valid, but its user is not known here (any more).',
-    meaning: 'The token is valid, but its user does not exist here, or not any more.',
-    integrator: 'Ask the operator whether the user was removed, and for a token of a user who exists.',
+    detail: 'The token is valid, but its user does not exist (any more).',
+    meaning: 'The token is valid, but its user does not exist, or was removed.',
+    integrator: 'Ask the operator whether the user was removed, and for a token of an existing user.',
     operator:
       '`leadtap user list` shows the users, `leadtap org apply FILE` adds them. In tokens of your identity provider, `sub` must be the id of the user.',
   },
@@ -110,46 +110,46 @@ export const PROBLEMS = {
     status: 405,
     title: 'The method is not allowed here',
     detail: 'Use one of the methods in the `Allow` header.',
-    meaning: 'The address exists, but does not answer this method.',
+    meaning: 'The address exists, but does not support this method.',
     integrator: 'Use `GET`, or `HEAD` for the headers alone.',
-    operator: 'Nothing to do. Leads are never changed over HTTP; `leadtap leads import` adds them.',
+    operator: 'Nothing to do. Leads cannot be changed over HTTP; use `leadtap leads import`.',
   },
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
     detail: 'Send the whole request at once and try again.',
-    meaning: 'The request did not arrive whole in time.',
-    integrator: 'Send it again. If it happens often, check the network in between.',
+    meaning: 'The complete request did not arrive in time.',
+    integrator: 'Send it again. If it happens often, check the network.',
     operator:
-      'Nothing to do for a few. Many from few addresses are connections that are held open on purpose: limit them in the proxy.',
+      'Nothing to do for a few requests. Many from few addresses may be an attack with slow connections: limit them in the proxy.',
   },
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, all tokens taken together; \`violatedPolicies\` names the limit. \`${failedTokens.name}\` there means more than ${failedTokens.quota} bad tokens in a minute from one address.`,
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
     integrator:
-      'Wait for the seconds given in `Retry-After`, then send the same request again: it passes both limits, and nothing is lost. Polling every 2 minutes stays far below them.',
+      'Wait for the seconds in `Retry-After`, then send the same request again: it passes both limits, and nothing is lost. Polling every 2 minutes stays far below the limits.',
     operator:
-      'Nothing to do: the limits are part of the contract. Give automations that need more a user each.',
+      'Nothing to do: the limits are part of the contract. If automations need more, give each its own user.',
   },
   'headers-too-large': {
     status: 431,
     title: 'The request headers are too large',
     detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
-    meaning: `The headers of the request are larger than ${MAX_HEADER_BYTES / 1024} KiB together.`,
-    integrator: 'Send fewer or shorter headers. Cookies are the usual cause; the service needs none.',
-    operator: 'If the tokens of your identity provider are the cause, leave claims out of them.',
+    meaning: `The headers of the request together are larger than ${MAX_HEADER_BYTES / 1024} KiB.`,
+    integrator: 'Send fewer or shorter headers. Cookies are the usual cause; the service does not need them.',
+    operator: 'If the tokens of your identity provider are the cause, remove claims from them.',
   },
   'internal-error': {
     status: 500,
     title: 'Something went wrong on our side',
-    detail: 'The request was fine. Try again; if it stays, tell the operator the request id.',
-    meaning: 'The service failed. The request was fine.',
+    detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
+    meaning: 'The service failed. The request was valid.',
     integrator:
-      'Send the same request again later: nothing is lost. If it stays, give the operator the `requestId`.',
+      'Send the same request again later: nothing is lost. If the error continues, give the operator the `requestId`.',
     operator:
-      'Search the log for the request id: it has the cause. `leadtap doctor` checks the installation.',
+      'Search for the request id in the log, which has the cause. `leadtap doctor` checks the installation.',
   },
   unavailable: {
     status: 503,
@@ -157,8 +157,7 @@ export const PROBLEMS = {
     detail: 'Nothing is lost. Try again after the seconds given in `Retry-After`.',
     meaning:
       'The service cannot answer right now: its database or the keys of the identity provider are unreachable, it is overloaded, or it is shutting down.',
-    integrator:
-      'Wait for the seconds given in `Retry-After`, then send the same request again: nothing is lost.',
+    integrator: 'Wait for the seconds in `Retry-After`, then send the same request again: nothing is lost.',
     operator:
       'The log has the cause. `/readyz` answers 200 when the service is ready again; `leadtap doctor` says what to fix.',
   },
@@ -185,19 +184,21 @@ export type ParameterError = Static<typeof ParameterError>;
 export const Problem = Type.Object(
   {
     type: Type.String({ format: 'uri', description: 'Names the kind of problem.' }),
-    title: Type.String({ description: 'What the kind of problem is, the same every time.' }),
+    title: Type.String({ description: 'The kind of problem in words, always the same.' }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status of the answer.' }),
     detail: Type.String({ description: 'What happened this time and what to do.' }),
-    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to program against.' }),
+    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to use in programs.' }),
     requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),
     errors: Type.Optional(
-      Type.Array(ParameterError, { description: 'With `invalid-query`: every bad parameter at once.' }),
+      Type.Array(ParameterError, { description: 'With `invalid-query`: every invalid parameter at once.' }),
     ),
     violatedPolicies: Type.Optional(
-      Type.Array(Type.String(), { description: 'With `rate-limit-exceeded`: the limits that were reached.' }),
+      Type.Array(Type.String(), {
+        description: 'With `rate-limit-exceeded`: the limits that were exceeded.',
+      }),
     ),
   },
-  { description: 'A problem, as RFC 9457 writes it.' },
+  { description: 'A problem of RFC 9457.' },
 );
 
 export type Problem = Static<typeof Problem>;
