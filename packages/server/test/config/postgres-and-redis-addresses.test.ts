@@ -104,7 +104,9 @@ describe('LEADTAP_DATABASE_CONNECTIONS', () => {
   test.each([2, 37, 1000])('%i', (connections) =>
     expect(
       configOf({ ...postgres, LEADTAP_DATABASE_CONNECTIONS: String(connections) }).database,
-    ).toMatchObject({ connections }),
+    ).toMatchObject({
+      connections,
+    }),
   );
   test.each(['0', '1', '1001', '-1', '2.5', 'many'])('%s is refused', (text) =>
     expect(problemsOf({ ...postgres, LEADTAP_DATABASE_CONNECTIONS: text })).toHaveLength(1),

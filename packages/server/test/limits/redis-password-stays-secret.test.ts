@@ -55,7 +55,10 @@ describe('rediss://', () => {
     const { limits, limiter } = await openInstance(
       withPassword(`rediss://localhost:${port}`),
       USER_POLICIES,
-      { ...LONG_REDIS_TIMEOUTS, attemptMs: 500 },
+      {
+        ...LONG_REDIS_TIMEOUTS,
+        attemptMs: 500,
+      },
     );
     expect(limits.isUp).toBe(false);
     await eventually(() => expect(received).not.toEqual([]));

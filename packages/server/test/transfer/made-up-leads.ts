@@ -65,7 +65,10 @@ const places = fc.constantFrom(
 export const leads: fc.Arbitrary<LeadInput[]> = fc
   .array(
     fc.record({ companyId: fc.constantFrom('acme', 'globex'), place: places, status: status(), fields }),
-    { minLength: 20, maxLength: 60 },
+    {
+      minLength: 20,
+      maxLength: 60,
+    },
   )
   .map((made) =>
     made.map(({ companyId, place, status, fields }, index) => ({
