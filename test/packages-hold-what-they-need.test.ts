@@ -68,6 +68,7 @@ test('a package has all that it needs and nothing of an earlier build', async ()
   expect(packed.get('leadtap')).toEqual(
     expect.arrayContaining([
       'bin/leadtap.js',
+      'assets/docs.html',
       ...migrations.map((name) => `src/store/sqlite/migrations/${name}`),
     ]),
   );
