@@ -31,7 +31,7 @@ for (const stream of [process.stdout, process.stderr])
     throw error;
   });
 
-const { stopOnSignals } = await import(new URL('../dist/cli/stop-signal.js', import.meta.url).href);
+const { stopOnSignals } = await import(new URL('../dist/cli/exit.js', import.meta.url).href);
 const signal = stopOnSignals((code) => process.exit(code));
 
 // After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.

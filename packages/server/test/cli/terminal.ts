@@ -8,9 +8,9 @@ import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { paper, type Ran } from './paper.ts';
+import { captureStream, type Ran } from './capture-stream.ts';
 
-export type { Ran } from './paper.ts';
+export type { Ran } from './capture-stream.ts';
 
 export interface RunOptions {
   readonly stdin?: string;
@@ -41,8 +41,8 @@ export function terminal(options: TerminalOptions = {}) {
     writeFileSync(path(name), typeof content === 'string' ? content : JSON.stringify(content));
   };
   const run = async (command: string | readonly string[], options: RunOptions = {}): Promise<Ran> => {
-    const stdout = paper(options.isTTY);
-    const stderr = paper(options.isTTY);
+    const stdout = captureStream(options.isTTY);
+    const stderr = captureStream(options.isTTY);
     const argv = typeof command === 'string' ? command.split(' ') : command;
     const code = await main(argv, {
       env: options.env?.['LEADTAP_DATABASE_URL']

@@ -2,11 +2,9 @@ import { Readable } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { importFile } from '../../src/cli/leads/import.ts';
-import type { WithStore } from '../../src/cli/with-store.ts';
-import { parseConfig } from '../../src/config.ts';
+import { importFile } from '../../src/cli/import/run.ts';
 import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
-import { paper } from '../cli/paper.ts';
+import { captureStream } from '../cli/capture-stream.ts';
 
 /** An import from standard input whose waits pass at once. */
 async function prepare(count: number) {
@@ -17,13 +15,21 @@ async function prepare(count: number) {
   const write = vi.spyOn(store, 'writeLeads').mockImplementation(allAdded);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }).setTimerTickMode('nextTimerAsync');
   onTestFinished(() => void vi.useRealTimers());
-  const withStore: WithStore = (use) => use(store, parseConfig({ env: {}, cwd }));
-  const [stdout, stderr] = [paper(), paper()];
+  const [stdout, stderr] = [captureStream(), captureStream()];
   const lines = Array.from({ length: count }, (_, id) => `{"companyId":"acme","id":"${id}"}\n`);
   const stdin = Readable.from([lines.join('')]);
   const { signal } = new AbortController();
-  const context = { env: {}, cwd, stdin, stdout, stderr, clock: Date.now, signal };
-  const run = () => importFile('-', { skipLines: 0, maxErrorsShown: 20 }, context, withStore);
+  const context = {
+    env: {},
+    cwd,
+    stdin,
+    stdout,
+    stderr,
+    clock: Date.now,
+    signal,
+    openStore: async () => store,
+  };
+  const run = () => importFile('-', { skipLines: 0, maxErrorsShown: 20 }, context);
   return { write, run, stdout, stderr };
 }
 
@@ -35,7 +41,7 @@ const allAdded: Store['writeLeads'] = async (leads) => ({
 test('the first wait of an import that is paced is explained, and the others are not', async () => {
   const { run, stdout, stderr } = await prepare(12_000);
   await run();
-  expect(stderr.text()).toMatch(/^A company takes 1,000 new leads a second.*--historical\.\n$/);
+  expect(stderr.text()).toMatch(/^A company can get 1,000 new leads per second.*--historical\.\n$/);
   expect(stdout.text()).toBe('12000 added, 0 updated, 0 rejected\n');
 });
 
@@ -46,9 +52,9 @@ test('a database that stays away is a failure that says why, what is saved and h
     name: 'Failure',
     kind: 'unavailable',
     message: expect.stringContaining('away'),
-    issue: [
+    fix: [
       'Check LEADTAP_DATABASE_URL, and the file that it names.',
-      'Everything up to line 1000 is saved. To go on, run the same command with --skip-lines 1000.',
+      'Everything up to line 1000 is saved. To continue, run the same command with --skip-lines 1000.',
     ],
   });
   expect(stdout.text()).toBe('1000 added, 0 updated, 0 rejected\n');

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { ExitCode } from '../../src/cli/exit-code.ts';
+import { ExitCode } from '../../src/cli/exit.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
 type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
@@ -163,7 +163,7 @@ test('an input that breaks off leaves what is saved, and tells how to go on', as
   const { code, stderr } = await shell.run('leads import torn.ndjson.gz');
   expect(code).toBe(1);
   const told =
-    /^leadtap: torn\.ndjson\.gz cannot be read to its end: .*\n {2}Everything up to line (\d+) is saved\. To go on, run the same command with --skip-lines \1\./;
+    /^leadtap: torn\.ndjson\.gz cannot be read to its end: .*\n {2}Everything up to line (\d+) is saved\. To continue, run the same command with --skip-lines \1\./;
   expect(stderr).toMatch(told);
   // A full batch at least. Where batches end depends on how fast the lines come in.
   const saved = Number(told.exec(stderr)?.[1]);
@@ -237,7 +237,7 @@ test('an interrupt saves what has come, tells how to go on, and is told by the e
   expect(code).toBe(130);
   expect(said.join('')).toBe('committed 2\n2 added, 0 updated, 0 rejected\n');
   expect(stderr).toBe(
-    'Interrupted. Everything up to line 2 is saved. To go on, run the same command with --skip-lines 2.\n',
+    'Interrupted. Everything up to line 2 is saved. To continue, run the same command with --skip-lines 2.\n',
   );
 });
 

@@ -1,4 +1,10 @@
-import { type Config, type PostgresDatabase, type SqliteDatabase, VARIABLES } from '../../config.ts';
+import {
+  type Config,
+  InvalidValueError,
+  type PostgresDatabase,
+  type SqliteDatabase,
+  VARIABLES,
+} from '../../config.ts';
 import { Failure } from '../failure.ts';
 
 export interface AddressFlags {
@@ -26,7 +32,10 @@ export function readAddresses(flags: AddressFlags, { database }: Config, cwd: st
 
 /** Flags take what the setting takes. The text is not shown: it may hold a password. */
 function parse(flag: string, text: string, cwd: string) {
-  const parsed = VARIABLES.databaseUrl.parse(text.trim(), cwd);
-  if (parsed.kind === 'wrong') throw new Failure('usage', `${flag}: ${parsed.wrong}`, parsed.write);
-  return parsed.value;
+  try {
+    return VARIABLES.databaseUrl.parse(text.trim(), cwd);
+  } catch (error) {
+    if (!(error instanceof InvalidValueError)) throw error;
+    throw new Failure('usage', `${flag}: ${error.message}`, error.fix);
+  }
 }

@@ -8,8 +8,8 @@ import {
   SourceError,
   SourceInUseError,
 } from '../../store/transfer/port.ts';
-import { databaseFailure } from '../database-failure.ts';
-import { Failure } from '../failure.ts';
+
+import { databaseFailure, Failure } from '../failure.ts';
 import type { AddressFlags, MoveAddresses } from './addresses.ts';
 
 /** Opens both databases, lends them, and always closes them. */

@@ -1,8 +1,8 @@
 import { type MoveOutcome, move } from '../../store/transfer/transfer.ts';
-import type { CommandContext } from '../context.ts';
-import { EXIT_CODES, ExitCode } from '../exit-code.ts';
+import { type CommandContext, loadConfig } from '../context.ts';
+import { exitCodeOf } from '../exit.ts';
 import { writeLine } from '../output.ts';
-import { loadConfig } from '../with-store.ts';
+
 import { type AddressFlags, type MoveAddresses, readAddresses } from './addresses.ts';
 import { withEnds } from './ends.ts';
 import { MoveProgress } from './progress.ts';
@@ -39,7 +39,7 @@ async function run(
     if (!signal.aborted) throw error;
     progress.clear();
     await writeLine(context.stderr, 'Interrupted. Run the same command again to go on.');
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
+    throw exitCodeOf(signal);
   } finally {
     progress.clear();
   }

@@ -1,4 +1,4 @@
-import { type Config, describeDatabase, keyFileUnlessGiven } from '../../config.ts';
+import { type Config, defaultKeyFile, describeDatabase } from '../../config.ts';
 import { rowsOf, type Tallies } from '../../store/transfer/checksum.ts';
 import { LEADS } from '../../store/transfer/tables.ts';
 import type { MoveOutcome } from '../../store/transfer/transfer.ts';
@@ -68,7 +68,7 @@ function nextSteps(parts: ReportParts): string[] {
 function keySentence({ config, context: { cwd }, addresses: { from, to } }: ReportParts): string {
   const key = config.signingKey;
   if ('secrets' in key) return 'Tokens stay valid if the service keeps its LEADTAP_SIGNING_KEY.';
-  const [before, after] = [keyFileUnlessGiven(from, cwd), keyFileUnlessGiven(to, cwd)];
+  const [before, after] = [defaultKeyFile(from, cwd), defaultKeyFile(to, cwd)];
   if (key.file !== before && key.file !== after)
     return `Tokens stay valid if the service keeps its signing key, ${key.file} (LEADTAP_SIGNING_KEY_FILE).`;
   if (before === after)

@@ -1,0 +1,98 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Config, ConfigError, VARIABLES } from '../../packages/server/src/config.ts';
+import { ROOT } from './dockerfile.ts';
+import { composeEnvironment, configOf, podEnvironment } from './environment.ts';
+import { readCompose, readPod, readSecretsExample, readText } from './manifests.ts';
+
+const KEY = Buffer.alloc(32, 1).toString('base64');
+const COMPOSE_SECRETS = { POSTGRES_PASSWORD: 'owner', SERVICE_PASSWORD: 'service', LEADTAP_SIGNING_KEY: KEY };
+const LOGIN = /CREATE ROLE (\w+)/.exec(readText('deploy/postgres/login.sql'))?.[1];
+
+const loginOf = ({ database }: Config): string =>
+  database.kind === 'postgres' ? new URL(database.url).username : 'none';
+
+/** What any number of instances needs to be one service, none of them with more rights than it uses. */
+function expectOneOfMany(config: Config): void {
+  expect(config).toMatchObject({
+    host: '0.0.0.0',
+    port: 3000,
+    metricsAddress: { host: '0.0.0.0', port: 9464 },
+    database: { kind: 'postgres' },
+    redisUrl: expect.stringMatching(/^rediss?:/),
+    signingKey: { secrets: [KEY] },
+    publicUrl: expect.stringMatching(/^http/),
+    trustProxy: 1,
+    autoMigrate: false,
+  });
+  expect(loginOf(config)).toBe(LOGIN);
+}
+
+describe('compose.yaml', () => {
+  const { leadtap, migrate, login } = readCompose();
+  if (leadtap === undefined || migrate === undefined || login === undefined) throw new Error('services');
+
+  test('starts instances that share everything', () => {
+    expectOneOfMany(configOf(composeEnvironment(leadtap, COMPOSE_SECRETS)));
+    expect(leadtap.deploy?.replicas).toBe(3);
+  });
+
+  test('migrates as the owner, whose password no instance gets', () => {
+    expect(loginOf(configOf(composeEnvironment(migrate, COMPOSE_SECRETS)))).toBe('postgres');
+    expect(migrate.command).toEqual(['migrate']);
+    expect(JSON.stringify(leadtap)).not.toContain('POSTGRES_PASSWORD');
+  });
+
+  test.each(Object.keys(COMPOSE_SECRETS))(
+    'does not start without %s, and says where it comes from',
+    (name) => {
+      const { [name]: _, ...others } = COMPOSE_SECRETS as Record<string, string>;
+      const start = () => Object.values(readCompose()).map((service) => composeEnvironment(service, others));
+      expect(start).toThrow(/docs\/deployment\.md/);
+    },
+  );
+});
+
+describe('deploy/kubernetes', () => {
+  const examples = readSecretsExample();
+  const secrets = examples.map((secret) => ({
+    ...secret,
+    stringData: {
+      ...secret.stringData,
+      ...('LEADTAP_SIGNING_KEY' in secret.stringData && { LEADTAP_SIGNING_KEY: KEY }),
+    },
+  }));
+
+  test('starts instances that share everything', () => {
+    expectOneOfMany(configOf(podEnvironment(readPod('deployment.yaml'), secrets)));
+  });
+
+  test('migrates as the owner, whose password no instance gets', () => {
+    const migrate = podEnvironment(readPod('migrate.yaml'), secrets);
+    expect(loginOf(configOf(migrate))).toBe('OWNER');
+    expect(Object.keys(migrate)).toEqual(['LEADTAP_DATABASE_URL']);
+    expect(Object.values(podEnvironment(readPod('deployment.yaml'), secrets)).join()).not.toContain('OWNER');
+  });
+
+  test('does not start with the secrets of the example', () => {
+    const start = () => configOf(podEnvironment(readPod('deployment.yaml'), examples));
+    expect(start).toThrow(ConfigError);
+    expect(start).toThrow(/LEADTAP_SIGNING_KEY/);
+  });
+});
+
+/** Outside programs know more names: those of roles in PostgreSQL, of alerts, of files. None is in capitals. */
+const NAMES = /\bLEADTAP_[A-Z_]+\b/g;
+const folder = readdirSync(join(ROOT, 'deploy'), { recursive: true, withFileTypes: true });
+const files = folder.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+const paths = files.map((file) => file.slice(ROOT.length));
+
+test.each([...paths, 'Dockerfile', 'compose.yaml', 'docs/deployment.md'])(
+  '%s names no variable that does not exist',
+  (path) => {
+    const known = Object.values(VARIABLES).map(({ name }) => name);
+    const named = readText(path).match(NAMES) ?? [];
+    expect(named.filter((name) => !known.includes(name))).toEqual([]);
+  },
+);
