@@ -185,7 +185,7 @@ test('--rejects makes no file when nothing is rejected, and never writes over on
   shell.save('wrong.ndjson', 'of yesterday');
   const { code, stderr } = await shell.run('leads import - --rejects wrong.ndjson', { stdin: lines({}) });
   expect(code).toBe(1);
-  expect(stderr).toContain('leadtap: wrong.ndjson exists already\n  Name another file for --rejects');
+  expect(stderr).toContain('leadtap: wrong.ndjson already exists\n  Name another file for --rejects');
   expect(readFileSync(shell.path('wrong.ndjson'), 'utf8')).toBe('of yesterday');
 });
 
@@ -202,7 +202,7 @@ test.each([
   [
     'leads import header.csv --rejects no/such/folder',
     1,
-    'the rejects file no/such/folder cannot be made (ENOENT)',
+    'the rejects file no/such/folder cannot be created (ENOENT)',
   ],
   ['leads import header.csv --format xml', 2, "'xml' is invalid"],
   ['leads import header.csv --skip-lines -1', 2, 'Give a whole number of at least 0.'],
