@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { PROBLEMS, problemType } from '@leadtap/contract';
 import { parseYaml } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
-import { copyOf, lastOf, ROOT, readDockerfile } from './dockerfile.ts';
-import { isInContext } from './dockerignore.ts';
-import { readCompose, readPod, readText } from './manifests.ts';
+import { copyOf, lastOf, ROOT, readDockerfile } from './support/dockerfile.ts';
+import { isInContext } from './support/dockerignore.ts';
+import { readCompose, readPod, readText } from './support/manifests.ts';
 
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const { version }: { version: string } = JSON.parse(readText('packages/server/package.json'));
@@ -16,7 +16,7 @@ describe('Dockerfile', () => {
     .filter(({ name }) => name === 'COPY')
     .flatMap((copy) => copyOf(copy).sources);
 
-  test.each(copied)('%s is there and reaches the engine', (path) => {
+  test.each(copied)('%s exists and is in the build context', (path) => {
     expect(exists(path)).toBe(true);
     expect(isInContext(path)).toBe(true);
   });
@@ -33,15 +33,15 @@ describe('Dockerfile', () => {
     'data/signing.key',
     '.git/config',
     'node_modules/x/y.js',
-  ])('%s never reaches the engine', (path) => expect(isInContext(path)).toBe(false));
+  ])('%s is not in the build context', (path) => expect(isInContext(path)).toBe(false));
 
   test.each([
     'packages/server/dist/index.js',
     'packages/server/tsconfig.tsbuildinfo',
     'packages/server/test/x.test.ts',
-  ])('%s is not taken from this machine', (path) => expect(isInContext(path)).toBe(false));
+  ])('%s of this machine is not in the build context', (path) => expect(isInContext(path)).toBe(false));
 
-  test('the image runs as a user by number', () => {
+  test('the image runs as a numeric user', () => {
     expect(lastOf(image, 'USER').text).toMatch(/^[1-9]\d*:[1-9]\d*$/);
   });
 });
@@ -52,12 +52,12 @@ describe('compose.yaml', () => {
     .flatMap(([, { volumes = [] }]) => volumes)
     .filter((volume) => volume.startsWith('./'));
 
-  test.each(mounts)('%s mounts a file that is there', (mount) => {
+  test.each(mounts)('%s mounts an existing file', (mount) => {
     expect(exists(mount.split(':')[0] ?? '')).toBe(true);
     expect(mount).toMatch(/:ro$/);
   });
 
-  test('only the balancer can be reached, and only the instances reach both sides', () => {
+  test('only the load balancer is published, and only the instances are in both networks', () => {
     const published = services.filter(([, { ports }]) => ports !== undefined).map(([name]) => name);
     expect(published).toEqual(['balancer']);
     const bridges = services.filter(([, { networks }]) => networks.length > 1).map(([name]) => name);
@@ -66,7 +66,7 @@ describe('compose.yaml', () => {
 });
 
 describe('deploy/kubernetes', () => {
-  test('the kustomization names files that are there', () => {
+  test('the kustomization names existing files', () => {
     const { resources } = parseYaml(readText('deploy/kubernetes/kustomization.yaml')) as {
       resources: string[];
     };
@@ -86,7 +86,7 @@ describe('deploy/kubernetes', () => {
     });
   });
 
-  test('a pod without its database is not ready, but is left alive', () => {
+  test('a pod without its database is not ready, but is not restarted', () => {
     const [{ livenessProbe, readinessProbe, ports }] = readPod('deployment.yaml').containers;
     expect(livenessProbe.httpGet).toEqual({ path: '/livez', port: 'http' });
     expect(readinessProbe.httpGet).toEqual({ path: '/readyz', port: 'http' });
@@ -97,18 +97,18 @@ describe('deploy/kubernetes', () => {
 describe('deploy/nginx', () => {
   const polls = readText('deploy/nginx/polls.conf');
 
-  test("passes on Leadtap's Date, from which callers go on", () => {
+  test("forwards Leadtap's Date header, which clients use", () => {
     expect(polls).toMatch(/^ *proxy_pass_header Date;$/m);
   });
 
-  test('says of itself what Leadtap would say', () => {
+  test('responds with the same problem as Leadtap', () => {
     const said: unknown = JSON.parse(/return 503 '(.*)';/.exec(polls)?.[1] ?? '');
     const { status, title } = PROBLEMS.unavailable;
     expect(said).toMatchObject({ type: problemType('unavailable'), code: 'unavailable', status, title });
   });
 });
 
-test('every alert is about a metric that exists', () => {
+test('every alert uses an existing metric', () => {
   const expressions = readText('deploy/prometheus/alerts.yaml').match(/^ *expr: .*$/gm) ?? [];
   const names = expressions.flatMap((line) => line.match(/leadtap_\w+/g) ?? []);
   const source = readText('packages/server/src/ops/metrics.ts');

@@ -8,14 +8,14 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { findOnPath, findProgram } from '../../packages/testing/servers/find-program.ts';
 import { startPostgres } from '../../packages/testing/servers/postgres.ts';
-import { ROOT } from './dockerfile.ts';
+import { ROOT } from './support/dockerfile.ts';
 
 const run = promisify(execFile);
 const PSQL = { name: 'psql', debian: 'postgresql-client', homebrew: 'libpq', find: () => findOnPath('psql') };
 const LOGIN = join(ROOT, 'deploy/postgres/login.sql');
 
-/** The steps of compose.yaml, on a cluster of our own: roles belong to all databases of one. */
-test('deploy/postgres/login.sql makes a login for every command but `migrate`', async () => {
+/** The steps of compose.yaml, on a separate cluster, because all databases of a cluster share its roles. */
+test('deploy/postgres/login.sql creates a login for every command except `migrate`', async () => {
   const server = await startPostgres();
   onTestFinished(() => server.remove());
   const cwd = await mkdtemp(join(tmpdir(), 'leadtap-login-'));

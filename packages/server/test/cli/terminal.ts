@@ -15,7 +15,7 @@ export type { Ran } from './capture-stream.ts';
 export interface RunOptions {
   readonly stdin?: string;
   readonly env?: Record<string, string>;
-  /** A person looks on. */
+  /** The output is a terminal. */
   readonly isTTY?: boolean;
   readonly parts?: Partial<CommandContext>;
 }
@@ -27,7 +27,7 @@ export interface TerminalOptions {
   readonly empty?: boolean;
 }
 
-/** Runs commands in this process, in a folder and on a database of the test's own, on a clock that stands still. */
+/** Runs commands in this process, with a folder, a database and a fixed clock for each test. */
 export function terminal(options: TerminalOptions = {}) {
   const cwd = tempFolder();
   const path = (name: string) => join(cwd, name);

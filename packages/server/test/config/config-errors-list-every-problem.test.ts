@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { VARIABLES } from '../../src/config.ts';
-import { problemsOf } from './problems-of.ts';
+import { problemsOf } from './support/parse.ts';
 
 const WRONG: Record<string, string> = {
   LEADTAP_DATABASE_URL: 'mysql://root:hunter2@db/leads',

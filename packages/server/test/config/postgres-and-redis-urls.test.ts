@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { describe, expect, test } from 'vitest';
 import { describeDatabase, describeRedis } from '../../src/config.ts';
-import { configOf, problemsOf } from './problems-of.ts';
+import { configOf, problemsOf } from './support/parse.ts';
 
 const URL_NAME = 'LEADTAP_DATABASE_URL';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { problemsOf } from './problems-of.ts';
+import { problemsOf } from './support/parse.ts';
 
 const PASSWORD = 'hunter2-hunter2';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { configOf, problemsOf } from './problems-of.ts';
+import { configOf, problemsOf } from './support/parse.ts';
 
 const file = (path: string) => resolve('/srv/leadtap', path);
 const EXTERNAL = { LEADTAP_TOKEN_ISSUER: 'https://id.example.com/', LEADTAP_TOKEN_AUDIENCE: 'leadtap' };

@@ -1,4 +1,4 @@
-/** Does what the Dockerfile says, in a folder of its own, without a container engine. */
+/** Runs the instructions of the Dockerfile in a folder, without a container engine. */
 import { execFile } from 'node:child_process';
 import { chown, cp, mkdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 export const isRoot = process.getuid?.() === 0;
 
-/** Replays both stages below `folder`, and gives the root of the image's file system. */
+/** Replays both stages below `folder`, and returns the root of the image's file system. */
 export async function replayDockerfile(folder: string): Promise<string> {
   const { build, image } = readDockerfile();
   const buildRoot = join(folder, 'build');
@@ -69,7 +69,7 @@ class StageReplay {
   }
 }
 
-/** With the modes of the strictest umask, because nobody knows that of the machine that builds. */
+/** With the modes of the strictest umask, because the umask of the build machine is unknown. */
 async function copyFromRepository(origin: string, target: string): Promise<void> {
   const filter = (path: string) => isInContext(relative(ROOT, path));
   await cp(origin, target, { recursive: true, filter });

@@ -1,14 +1,14 @@
-/** The variables with which each deployment starts a `leadtap`, on top of those of the image. */
-import { type Config, parseConfig } from '../../packages/server/src/config.ts';
+/** The variables with which each deployment starts `leadtap`, in addition to those of the image. */
+import { type Config, parseConfig } from '../../../packages/server/src/config.ts';
 import { environmentOf, readDockerfile } from './dockerfile.ts';
 import type { ComposeService, PodSpec, Secret } from './manifests.ts';
 
 type Environment = Readonly<Record<string, string>>;
 
-const OF_THE_IMAGE = environmentOf(readDockerfile().image);
+const IMAGE_ENVIRONMENT = environmentOf(readDockerfile().image);
 
 export const configOf = (env: Environment): Config =>
-  parseConfig({ env: { ...OF_THE_IMAGE, ...env }, cwd: '/app' });
+  parseConfig({ env: { ...IMAGE_ENVIRONMENT, ...env }, cwd: '/app' });
 
 /** `${NAME}`, `${NAME:-default}` and `${NAME:?what to do}`, as Compose reads them. */
 const REFERENCE = /\$\{(\w+)(?::([-?])([^}]*))?\}/g;

@@ -1,4 +1,4 @@
-import { ConfigError, parseConfig } from '../../src/config.ts';
+import { ConfigError, parseConfig } from '../../../src/config.ts';
 
 type Env = Record<string, string>;
 

@@ -1,4 +1,4 @@
-/** The files that operators deploy with, as far as the tests speak of them. */
+/** The deployment files, with the parts that the tests need. */
 import { readFileSync } from 'node:fs';
 import { parseYaml } from '@redocly/openapi-core';
 import { ROOT } from './dockerfile.ts';

@@ -6,10 +6,10 @@ import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { makeTestDatabase } from '../../packages/testing/harness/database.ts';
-import { tempFolder } from '../../packages/testing/harness/temp-folder.ts';
+import { makeTestDatabase } from '../../../packages/testing/harness/database.ts';
+import { tempFolder } from '../../../packages/testing/harness/temp-folder.ts';
 
-export const BIN = fileURLToPath(new URL('../../packages/server/bin/leadtap.js', import.meta.url));
+export const BIN = fileURLToPath(new URL('../../../packages/server/bin/leadtap.js', import.meta.url));
 
 const user = (id: string, accessLevel: string, rest: object = {}) => ({
   id,
@@ -34,7 +34,7 @@ const ORGANISATION = {
   ],
 };
 
-/** In the company, in the branch and in the department by turns. */
+/** Leads of the company, the branch and the department in turn. */
 const PLACES = [{}, { branchId: 'north' }, { branchId: 'north', departmentId: 'sales' }];
 const LEADS = Array.from({ length: 30 }, (_, index) => ({
   companyId: 'acme',
@@ -50,7 +50,7 @@ interface Installation {
   stop(): Promise<void>;
 }
 
-/** Does what an operator does on the first day, with nothing but the built program, on a database of its own. */
+/** Creates a new installation with the built program, as an operator does on the first day. */
 export async function install(): Promise<Installation> {
   const cleanUps: (() => void | Promise<void>)[] = [];
   const whenDone = (cleanUp: () => void | Promise<void>) => cleanUps.unshift(cleanUp);
@@ -98,5 +98,5 @@ async function addressOf({ stdout }: ChildProcess): Promise<string> {
       return url;
     }
   }
-  throw new Error('the service ended before it said where it is');
+  throw new Error('the service ended before it logged its address');
 }

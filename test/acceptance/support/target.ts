@@ -4,19 +4,19 @@ import process from 'node:process';
 import { inject } from 'vitest';
 import { BIN, install } from './own-installation.ts';
 
-/** Whose token it is decides what the service must answer. */
+/** The user of the token decides the expected response. */
 const CALLERS = ['COMPANY', 'BRANCH', 'DEPARTMENT', 'OTHER_PLAN', 'UNKNOWN_USER'] as const;
 
 export type Caller = (typeof CALLERS)[number];
 
 export interface Target {
-  /** The `{base_url}`, without a slash at its end. */
+  /** The `{base_url}`, without a trailing slash. */
   readonly baseUrl: string;
   readonly tokens: Readonly<Record<Caller, string>>;
   stop(): Promise<void>;
 }
 
-/** The installation that the environment names, or one of our own: it is never a reason to skip. */
+/** The installation that the environment names, or a new one. The tests are never skipped. */
 export function findTarget(env: Readonly<Record<string, string | undefined>>): Promise<Target> {
   const baseUrl = env['LEADTAP_ACCEPTANCE_URL'];
   if (baseUrl) return installation(baseUrl.replace(/\/$/, ''), env);
@@ -51,13 +51,13 @@ interface DemoFacts {
   readonly callers: readonly { readonly userId: string; readonly token: string }[];
 }
 
-/** The demo is always on SQLite. */
+/** For PostgreSQL: the demo always uses SQLite. */
 async function ownInstallation(): Promise<Target> {
   const { baseUrl, tokens, stop } = await install();
   return { baseUrl, tokens: tokensBy((caller) => tokens.get(USERS[caller])), stop };
 }
 
-/** The real program, built, as a process of its own, with no settings but the defaults. */
+/** The built program in a separate process, with the default settings. */
 async function demo(): Promise<Target> {
   const child = spawn(process.execPath, [BIN, 'demo', '--json', '--port', '0'], {
     env: { PATH: process.env['PATH'] ?? '' },
@@ -81,5 +81,5 @@ async function firstJson(output: AsyncIterable<Buffer>): Promise<DemoFacts> {
     text += chunk;
     if (/^\}/m.test(text)) return JSON.parse(text);
   }
-  throw new Error('the demo ended before it said where it is');
+  throw new Error('the demo ended before it printed its address');
 }

@@ -1,8 +1,8 @@
-/** The Dockerfile as data, so that what the tests check and replay is what an engine would build. */
+/** Parses the Dockerfile, so that the tests check and replay what a container engine would build. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 export interface Instruction {
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Stage {
 export function readDockerfile(): { readonly build: Stage; readonly image: Stage } {
   const [build, image, ...others] = stagesOf(readFileSync(`${ROOT}Dockerfile`, 'utf8'));
   if (build === undefined || image === undefined || others.length > 0)
-    throw new Error('The Dockerfile has not two stages.');
+    throw new Error('The Dockerfile must have two stages.');
   return { build, image };
 }
 
@@ -48,14 +48,14 @@ function parseInstruction(line: string): Instruction {
   return { name, flags, text: words.join(' ') };
 }
 
-/** The last instruction of that name, which is the one that counts. */
+/** The last instruction of that name overrides the others. */
 export function lastOf({ instructions }: Stage, name: string): Instruction {
   const found = instructions.findLast((instruction) => instruction.name === name);
   if (found === undefined) throw new Error(`The Dockerfile has no ${name}.`);
   return found;
 }
 
-/** `["node", "x.js"]`; the other form would put a shell between the signal and the program. */
+/** `["node", "x.js"]`. The other form starts a shell, which would get the signals. */
 export function execForm({ text }: Instruction): string[] {
   const words: unknown = JSON.parse(text.replace(/^CMD /, ''));
   if (Array.isArray(words) && words.every((word) => typeof word === 'string')) return words;
@@ -73,7 +73,7 @@ export function environmentOf({ instructions }: Stage): Record<string, string> {
 export interface Copy {
   readonly sources: readonly string[];
   readonly destination: string;
-  /** The stage to copy from; from the repository without it. */
+  /** The stage to copy from. Undefined means the repository. */
   readonly from: string | undefined;
   readonly owner: string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Which files of the repository an engine is given to build from. */
+/** Which files of the repository are in the build context. */
 import { readFileSync } from 'node:fs';
 import { ROOT } from './dockerfile.ts';
 
@@ -12,7 +12,7 @@ const RULES: readonly Rule[] = readFileSync(`${ROOT}.dockerignore`, 'utf8')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => ({ pattern: patternOf(line.replace(/^!/, '')), isException: line.startsWith('!') }));
 
-/** A rule for a folder is a rule for all that is in it. */
+/** A rule for a folder applies to everything in it. */
 function patternOf(rule: string): RegExp {
   const source = rule
     .replace(/[.+^${}()|[\]\\]/g, '\\$&')
@@ -21,7 +21,7 @@ function patternOf(rule: string): RegExp {
   return new RegExp(`^${source}(/.*)?$`);
 }
 
-/** The last rule that fits decides. The path is relative to the repository's root. */
+/** The last rule that matches decides. The path is relative to the root of the repository. */
 export function isInContext(path: string): boolean {
   return RULES.findLast(({ pattern }) => pattern.test(path))?.isException ?? true;
 }
