@@ -109,7 +109,7 @@ function readExternalTokens(settings: Settings): ExternalTokens | undefined {
   const audience = settings.readOptional(tokenAudience);
   for (const variable of [tokenIssuer, tokenAudience]) {
     if (settings.isSet(jwksUrl) && !settings.isSet(variable))
-      settings.addProblem(variable, `${jwksUrl.name} needs it`, `Set it. ${variable.meaning}`);
+      settings.addProblem(variable, `${jwksUrl.name} needs it`, `Set it, or remove ${jwksUrl.name}.`);
     if (!settings.isSet(jwksUrl) && settings.isSet(variable))
       settings.addProblem(
         variable,

@@ -105,37 +105,27 @@ function sqliteHints({ file }: SqliteDatabase, setting: string): DatabaseHints {
   };
 }
 
-/** By the code of the operating system, or by SQLite's primary result code (https://www.sqlite.org/rescode.html). */
+/** Codes of the operating system, and SQLite's primary result codes (https://www.sqlite.org/rescode.html). */
+const PERMISSION_CODES = ['EACCES', 'EPERM', 'EROFS', '8', '14'];
+const PATH_CODES = ['ENOTDIR', 'EEXIST', 'EISDIR', 'ENOENT', 'ENAMETOOLONG'];
+const DISK_FULL_CODES = ['ENOSPC', 'EDQUOT', '13'];
+const LOCK_CODES = ['5', '6', '15'];
+const DISK_ERROR_CODE = '10';
+
 function sqliteHint(code: string, file: string, setting: string): string {
   const folder = nearestExisting(dirname(file)).path;
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-    case 'EROFS':
-    case '8':
-    case '14':
-      return nearestExisting(file).path === file
-        ? `Allow this user to read and write ${file} and its folder.`
-        : `Allow this user to write to ${folder}.`;
-    case 'ENOTDIR':
-    case 'EEXIST':
-    case 'EISDIR':
-    case 'ENOENT':
-    case 'ENAMETOOLONG':
-      return `Correct the path in ${setting}.`;
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case '13':
-      return `Free some space on the disk of ${folder}, then run the same command again.`;
-    case '5':
-    case '6':
-    case '15':
-      return 'Wait until the other program has finished, or stop it, then run the same command again.';
-    case '10':
-      return `Check the disk of ${folder}: its free space, and the log of the system.`;
-    default:
-      return `Check ${setting}, and the file that it names.`;
-  }
+  if (PERMISSION_CODES.includes(code))
+    return nearestExisting(file).path === file
+      ? `Allow this user to read and write ${file} and its folder.`
+      : `Allow this user to write to ${folder}.`;
+  if (PATH_CODES.includes(code)) return `Correct the path in ${setting}.`;
+  if (DISK_FULL_CODES.includes(code))
+    return `Free some space on the disk of ${folder}, then run the same command again.`;
+  if (LOCK_CODES.includes(code))
+    return 'Wait until the other program has finished, or stop it, then run the same command again.';
+  if (code === DISK_ERROR_CODE)
+    return `Check the disk of ${folder}: its free space, and the log of the system.`;
+  return `Check ${setting}, and the file that it names.`;
 }
 
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;

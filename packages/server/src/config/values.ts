@@ -30,24 +30,20 @@ export const parseText: Parser<string> = (text) => text;
 
 export const parsePath: Parser<string> = (text, cwd) => resolve(cwd, text);
 
-export const parseBoolean: Parser<boolean> = (text) => {
-  check(
-    text === 'true' || text === 'false',
-    `${quote(text)} is neither true nor false`,
-    'Write true or false.',
-  );
-  return text === 'true';
-};
+const parseChoice =
+  <T extends string>(choices: readonly T[]): Parser<T> =>
+  (text) => {
+    const choice = choices.find((known) => known === text);
+    if (choice !== undefined) return choice;
+    throw new InvalidValueError(`${quote(text)} is not a valid value`, `Write one of ${choices.join(', ')}.`);
+  };
+
+export const parseBoolean: Parser<boolean> = (text, cwd) =>
+  parseChoice(['true', 'false'])(text, cwd) === 'true';
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
-
 export type LogLevel = (typeof LOG_LEVELS)[number];
-
-export const parseLogLevel: Parser<LogLevel> = (text) => {
-  const level = LOG_LEVELS.find((known) => known === text);
-  if (level !== undefined) return level;
-  throw new InvalidValueError(`${quote(text)} is not a log level`, `Write one of ${LOG_LEVELS.join(', ')}.`);
-};
+export const parseLogLevel = parseChoice(LOG_LEVELS);
 
 /** While one connection waits for the lock of a busy company, the other one serves the other companies. */
 const MIN_CONNECTIONS = 2;
@@ -57,7 +53,7 @@ export const parseConnections: Parser<number> = (text) => {
   const count = Number(text);
   check(
     /^\d{1,4}$/.test(text) && count >= MIN_CONNECTIONS && count <= MAX_CONNECTIONS,
-    `${quote(text)} is not a number of connections`,
+    'it is not a number of connections',
     `Write a whole number from ${MIN_CONNECTIONS} to ${MAX_CONNECTIONS}.`,
   );
   return count;

@@ -1,19 +1,6 @@
-import { parseDatabaseUrl, parseJwksLocation, parsePublicUrl, parseRedisUrl } from './urls.ts';
-import {
-  LOG_LEVELS,
-  type Parser,
-  parseBasePath,
-  parseBoolean,
-  parseConnections,
-  parseHost,
-  parseLogLevel,
-  parseMetricsAddress,
-  parsePath,
-  parsePort,
-  parseSecrets,
-  parseText,
-  parseTrustProxy,
-} from './values.ts';
+import * as urls from './urls.ts';
+import * as values from './values.ts';
+import { LOG_LEVELS, type Parser } from './values.ts';
 
 export interface Variable<T> {
   readonly name: string;
@@ -32,95 +19,95 @@ export const VARIABLES = {
   databaseUrl: {
     name: 'LEADTAP_DATABASE_URL',
     default: 'sqlite:./data/leadtap.db',
-    parse: parseDatabaseUrl,
+    parse: urls.parseDatabaseUrl,
     meaning:
       'Database: `sqlite:` followed by the path of a file, or `postgres://user:password@host:5432/database`.',
   },
   databaseConnections: {
     name: 'LEADTAP_DATABASE_CONNECTIONS',
     default: '10',
-    parse: parseConnections,
+    parse: values.parseConnections,
     meaning: 'Maximum number of connections to PostgreSQL per process.',
   },
   redisUrl: {
     name: 'LEADTAP_REDIS_URL',
-    parse: parseRedisUrl,
+    parse: urls.parseRedisUrl,
     meaning:
       'Redis or Valkey server. Several instances need it to share the rate limits. `rediss://` encrypts the connection.',
   },
   host: {
     name: 'LEADTAP_HOST',
     default: '127.0.0.1',
-    parse: parseHost,
+    parse: values.parseHost,
     meaning: 'Address to listen on. `0.0.0.0` or `::` means all addresses.',
   },
   port: {
     name: 'LEADTAP_PORT',
     default: '3000',
-    parse: parsePort,
+    parse: values.parsePort,
     meaning: 'Port to listen on. `0` means any free port.',
   },
   basePath: {
     name: 'LEADTAP_BASE_PATH',
-    parse: parseBasePath,
+    parse: values.parseBasePath,
     meaning: 'Path prefix of every URL of the service, such as `/api`.',
   },
   publicUrl: {
     name: 'LEADTAP_PUBLIC_URL',
-    parse: parsePublicUrl,
+    parse: urls.parsePublicUrl,
     meaning:
       'Base URL that clients use, for the links in responses. If it has no path, the base path is added.',
   },
   trustProxy: {
     name: 'LEADTAP_TRUST_PROXY',
     default: 'false',
-    parse: parseTrustProxy,
+    parse: values.parseTrustProxy,
     meaning:
       'Proxies whose `X-Forwarded-For` is trusted: `false`, the number of proxies, or a list of addresses and ranges.',
   },
   signingKey: {
     name: 'LEADTAP_SIGNING_KEY',
-    parse: parseSecrets,
+    parse: values.parseSecrets,
     meaning:
       'Secrets that sign tokens, each base64 of at least 32 bytes. The first one signs, all of them verify.',
   },
   signingKeyFile: {
     name: 'LEADTAP_SIGNING_KEY_FILE',
-    parse: parsePath,
+    parse: values.parsePath,
     meaning:
       'File with these secrets, one per line. If you do not set it, Leadtap uses `signing.key` in the folder of the SQLite file; with PostgreSQL, `./data/signing.key`. If the file does not exist, `serve` and `org apply` create it.',
   },
   jwksUrl: {
     name: 'LEADTAP_JWKS_URL',
-    parse: parseJwksLocation,
+    parse: urls.parseJwksLocation,
     meaning: 'Public keys (JWKS) of your identity provider: a URL, or the path of a file.',
   },
   tokenIssuer: {
     name: 'LEADTAP_TOKEN_ISSUER',
-    parse: parseText,
+    parse: values.parseText,
     meaning: 'The `iss` that tokens of the identity provider must have.',
   },
   tokenAudience: {
     name: 'LEADTAP_TOKEN_AUDIENCE',
-    parse: parseText,
+    parse: values.parseText,
     meaning: 'The `aud` that tokens of the identity provider must have.',
   },
   metricsAddress: {
     name: 'LEADTAP_METRICS_ADDRESS',
     default: '127.0.0.1:9464',
-    parse: parseMetricsAddress,
+    parse: values.parseMetricsAddress,
     meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
   },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
     default: 'true',
-    parse: parseBoolean,
+    parse: values.parseBoolean,
     meaning: '`true`: every command updates the database schema first. `false`: only `leadtap migrate` does.',
   },
   logLevel: {
     name: 'LEADTAP_LOG_LEVEL',
     default: 'info',
-    parse: parseLogLevel,
+    parse: values.parseLogLevel,
     meaning: `Log level: ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}.`,
   },
 } satisfies Record<string, Variable<unknown> | VariableWithDefault<unknown>>;

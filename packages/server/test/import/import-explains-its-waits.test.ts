@@ -10,7 +10,6 @@ import { captureStream } from '../cli/capture-stream.ts';
 async function prepare(count: number) {
   const cwd = tempFolder();
   const store = await (await makeTestDatabase()).openStore();
-  onTestFinished(() => store.close());
   // A database on another machine has deadlines, and they would pass at once, too: nothing is really written.
   const write = vi.spyOn(store, 'writeLeads').mockImplementation(allAdded);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }).setTimerTickMode('nextTimerAsync');

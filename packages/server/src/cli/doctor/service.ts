@@ -120,7 +120,7 @@ export function checkClock(now: number, latestStamp: number, server?: ServerFact
   if (aheadMs > MAX_STAMP_AHEAD_MS)
     return warning(
       'clock',
-      `the latest lead has the time ${toIso(latestStamp)}, ${Math.round(aheadMs / 1000)} s ahead of the clock`,
+      `the latest lead is dated ${toIso(latestStamp)}, ${Math.round(aheadMs / 1000)} s ahead of the clock`,
       `If the clock of ${server ? 'the database server' : 'this machine'} is slow, correct it. Otherwise new leads get such times until the clock has caught up.`,
     );
   return ok('clock', server ? `${toIso(now)}; ${difference}` : toIso(now));

@@ -4,7 +4,7 @@ import { terminal } from './terminal.ts';
 
 const NO_AUTO_MIGRATE = { LEADTAP_AUTO_MIGRATE: 'false' };
 
-test('the first run tells the migrations, the second that there was nothing to do', async () => {
+test('the first run lists the migrations, the second has nothing to do', async () => {
   const { run } = terminal({ empty: true });
   const first = await run('migrate');
   expect(first).toMatchObject({ code: 0, stderr: '' });
@@ -14,7 +14,7 @@ test('the first run tells the migrations, the second that there was nothing to d
   expect(second.stdout).toMatch(/^The schema is up to date, at version \d+\. Nothing was done\.\n$/);
 });
 
-test('--json tells the same to programs', async () => {
+test('--json prints the same as JSON', async () => {
   const { run } = terminal({ empty: true });
   const report = JSON.parse((await run('migrate --json')).stdout);
   expect(report).toMatchObject({
@@ -28,7 +28,7 @@ test('--json tells the same to programs', async () => {
   });
 });
 
-test('with LEADTAP_AUTO_MIGRATE=false other commands wait for it', async () => {
+test('with LEADTAP_AUTO_MIGRATE=false other commands need it first', async () => {
   const { run, cwd, database } = terminal({ empty: true });
   const refused = await run('user list', { env: NO_AUTO_MIGRATE });
   expect(refused.code).toBe(1);
@@ -39,7 +39,7 @@ test('with LEADTAP_AUTO_MIGRATE=false other commands wait for it', async () => {
   expect((await run('user list', { env: NO_AUTO_MIGRATE })).code).toBe(0);
 });
 
-test('a database of a newer Leadtap is left alone by every command', async () => {
+test('no command changes the database of a newer Leadtap', async () => {
   const { run, database } = terminal();
   await run('migrate');
   await (await database()).setSchemaVersion(9999);
