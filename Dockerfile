@@ -1,4 +1,4 @@
-# The service and every `leadtap` command in one image. See docs/deployment.md.
+# The service and every `leadtap` command in one image. docs/deployment.md explains how to run it.
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -14,8 +14,7 @@ COPY packages/client/package.json packages/client/
 RUN npm ci --workspace leadtap --include-workspace-root --no-audit --no-fund
 
 COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
-COPY packages/contract packages/contract
-COPY packages/server packages/server
+COPY packages packages
 RUN npx tsc --build packages/server && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
 # Modes come from the machine that builds: under a strict umask the service could not read its own code.
 RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
@@ -23,18 +22,18 @@ RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
 
 FROM node:24-slim
 WORKDIR /app
-# These are addresses of the container's private network. The operator decides which ports to publish.
+# Addresses inside the container's private network; the operator decides which ports to publish.
 ENV NODE_ENV=production \
     LEADTAP_HOST=0.0.0.0 \
     LEADTAP_METRICS_ADDRESS=0.0.0.0:9464 \
     PATH=/app/node_modules/.bin:$PATH
 
-# Layers that change least come first. All files belong to root: the service cannot change its own code.
+# Layers that change rarely come first. All files belong to root, so the service cannot change its own code.
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/LICENSE /app/healthcheck.mjs ./
 COPY --from=build /app/packages packages
 
-# For the SQLite file and a generated signing key. Not used with PostgreSQL and LEADTAP_SIGNING_KEY.
+# The SQLite file, and the signing key if none was configured. Empty and unused with PostgreSQL and LEADTAP_SIGNING_KEY.
 COPY --from=build --chown=1000:1000 /app/data data
 VOLUME /app/data
 
@@ -42,10 +41,10 @@ VOLUME /app/data
 USER 1000:1000
 EXPOSE 3000 9464
 
-# Checks only that the process is alive. If the database is unreachable, a restart would make it worse.
+# Checks the process, not the database: a restart would not fix the database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
 
-# Without a shell or npm, so that node itself gets SIGTERM.
+# Without shell and npm, so that node gets SIGTERM.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=384", "/app/packages/server/bin/leadtap.js"]
 CMD ["serve"]
 
