@@ -1,4 +1,4 @@
-# The service and every `leadtap` command in one image. docs/deployment.md says how to run it.
+# The service and every `leadtap` command in one image. docs/deployment.md explains how to run it.
 
 FROM node:24-slim AS build
 WORKDIR /app
@@ -10,7 +10,7 @@ COPY packages/server/package.json packages/server/
 COPY packages/store-conformance/package.json packages/store-conformance/
 COPY integrations/zapier/package.json integrations/zapier/
 COPY packages/client/package.json packages/client/
-# What only the other packages need stays out.
+# Without the dependencies of the other packages.
 RUN npm ci --workspace leadtap --include-workspace-root --no-audit --no-fund
 
 COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
@@ -22,18 +22,18 @@ RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
 
 FROM node:24-slim
 WORKDIR /app
-# Inside a container these are the private network's addresses; which of them is published, the operator decides.
+# Addresses inside the container's private network; the operator decides which ports to publish.
 ENV NODE_ENV=production \
     LEADTAP_HOST=0.0.0.0 \
     LEADTAP_METRICS_ADDRESS=0.0.0.0:9464 \
     PATH=/app/node_modules/.bin:$PATH
 
-# What changes most seldom comes first. All of it belongs to root: the service cannot change its own code.
+# Layers that change rarely come first. All files belong to root, so the service cannot change its own code.
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/LICENSE /app/healthcheck.mjs ./
 COPY --from=build /app/packages packages
 
-# The SQLite file and a signing key that was not given. Empty and unused with PostgreSQL and LEADTAP_SIGNING_KEY.
+# The SQLite file, and the signing key if none was configured. Empty and unused with PostgreSQL and LEADTAP_SIGNING_KEY.
 COPY --from=build --chown=1000:1000 /app/data data
 VOLUME /app/data
 
@@ -41,10 +41,10 @@ VOLUME /app/data
 USER 1000:1000
 EXPOSE 3000 9464
 
-# Is the process alive? Not: does the database answer? Whoever restarts the unhealthy would only make that worse.
+# Checks the process, not the database: a restart would not fix the database.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["node", "/app/healthcheck.mjs"]
 
-# No shell and no npm in between: node itself gets SIGTERM.
+# Without shell and npm, so that node gets SIGTERM.
 ENTRYPOINT ["node", "--max-semi-space-size=8", "--max-old-space-size=384", "/app/packages/server/bin/leadtap.js"]
 CMD ["serve"]
 
