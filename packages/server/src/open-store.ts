@@ -35,8 +35,6 @@ export interface StoreTimeouts {
 
 /** One configured database, with what its engine can do and what operators read about it. */
 export interface Engine {
-  /** Instances on several machines can use the database. */
-  readonly isShared: boolean;
   open(options: OpenStoreOptions & { readonly migrate: boolean }): Promise<Store>;
   migrate(): Promise<MigrationReport>;
   /** Reads the state of the database without creating or changing anything. */
@@ -49,7 +47,7 @@ export interface Engine {
   readonly missing: { readonly message: string; readonly fix: readonly string[] };
   /** The database is a file on this machine. */
   readonly file?: string;
-  /** The database is on a server. The URL may contain a password. */
+  /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
   readonly server?: { readonly url: string; readonly connections: number };
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
@@ -61,7 +59,6 @@ export const engineOf = (database: Database): Engine =>
   database.kind === 'sqlite' ? sqliteEngine(database) : postgresEngine(database);
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
-  isShared: false,
   open: ({ timeouts: { pollLockWaitMs } = {}, ...options }) =>
     openSqliteStore({ file, ...options, ...(pollLockWaitMs !== undefined && { pollLockWaitMs }) }),
   migrate: () => migrateSqlite(file),
@@ -88,7 +85,6 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 function postgresEngine(database: PostgresDatabase): Engine {
   const { url, connections } = database;
   return {
-    isShared: true,
     open: async ({ migrate, create, timeouts }) => {
       const { openPostgresStore } = await loadPostgres();
       return openPostgresStore({

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { type Config, describeDatabase } from '../config.ts';
+import { describeDatabase, VARIABLES } from '../config.ts';
 import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { SchemaVersionError, type Store } from '../store/store.ts';
@@ -51,29 +51,34 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   const config = await loadConfig(context, flags);
   const { compose, start, makeLogger } = await loadServer();
   const logger = makeLogger(config.logLevel, stdout);
-  const installation = new Installation(config);
-  const { database, signingKey } = installation;
+  const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
+  const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
   let running: Running;
+  let store: Store;
   try {
     const service = await compose(config, logger, {
       clock,
-      open: installation.open,
+      open: openWithWarning((message) => logger.warn(message)),
       drain: () => drain(signal),
     });
+    store = service.store;
     running = await start(service, config);
   } catch (error) {
     throw asFailure(error, config);
   } finally {
-    // Also after a failed start: the next start finds the new database and key, and does not warn.
-    for (const sentence of installation.warnings()) logger.warn(sentence);
+    // Also after a failed start: the next start finds the new key, and does not warn.
+    if (isKeyMissing && existsSync(keyFile))
+      logger.warn(
+        `created a new signing key: ${keyFile}. Tokens that were signed with another key are rejected`,
+      );
   }
-  const { url, metricsUrl } = running;
-  logger.info(
-    { version: VERSION, url: `${url}${config.basePath}`, metricsUrl, database, signingKey },
-    'serving new leads',
-  );
+  const { metricsUrl } = running;
+  const url = `${running.url}${config.basePath}`;
+  const database = describeDatabase(config.database);
+  const signingKey = keyFile ?? VARIABLES.signingKey.name;
+  logger.info({ version: VERSION, url, metricsUrl, database, signingKey }, 'serving new leads');
   // Not awaited: counting a million users takes long.
-  void installation.store?.countAccounts?.(signal).then(
+  void store.countAccounts?.(signal).then(
     (counts) => counts && logger.info(counts, 'accounts'),
     () => undefined,
   );
@@ -83,47 +88,21 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   logger.info('stopped');
 }
 
-/** The database and the key of this start, and whether it created them. A mistyped path creates new ones. */
-class Installation {
-  readonly database: string;
-  /** The key file, or the variable with the key. */
-  readonly signingKey: string;
-  store: Store | undefined;
-  readonly #newKeyFile: string | undefined;
-  #isDatabaseNew = false;
-
-  /** Create it before anything is opened. */
-  constructor({ database, signingKey }: Config) {
-    const file = 'file' in signingKey ? signingKey.file : undefined;
-    this.database = describeDatabase(database);
-    this.signingKey = file ?? 'LEADTAP_SIGNING_KEY';
-    this.#newKeyFile = file !== undefined && !existsSync(file) ? file : undefined;
-  }
-
-  readonly open: typeof openStore = async (config, options = {}) => {
+/** A mistyped path creates a new, empty database, so the operator gets a warning. */
+const openWithWarning =
+  (warn: (message: string) => void): typeof openStore =>
+  async (config, options = {}) => {
     try {
-      this.store = await openStore(config, { ...options, create: false });
+      return await openStore(config, { ...options, create: false });
     } catch (error) {
       if (!(error instanceof SchemaVersionError) || error.found !== 0 || !config.autoMigrate) throw error;
-      this.store = await openStore(config, options);
-      this.#isDatabaseNew = true;
     }
-    return this.store;
+    const store = await openStore(config, options);
+    warn(
+      `created a new, empty database: ${describeDatabase(config.database)}. If you expected an existing one, check LEADTAP_DATABASE_URL and the current folder`,
+    );
+    return store;
   };
-
-  warnings(): string[] {
-    const warnings: string[] = [];
-    if (this.#isDatabaseNew)
-      warnings.push(
-        `created a new, empty database: ${this.database}. If you expected an existing one, check LEADTAP_DATABASE_URL and the current folder`,
-      );
-    if (this.#newKeyFile !== undefined && existsSync(this.#newKeyFile))
-      warnings.push(
-        `created a new signing key: ${this.#newKeyFile}. Tokens that were signed with another key are rejected`,
-      );
-    return warnings;
-  }
-}
 
 const DRAIN_MS = 3_000;
 

@@ -23,13 +23,18 @@ export interface DatabaseReport {
 }
 
 export async function checkDatabase(config: Config, clock: Clock, env: Env): Promise<DatabaseReport> {
-  const { isShared, file, server } = engineOf(config.database);
+  const { file, server } = engineOf(config.database);
   const before = file === undefined ? [] : [await checkDataFolder(file)];
   const { findings, ...facts } = await inspect(config, clock).catch((error: unknown) => ({
     findings: [toFinding(error, config)],
   }));
   const after = server ? checkEncryption(server.url, env) : [];
-  return { isShared, latestStamp: 0, ...facts, findings: [...before, ...findings, ...after] };
+  return {
+    isShared: server !== undefined,
+    latestStamp: 0,
+    ...facts,
+    findings: [...before, ...findings, ...after],
+  };
 }
 
 async function inspect(
