@@ -3,7 +3,7 @@ import process from 'node:process';
 import { Lead, type Problem } from '@leadtap/contract';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Caller, findTarget, type Target } from './target.ts';
+import { type Caller, findTarget, type Target } from './support/target.ts';
 
 let target: Target;
 beforeAll(async () => {
@@ -64,8 +64,8 @@ describe('access', () => {
     expect(problem).toMatchObject({ status: 403, code: 'professional-plan-required' });
   });
 
-  it('each access level sees its own part of the leads', async () => {
-    // The narrowest first: a lead that comes in between is then only in the wider lists.
+  it('each access level sees only its leads', async () => {
+    // The narrowest first: a lead that is added meanwhile is then only in the wider lists.
     const department = await leads('', 'DEPARTMENT');
     const branch = await leads('', 'BRANCH');
     const company = await leads('', 'COMPANY');
@@ -82,7 +82,7 @@ describe('access', () => {
   });
 });
 
-describe('the answer', () => {
+describe('the response', () => {
   it('is a JSON array of leads with the fields of the contract', async () => {
     const page = await leads();
     const lead = Compile(Lead);
@@ -103,22 +103,22 @@ describe('the answer', () => {
     for (const time of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
-  it('names each lead once, by an automation_trigger_id', async () => {
+  it('has a unique automation_trigger_id for each lead', async () => {
     const ids = (await leads()).map((lead) => lead.automation_trigger_id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('is the newest leads, newest first, when since is left out', async () => {
+  it('has the newest leads, newest first, without since', async () => {
     const page = await leads();
     expect(rising(page.toReversed())).toBe(true);
   });
 
-  it('is the same for the request of the reference, which sends a Content-Type', async () => {
+  it('is the same for a request with a Content-Type', async () => {
     const response = await poll('COMPANY', '', { headers: { 'content-type': 'application/json' } });
     expect((await leadsOf(response)).length).toBeGreaterThan(0);
   });
 
-  it('has a validator: 304 while nothing is new, and HEAD without a body', async () => {
+  it('has an ETag: 304 if nothing changed, and HEAD has no body', async () => {
     const since = 'since=2999-01-01T00:00:00Z';
     const etag = (await poll('COMPANY', since)).headers.get('etag') ?? '';
     expect(etag).toMatch(/^"/);
@@ -129,11 +129,11 @@ describe('the answer', () => {
 });
 
 describe('limit', () => {
-  it('left out: up to 100 leads', async () => {
+  it('omitted: up to 100 leads', async () => {
     expect((await leads()).length).toBeLessThanOrEqual(100);
   });
 
-  it('given: at most so many, and never more than 100', async () => {
+  it('given: at most that many, and never more than 100', async () => {
     expect(await leads('limit=1')).toHaveLength(1);
     expect(await leads('limit=2')).toHaveLength(2);
     expect((await leads('limit=100000')).length).toBeLessThanOrEqual(100);
@@ -155,7 +155,7 @@ describe('since', () => {
     expect(rising(page)).toBe(true);
   });
 
-  it('in any offset means the same moment', async () => {
+  it('with any offset means the same time', async () => {
     const [newest, second] = await leads('limit=2');
     const at = new Date(Date.parse(second?.createdAt ?? '') + 2 * 3_600_000).toISOString();
     const [first] = await leads(`since=${encodeURIComponent(at.replace('Z', '+02:00'))}`);
@@ -173,7 +173,7 @@ describe('since', () => {
     }
   });
 
-  it('followed from page to page by the Link header: every lead once', async () => {
+  it('following the Link header returns every lead once', async () => {
     const known = (await leads('limit=10')).toReversed();
     const [start, ...expected] = known.map(createdAt);
     const walked: string[] = [];
@@ -225,7 +225,7 @@ describe('the limits of a user', () => {
     });
   });
 
-  it('do not touch another user', async () => {
+  it('do not affect another user', async () => {
     expect((await poll('COMPANY')).status).toBe(200);
   });
 });

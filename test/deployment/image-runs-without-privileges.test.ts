@@ -8,18 +8,18 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../packages/testing/servers/free-port.ts';
-import { environmentOf, execForm, lastOf, readDockerfile } from './dockerfile.ts';
-import { isRoot, replayDockerfile } from './replay.ts';
+import { environmentOf, execForm, lastOf, readDockerfile } from './support/dockerfile.ts';
+import { isRoot, replayDockerfile } from './support/replay.ts';
 
 const { image } = readDockerfile();
 const run = promisify(execFile);
 let folder: string;
 let root: string;
 
-// It installs all dependencies anew, from npm's cache where they are in there.
+// Installs all dependencies again, from npm's cache if possible.
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'leadtap-image-'));
-  // Open to the service's user, who may read everything in it and change nothing.
+  // The user of the service may read everything in it and change nothing.
   await chmod(folder, 0o755);
   root = await replayDockerfile(folder);
   await run('chmod', ['-R', 'a-w', root]);
@@ -31,7 +31,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** As the image's user where that can be had. Whoever is not root has no more rights than that user anyway. */
+/** Root runs commands as the user of the image. Any other user has no more permissions than that user. */
 function asTheUser(): { uid: number; gid: number } | Record<string, never> {
   const [uid = 0, gid = 0] = lastOf(image, 'USER').text.split(':').map(Number);
   return isRoot ? { uid, gid } : {};
@@ -39,7 +39,7 @@ function asTheUser(): { uid: number; gid: number } | Record<string, never> {
 
 type Exec = (command: readonly string[]) => ChildProcess;
 
-/** Runs commands in the image's environment, on a port that nobody else has. */
+/** Runs commands in the environment of the image, on a free port. */
 async function container(): Promise<Exec> {
   const { PATH, ...ofTheImage } = environmentOf(image);
   const places = {
@@ -47,7 +47,7 @@ async function container(): Promise<Exec> {
     LEADTAP_PORT: String(await freePort()),
     LEADTAP_METRICS_ADDRESS: 'off',
   };
-  // Not the PATH of the tests, which leads to a `leadtap` of its own.
+  // Not the PATH of the tests, which contains another `leadtap`.
   const path = `${join(root, 'app/node_modules/.bin')}:${dirname(process.execPath)}:/usr/bin:/bin`;
   const env = { ...ofTheImage, ...places, PATH: path };
   expect(PATH).toBe('/app/node_modules/.bin:$PATH');
@@ -71,7 +71,7 @@ async function untilItServes(child: ChildProcess): Promise<void> {
   throw new Error('It ended before it served.');
 }
 
-test('the image serves as its user, is healthy while it does, and ends in order on SIGTERM', async () => {
+test('the image serves as its user, is healthy meanwhile, and stops cleanly on SIGTERM', async () => {
   const exec = await container();
   const health = () => exitCode(exec(execForm(lastOf(image, 'HEALTHCHECK'))));
   expect(await health()).toBe(1);
@@ -96,7 +96,7 @@ test('the command is on the PATH, for `exec` in a running container', async () =
   expect(await exitCode(version)).toBe(0);
 });
 
-test('the image holds what production needs and no more', async () => {
+test('the image contains only what production needs', async () => {
   const app = join(root, 'app');
   expect((await readdir(app)).sort()).toEqual([
     'LICENSE',
@@ -108,6 +108,7 @@ test('the image holds what production needs and no more', async () => {
   const modules = await readdir(join(app, 'node_modules'));
   expect(modules).toEqual(expect.arrayContaining(['fastify', 'pg']));
   for (const tool of ['typescript', 'vitest', 'fast-check']) expect(modules).not.toContain(tool);
+  expect(await readdir(join(app, 'packages'))).not.toContain('testing');
   expect(await readdir(join(app, 'packages/server'))).not.toContain('test');
 });
 

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Config, ConfigProblems, VARIABLES } from '../../packages/server/src/config.ts';
-import { ROOT } from './dockerfile.ts';
-import { composeEnvironment, configOf, podEnvironment } from './environment.ts';
-import { readCompose, readPod, readSecretsExample, readText } from './manifests.ts';
+import { type Config, ConfigError, VARIABLES } from '../../packages/server/src/config.ts';
+import { ROOT } from './support/dockerfile.ts';
+import { composeEnvironment, configOf, podEnvironment } from './support/environment.ts';
+import { readCompose, readPod, readSecretsExample, readText } from './support/manifests.ts';
 
 const KEY = Buffer.alloc(32, 1).toString('base64');
 const COMPOSE_SECRETS = { POSTGRES_PASSWORD: 'owner', SERVICE_PASSWORD: 'service', LEADTAP_SIGNING_KEY: KEY };
@@ -13,8 +13,8 @@ const LOGIN = /CREATE ROLE (\w+)/.exec(readText('deploy/postgres/login.sql'))?.[
 const loginOf = ({ database }: Config): string =>
   database.kind === 'postgres' ? new URL(database.url).username : 'none';
 
-/** What any number of instances needs to be one service, none of them with more rights than it uses. */
-function expectOneOfMany(config: Config): void {
+/** Several instances share the database, Redis and the key, and connect as the role with the fewest permissions. */
+function expectSharedInstance(config: Config): void {
   expect(config).toMatchObject({
     host: '0.0.0.0',
     port: 3000,
@@ -33,19 +33,19 @@ describe('compose.yaml', () => {
   const { leadtap, migrate, login } = readCompose();
   if (leadtap === undefined || migrate === undefined || login === undefined) throw new Error('services');
 
-  test('starts instances that share everything', () => {
-    expectOneOfMany(configOf(composeEnvironment(leadtap, COMPOSE_SECRETS)));
+  test('starts instances that share database, Redis and key', () => {
+    expectSharedInstance(configOf(composeEnvironment(leadtap, COMPOSE_SECRETS)));
     expect(leadtap.deploy?.replicas).toBe(3);
   });
 
-  test('migrates as the owner, whose password no instance gets', () => {
+  test('migrates as the owner; no instance gets the owner password', () => {
     expect(loginOf(configOf(composeEnvironment(migrate, COMPOSE_SECRETS)))).toBe('postgres');
     expect(migrate.command).toEqual(['migrate']);
     expect(JSON.stringify(leadtap)).not.toContain('POSTGRES_PASSWORD');
   });
 
   test.each(Object.keys(COMPOSE_SECRETS))(
-    'does not start without %s, and says where it comes from',
+    'does not start without %s, and names docs/deployment.md',
     (name) => {
       const { [name]: _, ...others } = COMPOSE_SECRETS as Record<string, string>;
       const start = () => Object.values(readCompose()).map((service) => composeEnvironment(service, others));
@@ -64,11 +64,11 @@ describe('deploy/kubernetes', () => {
     },
   }));
 
-  test('starts instances that share everything', () => {
-    expectOneOfMany(configOf(podEnvironment(readPod('deployment.yaml'), secrets)));
+  test('starts instances that share database, Redis and key', () => {
+    expectSharedInstance(configOf(podEnvironment(readPod('deployment.yaml'), secrets)));
   });
 
-  test('migrates as the owner, whose password no instance gets', () => {
+  test('migrates as the owner; no instance gets the owner password', () => {
     const migrate = podEnvironment(readPod('migrate.yaml'), secrets);
     expect(loginOf(configOf(migrate))).toBe('OWNER');
     expect(Object.keys(migrate)).toEqual(['LEADTAP_DATABASE_URL']);
@@ -77,19 +77,19 @@ describe('deploy/kubernetes', () => {
 
   test('does not start with the secrets of the example', () => {
     const start = () => configOf(podEnvironment(readPod('deployment.yaml'), examples));
-    expect(start).toThrow(ConfigProblems);
+    expect(start).toThrow(ConfigError);
     expect(start).toThrow(/LEADTAP_SIGNING_KEY/);
   });
 });
 
-/** Outside programs know more names: those of roles in PostgreSQL, of alerts, of files. None is in capitals. */
+/** Other names, such as roles and alerts, are in lower case. */
 const NAMES = /\bLEADTAP_[A-Z_]+\b/g;
 const folder = readdirSync(join(ROOT, 'deploy'), { recursive: true, withFileTypes: true });
 const files = folder.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 const paths = files.map((file) => file.slice(ROOT.length));
 
 test.each([...paths, 'Dockerfile', 'compose.yaml', 'docs/deployment.md'])(
-  '%s names no variable that does not exist',
+  '%s names only existing variables',
   (path) => {
     const known = Object.values(VARIABLES).map(({ name }) => name);
     const named = readText(path).match(NAMES) ?? [];

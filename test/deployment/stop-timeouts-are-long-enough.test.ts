@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { readCompose, readPod, readText } from './manifests.ts';
+import { readCompose, readPod, readText } from './support/manifests.ts';
 
-/** How long Leadtap itself takes at most, see `leadtap serve --help`. */
+/** The maximum time that Leadtap needs to stop, see `leadtap serve --help`. */
 const LIMIT_S =
   Number(
     /SHUTDOWN_LIMIT_MS = ([\d_]+)/
@@ -9,7 +9,7 @@ const LIMIT_S =
       ?.replace('_', ''),
   ) / 1000;
 
-test('the limit is known', () => {
+test('`serve --help` names the limit', () => {
   expect(LIMIT_S).toBeGreaterThan(0);
   expect(readText('packages/server/src/cli/serve.ts')).toContain(`at most ${LIMIT_S} seconds`);
 });
@@ -19,7 +19,7 @@ test('Compose waits longer', () => {
   expect(Number.parseInt(readCompose()['leadtap']?.stop_grace_period ?? '', 10)).toBeGreaterThan(LIMIT_S);
 });
 
-test('Kubernetes waits longer, and lets the balancers know first', () => {
+test('Kubernetes waits longer, and gives load balancers time first', () => {
   const { terminationGracePeriodSeconds, containers } = readPod('deployment.yaml');
   const [program, seconds] = containers[0].lifecycle.preStop.exec.command;
   expect(program).toBe('sleep');

@@ -4,7 +4,7 @@ import process from 'node:process';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`leadtap: Node.js 20.19 or later is needed, this is ${process.versions.node}\n`);
+  process.stderr.write(`leadtap: needs Node.js 20.19 or later, but this is ${process.versions.node}\n`);
   process.exit(1);
 }
 
@@ -16,7 +16,7 @@ if (!existsSync(built)) {
   process.exit(1);
 }
 
-// Node calls its SQLite experimental. We test every version of Node that we support, so that is no news.
+// Node warns that its SQLite is experimental. Leadtap is tested with every supported version of Node.
 const printWarning = process.listeners('warning');
 process.removeAllListeners('warning');
 process.on('warning', (warning) => {
@@ -24,17 +24,17 @@ process.on('warning', (warning) => {
   for (const print of printWarning) print.call(process, warning);
 });
 
-// `leadtap user list | head`: the reader has seen enough. Ends like any program in a pipe, without a word.
+// `leadtap user list | head`: the reader has closed the pipe. Exit as after SIGPIPE, without a message.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error) => {
     if (error.code === 'EPIPE') process.exit(128 + 13);
     throw error;
   });
 
-const { stopOnSignals } = await import(new URL('../dist/cli/stop-signal.js', import.meta.url).href);
+const { stopOnSignals } = await import(new URL('../dist/cli/exit.js', import.meta.url).href);
 const signal = stopOnSignals((code) => process.exit(code));
 
-// After the handlers: the first process of a container gets no signal that it does not handle, and loading takes a while.
+// Loaded after the signal handlers are set: process 1 of a container ignores signals without a handler, and loading takes time.
 const { main } = await import(built.href);
 const { systemClock } = await import(new URL('../dist/clock.js', import.meta.url).href);
 

@@ -1,11 +1,17 @@
 /** The only place that distinguishes store kinds: everything that differs between the engines is in `Engine`. */
-import { type Clock, systemClock } from './clock.ts';
-import type { Config, Database, PostgresDatabase, SqliteDatabase } from './config.ts';
-import { resultCode } from './store/sqlite/errors.ts';
+import type { Clock } from './clock.ts';
+import {
+  type Config,
+  type Database,
+  describeDatabase,
+  type PostgresDatabase,
+  type SqliteDatabase,
+} from './config.ts';
+import { postgresHints } from './store/postgres/hints.ts';
+import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
 import type { Inspection, MigrationReport, Store } from './store/store.ts';
 import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
-import { innermostCode } from './system-error.ts';
 
 export interface OpenStoreOptions {
   /** Only for SQLite: PostgreSQL stamps leads with the clock of its server. */
@@ -29,18 +35,20 @@ export interface StoreTimeouts {
 
 /** One configured database, with what its engine can do and what operators read about it. */
 export interface Engine {
-  /** Instances on several machines can use the database. */
-  readonly isShared: boolean;
   open(options: OpenStoreOptions & { readonly migrate: boolean }): Promise<Store>;
   migrate(): Promise<MigrationReport>;
   /** Reads the state of the database without creating or changing anything. */
   inspect(clock: Clock): Promise<Inspection>;
-  /** Selects the hint for an error of the store: a code of the system or of the engine. */
-  errorCode(error: Error): string | undefined;
+  /** What to do about an error of the store, a sentence each. The setting is where the address was given: a variable or a flag. */
+  hints(error: Error, setting: string): readonly string[];
   /** How to fix a schema that is too old. */
   readonly oldSchemaFix: string;
-  /** What to say when there is no database, and how to fix it. The place comes from `describeDatabase`. */
-  missing(place: string): { readonly message: string; readonly fixes: readonly string[] };
+  /** What to say when the database or its schema does not exist, and what to do. */
+  readonly missing: { readonly message: string; readonly fix: readonly string[] };
+  /** The database is a file on this machine. */
+  readonly file?: string;
+  /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
+  readonly server?: { readonly url: string; readonly connections: number };
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
@@ -51,20 +59,20 @@ export const engineOf = (database: Database): Engine =>
   database.kind === 'sqlite' ? sqliteEngine(database) : postgresEngine(database);
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
-  isShared: false,
   open: ({ timeouts: { pollLockWaitMs } = {}, ...options }) =>
     openSqliteStore({ file, ...options, ...(pollLockWaitMs !== undefined && { pollLockWaitMs }) }),
   migrate: () => migrateSqlite(file),
   inspect: () => inspectSqlite(file),
-  errorCode: (error) => innermostCode(error) ?? resultCode(error.cause)?.toString(),
+  hints: (error, setting) => [sqliteHint(error, file, setting)],
   oldSchemaFix: 'Run `leadtap migrate`, or set LEADTAP_AUTO_MIGRATE=true.',
-  missing: (place) => ({
-    message: `there is no Leadtap database at ${place}`,
-    fixes: [
-      'If there should be one, run this in the folder of the installation, or set LEADTAP_DATABASE_URL.',
-      'To make a new one here, run `leadtap migrate`.',
+  missing: {
+    message: `there is no Leadtap database at ${file}`,
+    fix: [
+      'If you expected one, run this command in the folder of the installation, or set LEADTAP_DATABASE_URL.',
+      'To create a new one here, run `leadtap migrate`.',
     ],
-  }),
+  },
+  file,
   openMoveSource: async () => {
     const { openSqliteMoveSource } = await import('./store/sqlite/transfer-source.ts');
     return openSqliteMoveSource(file);
@@ -74,34 +82,38 @@ const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
 /** Loaded on first use: the driver takes longer to load than a whole command on SQLite. */
 const loadPostgres = () => import('./store/postgres/store.ts');
 
-const postgresEngine = ({ url, connections }: PostgresDatabase): Engine => ({
-  isShared: true,
-  open: async ({ migrate, create, timeouts }) => {
-    const { openPostgresStore } = await loadPostgres();
-    return openPostgresStore({
-      url,
-      connections,
-      migrate,
-      ...(create !== undefined && { create }),
-      ...timeouts,
-    });
-  },
-  migrate: async () => (await loadPostgres()).migratePostgres(url),
-  inspect: async (clock) => (await loadPostgres()).inspectPostgres(url, clock),
-  errorCode: innermostCode,
-  oldSchemaFix: 'Run `leadtap migrate` with the role that owns the schema, or set LEADTAP_AUTO_MIGRATE=true.',
-  missing: (place) => ({
-    message: `there is no schema leadtap in ${place}`,
-    fixes: [
-      'If there should be one, correct LEADTAP_DATABASE_URL.',
-      'To make a new one there, run `leadtap migrate` with a role that may create it.',
-    ],
-  }),
-  openMoveTarget: async () => {
-    const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
-    return openPostgresMoveTarget(url);
-  },
-});
+function postgresEngine(database: PostgresDatabase): Engine {
+  const { url, connections } = database;
+  return {
+    open: async ({ migrate, create, timeouts }) => {
+      const { openPostgresStore } = await loadPostgres();
+      return openPostgresStore({
+        url,
+        connections,
+        migrate,
+        ...(create !== undefined && { create }),
+        ...timeouts,
+      });
+    },
+    migrate: async () => (await loadPostgres()).migratePostgres(url),
+    inspect: async (clock) => (await loadPostgres()).inspectPostgres(url, clock),
+    hints: (error, setting) => postgresHints(error, url, setting),
+    oldSchemaFix:
+      'Run `leadtap migrate` with the role that owns the schema, or set LEADTAP_AUTO_MIGRATE=true.',
+    missing: {
+      message: `there is no schema leadtap in ${describeDatabase(database)}`,
+      fix: [
+        'If you expected one, correct LEADTAP_DATABASE_URL.',
+        'To create a new one there, run `leadtap migrate` with a role that may create it.',
+      ],
+    },
+    server: database,
+    openMoveTarget: async () => {
+      const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
+      return openPostgresMoveTarget(url);
+    },
+  };
+}
 
 export const openStore = (
   { database, autoMigrate: migrate }: Config,
@@ -109,6 +121,3 @@ export const openStore = (
 ): Promise<Store> => engineOf(database).open({ ...options, migrate });
 
 export const migrateStore = ({ database }: Config): Promise<MigrationReport> => engineOf(database).migrate();
-
-export const inspectStore = ({ database }: Config, clock: Clock = systemClock): Promise<Inspection> =>
-  engineOf(database).inspect(clock);

@@ -1,21 +1,86 @@
-import type { Readable, Writable } from 'node:stream';
+/** What every command gets: the outside world, the configuration and the store. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
-import type { StoreTimeouts } from '../open-store.ts';
+import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
+import { openStore, type StoreTimeouts } from '../open-store.ts';
+import type { User } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { systemCode } from '../system-error.ts';
+import { asFailure, Failure } from './failure.ts';
+import type { Output } from './output.ts';
 
-/** A stream that may be a terminal. */
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
-
-/** Everything a command touches of the outside world, so that tests can run commands in their own process. */
+/** Everything of the outside world that a command uses, so that tests can run commands in their own process. */
 export interface CommandContext {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths and `.env` are found from here. */
+  /** Relative paths and `.env` start here. */
   readonly cwd: string;
   readonly stdin: Readable;
   readonly stdout: Output;
   readonly stderr: Output;
   readonly clock: Clock;
-  /** Fires when the person or the system asks the command to stop. */
+  /** Aborts when the user or the system asks the command to stop. */
   readonly signal: AbortSignal;
-  /** Default: those of the store. */
+  readonly openStore?: typeof openStore;
   readonly storeTimeouts?: StoreTimeouts;
+}
+
+export interface WithStoreOptions {
+  /** Create the database if there is none. By default a command in the wrong folder must not start a new installation. */
+  readonly create?: boolean;
+}
+
+/** Opens the store of the configuration, passes it to `use`, and always closes it. */
+export async function withStore<T>(
+  context: CommandContext,
+  use: (store: Store, config: Config) => Promise<T>,
+  { create = false }: WithStoreOptions = {},
+): Promise<T> {
+  const { clock, openStore: open = openStore, storeTimeouts: timeouts = {} } = context;
+  const config = await loadConfig(context);
+  try {
+    const store = await open(config, { clock, create, timeouts });
+    try {
+      return await use(store, config);
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    throw asFailure(error, config);
+  }
+}
+
+export async function findUser(store: Store, id: string): Promise<User> {
+  const user = await store.findUser(id);
+  if (!user) throw noSuchUser(id);
+  return user;
+}
+
+export const noSuchUser = (id: string): Failure =>
+  new Failure('not-found', `there is no user ${id}`, '`leadtap user list` shows all users.');
+
+export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
+  const { env, cwd } = context;
+  const dotenv = await readDotenv(join(cwd, '.env'));
+  try {
+    return parseConfig({ env, dotenv, flags, cwd });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const count = error.problems.length === 1 ? 'a problem' : `${error.problems.length} problems`;
+    const problems = error.problems.map(describeProblem);
+    throw new Failure('configuration', `the configuration has ${count}`, ...problems);
+  }
+}
+
+/** Undefined if there is no such file. */
+async function readDotenv(file: string): Promise<string | undefined> {
+  const bytes = await readFile(file).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return undefined;
+    const failure = new Failure('configuration', `${file} cannot be read`, 'Make it readable, or remove it.');
+    throw failure.causedBy(error);
+  });
+  // UTF-16 has a NUL byte in each ASCII character. Read as UTF-8, every line of it would be ignored.
+  if (bytes?.includes(0)) throw new Failure('configuration', `${file} is UTF-16: save it as UTF-8`);
+  return bytes?.toString('utf8');
 }

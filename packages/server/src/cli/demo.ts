@@ -1,23 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
-import type { CommandContext } from './context.ts';
-import type { DemoFlags } from './demo/run.ts';
+import { issueToken } from '../accounts/own-tokens.ts';
+import type { SigningKeys } from '../accounts/signing-keys.ts';
+import { toIso } from '../clock.ts';
+import { type Config, VARIABLES } from '../config.ts';
+import type { Running } from '../ops/lifecycle.ts';
+import { ListenError } from '../ops/listen.ts';
+import type { LeadInput } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead } from './demo-data.ts';
+import { asFailure } from './failure.ts';
+import { hasColours, type Style, styled, write, writeJson } from './output.ts';
+import { loadServer } from './serve.ts';
+
+interface DemoFlags {
+  readonly host?: string;
+  readonly port?: string;
+  readonly json?: true;
+}
+
+const DAY_MS = 86_400_000;
+const HISTORY_LEADS = 20;
 
 export function registerDemo(program: Command, context: CommandContext): void {
   program
     .command('demo')
     .summary('try it with a made-up company')
     .description(
-      'Serve a throw-away company with users of every access level and plan and a trickle of new leads, and print curl lines that show what each user sees. Nothing of it stays.',
+      'Serve a made-up company with users of every access level and plan, and add a new lead every few seconds. The demo prints curl commands that show what each user sees. It removes all its data when it stops.',
     )
     .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
     .option(
       '--port <number>',
-      'port to listen on (LEADTAP_PORT, default 3000, or any free one when that is taken)',
+      'port to listen on (LEADTAP_PORT, default 3000, or any free port if 3000 is in use)',
     )
     .option('--json', 'print the addresses and tokens as JSON')
-    .action(async (flags: DemoFlags) => {
-      // Loaded when it is needed: the other commands start without an HTTP server.
-      const { demo } = await import('./demo/run.ts');
-      await demo(context, flags);
-    });
+    .action((flags: DemoFlags) => runDemo(context, flags));
+}
+
+async function runDemo(context: CommandContext, flags: DemoFlags): Promise<void> {
+  const operatorConfig = await loadConfig(context, flags);
+  const folder = mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
+  const removeFolder = () => rmSync(folder, { recursive: true, force: true });
+  // Also when the process is forced to exit: by a second signal, or because the reader of its output has closed it.
+  process.once('exit', removeFolder);
+  const config = demoConfig(operatorConfig, folder);
+  const isDefaultPort = !flags.port && config.port === Number(VARIABLES.port.default);
+  try {
+    const demo = await startDemo(config, context, isDefaultPort);
+    try {
+      await show(demo, context, flags.json ?? false);
+    } finally {
+      await demo.running.stop();
+    }
+  } catch (error) {
+    throw asFailure(error, config);
+  } finally {
+    process.off('exit', removeFolder);
+    removeFolder();
+  }
+}
+
+/** The operator's address, with a database and a key of the demo. */
+const demoConfig = (config: Config, folder: string): Config => ({
+  ...config,
+  database: { kind: 'sqlite', file: join(folder, 'leadtap.db') },
+  redisUrl: undefined,
+  signingKey: { file: join(folder, 'signing.key') },
+  externalTokens: undefined,
+  publicUrl: undefined,
+  metricsAddress: { host: '127.0.0.1', port: 0 },
+  autoMigrate: true,
+  logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
+});
+
+interface Demo {
+  readonly running: Running;
+  readonly baseUrl: string;
+  readonly store: Store;
+  readonly keys: SigningKeys;
+  readonly notes: readonly string[];
+}
+
+/** If the default port is in use, the demo takes any free port, so that a first try does not fail. */
+async function startDemo(config: Config, context: CommandContext, isDefaultPort: boolean): Promise<Demo> {
+  const { compose, start, makeLogger } = await loadServer();
+  const logger = makeLogger(config.logLevel, context.stderr);
+  const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
+  try {
+    const running = await start(service, config);
+    return { running, baseUrl: `${running.url}${config.basePath}`, store, keys, notes: [] };
+  } catch (error) {
+    if (!(error instanceof ListenError) || !isDefaultPort) throw error;
+    const demo = await startDemo({ ...config, port: 0 }, context, false);
+    return { ...demo, notes: [`Port ${config.port} is in use, so the demo uses another port.`] };
+  }
+}
+
+interface DemoFacts {
+  readonly baseUrl: string;
+  readonly metricsUrl: string | undefined;
+  readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
+  readonly startedAt: number;
+  readonly notes: readonly string[];
+}
+
+async function show(demo: Demo, context: CommandContext, json: boolean): Promise<void> {
+  const { store, keys, baseUrl, notes, running } = demo;
+  const { clock, stdout, signal } = context;
+  await store.applyOrganisation(DEMO_ORGANISATION);
+  await addHistory(store, clock());
+  const startedAt = clock();
+  const callers = DEMO_TOKENS.map(async (caller) => {
+    const grant = { userId: caller.userId, tokenId: randomUUID(), issuedAt: startedAt };
+    return { ...caller, token: await issueToken(keys, { ...grant, expiresAt: startedAt + DAY_MS }) };
+  });
+  const { metricsUrl } = running;
+  const facts: DemoFacts = { baseUrl, metricsUrl, callers: await Promise.all(callers), startedAt, notes };
+  await (json ? writeJson(stdout, facts) : write(stdout, demoScreen(facts, context)));
+  while (!signal.aborted) {
+    const lead = makeLead(clock());
+    const outcome = await store.writeLeads([lead]);
+    const result = outcome.kind === 'written' ? outcome.results[0] : undefined;
+    if (result?.kind === 'added' && !json) await write(stdout, leadLine(lead, result.createdAt));
+    await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Leads of the last five days, so that the first poll returns some. */
+async function addHistory(store: Store, now: number): Promise<void> {
+  const leads = Array.from({ length: HISTORY_LEADS }, () => {
+    const createdAt = now - Math.floor(Math.random() * 5 * DAY_MS);
+    return { ...makeLead(createdAt), createdAt };
+  });
+  await store.writeLeads(leads, { historical: true });
+}
+
+const curl = (url: string, token: string, flags = '-s'): string =>
+  `curl ${flags} -H 'Authorization: Bearer ${token}' '${url}'`;
+
+function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
+  const paint = (style: Style, text: string) => (hasColours(stdout, env) ? styled(style, text) : text);
+  const endpoint = `${facts.baseUrl}${NEW_LEADS_PATH}`;
+  const rows: [string, string | undefined][] = [
+    ['Endpoint', endpoint],
+    ['Reference', `${facts.baseUrl}/docs`],
+    ['Metrics', facts.metricsUrl],
+  ];
+  return [
+    '',
+    `${paint('bold', 'Leadtap demo')}  new leads on tap`,
+    '',
+    ...rows.flatMap(([name, url]) =>
+      url ? [`  ${paint('dim', name.padEnd(10))} ${paint('cyan', url)}`] : [],
+    ),
+    ...facts.notes.map((note) => `  ${paint('yellow', note)}`),
+    '',
+    '  Soleil Roofing, a made-up company, gets a new lead every few seconds.',
+    '  Paste one of these commands into another terminal:',
+    ...facts.callers.flatMap(({ shows, token }) => [
+      '',
+      `  ${paint('bold', shows)}`,
+      curl(`${endpoint}?limit=3`, token),
+    ]),
+    '',
+    `  ${paint('bold', 'All leads since the start of the demo, oldest first, with all headers')}`,
+    curl(`${endpoint}?since=${toIso(facts.startedAt)}`, facts.callers[0]?.token ?? '', '-si'),
+    '',
+    `  ${paint('dim', 'All data is in a temporary folder. Ctrl+C stops the demo and removes it.')}`,
+    '',
+    `  ${paint('bold', 'New leads')}`,
+    '',
+  ].join('\n');
+}
+
+function leadLine(lead: LeadInput, createdAt: number): string {
+  const place = [lead.branchId ?? 'no branch', lead.departmentId].filter(Boolean).join(' / ');
+  const name = `${lead.fields.firstName ?? ''} ${lead.fields.lastName ?? ''}`;
+  return `  ${toIso(createdAt)}  ${name.padEnd(20)} ${place}\n`;
 }

@@ -1,49 +1,72 @@
+import process from 'node:process';
 import type { Command } from 'commander';
-import type { CommandContext } from './context.ts';
-import { CONFIGURATION, examine } from './doctor/examine.ts';
-import type { Finding } from './doctor/finding.ts';
-import { EXIT_CODES, ExitCode } from './exit-code.ts';
-import { hasColours, type Style, styled, writeJson, writeLine } from './output.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { checkDatabase } from './doctor/database.ts';
+import { type Finding, failed, formatFinding, ok } from './doctor/finding.ts';
+import {
+  checkClock,
+  checkIdentityProvider,
+  checkMetricsPort,
+  checkPort,
+  checkRateLimits,
+  checkSigningKey,
+} from './doctor/service.ts';
+import { EXIT_CODES, ExitCode } from './exit.ts';
+import { Failure } from './failure.ts';
+import { hasColours, writeJson, writeLine } from './output.ts';
 
 const HELP = `
-It only revalidations: nothing is created, migrated or changed. It may be run while the service runs.
-Exit code 1 when anything keeps Leadtap from working, 2 when that is the configuration.
+doctor only reads: it creates, migrates and changes nothing. You can run it while the service runs.
+The exit code is 1 if a problem keeps Leadtap from working, and 2 if that problem is the configuration.
 
 Examples:
   leadtap doctor
   leadtap doctor --json | jq '.checks[] | select(.state != "ok")'`;
 
-const MARKS: Record<Finding['state'], { readonly mark: string; readonly style: Style }> = {
-  ok: { mark: '✓', style: 'green' },
-  warning: { mark: '!', style: 'yellow' },
-  failed: { mark: '✗', style: 'red' },
-};
+const CONFIGURATION = 'configuration';
 
 export function registerDoctor(program: Command, context: CommandContext): void {
   program
     .command('doctor')
-    .summary('find out what is wrong')
-    .description('Check configuration, database, schema, key, clock and port, and say what to fix.')
+    .summary('find problems')
+    .description('Check configuration, database, schema, key, clock and ports, and say what to fix.')
     .option('--json', 'print { ok, checks: [{ check, state, detail, fix }] }')
     .addHelpText('after', HELP)
     .action(({ json }: { json?: true }) => runDoctor(context, json === true));
 }
 
 async function runDoctor(context: CommandContext, json: boolean): Promise<void> {
+  const { stdout, env } = context;
   const findings: Finding[] = [];
-  for await (const finding of examine(context, process.versions.node)) {
+  for await (const finding of runChecks(context)) {
     findings.push(finding);
-    if (!json) await writeLine(context.stdout, format(finding, context));
+    if (!json) await writeLine(stdout, formatFinding(finding, hasColours(stdout, env)));
   }
-  const isWell = findings.every(({ state }) => state !== 'failed');
-  if (json) await writeJson(context.stdout, { ok: isWell, checks: findings });
-  if (isWell) return;
-  const isConfiguration = findings.some(({ check, state }) => check === CONFIGURATION && state === 'failed');
+  const failures = findings.filter(({ state }) => state === 'failed');
+  if (json) await writeJson(stdout, { ok: failures.length === 0, checks: findings });
+  if (failures.length === 0) return;
+  const isConfiguration = failures.some(({ check }) => check === CONFIGURATION);
   throw new ExitCode(isConfiguration ? EXIT_CODES.usage : EXIT_CODES.failed);
 }
 
-function format({ check, state, detail, fix }: Finding, { stdout, env }: CommandContext): string {
-  const { mark, style } = MARKS[state];
-  const shown = hasColours(stdout, env) ? styled(style, mark) : mark;
-  return [`${shown} ${check}: ${detail}`, ...fix.map((line) => `    ${line}`)].join('\n');
+async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
+  const { clock, cwd, env } = context;
+  // Always ok: an unsupported Node.js does not start the program.
+  yield ok('Node.js', process.versions.node);
+  const config = await loadConfig(context).catch(toFinding);
+  if ('check' in config) return yield config;
+  yield ok(CONFIGURATION, 'every variable is valid');
+  const database = await checkDatabase(config, clock, env);
+  yield* database.findings;
+  yield* await checkRateLimits(config, database.isShared);
+  yield await checkSigningKey(config, cwd, database.isShared);
+  if (config.externalTokens) yield await checkIdentityProvider(config.externalTokens);
+  yield checkClock(clock(), database.latestStamp, database.server);
+  yield await checkPort(config);
+  yield await checkMetricsPort(config);
+}
+
+function toFinding(error: unknown): Finding {
+  if (error instanceof Failure) return failed(CONFIGURATION, error.message, ...error.fix);
+  throw error;
 }

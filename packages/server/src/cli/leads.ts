@@ -6,14 +6,12 @@ import { systemSleep } from '../leads/import/batches.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
 import { UnusableFileError } from '../leads/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
-import type { CommandContext } from './context.ts';
-import { unavailableFailure } from './database-failure.ts';
-import { EXIT_CODES, ExitCode } from './exit-code.ts';
-import { Failure } from './failure.ts';
+import { type CommandContext, withStore } from './context.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
+import { databaseFailure, Failure } from './failure.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
 import { writeLine } from './output.ts';
-import type { WithStore } from './with-store.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
   .map(({ name, import: rule }) => (rule.required ? `${name} (required)` : name))
@@ -33,7 +31,7 @@ Examples:
   leadtap leads import leads.ndjson
   leadtap leads import leads.csv --rejects rejected.csv
   export-leads | leadtap leads import - --format csv
-  leadtap leads import archive.ndjson.gz --historical      past leads: they keep their createdAt and are not new to pollers
+  leadtap leads import archive.ndjson.gz --historical      old leads: keep createdAt, do not deliver them
 
 Lines with errors are reported and skipped, and the exit code is then 1. docs/importing-leads.md has more.`;
 
@@ -48,28 +46,27 @@ function parseWholeNumber(text: string): number {
   return Number(text);
 }
 
-export function registerLeads(program: Command, context: CommandContext, withStore: WithStore): void {
-  const leads = program.command('leads').description('the leads that are handed out');
+export function registerLeads(program: Command, context: CommandContext): void {
+  const leads = program.command('leads').description('manage leads');
   leads
     .command('import')
     .description('add leads from a file, or update them')
     .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
     .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
-    .option('--historical', 'the leads are history: keep their createdAt, and do not show them as new')
+    .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
     .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
     .option('--acknowledge', 'print "committed N" each time the lines up to N are saved')
     .option('--max-errors-shown <n>', 'report at most n rejected lines', parseWholeNumber, 20)
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
-    .action((file: string, flags: ImportFlags) => importFile(file, flags, context, withStore));
+    .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
 }
 
 export async function importFile(
   file: string,
   flags: ImportFlags,
   context: CommandContext,
-  withStore: WithStore,
   sleep = systemSleep,
 ): Promise<void> {
   const input = await openInput(file, flags.format, context);
@@ -81,7 +78,7 @@ export async function importFile(
       const { clock, signal } = context;
       const { skipLines, historical = false } = flags;
       const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
-      await withStore(async (store, config) => {
+      await withStore(context, async (store, config) => {
         const outcome = await importLeads({
           lines: readLeads(input, { historical, clock, skipLines, onHeader, onItems }),
           store,
@@ -122,10 +119,13 @@ async function exitUnlessComplete(
   report: ImportReport,
   { stderr, signal }: CommandContext,
 ): Promise<void> {
-  if (outcome.kind === 'unavailable') throw unavailableFailure(outcome.cause, database, report.resumeHint());
+  if (outcome.kind === 'unavailable') {
+    const { message = '', fix = [] } = databaseFailure(outcome.cause, database) ?? {};
+    throw new Failure('unavailable', message, ...fix, report.resumeHint());
+  }
   if (outcome.kind === 'interrupted') {
     await writeLine(stderr, `Interrupted. ${report.resumeHint()}`);
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
+    throw exitCodeOf(signal);
   }
   if (outcome.counts.rejected > 0) throw new ExitCode(EXIT_CODES.failed);
 }

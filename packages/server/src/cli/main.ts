@@ -1,49 +1,101 @@
-import { CommanderError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { reasonOf, systemCode } from '../system-error.ts';
-import type { CommandContext } from './context.ts';
-import { EXIT_CODES, ExitCode } from './exit-code.ts';
-import { Failure } from './failure.ts';
-import { asFailure } from './known-errors.ts';
-import { writeLine } from './output.ts';
-import { buildProgram } from './program.ts';
-import { loadConfig } from './with-store.ts';
+import { VERSION } from '../version.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { registerDemo } from './demo.ts';
+import { registerDoctor } from './doctor.ts';
+import { EXIT_CODES, ExitCode } from './exit.ts';
+import { asFailure, Failure } from './failure.ts';
+import { registerLeads } from './leads.ts';
+import { registerMigrate } from './migrate.ts';
+import { registerOrg } from './org.ts';
+import { hasColours, styled, widthOf, writeLine } from './output.ts';
+import { registerServe } from './serve.ts';
+import { registerToken } from './token.ts';
+import { registerUser } from './user.ts';
 
-/** Runs one command in this process and tells the exit code. */
+const FIRST_STEPS = `
+First steps:
+  leadtap demo                             try it with made-up leads
+  leadtap org apply organisation.json      create your companies and users
+  leadtap token issue --user ada           print a token to paste into an automation platform
+  leadtap leads import leads.csv           add your leads
+  leadtap serve                            serve them
+
+Settings come from LEADTAP_* variables and a .env file. \`leadtap doctor\` checks them.`;
+
+/** Runs one command in this process and returns the exit code. */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
   try {
-    await buildProgram(context).parseAsync(argv, { from: 'user' });
+    await buildProgram(context).parseAsync(expandHelp(argv), { from: 'user' });
     return EXIT_CODES.done;
   } catch (error) {
     return report(asFailure(error), context);
   }
 }
 
+/** `help token issue` → `token issue --help`: Commander itself shows the help of `token`. */
+const expandHelp = ([first, ...command]: readonly string[]): string[] => {
+  if (first === undefined) return [];
+  return first === 'help' && command.length > 0 ? [...command, '--help'] : [first, ...command];
+};
+
+/** All commands. Each command inherits the settings of the program. */
+export function buildProgram(context: CommandContext): Command {
+  const { stdout, stderr, env } = context;
+  const program = new Command('leadtap')
+    .description('New leads on tap: one polling endpoint for automation platforms that never loses a lead.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show the help of this command')
+    .helpCommand('help [command]', 'show the help of a command')
+    .addHelpText('after', FIRST_STEPS)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .showHelpAfterError('  Add --help to see how to use the command.')
+    .configureHelp({ styleTitle: (title) => styled('bold', title) })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr: (text) => stderr.write(text),
+      outputError: (text, print) => print(text.replace(/^error: /, 'leadtap: ')),
+      getOutHelpWidth: () => widthOf(stdout),
+      getErrHelpWidth: () => widthOf(stderr),
+      getOutHasColors: () => hasColours(stdout, env),
+      getErrHasColors: () => hasColours(stderr, env),
+    });
+  program.commandsGroup('Run the service:');
+  registerServe(program, context);
+  registerDemo(program, context);
+  program.commandsGroup('Manage users and leads:');
+  registerOrg(program, context);
+  registerUser(program, context);
+  registerToken(program, context);
+  registerLeads(program, context);
+  program.commandsGroup('Maintain the installation:');
+  registerMigrate(program, context);
+  registerDoctor(program, context);
+  return program;
+}
+
 async function report(error: unknown, context: CommandContext): Promise<number> {
   if (error instanceof ExitCode) return error.code;
-  // Commander has printed what there is to say; it ends help and version this way, too.
+  // Commander has printed its message. It also throws after help and version.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT_CODES.done : EXIT_CODES.usage;
-  // Whoever read the output, such as `head`, has seen enough. Not a success: an import may have been cut short.
+  // The reader of the output, such as `head`, has closed it. Not a success: an import may be incomplete.
   if (systemCode(error) === 'EPIPE') return EXIT_CODES.outputClosed;
-  if (error instanceof Failure) {
-    await complain(context, reasonOf(error), error.fix);
-    return error.exitCode;
-  }
-  await complain(context, `unexpected error: ${reasonOf(error)}`, await explainDefect(error, context));
-  return EXIT_CODES.defect;
-}
-
-async function complain(context: CommandContext, message: string, lines: readonly string[]): Promise<void> {
+  const isFailure = error instanceof Failure;
+  const message = isFailure ? reasonOf(error) : `unexpected error: ${reasonOf(error)}`;
+  const lines = isFailure ? error.fix : await explainBug(error, context);
   await writeLine(context.stderr, [`leadtap: ${message}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+  return isFailure ? error.exitCode : EXIT_CODES.bug;
 }
 
-async function explainDefect(error: unknown, context: CommandContext): Promise<string[]> {
-  if ((await wantsStack(context)) && error instanceof Error) return (error.stack ?? '').split('\n');
-  return ['This is a bug. Run the command again with LEADTAP_LOG_LEVEL=debug to see where, and report it.'];
-}
-
-/** Whoever wants to see much finds the stack here, too. Nobody, where the configuration is what cannot be read. */
-const wantsStack = (context: CommandContext): Promise<boolean> =>
-  loadConfig(context).then(
-    ({ logLevel }) => logLevel === 'debug' || logLevel === 'trace',
-    () => false,
+/** The stack is for operators who debug. */
+async function explainBug(error: unknown, context: CommandContext): Promise<string[]> {
+  const logLevel = await loadConfig(context).then(
+    (config) => config.logLevel,
+    () => undefined,
   );
+  if ((logLevel === 'debug' || logLevel === 'trace') && error instanceof Error)
+    return (error.stack ?? '').split('\n');
+  return ['This is a bug. Run the command again with LEADTAP_LOG_LEVEL=debug, and report what it shows.'];
+}

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
 import { migrateStore } from '../open-store.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
-import { asFailure } from './known-errors.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { asFailure, Failure } from './failure.ts';
 import { type MoveFlags, moveDatabase } from './migrate/move.ts';
 import { writeJson, writeLine } from './output.ts';
-import { loadConfig } from './with-store.ts';
 
 const HELP = `
 Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.

@@ -5,13 +5,13 @@ import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { parseOrganisation } from '../accounts/organisation.ts';
 import { loadSigningKeys } from '../accounts/signing-keys.ts';
+import type { Config } from '../config.ts';
 import type { Organisation } from '../store/records.ts';
-import type { OrganisationChanges, OrganisationConflict } from '../store/store.ts';
-import { systemCode } from '../system-error.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
+import type { OrganisationChanges, OrganisationConflict, Store } from '../store/store.ts';
+import { messageOf } from '../system-error.ts';
+import { type CommandContext, withStore } from './context.ts';
+import { Failure, fileFailure } from './failure.ts';
 import { Table, writeJson, writeLine } from './output.ts';
-import type { WithStore } from './with-store.ts';
 
 const HELP = `
 The file lists companies, each with its branches, departments, statuses and users:
@@ -20,19 +20,18 @@ The file lists companies, each with its branches, departments, statuses and user
       "users": [ { "id": "ada", "name": "Ada Moreau", "plan": "PROFESSIONAL", "accessLevel": "COMPANY" },
                  { "id": "bo", "plan": "PROFESSIONAL", "accessLevel": "BRANCH", "branchId": "lyon" } ] } ] }
 
-What is new is created, what differs is updated, and what the file does not mention stays as it is. Only a status
-is removed: where a company lists its statuses, one that it no longer lists and that no lead has. Applying the same
-file again changes nothing. A file with a mistake changes nothing either, and every mistake is listed.
+The command creates what is new and updates what differs. It does not remove what the file leaves out, with one
+exception: if a company lists its statuses, a status that is not in the list and that no lead has is removed.
+If you apply the same file again, nothing changes. If the file has errors, nothing changes and all errors are listed.
 
 Examples:
   leadtap org apply organisation.json
   make-organisation | leadtap org apply - --json`;
 
-export function registerOrg(program: Command, context: CommandContext, withStore: WithStore): void {
+export function registerOrg(program: Command, context: CommandContext): void {
   const org = program
     .command('org')
-    .summary('companies, places, statuses and users')
-    .description('Companies, with their places, statuses and users.');
+    .description('manage companies, branches, departments, statuses and users');
   org
     .command('apply')
     .summary('create or update all of them from a file')
@@ -40,17 +39,20 @@ export function registerOrg(program: Command, context: CommandContext, withStore
     .argument('<file>', 'the organisation file, or - for standard input')
     .option('--json', 'print the changes as JSON')
     .addHelpText('after', HELP)
-    .action(async (file: string, { json }: { json?: true }) => {
-      const organisation = await readOrganisation(file, await readText(file, context));
-      const changes = await withStore(async (store, config) => {
-        // With it, a new installation is complete: no later command makes a key of its own in another folder.
-        await loadSigningKeys(config.signingKey);
-        const outcome = await store.applyOrganisation(organisation);
-        if (outcome.kind === 'conflict') throw conflictFailure(outcome.conflicts);
-        return outcome.changes;
-      });
-      await (json ? writeJson(context.stdout, changes) : printChanges(context, changes));
-    });
+    .action((file: string, { json }: { json?: true }) => applyOrganisation(file, json === true, context));
+}
+
+async function applyOrganisation(file: string, json: boolean, context: CommandContext): Promise<void> {
+  const organisation = await readOrganisation(file, await readText(file, context));
+  const apply = async (store: Store, config: Config) => {
+    // Created here, so that no later command creates another key in another folder.
+    await loadSigningKeys(config.signingKey);
+    const outcome = await store.applyOrganisation(organisation);
+    if (outcome.kind === 'conflict') throw conflictFailure(outcome.conflicts);
+    return outcome.changes;
+  };
+  const changes = await withStore(context, apply, { create: true });
+  await (json ? writeJson(context.stdout, changes) : printChanges(context, changes));
 }
 
 async function readText(file: string, { cwd, stdin, signal }: CommandContext): Promise<string> {
@@ -60,17 +62,7 @@ async function readText(file: string, { cwd, stdin, signal }: CommandContext): P
       : readFile(resolve(cwd, file), { encoding: 'utf8', signal }));
   } catch (error) {
     signal.throwIfAborted();
-    if (systemCode(error) === 'ENOENT')
-      throw new Failure(
-        'not-found',
-        `there is no file ${file}`,
-        'Check the path. "-" reads from standard input.',
-      );
-    throw new Failure(
-      'bad-input',
-      `${sourceOf(file)} cannot be read`,
-      'Check the path, or write - for standard input.',
-    ).causedBy(error);
+    throw fileFailure(sourceOf(file), error);
   }
 }
 
@@ -81,7 +73,7 @@ async function readOrganisation(file: string, text: string): Promise<Organisatio
   const parsed = await parseOrganisation(parseJson(source, text));
   if (parsed.kind === 'ok') return parsed.organisation;
   const lines = parsed.problems.map(({ path, detail }) => `${path || 'the file'} ${detail}`);
-  throw new Failure('bad-input', `${source} is not a right organisation file; nothing was changed`, ...lines);
+  throw new Failure('bad-input', `${source} is not a valid organisation file; nothing was changed`, ...lines);
 }
 
 function parseJson(source: string, text: string): unknown {
@@ -89,15 +81,13 @@ function parseJson(source: string, text: string): unknown {
     throw new Failure(
       'bad-input',
       `${source} is empty; nothing was changed`,
-      'It must hold an organisation file; `leadtap org apply --help` shows one.',
+      'Give an organisation file. `leadtap org apply --help` shows an example.',
     );
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
   } catch (error) {
-    // Some versions of Node quote a part of the file, line breaks and all.
-    const reason = String(error)
-      .replace(/^SyntaxError: /, '')
-      .replace(/\s+/g, ' ');
+    // Some versions of Node quote a part of the file, with its line breaks.
+    const reason = messageOf(error).replace(/\s+/g, ' ');
     throw new Failure(
       'bad-input',
       `${source} is not JSON; nothing was changed`,
@@ -106,7 +96,7 @@ function parseJson(source: string, text: string): unknown {
   }
 }
 
-/** JSON.parse tells a position, which people cannot find in a file as they can find a line. */
+/** JSON.parse gives a position; an editor shows lines. */
 function lineOf(text: string, reason: string): string {
   const position = /at position (\d+)/.exec(reason)?.[1];
   return position === undefined ? '' : `Line ${text.slice(0, Number(position)).split('\n').length}: `;
@@ -114,7 +104,7 @@ function lineOf(text: string, reason: string): string {
 
 function conflictFailure(conflicts: readonly OrganisationConflict[]): Failure {
   const lines = conflicts.flatMap((conflict) => explainConflict(conflict));
-  return new Failure('conflict', 'the file contradicts what is stored; nothing was changed', ...lines);
+  return new Failure('conflict', 'the file conflicts with the stored data; nothing was changed', ...lines);
 }
 
 function explainConflict(conflict: OrganisationConflict): string[] {
@@ -122,13 +112,13 @@ function explainConflict(conflict: OrganisationConflict): string[] {
     const { userId, companyId, existingCompanyId } = conflict;
     return [
       `User ${userId} belongs to company ${existingCompanyId}, not to ${companyId}.`,
-      `To move the user: leadtap user remove ${userId}, then apply the file again. Otherwise give another id.`,
+      `To move the user, run \`leadtap user remove ${userId}\`, then apply the file again. Otherwise use another id.`,
     ];
   }
   const { departmentId, companyId, branchId, existingBranchId } = conflict;
   return [
     `Department ${departmentId} of company ${companyId} belongs to branch ${existingBranchId}, not to ${branchId}.`,
-    'A department does not move, because its leads would move with it: give the new one another id.',
+    'A department cannot move to another branch, because its leads would move with it. Use another id for the new department.',
   ];
 }
 
@@ -147,6 +137,6 @@ async function printChanges({ stdout, stderr }: CommandContext, changes: Organis
   for (const { companyId, value } of changes.removedStatuses)
     await writeLine(
       stderr,
-      `Status ${value} of company ${companyId} was removed: the file lists it no more.`,
+      `Status ${value} of company ${companyId} was removed: the file does not list it.`,
     );
 }

@@ -1,28 +1,118 @@
+import { existsSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { CommandContext } from './context.ts';
-import type { ServeFlags } from './serve/run.ts';
+import { describeDatabase, VARIABLES } from '../config.ts';
+import { openStore } from '../open-store.ts';
+import type { Running } from '../ops/lifecycle.ts';
+import { SchemaVersionError, type Store } from '../store/store.ts';
+import { VERSION } from '../version.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { EXIT_CODES, ExitCode } from './exit.ts';
+import { asFailure } from './failure.ts';
 
-const EXAMPLES = `
-The schema is brought up to date first (LEADTAP_AUTO_MIGRATE=false turns that off). Logs are JSON lines on
-stdout. SIGTERM or Ctrl+C stops it: requests in hand are finished, for at most 10 seconds. After SIGTERM it
-accepts connections for 3 seconds more, so that a load balancer can notice.
+const HELP = `
+serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. It logs JSON lines to stdout.
+SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
+new connections for 3 more seconds, so that load balancers can react.
 
 Examples:
   leadtap serve
   leadtap serve --host 0.0.0.0 --port 8080
   LEADTAP_BASE_PATH=/api LEADTAP_PUBLIC_URL=https://leads.example.com/api leadtap serve`;
 
+interface ServeFlags {
+  readonly host?: string;
+  readonly port?: string;
+}
+
 export function registerServe(program: Command, context: CommandContext): void {
   program
     .command('serve')
-    .summary('serve the new leads')
-    .description('Serve GET {base_url}/automation/new-leads until told to stop.')
+    .summary('serve new leads')
+    .description('Serve GET {base_url}/automation/new-leads until it is stopped.')
     .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
-    .option('--port <number>', 'port to listen on, 0 for any free one (LEADTAP_PORT, default 3000)')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: ServeFlags) => {
-      // Loaded when it is needed: the other commands start without an HTTP server.
-      const { serve } = await import('./serve/run.ts');
-      await serve(context, flags);
-    });
+    .option('--port <number>', 'port to listen on, 0 for any free port (LEADTAP_PORT, default 3000)')
+    .addHelpText('after', HELP)
+    .action((flags: ServeFlags) => serve(context, flags));
 }
+
+/** Loaded only to serve: the other commands start faster without the HTTP server. */
+export async function loadServer() {
+  const [{ compose }, { start }, { makeLogger }] = await Promise.all([
+    import('../app.ts'),
+    import('../ops/lifecycle.ts'),
+    import('../ops/logging.ts'),
+  ]);
+  return { compose, start, makeLogger };
+}
+
+async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
+  const { clock, signal, stdout } = context;
+  const config = await loadConfig(context, flags);
+  const { compose, start, makeLogger } = await loadServer();
+  const logger = makeLogger(config.logLevel, stdout);
+  const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
+  const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
+  let running: Running;
+  let store: Store;
+  try {
+    const service = await compose(config, logger, {
+      clock,
+      open: openWithWarning((message) => logger.warn(message)),
+      drain: () => drain(signal),
+    });
+    store = service.store;
+    running = await start(service, config);
+  } catch (error) {
+    throw asFailure(error, config);
+  } finally {
+    // Also after a failed start: the next start finds the new key, and does not warn.
+    if (isKeyMissing && existsSync(keyFile))
+      logger.warn(
+        `created a new signing key: ${keyFile}. Tokens that were signed with another key are rejected`,
+      );
+  }
+  const { metricsUrl } = running;
+  const url = `${running.url}${config.basePath}`;
+  const database = describeDatabase(config.database);
+  const signingKey = keyFile ?? VARIABLES.signingKey.name;
+  logger.info({ version: VERSION, url, metricsUrl, database, signingKey }, 'serving new leads');
+  // Not awaited: counting a million users takes long.
+  void store.countAccounts?.(signal).then(
+    (counts) => counts && logger.info(counts, 'accounts'),
+    () => undefined,
+  );
+  await aborted(signal);
+  logger.info('stopping: finishing open requests');
+  await running.stop();
+  logger.info('stopped');
+}
+
+/** A mistyped path creates a new, empty database, so the operator gets a warning. */
+const openWithWarning =
+  (warn: (message: string) => void): typeof openStore =>
+  async (config, options = {}) => {
+    try {
+      return await openStore(config, { ...options, create: false });
+    } catch (error) {
+      if (!(error instanceof SchemaVersionError) || error.found !== 0 || !config.autoMigrate) throw error;
+    }
+    const store = await openStore(config, options);
+    warn(
+      `created a new, empty database: ${describeDatabase(config.database)}. If you expected an existing one, check LEADTAP_DATABASE_URL and the current folder`,
+    );
+    return store;
+  };
+
+const DRAIN_MS = 3_000;
+
+/** After SIGTERM load balancers need time to stop sending connections to this instance. Ctrl+C stops at once. */
+async function drain({ reason }: AbortSignal): Promise<void> {
+  if (reason instanceof ExitCode && reason.code === EXIT_CODES.terminated) await setTimeout(DRAIN_MS);
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });

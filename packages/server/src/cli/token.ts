@@ -1,12 +1,23 @@
-import type { Command } from 'commander';
+import { randomUUID } from 'node:crypto';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { issueToken } from '../accounts/own-tokens.ts';
+import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import { toIso } from '../clock.ts';
+import { mayPoll } from '../leads/access.ts';
+import type { User } from '../store/records.ts';
 import type { ListedToken } from '../store/store.ts';
-import type { CommandContext } from './context.ts';
+import { type CommandContext, findUser, withStore } from './context.ts';
 import { Failure } from './failure.ts';
-import { findUser } from './find-user.ts';
-import { Table, writeJson, writeLine } from './output.ts';
-import { registerTokenIssue } from './token/issue.ts';
-import type { WithStore } from './with-store.ts';
+import { Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { userPages } from './user.ts';
+
+const ISSUE_HELP = `
+The command prints only the token on standard output. The token is not stored and cannot be shown again.
+
+Examples:
+  leadtap token issue --user ada
+  leadtap token issue --user ada --name "Zapier, sales team" --expires-in 1y
+  leadtap token issue --all-users --json > tokens.json`;
 
 const LIST_HELP = `
 The tokens themselves are not stored and cannot be shown.
@@ -15,104 +26,204 @@ Example:
   leadtap token list --user ada`;
 
 const REVOKE_HELP = `
-It stops working at once, on every instance. With --force the id may be the \`jti\` of a token that your identity
-provider made.
+The token stops working at once, on every instance. With --force, the id may be the \`jti\` of a token of your
+identity provider.
 
 Example:
   leadtap token revoke 5b1f0c5e-0d0a-4f7e-9f0c-3f6a1be7d4aa`;
 
-export function registerToken(program: Command, context: CommandContext, withStore: WithStore): void {
-  const token = program
-    .command('token')
-    .summary('the tokens that users poll with')
-    .description('The tokens that users poll with.');
-  registerTokenIssue(token, context, withStore);
+interface IssueOptions {
+  readonly user?: string;
+  readonly allUsers?: true;
+  readonly name?: string;
+  readonly expiresIn: number;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+export function registerToken(program: Command, context: CommandContext): void {
+  const token = program.command('token').description('manage the tokens that users poll with');
+  token
+    .command('issue')
+    .description('create a token for a user')
+    .option('--user <id>', 'id of the user')
+    .option('--all-users', 'create one token for every user; needs --json')
+    .option('--name <name>', 'what the token is for')
+    .addOption(
+      new Option('--expires-in <time>', 'how long the token is valid: 30m, 12h, 90d, 1y')
+        .argParser(parseLifetime)
+        .default(parseLifetime('90d'), '90d'),
+    )
+    .option('--force', 'also for a user who does not exist (yet)')
+    .option('--json', 'print { userId, tokenId, token, expiresAt }')
+    .addHelpText('after', ISSUE_HELP)
+    .action((options: IssueOptions) => issueTokens(options, context));
   token
     .command('list')
-    .summary('list the tokens of a user')
-    .description('List the tokens that were issued for a user, with their state.')
-    .requiredOption('--user <id>', 'the id of the user')
+    .description('list the tokens of a user, with their state')
+    .requiredOption('--user <id>', 'id of the user')
     .option('--json', 'print an array of tokens')
     .addHelpText('after', LIST_HELP)
-    .action((options: { user: string; json?: true }) => listTokens(options, context, withStore));
+    .action((options: { user: string; json?: true }) => listTokens(options, context));
   token
     .command('revoke')
-    .summary('withdraw a token')
-    .description('Withdraw a token.')
-    .argument('<token-id>', 'the id of the token; `leadtap token list` shows it')
+    .description('revoke a token')
+    .argument('<token-id>', 'id of the token; `leadtap token list` shows it')
     .option('--force', 'also an id that was not issued here')
     .addHelpText('after', REVOKE_HELP)
-    .action((id: string, { force }: { force?: true }) => revoke(id, force === true, context, withStore));
+    .action((id: string, { force }: { force?: true }) => revokeToken(id, force === true, context));
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: MINUTE_MS,
+  h: 60 * MINUTE_MS,
+  d: DAY_MS,
+  y: 365 * DAY_MS,
+};
+const MAX_LIFETIME_MS = 10 * 365 * DAY_MS;
+const MAX_NAME_LENGTH = 200;
+
+/** `30m`, `12h`, `90d`, `1y`: from one minute to ten years. */
+export function parseLifetime(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,7})([mhdy])$/.exec(text) ?? [];
+  const lifetimeMs = Number(count) * (UNIT_MS[unit] ?? 0);
+  if (lifetimeMs >= MINUTE_MS && lifetimeMs <= MAX_LIFETIME_MS) return lifetimeMs;
+  throw new InvalidArgumentError('Write 30m, 12h, 90d or 1y: from one minute to ten years.');
+}
+
+interface IssuedToken {
+  readonly userId: string;
+  readonly tokenId: string;
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+type IssueFor = (userIds: readonly string[]) => Promise<IssuedToken[]>;
+
+async function issueTokens(options: IssueOptions, context: CommandContext): Promise<void> {
+  checkIssueOptions(options);
+  const { user: userId, expiresIn, name = null, force, json } = options;
+  const { clock, signal, stdout, stderr } = context;
+  await withStore(context, async (store, config) => {
+    const keys = await loadSigningKeys(config.signingKey, { create: false });
+    const issueFor: IssueFor = async (userIds) => {
+      // Times in a token are whole seconds.
+      const issuedAt = Math.floor(clock() / 1000) * 1000;
+      const expiresAt = issuedAt + expiresIn;
+      const grants = userIds.map((userId) => ({ userId, tokenId: randomUUID(), issuedAt, expiresAt }));
+      const issued = await Promise.all(
+        grants.map(async (grant) => ({
+          userId: grant.userId,
+          tokenId: grant.tokenId,
+          token: await issueToken(keys, grant),
+          expiresAt: toIso(expiresAt),
+        })),
+      );
+      // Recorded before they are printed, so that each one can be revoked.
+      await store.recordTokens(grants.map(({ tokenId, ...grant }) => ({ id: tokenId, name, ...grant })));
+      return issued;
+    };
+    if (userId === undefined) return writeJsonArray(stdout, issuePages(userPages(store, signal), issueFor));
+    const user = await store.findUser(userId);
+    if (!user && !force)
+      throw new Failure(
+        'not-found',
+        `there is no user ${userId}`,
+        '`leadtap user list` shows all users. To create the token before the user, add --force.',
+      );
+    for (const issued of await issueFor([userId])) {
+      await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
+      if (stderr.isTTY) await writeLine(stderr, describeIssued(issued, user));
+    }
+  });
+}
+
+async function* issuePages(
+  pages: AsyncIterable<readonly User[]>,
+  issueFor: IssueFor,
+): AsyncGenerator<IssuedToken[]> {
+  for await (const users of pages) yield issueFor(users.map(({ id }) => id));
+}
+
+function checkIssueOptions({ user, allUsers, json, force, name }: IssueOptions): void {
+  if ((user === undefined) === (allUsers === undefined))
+    throw new Failure('usage', 'give either --user ID or --all-users', '`leadtap user list` shows the ids.');
+  if (allUsers && !json) throw new Failure('usage', '--all-users needs --json', 'Add --json.');
+  if (allUsers && force) throw new Failure('usage', '--force works only with --user', 'Remove --force.');
+  if (name !== undefined && (name.trim() === '' || name.length > MAX_NAME_LENGTH))
+    throw new Failure(
+      'usage',
+      `--name must have 1 to ${MAX_NAME_LENGTH} characters`,
+      'Shorten the name, or remove --name.',
+    );
+}
+
+function describeIssued({ userId, tokenId, expiresAt }: IssuedToken, user: User | undefined): string {
+  const lines = [`This is a token of user ${userId}. It expires at ${expiresAt}.`];
+  if (!user) lines.push(`User ${userId} does not exist. Until you create it, polls get the response 404.`);
+  else if (!mayPoll(user))
+    lines.push(
+      `The plan of ${userId} is ${user.plan}, so polls get the response 403. To change the plan, run:`,
+      `  leadtap user set ${userId} --plan PROFESSIONAL`,
+    );
+  return [...lines, 'To revoke the token, run:', `  leadtap token revoke ${tokenId}`].join('\n');
 }
 
 async function listTokens(
   { user: userId, json }: { user: string; json?: true },
-  { stdout, stderr, clock }: CommandContext,
-  withStore: WithStore,
+  context: CommandContext,
 ): Promise<void> {
-  const tokens = await withStore(async (store) => {
-    const found = await store.listTokens(userId);
-    // Tokens outlive their user, so the user is asked for only when there are none.
-    if (found.length === 0) await findUser(store, userId);
-    return found;
+  const { stdout, stderr, clock } = context;
+  const found = await withStore(context, async (store) => {
+    const tokens = await store.listTokens(userId);
+    // Tokens stay after their user was removed, so the user is needed only if there are none.
+    if (tokens.length === 0) await findUser(store, userId);
+    return tokens;
   });
   const now = clock();
-  if (json)
-    return writeJson(
-      stdout,
-      tokens.map((token) => toJson(token, now)),
-    );
+  const tokens = found.map((token) => toJson(token, now));
+  if (json) return writeJson(stdout, tokens);
   if (tokens.length === 0) return writeLine(stderr, `User ${userId} has no tokens yet.`);
   await new Table(stdout, ['ID', 'NAME', 'ISSUED', 'EXPIRES', 'STATE']).add(
-    tokens.map((token) => [
-      token.id,
-      token.name,
-      toIso(token.issuedAt),
-      toIso(token.expiresAt),
-      stateOf(token, now),
+    tokens.map(({ tokenId, name, issuedAt, expiresAt, state }) => [
+      tokenId,
+      name,
+      issuedAt,
+      expiresAt,
+      state,
     ]),
   );
 }
 
-function stateOf({ revokedAt, expiresAt }: ListedToken, now: number): 'active' | 'expired' | 'revoked' {
-  if (revokedAt !== null) return 'revoked';
-  return expiresAt <= now ? 'expired' : 'active';
-}
-
-const toJson = (token: ListedToken, now: number) => ({
-  tokenId: token.id,
-  userId: token.userId,
-  name: token.name,
-  issuedAt: toIso(token.issuedAt),
-  expiresAt: toIso(token.expiresAt),
-  revokedAt: token.revokedAt === null ? null : toIso(token.revokedAt),
-  state: stateOf(token, now),
+const toJson = ({ id, userId, name, issuedAt, expiresAt, revokedAt }: ListedToken, now: number) => ({
+  tokenId: id,
+  userId,
+  name,
+  issuedAt: toIso(issuedAt),
+  expiresAt: toIso(expiresAt),
+  revokedAt: revokedAt === null ? null : toIso(revokedAt),
+  state: revokedAt !== null ? 'revoked' : expiresAt <= now ? 'expired' : 'active',
 });
 
-async function revoke(
-  tokenId: string,
-  force: boolean,
-  { stdout }: CommandContext,
-  withStore: WithStore,
-): Promise<void> {
-  const isNew = await withStore(async (store) => {
+async function revokeToken(tokenId: string, force: boolean, context: CommandContext): Promise<void> {
+  const isNew = await withStore(context, async (store) => {
     if (!force && !(await store.findToken(tokenId))) throw unknownToken(tokenId);
     return store.revokeToken(tokenId);
   });
-  await writeLine(stdout, isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was revoked before.`);
+  const message = isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was already revoked.`;
+  await writeLine(context.stdout, message);
 }
 
-/** A whole token is a secret that people paste by mistake: it is not shown again. */
+/** People paste a whole token by mistake. It is a secret, so the message does not show it. */
 function unknownToken(tokenId: string): Failure {
+  const fix = '`leadtap token list --user ID` shows the ids.';
   if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(tokenId))
-    return new Failure(
-      'bad-input',
-      'that is a token, not the id of one',
-      '`leadtap token list --user ID` shows the ids.',
-    );
+    return new Failure('bad-input', 'this is a token, not the id of a token', fix);
   return new Failure(
     'not-found',
     `no token with the id ${tokenId} was issued here`,
-    '`leadtap token list --user ID` shows the ids. For a token of your identity provider add --force.',
+    `${fix} For a token of your identity provider, add --force.`,
   );
 }

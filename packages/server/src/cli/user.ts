@@ -1,45 +1,79 @@
-import type { Command } from 'commander';
-import type { User } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
-import type { CommandContext } from './context.ts';
-import { noSuchUser } from './find-user.ts';
-import { Table, writeJsonArray, writeLine } from './output.ts';
-import { registerUserSet } from './user/set.ts';
-import type { WithStore } from './with-store.ts';
+import { type Command, Option } from 'commander';
+import {
+  ACCESS_LEVELS,
+  findEmailProblem,
+  findPlanProblem,
+  findTextProblem,
+} from '../accounts/organisation.ts';
+import type { AccessLevel, User } from '../store/records.ts';
+import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
+import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
+import { Failure } from './failure.ts';
+import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 
 const LIST_HELP = `
 Examples:
   leadtap user list
   leadtap user list --json | jq -r '.[] | select(.plan != "PROFESSIONAL") | .id'`;
 
+const SET_HELP = `
+Only the given options change. An empty --name or --email removes the value.
+
+Examples:
+  leadtap user set ada --plan PROFESSIONAL
+  leadtap user set bo --access-level BRANCH --branch lyon
+  leadtap user set cy --access-level DEPARTMENT --department repairs`;
+
 const REMOVE_HELP = `
-From then on the tokens of the user are answered with 404. Leads are not touched.
+The tokens of the user then get the response 404. The leads stay.
 
 Example:
   leadtap user remove ada`;
 
-const USERS_PER_PAGE = 500;
-
-export function registerUser(program: Command, context: CommandContext, withStore: WithStore): void {
-  const user = program.command('user').summary('the users who poll').description('The users who poll.');
-  user
-    .command('list')
-    .summary('list all users')
-    .description('List all users, in the order of their ids.')
-    .option('--json', 'print an array of users')
-    .addHelpText('after', LIST_HELP)
-    .action(({ json }: { json?: true }) => withStore((store) => listUsers(store, context, json === true)));
-  registerUserSet(user, context, withStore);
-  user
-    .command('remove')
-    .summary('remove a user')
-    .description('Remove a user.')
-    .argument('<id>', 'the id of the user')
-    .addHelpText('after', REMOVE_HELP)
-    .action((id: string) => removeUser(id, context, withStore));
+interface SetOptions {
+  readonly plan?: string;
+  readonly accessLevel?: AccessLevel;
+  readonly branch?: string;
+  readonly department?: string;
+  readonly name?: string;
+  readonly email?: string;
+  readonly json?: true;
 }
 
-/** All users in the order of their ids, a page at a time: any number of them fits into memory. */
+export function registerUser(program: Command, context: CommandContext): void {
+  const user = program.command('user').description('manage the users who poll');
+  user
+    .command('list')
+    .description('list all users, sorted by id')
+    .option('--json', 'print an array of users')
+    .addHelpText('after', LIST_HELP)
+    .action(({ json }: { json?: true }) =>
+      withStore(context, (store) => listUsers(store, context, json === true)),
+    );
+  user
+    .command('set')
+    .description('change a user')
+    .argument('<id>', 'id of the user')
+    .option('--plan <plan>', 'an upper-case word; only PROFESSIONAL may poll')
+    .addOption(new Option('--access-level <level>', 'which leads the user sees').choices(ACCESS_LEVELS))
+    .option('--branch <id>', 'branch, for the access level BRANCH')
+    .option('--department <id>', 'department, for the access level DEPARTMENT')
+    .option('--name <name>', 'name of the user')
+    .option('--email <address>', 'e-mail address of the user')
+    .option('--json', 'print the user as JSON')
+    .addHelpText('after', SET_HELP)
+    .action((id: string, options: SetOptions) => setUser(id, options, context));
+  user
+    .command('remove')
+    .description('remove a user')
+    .argument('<id>', 'id of the user')
+    .addHelpText('after', REMOVE_HELP)
+    .action((id: string) => removeUser(id, context));
+}
+
+const USERS_PER_PAGE = 500;
+
+/** All users sorted by id, page by page, so that any number of them fits into memory. */
 export async function* userPages(store: Store, signal: AbortSignal): AsyncGenerator<readonly User[]> {
   let page: readonly User[] = [];
   do {
@@ -47,19 +81,6 @@ export async function* userPages(store: Store, signal: AbortSignal): AsyncGenera
     page = await store.listUsers(page.at(-1)?.id, USERS_PER_PAGE);
     yield page;
   } while (page.length === USERS_PER_PAGE);
-}
-
-async function listUsers(store: Store, context: CommandContext, json: boolean): Promise<void> {
-  const pages = userPages(store, context.signal);
-  if (json) return writeJsonArray(context.stdout, pages);
-  const table = new Table(context.stdout, HEADINGS);
-  let count = 0;
-  for await (const page of pages) {
-    count += page.length;
-    await table.add(page.map(toRow));
-  }
-  if (count === 0)
-    await writeLine(context.stderr, 'There are no users yet. `leadtap org apply` creates them.');
 }
 
 const HEADINGS = ['ID', 'COMPANY', 'PLAN', 'ACCESS', 'BRANCH', 'DEPARTMENT', 'NAME', 'E-MAIL'];
@@ -75,8 +96,103 @@ const toRow = (user: User) => [
   user.email,
 ];
 
-async function removeUser(id: string, { stdout }: CommandContext, withStore: WithStore): Promise<void> {
-  const removed = await withStore((store) => store.removeUser(id));
+async function listUsers(
+  store: Store,
+  { stdout, stderr, signal }: CommandContext,
+  json: boolean,
+): Promise<void> {
+  const pages = userPages(store, signal);
+  if (json) return writeJsonArray(stdout, pages);
+  const table = new Table(stdout, HEADINGS);
+  let count = 0;
+  for await (const page of pages) {
+    count += page.length;
+    await table.add(page.map(toRow));
+  }
+  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` creates them.');
+}
+
+async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {
+  const changes = toChanges(options);
+  const { before, after } = await withStore(context, async (store) => {
+    const before = await findUser(store, id);
+    refuseUnusedPlace(options, options.accessLevel ?? before.accessLevel);
+    return { before, after: updatedUser(id, options, await store.updateUser(id, changes)) };
+  });
+  if (options.json) return writeJson(context.stdout, after);
+  const lines = changedFields(before, after);
+  const summary =
+    lines.length === 0 ? `User ${id} already has these values. Nothing changed.` : `User ${id} was changed.`;
+  await writeLine(context.stdout, [summary, ...lines].join('\n'));
+}
+
+function toChanges({ plan, accessLevel, branch, department, name, email }: SetOptions): UserChanges {
+  const problems = [
+    ['--plan', plan === undefined ? undefined : findPlanProblem(plan)],
+    ['--name', name ? findTextProblem(name) : undefined],
+    ['--email', email ? findEmailProblem(email) : undefined],
+  ].filter(([, problem]) => problem !== undefined);
+  const changes: UserChanges = {
+    ...(plan !== undefined && { plan }),
+    ...(accessLevel !== undefined && { accessLevel }),
+    ...(branch !== undefined && { branchId: branch }),
+    ...(department !== undefined && { departmentId: department }),
+    ...(name !== undefined && { name: name || null }),
+    ...(email !== undefined && { email: email || null }),
+  };
+  if (problems.length > 0)
+    throw new Failure('usage', problems.map((problem) => problem.join(' ')).join('; '));
+  if (Object.keys(changes).length === 0)
+    throw new Failure('usage', 'there is nothing to change', 'Give at least one option. --help lists them.');
+  return changes;
+}
+
+/** A branch that the access level ignores would look like a restriction. */
+function refuseUnusedPlace({ branch, department }: SetOptions, level: AccessLevel): void {
+  const places = [
+    { flag: '--branch', value: branch, needed: 'BRANCH' },
+    { flag: '--department', value: department, needed: 'DEPARTMENT' },
+  ];
+  for (const { flag, value, needed } of places)
+    if (value !== undefined && level !== needed)
+      throw new Failure(
+        'usage',
+        `${flag} has no effect at the access level ${level}`,
+        `Add --access-level ${needed}, or remove ${flag}.`,
+      );
+}
+
+function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome): User {
+  if (outcome.kind === 'updated') return outcome.user;
+  if (outcome.kind === 'no-such-user') throw noSuchUser(id);
+  const place = outcome.field === 'branchId' ? 'branch' : 'department';
+  if (outcome.kind === 'place-missing')
+    throw new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`);
+  throw new Failure(
+    'not-found',
+    `the company of user ${id} has no ${place} ${options[place] ?? ''}`,
+    `Give the id of a ${place} of this company. \`leadtap org apply\` creates them.`,
+  );
+}
+
+const LABELS = {
+  plan: 'plan',
+  accessLevel: 'access level',
+  branchId: 'branch',
+  departmentId: 'department',
+  name: 'name',
+  email: 'e-mail',
+} as const satisfies Partial<Record<keyof User, string>>;
+
+const changedFields = (before: User, after: User): string[] =>
+  (Object.keys(LABELS) as (keyof typeof LABELS)[])
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `  ${LABELS[field]}: ${shown(before[field])} -> ${shown(after[field])}`);
+
+const shown = (value: string | null): string => printable(value ?? 'none');
+
+async function removeUser(id: string, context: CommandContext): Promise<void> {
+  const removed = await withStore(context, (store) => store.removeUser(id));
   if (!removed) throw noSuchUser(id);
-  await writeLine(stdout, `User ${id} was removed.`);
+  await writeLine(context.stdout, `User ${id} was removed.`);
 }

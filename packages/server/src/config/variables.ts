@@ -1,127 +1,115 @@
-import {
-  parseBasePath,
-  parseHost,
-  parseMetricsAddress,
-  parsePort,
-  parsePublicUrl,
-  parseTrustProxy,
-} from './addresses.ts';
-import { parseAnyText, parseBoolean, parseLogLevel } from './choices.ts';
-import { parseConnections, parseDatabaseUrl } from './database.ts';
-import { parseJwksLocation, parsePath, parseSecrets } from './files.ts';
-import type { Parser } from './parsed.ts';
-import { parseRedisUrl } from './redis-url.ts';
+import * as urls from './urls.ts';
+import * as values from './values.ts';
+import { LOG_LEVELS, type Parser } from './values.ts';
 
 export interface Variable<T> {
   readonly name: string;
   readonly parse: Parser<T>;
-  /** One line for people, the same in `.env.example` and in docs/configuration.md. */
+  /** For people: the same text is in `.env.example` and in docs/configuration.md. */
   readonly meaning: string;
 }
 
-/** A variable that has a value even when it is not set. */
+/** A variable that always has a value. */
 export interface VariableWithDefault<T> extends Variable<T> {
   readonly default: string;
 }
 
-const optional = <T>(name: string, parse: Parser<T>, meaning: string): Variable<T> => ({
-  name,
-  parse,
-  meaning,
-});
-
-const withDefault = <T>(
-  name: string,
-  text: string,
-  parse: Parser<T>,
-  meaning: string,
-): VariableWithDefault<T> => ({ name, default: text, parse, meaning });
-
-/** Every variable that Leadtap reads. `.env.example` and docs/configuration.md are held against this table. */
+/** Every variable that Leadtap reads. A test compares `.env.example` and docs/configuration.md with this table. */
 export const VARIABLES = {
-  databaseUrl: withDefault(
-    'LEADTAP_DATABASE_URL',
-    'sqlite:./data/leadtap.db',
-    parseDatabaseUrl,
-    'The database: `sqlite:` and the path of its file, or `postgres://user:password@host:5432/database`.',
-  ),
-  databaseConnections: withDefault(
-    'LEADTAP_DATABASE_CONNECTIONS',
-    '10',
-    parseConnections,
-    'How many connections to PostgreSQL one process holds at most.',
-  ),
-  redisUrl: optional(
-    'LEADTAP_REDIS_URL',
-    parseRedisUrl,
-    'The Redis or Valkey in which several instances count the rate limits together; `rediss://` is encrypted.',
-  ),
-  host: withDefault(
-    'LEADTAP_HOST',
-    '127.0.0.1',
-    parseHost,
-    'The address to listen on; `0.0.0.0` or `::` for all.',
-  ),
-  port: withDefault('LEADTAP_PORT', '3000', parsePort, 'The port to listen on; `0` takes any free one.'),
-  basePath: optional(
-    'LEADTAP_BASE_PATH',
-    parseBasePath,
-    'A path that stands before every path of the service, such as `/api`.',
-  ),
-  publicUrl: optional(
-    'LEADTAP_PUBLIC_URL',
-    parsePublicUrl,
-    'The base address as clients see it, for the links in answers. Without a path of its own it gets the base path.',
-  ),
-  trustProxy: withDefault(
-    'LEADTAP_TRUST_PROXY',
-    'false',
-    parseTrustProxy,
-    "Which proxies may tell a caller's address: `false`, a number of hops, or a list of addresses and ranges.",
-  ),
-  signingKey: optional(
-    'LEADTAP_SIGNING_KEY',
-    parseSecrets,
-    'Secrets that sign tokens: base64 of at least 32 bytes each. The first signs, all verify.',
-  ),
-  signingKeyFile: optional(
-    'LEADTAP_SIGNING_KEY_FILE',
-    parsePath,
-    'A file with such secrets, one a line; unless given `signing.key` beside the SQLite file, with PostgreSQL in `./data`. `serve` and `org apply` make it when it is missing.',
-  ),
-  jwksUrl: optional(
-    'LEADTAP_JWKS_URL',
-    parseJwksLocation,
-    'The public keys of your identity provider: an address, or the path of a file.',
-  ),
-  tokenIssuer: optional(
-    'LEADTAP_TOKEN_ISSUER',
-    parseAnyText,
-    'The `iss` that tokens of the identity provider must have.',
-  ),
-  tokenAudience: optional(
-    'LEADTAP_TOKEN_AUDIENCE',
-    parseAnyText,
-    'The `aud` that tokens of the identity provider must have.',
-  ),
-  metricsAddress: withDefault(
-    'LEADTAP_METRICS_ADDRESS',
-    '127.0.0.1:9464',
-    parseMetricsAddress,
-    'Where `/metrics` listens; port `0` takes any free one, `off` is none.',
-  ),
-  autoMigrate: withDefault(
-    'LEADTAP_AUTO_MIGRATE',
-    'true',
-    parseBoolean,
-    'Whether every command brings the schema up to date first; `false` leaves it to `leadtap migrate`.',
-  ),
-  logLevel: withDefault(
-    'LEADTAP_LOG_LEVEL',
-    'info',
-    parseLogLevel,
-    'How much is logged: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
-  ),
-};
+  databaseUrl: {
+    name: 'LEADTAP_DATABASE_URL',
+    default: 'sqlite:./data/leadtap.db',
+    parse: urls.parseDatabaseUrl,
+    meaning:
+      'Database: `sqlite:` followed by the path of a file, or `postgres://user:password@host:5432/database`.',
+  },
+  databaseConnections: {
+    name: 'LEADTAP_DATABASE_CONNECTIONS',
+    default: '10',
+    parse: values.parseConnections,
+    meaning: 'Maximum number of connections to PostgreSQL per process.',
+  },
+  redisUrl: {
+    name: 'LEADTAP_REDIS_URL',
+    parse: urls.parseRedisUrl,
+    meaning:
+      'Redis or Valkey server. Several instances need it to share the rate limits. `rediss://` encrypts the connection.',
+  },
+  host: {
+    name: 'LEADTAP_HOST',
+    default: '127.0.0.1',
+    parse: values.parseHost,
+    meaning: 'Address to listen on. `0.0.0.0` or `::` means all addresses.',
+  },
+  port: {
+    name: 'LEADTAP_PORT',
+    default: '3000',
+    parse: values.parsePort,
+    meaning: 'Port to listen on. `0` means any free port.',
+  },
+  basePath: {
+    name: 'LEADTAP_BASE_PATH',
+    parse: values.parseBasePath,
+    meaning: 'Path prefix of every URL of the service, such as `/api`.',
+  },
+  publicUrl: {
+    name: 'LEADTAP_PUBLIC_URL',
+    parse: urls.parsePublicUrl,
+    meaning:
+      'Base URL that clients use, for the links in responses. If it has no path, the base path is added.',
+  },
+  trustProxy: {
+    name: 'LEADTAP_TRUST_PROXY',
+    default: 'false',
+    parse: values.parseTrustProxy,
+    meaning:
+      'Proxies whose `X-Forwarded-For` is trusted: `false`, the number of proxies, or a list of addresses and ranges.',
+  },
+  signingKey: {
+    name: 'LEADTAP_SIGNING_KEY',
+    parse: values.parseSecrets,
+    meaning:
+      'Secrets that sign tokens, each base64 of at least 32 bytes. The first one signs, all of them verify.',
+  },
+  signingKeyFile: {
+    name: 'LEADTAP_SIGNING_KEY_FILE',
+    parse: values.parsePath,
+    meaning:
+      'File with these secrets, one per line. If you do not set it, Leadtap uses `signing.key` in the folder of the SQLite file; with PostgreSQL, `./data/signing.key`. If the file does not exist, `serve` and `org apply` create it.',
+  },
+  jwksUrl: {
+    name: 'LEADTAP_JWKS_URL',
+    parse: urls.parseJwksLocation,
+    meaning: 'Public keys (JWKS) of your identity provider: a URL, or the path of a file.',
+  },
+  tokenIssuer: {
+    name: 'LEADTAP_TOKEN_ISSUER',
+    parse: values.parseText,
+    meaning: 'The `iss` that tokens of the identity provider must have.',
+  },
+  tokenAudience: {
+    name: 'LEADTAP_TOKEN_AUDIENCE',
+    parse: values.parseText,
+    meaning: 'The `aud` that tokens of the identity provider must have.',
+  },
+  metricsAddress: {
+    name: 'LEADTAP_METRICS_ADDRESS',
+    default: '127.0.0.1:9464',
+    parse: values.parseMetricsAddress,
+    meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
+  },
+  autoMigrate: {
+    name: 'LEADTAP_AUTO_MIGRATE',
+    default: 'true',
+    parse: values.parseBoolean,
+    meaning: '`true`: every command updates the database schema first. `false`: only `leadtap migrate` does.',
+  },
+  logLevel: {
+    name: 'LEADTAP_LOG_LEVEL',
+    default: 'info',
+    parse: values.parseLogLevel,
+    meaning: `Log level: ${LOG_LEVELS.map((level) => `\`${level}\``).join(', ')}.`,
+  },
+} satisfies Record<string, Variable<unknown> | VariableWithDefault<unknown>>;
 
 export const VARIABLE_NAMES: readonly string[] = Object.values(VARIABLES).map(({ name }) => name);

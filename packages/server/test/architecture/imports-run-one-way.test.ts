@@ -25,7 +25,14 @@ const MAY_IMPORT = {
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */
-const FOUNDATION = ['clock', 'version', 'system-error', 'nearest-name', 'migration-files'];
+const FOUNDATION = [
+  'clock',
+  'version',
+  'system-error',
+  'nearest-name',
+  'nearest-existing',
+  'migration-files',
+];
 
 /** The parts that may use a package. All may use `@leadtap/contract`. */
 const MAY_USE = {

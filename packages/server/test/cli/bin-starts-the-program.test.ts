@@ -28,7 +28,7 @@ function writeUsers(folder: string, count: number): void {
   );
 }
 
-test('commands work, and say nothing but their own words', { timeout: TIMEOUT_MS }, async () => {
+test('commands print only their own output', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
   writeUsers(folder, 1);
   const applied = await leadtap(folder, 'org', 'apply', 'organisation.json');
@@ -38,16 +38,16 @@ test('commands work, and say nothing but their own words', { timeout: TIMEOUT_MS
   expect(JSON.parse(stdout)).toHaveLength(1);
 });
 
-test('the exit code is the one of the command', { timeout: TIMEOUT_MS }, async () => {
+test('the process ends with the exit code of the command', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
   await leadtap(folder, 'migrate');
-  await expect(leadtap(folder, 'user', 'remove', 'nobody')).rejects.toMatchObject({
+  await expect(leadtap(folder, 'user', 'remove', 'unknown')).rejects.toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/^leadtap: there is no user nobody\n/),
+    stderr: expect.stringMatching(/^leadtap: there is no user unknown\n/),
   });
 });
 
-test('a reader that goes away ends it quietly', { timeout: TIMEOUT_MS }, async () => {
+test('a closed output ends it without a message', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
   writeUsers(folder, 5000);
   await leadtap(folder, 'org', 'apply', 'organisation.json');
@@ -61,7 +61,7 @@ test('a reader that goes away ends it quietly', { timeout: TIMEOUT_MS }, async (
   expect({ code, stderr }).toEqual({ code: 141, stderr: '' });
 });
 
-test('a signal stops it in order', { timeout: TIMEOUT_MS }, async () => {
+test('a signal stops it cleanly', { timeout: TIMEOUT_MS }, async () => {
   const child = spawn(process.execPath, [BIN, 'serve'], { cwd: tempFolder(), env });
   onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'data');
@@ -69,7 +69,7 @@ test('a signal stops it in order', { timeout: TIMEOUT_MS }, async () => {
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
-test('without a build it says what to run', { timeout: TIMEOUT_MS }, async () => {
+test('without a build it names the build command', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
   mkdirSync(join(folder, 'bin'));
   cpSync(BIN, join(folder, 'bin/leadtap.js'));

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { parseOrganisation } from '../../src/accounts/organisation.ts';
-import { buildProgram } from '../../src/cli/program.ts';
-import { paper } from './paper.ts';
+import { buildProgram } from '../../src/cli/main.ts';
+import { captureStream } from './capture-stream.ts';
 import { terminal } from './terminal.ts';
 
 const page = readFileSync(new URL('../../../../docs/command-line.md', import.meta.url), 'utf8');
@@ -13,8 +13,8 @@ const program = buildProgram({
   env: {},
   cwd: '/',
   stdin: Readable.from([]),
-  stdout: paper(),
-  stderr: paper(),
+  stdout: captureStream(),
+  stderr: captureStream(),
   clock: () => 0,
   signal: new AbortController().signal,
 });
@@ -38,7 +38,7 @@ describe.each(all)('$path', ({ path, command }) => {
     for (const { long } of command.options) expect(section).toContain(long);
   });
 
-  test('--help says what it is for and explains every option', async () => {
+  test('--help describes the command and every option', async () => {
     const { code, stdout } = await terminal().run([...path.split(' ').slice(1), '--help']);
     expect(code).toBe(0);
     expect(command.description()).not.toBe('');
@@ -49,7 +49,7 @@ describe.each(all)('$path', ({ path, command }) => {
   });
 });
 
-test('the organisation file in the document is valid', async () => {
+test('the organisation file in docs/command-line.md is valid', async () => {
   const [, json = ''] = /```json\n([\s\S]+?)```/.exec(page) ?? [];
   expect((await parseOrganisation(JSON.parse(json))).kind).toBe('ok');
 });

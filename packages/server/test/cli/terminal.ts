@@ -8,14 +8,14 @@ import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { paper, type Ran } from './paper.ts';
+import { captureStream, type Ran } from './capture-stream.ts';
 
-export type { Ran } from './paper.ts';
+export type { Ran } from './capture-stream.ts';
 
 export interface RunOptions {
   readonly stdin?: string;
   readonly env?: Record<string, string>;
-  /** A person looks on. */
+  /** The output is a terminal. */
   readonly isTTY?: boolean;
   readonly parts?: Partial<CommandContext>;
 }
@@ -27,7 +27,7 @@ export interface TerminalOptions {
   readonly empty?: boolean;
 }
 
-/** Runs commands in this process, in a folder and on a database of the test's own, on a clock that stands still. */
+/** Runs commands in this process, with a folder, a database and a fixed clock for each test. */
 export function terminal(options: TerminalOptions = {}) {
   const cwd = tempFolder();
   const path = (name: string) => join(cwd, name);
@@ -41,8 +41,8 @@ export function terminal(options: TerminalOptions = {}) {
     writeFileSync(path(name), typeof content === 'string' ? content : JSON.stringify(content));
   };
   const run = async (command: string | readonly string[], options: RunOptions = {}): Promise<Ran> => {
-    const stdout = paper(options.isTTY);
-    const stderr = paper(options.isTTY);
+    const stdout = captureStream(options.isTTY);
+    const stderr = captureStream(options.isTTY);
     const argv = typeof command === 'string' ? command.split(' ') : command;
     const code = await main(argv, {
       env: options.env?.['LEADTAP_DATABASE_URL']

@@ -5,7 +5,7 @@ import type { Organisation, Store } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { type LeadtapProcess, runLeadtap, spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { inspectStore } from '../../src/open-store.ts';
+import { engineOf } from '../../src/open-store.ts';
 
 /** As many as an import writes in one transaction. */
 const BATCH = 1000;
@@ -94,7 +94,7 @@ describe('an import that is killed with SIGKILL', () => {
       const held = await leadsOf(store, round);
       expect(held.length).toBeGreaterThanOrEqual(acknowledged);
       expect(held.map(({ id }) => id)).toEqual(idsUpTo(held.length));
-      expect((await inspectStore(config)).faults).toEqual([]);
+      expect((await engineOf(config.database).inspect(Date.now)).faults).toEqual([]);
       expect(await leads(`user-${round}`, 'since=2020-01-01')).toHaveLength(Math.min(held.length, 100));
       before.push(held);
     }

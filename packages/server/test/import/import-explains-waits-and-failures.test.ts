@@ -1,27 +1,24 @@
 import { Readable } from 'node:stream';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { importFile } from '../../src/cli/leads.ts';
-import type { WithStore } from '../../src/cli/with-store.ts';
-import { parseConfig } from '../../src/config.ts';
 import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
-import { paper } from '../cli/paper.ts';
+import { captureStream } from '../cli/capture-stream.ts';
 
 /** An import from standard input that does not really wait or write. */
 async function prepare(count: number) {
   const cwd = tempFolder();
   const store = await (await makeTestDatabase()).openStore();
-  onTestFinished(() => store.close());
   const write = vi.spyOn(store, 'writeLeads').mockImplementation(allAdded);
-  const withStore: WithStore = (use) => use(store, parseConfig({ env: {}, cwd }));
-  const [stdout, stderr] = [paper(), paper()];
+  const [stdout, stderr] = [captureStream(), captureStream()];
   const lines = Array.from({ length: count }, (_, id) => `{"companyId":"acme","id":"${id}"}\n`);
   const stdin = Readable.from([lines.join('')]);
   const { signal } = new AbortController();
-  const context = { env: {}, cwd, stdin, stdout, stderr, clock: Date.now, signal };
+  const openStore = async () => store;
+  const context = { env: {}, cwd, stdin, stdout, stderr, clock: Date.now, signal, openStore };
   const flags = { skipLines: 0, maxErrorsShown: 20 };
-  const run = () => importFile('-', flags, context, withStore, async () => {});
+  const run = () => importFile('-', flags, context, async () => {});
   return { write, run, stdout, stderr };
 }
 

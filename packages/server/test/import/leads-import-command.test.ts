@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Readable, Writable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { ExitCode } from '../../src/cli/exit-code.ts';
+import { ExitCode } from '../../src/cli/exit.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
 type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
@@ -187,7 +187,7 @@ test('--rejects creates no file if nothing is rejected, and never overwrites one
   shell.save('wrong.ndjson', 'of yesterday');
   const { code, stderr } = await shell.run('leads import - --rejects wrong.ndjson', { stdin: lines({}) });
   expect(code).toBe(1);
-  expect(stderr).toContain('leadtap: wrong.ndjson exists already\n  Name another file for --rejects');
+  expect(stderr).toContain('leadtap: wrong.ndjson already exists\n  Name another file for --rejects');
   expect(readFileSync(shell.path('wrong.ndjson'), 'utf8')).toBe('of yesterday');
 });
 

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Progress, ProgressBar } from '../../src/cli/progress-bar.ts';
-import { paper } from '../cli/paper.ts';
+import { captureStream } from '../cli/capture-stream.ts';
 
 const CLEAR = '\r\u001b[K';
 
 /** A bar on a terminal with this number of columns, with a manual clock. */
 function barOf(columns?: number, isTTY = true) {
   let now = 0;
-  const out = Object.assign(paper(isTTY), columns === undefined ? {} : { columns });
+  const out = Object.assign(captureStream(isTTY), columns === undefined ? {} : { columns });
   const bar = new ProgressBar(out, () => now, 'lines');
   const at = (ms: number, progress: Progress) => {
     now = ms;

@@ -124,7 +124,7 @@ describe('leadtap serve', () => {
     const { code, stderr } = await terminal().run(`serve --port ${port}`, { env });
     expect(code).toBe(1);
     expect(stderr).toContain(`cannot listen on 127.0.0.1:${port}: another program listens there`);
-    expect(stderr).toContain('Perhaps Leadtap runs already. If so, use that one, or stop it first.');
+    expect(stderr).toContain('If Leadtap is already running, use that instance, or stop it first.');
   });
 
   it('reports a metrics address that is in use', async () => {

@@ -38,7 +38,7 @@ describe('the addresses', () => {
   it.each([
     ['--from', 'postgres://localhost/a', 'a move goes from SQLite to PostgreSQL'],
     ['--to', 'sqlite:./other.db', 'a move goes from SQLite to PostgreSQL'],
-    ['--to', 'mysql://user:hidden@host/a', '--to: it begins neither with sqlite: nor with postgres://'],
+    ['--to', 'mysql://user:hidden@host/a', '--to: it starts neither with sqlite: nor with postgres://'],
     ['--from', 'sqlite:', '--from: it names no file'],
     ['--replace-characters', undefined, '--replace-characters is only for a move'],
   ])('%s %s is a usage error', async (flag, value, message) => {
@@ -133,7 +133,7 @@ describe('the target', () => {
     await endpoints.sql(`INSERT INTO leadtap.migrations (version, name) VALUES (9999, '9999')`);
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
-    expect(stderr).toContain('was made by a newer Leadtap');
+    expect(stderr).toContain('a newer Leadtap created the database');
     await endpoints.sql('DELETE FROM leadtap.migrations WHERE version = 9999');
     expect((await runMove(endpoints)).code).toBe(0);
   });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { main } from '../../src/cli/main.ts';
-import { paper, type Ran } from '../cli/paper.ts';
+import { captureStream, type Ran } from '../cli/capture-stream.ts';
 import type { Endpoints } from './endpoints.ts';
 
 /** Runs a command in this process, in the folder of the installation. */
@@ -10,8 +10,8 @@ export async function run(
   argv: readonly string[],
   parts: Partial<CommandContext> & { readonly isTTY?: boolean } = {},
 ): Promise<Ran> {
-  const stdout = paper(parts.isTTY);
-  const stderr = paper(parts.isTTY);
+  const stdout = captureStream(parts.isTTY);
+  const stderr = captureStream(parts.isTTY);
   const code = await main(argv, {
     env: {},
     cwd: folder,

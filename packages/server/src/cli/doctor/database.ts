@@ -1,67 +1,85 @@
+/** Checks the database without creating or migrating it. */
+import { access, constants, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
-import { inspectStore, openStore } from '../../open-store.ts';
+import { nearestExisting } from '../../nearest-existing.ts';
+import { engineOf, openStore } from '../../open-store.ts';
 import type { ServerFacts, StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
-import { Failure } from '../failure.ts';
-import { asFailure } from '../known-errors.ts';
+import type { CommandContext } from '../context.ts';
+import { asFailure, Failure } from '../failure.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
-import { checkRoles, checkServer } from './server.ts';
 
-const DATABASE = 'database';
-const SCHEMA = 'schema';
-const MADE_LATER = '`leadtap migrate`, `leadtap org apply` and `leadtap serve` make it.';
+type Env = CommandContext['env'];
 
-export interface DatabaseVisit {
+export interface DatabaseReport {
   readonly findings: readonly Finding[];
-  /** There when the database can be used. */
-  readonly status?: StoreStatus;
+  /** Several instances can use the database. Then they need the same key and a shared Redis. */
+  readonly isShared: boolean;
+  /** 0 if it is unknown. */
+  readonly latestStamp: number;
   readonly server?: ServerFacts | undefined;
 }
 
-/** Checks the database without making or migrating it. */
-export async function checkDatabase(config: Config, clock: Clock): Promise<DatabaseVisit> {
-  try {
-    return await visit(config, clock);
-  } catch (error) {
-    return { findings: [explain(error, config)] };
-  }
+export async function checkDatabase(config: Config, clock: Clock, env: Env): Promise<DatabaseReport> {
+  const { file, server } = engineOf(config.database);
+  const before = file === undefined ? [] : [await checkDataFolder(file)];
+  const { findings, ...facts } = await inspect(config, clock).catch((error: unknown) => ({
+    findings: [toFinding(error, config)],
+  }));
+  const after = server ? checkEncryption(server.url, env) : [];
+  return {
+    isShared: server !== undefined,
+    latestStamp: 0,
+    ...facts,
+    findings: [...before, ...findings, ...after],
+  };
 }
 
-async function visit(config: Config, clock: Clock): Promise<DatabaseVisit> {
+async function inspect(
+  config: Config,
+  clock: Clock,
+): Promise<Pick<DatabaseReport, 'findings' | 'server'> & { latestStamp?: number }> {
   const place = describeDatabase(config.database);
-  const { exists, schemaVersion, expectedVersion, faults, server } = await inspectStore(config, clock);
+  const engine = engineOf(config.database);
+  const { exists, schemaVersion, expectedVersion, faults, server } = await engine.inspect(clock);
   if (faults.length > 0)
-    return { findings: [failed(DATABASE, `${place} is damaged`, ...faults, 'Put a backup in its place.')] };
-  // A file that is empty, or holds no tables of Leadtap, is no database for the commands either.
+    return { findings: [failed('database', `${place} is damaged`, ...faults, 'Restore a backup.')] };
+  const serverFindings =
+    server && engine.server
+      ? [checkServerSettings(server), checkConnections(server, engine.server.connections)]
+      : [];
+  // An empty file, or one without the tables of Leadtap, is no database for the commands either.
   if (!exists || schemaVersion === 0)
-    return { findings: [missing(config, place, exists), ...ofServer(server, config)], server };
-  const schema = checkSchema(schemaVersion, expectedVersion, config.autoMigrate);
-  const rest = [schema, ...ofServer(server, config), ...(server ? [checkRoles(server)] : [])];
-  if (schemaVersion !== expectedVersion) return { findings: [ok(DATABASE, place), ...rest], server };
+    return { findings: [missingDatabase(engine.missing.message, config), ...serverFindings], server };
+  const rest = [
+    checkSchema(schemaVersion, expectedVersion, config.autoMigrate),
+    ...serverFindings,
+    ...(server ? [checkRoles(server)] : []),
+  ];
+  if (schemaVersion !== expectedVersion) return { findings: [ok('database', place), ...rest], server };
   const status = await readStatus(config, clock);
-  return { findings: [ok(DATABASE, `${status.engine}, ${place}`), ...rest], server, status };
+  return {
+    findings: [ok('database', `${status.engine}, ${place}`), ...rest],
+    server,
+    latestStamp: status.latestStamp,
+  };
 }
 
-function missing({ database, autoMigrate }: Config, place: string, isFileThere: boolean): Finding {
-  const noFile = isFileThere ? `there is no Leadtap database at ${place}` : `${place} does not exist yet`;
-  const detail = database.kind === 'sqlite' ? noFile : `there is no schema leadtap in ${place} yet`;
-  return autoMigrate
-    ? warning(DATABASE, detail, MADE_LATER)
-    : failed(DATABASE, detail, 'Run `leadtap migrate`.');
-}
-
-const ofServer = (server: ServerFacts | undefined, { database }: Config): readonly Finding[] =>
-  server && database.kind === 'postgres' ? checkServer(server, database) : [];
+const missingDatabase = (detail: string, { autoMigrate }: Config): Finding =>
+  autoMigrate
+    ? warning('database', detail, '`leadtap migrate`, `leadtap org apply` and `leadtap serve` create it.')
+    : failed('database', detail, 'Run `leadtap migrate`.');
 
 function checkSchema(found: number, expected: number, autoMigrate: boolean): Finding {
-  if (found === expected) return ok(SCHEMA, `version ${found}`);
+  if (found === expected) return ok('schema', `version ${found}`);
   const detail = `version ${found}, this program needs version ${expected}`;
   if (found > expected)
-    return failed(SCHEMA, detail, 'Update this Leadtap: the database was made by a newer one.');
+    return failed('schema', detail, 'Update this Leadtap: a newer one created the database.');
   return autoMigrate
-    ? warning(SCHEMA, detail, 'The next command brings it up to date; `leadtap migrate` does so now.')
-    : failed(SCHEMA, detail, 'Run `leadtap migrate`.');
+    ? warning('schema', detail, 'The next command updates it. To update it now, run `leadtap migrate`.')
+    : failed('schema', detail, 'Run `leadtap migrate`.');
 }
 
 async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
@@ -73,8 +91,108 @@ async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
   }
 }
 
-function explain(error: unknown, config: Config): Finding {
+function toFinding(error: unknown, config: Config): Finding {
   const failure = asFailure(error, config);
-  if (failure instanceof Failure) return failed(DATABASE, failure.message, ...failure.fix);
-  return failed(DATABASE, reasonOf(error), 'Check LEADTAP_DATABASE_URL.');
+  if (failure instanceof Failure) return failed('database', failure.message, ...failure.fix);
+  return failed('database', reasonOf(error), 'Check LEADTAP_DATABASE_URL.');
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** SQLite's write-ahead log alone grows by a few MiB between two checkpoints. */
+const MIN_FREE_BYTES = 16 * MEBIBYTE;
+/** Space for a few hundred thousand leads. */
+const LOW_FREE_BYTES = 256 * MEBIBYTE;
+
+/** Returns the free space of a disk. Tests pass their own. */
+export type ReadDisk = (path: string) => Promise<{ bavail: number; bsize: number }>;
+
+export async function checkDataFolder(file: string, readDisk: ReadDisk = statfs): Promise<Finding> {
+  const check = 'data folder';
+  const folder = dirname(file);
+  const { path, isFolder } = nearestExisting(folder);
+  if (!isFolder) return failed(check, `${path} is not a folder`, 'Correct LEADTAP_DATABASE_URL.');
+  if (!(await isWritable(path)))
+    return failed(check, `${path} is not writable`, `Allow this user to write to ${path}.`);
+  const { bavail, bsize } = await readDisk(path);
+  const freeBytes = bavail * bsize;
+  const fix = `Free some space on the disk of ${path}, or move the database to a larger disk.`;
+  const detail = `${Math.floor(freeBytes / MEBIBYTE)} MiB are free on the disk of ${path}`;
+  if (freeBytes < MIN_FREE_BYTES) return failed(check, `${detail}: it is full`, fix);
+  if (freeBytes < LOW_FREE_BYTES) return warning(check, detail, fix);
+  return path === folder
+    ? ok(check, `${folder} is writable`)
+    : warning(check, `${folder} does not exist yet`, '`leadtap serve` and `leadtap org apply` create it.');
+}
+
+export const isWritable = (path: string): Promise<boolean> =>
+  access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
+
+/** The settings that the delivery contract needs. */
+export function checkServerSettings({ isStandby, isDurable, isolation, encoding }: ServerFacts): Finding {
+  const check = 'database server';
+  if (isStandby)
+    return failed(
+      check,
+      'it is a standby, which cannot store leads and does not have all of them',
+      'Name the primary in LEADTAP_DATABASE_URL.',
+    );
+  if (encoding !== 'UTF8')
+    return failed(
+      check,
+      `the encoding of the database is ${encoding}, which cannot store every name`,
+      'Create another database: createdb --encoding=UTF8 --template=template0 NAME',
+    );
+  if (isolation !== 'read committed')
+    return failed(
+      check,
+      `its default isolation level is ${isolation}, in which a poll would miss the latest leads`,
+      "Run: ALTER ROLE … SET default_transaction_isolation = 'read committed'",
+    );
+  if (!isDurable)
+    return warning(
+      check,
+      'a crash may lose leads that were acknowledged',
+      'Set fsync = on and synchronous_commit = on in PostgreSQL.',
+    );
+  return ok(check, `${isolation}, durable, ${encoding}`);
+}
+
+function checkConnections({ connectionLimit }: ServerFacts, connections: number): Finding {
+  const detail = `at most ${connections} per process; the server allows ${connectionLimit} for this role`;
+  if (connections <= connectionLimit) return ok('connections', detail);
+  return warning(
+    'connections',
+    detail,
+    'Lower LEADTAP_DATABASE_CONNECTIONS, raise max_connections of PostgreSQL, or use PgBouncer.',
+  );
+}
+
+function checkRoles({ missingRoles }: ServerFacts): Finding {
+  if (missingRoles.length === 0)
+    return ok('roles', 'leadtap_owner, leadtap_service and leadtap_writer exist');
+  return warning(
+    'roles',
+    `${missingRoles.join(', ')} ${missingRoles.length === 1 ? 'does' : 'do'} not exist`,
+    'With these roles each program has only the permissions that it needs (docs/postgresql.md).',
+    'Run `leadtap migrate` as a role that may create roles. Or run CREATE ROLE … NOLOGIN for each role, then `leadtap migrate`.',
+  );
+}
+
+const LOCAL_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
+
+/** No finding for a local connection, or if the operator has chosen an sslmode. */
+export function checkEncryption(url: string, env: Env): Finding[] {
+  const { hostname, searchParams } = new URL(url);
+  const isLocal = LOCAL_HOSTS.includes(hostname) || searchParams.has('host') || /^%2f/i.test(hostname);
+  if (isLocal || searchParams.has('sslmode') || env['PGSSLMODE']) return [];
+  return [
+    warning(
+      'encryption',
+      `the connection to ${hostname} is not encrypted`,
+      'Add ?sslmode=verify-full to LEADTAP_DATABASE_URL. If you trust the network, add ?sslmode=disable.',
+    ),
+  ];
 }

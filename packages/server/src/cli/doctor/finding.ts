@@ -1,24 +1,30 @@
-/** What one check found. A failed one keeps Leadtap from working; a warning does not. */
+import { type Style, styled } from '../output.ts';
+
+/** The result of one check. `failed` keeps Leadtap from working, `warning` does not. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failed';
   readonly detail: string;
-  /** What to do about it, a sentence each. */
+  /** What to do, a sentence each. */
   readonly fix: readonly string[];
 }
 
-export const ok = (check: string, detail: string): Finding => ({ check, state: 'ok', detail, fix: [] });
+const make =
+  (state: Finding['state']) =>
+  (check: string, detail: string, ...fix: string[]): Finding => ({ check, state, detail, fix });
 
-export const warning = (check: string, detail: string, ...fix: string[]): Finding => ({
-  check,
-  state: 'warning',
-  detail,
-  fix,
-});
+export const ok: (check: string, detail: string) => Finding = make('ok');
+export const warning = make('warning');
+export const failed = make('failed');
 
-export const failed = (check: string, detail: string, ...fix: string[]): Finding => ({
-  check,
-  state: 'failed',
-  detail,
-  fix,
-});
+const MARKS: Record<Finding['state'], { readonly mark: string; readonly style: Style }> = {
+  ok: { mark: '✓', style: 'green' },
+  warning: { mark: '!', style: 'yellow' },
+  failed: { mark: '✗', style: 'red' },
+};
+
+export function formatFinding({ check, state, detail, fix }: Finding, isColoured: boolean): string {
+  const { mark, style } = MARKS[state];
+  const shownMark = isColoured ? styled(style, mark) : mark;
+  return [`${shownMark} ${check}: ${detail}`, ...fix.map((line) => `    ${line}`)].join('\n');
+}

@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type { LeadsFile, LeadsFormat } from '../../leads/import/read-leads.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { Failure, fileFailure } from '../failure.ts';
 
 export interface ImportInput extends LeadsFile {
   /** For messages. */
@@ -26,14 +26,7 @@ const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 async function openFile(file: string, cwd: string): Promise<FileHandle> {
   const handle = await open(resolve(cwd, file)).catch((error: unknown) => {
-    if (systemCode(error) === 'ENOENT')
-      throw new Failure(
-        'not-found',
-        `there is no file ${file}`,
-        'Check the path. "-" reads from standard input.',
-      );
-    const fix = 'Check the path, and that you may read the file.';
-    throw new Failure('bad-input', `${file} cannot be read`, fix).causedBy(error);
+    throw fileFailure(file, error);
   });
   if (!(await handle.stat()).isDirectory()) return handle;
   await handle.close();
@@ -118,7 +111,7 @@ export class RejectsFile {
       if (systemCode(error) === 'EEXIST')
         throw new Failure(
           'conflict',
-          `${file} exists already`,
+          `${file} already exists`,
           'Name another file for --rejects, or move this one away.',
         );
       const fix = 'Check the path, and that you may write there.';

@@ -1,5 +1,5 @@
 /** `migrate --from … --to …`: opens both databases, copies the one into the other, and shows the progress. */
-import { type Config, type Database, describeDatabase, VARIABLES } from '../../config.ts';
+import { type Config, type Database, describeDatabase, InvalidValueError, VARIABLES } from '../../config.ts';
 import { engineOf } from '../../open-store.ts';
 import {
   type MoveSource,
@@ -9,13 +9,11 @@ import {
   SourceInUseError,
 } from '../../store/transfer/port.ts';
 import { type MoveOutcome, type MoveStep, move } from '../../store/transfer/transfer.ts';
-import type { CommandContext } from '../context.ts';
-import { databaseFailure } from '../database-failure.ts';
-import { EXIT_CODES, ExitCode } from '../exit-code.ts';
-import { Failure } from '../failure.ts';
+import { type CommandContext, loadConfig } from '../context.ts';
+import { exitCodeOf } from '../exit.ts';
+import { databaseFailure, Failure } from '../failure.ts';
 import { writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
-import { loadConfig } from '../with-store.ts';
 import { failureOfOutcome, reportMove } from './report.ts';
 
 export interface MoveFlags {
@@ -37,11 +35,14 @@ export async function moveDatabase(context: CommandContext, flags: MoveFlags): P
 /** A flag accepts the same values as the variable. The text is not shown, because it may hold a password. */
 function readDatabase(flag: string, text: string | undefined, config: Config, cwd: string): Database {
   if (text === undefined) return config.database;
-  const parsed = VARIABLES.databaseUrl.parse(text.trim(), cwd);
-  if (parsed.kind === 'wrong') throw new Failure('usage', `${flag}: ${parsed.wrong}`, parsed.write);
-  // A move needs one connection; SQLite ignores the number.
-  const database = { ...parsed.value, connections: 1 };
-  return database;
+  try {
+    // A move needs one connection; SQLite ignores the number.
+    const database = { ...VARIABLES.databaseUrl.parse(text.trim(), cwd), connections: 1 };
+    return database;
+  } catch (error) {
+    if (!(error instanceof InvalidValueError)) throw error;
+    throw new Failure('usage', `${flag}: ${error.message}`, error.fix);
+  }
 }
 
 async function runMove(
@@ -73,7 +74,7 @@ async function runMove(
         : asFailure(error, to, flags.to && '--to');
     progress.clear();
     await writeLine(context.stderr, 'Interrupted. To continue, run the same command again.');
-    throw signal.reason instanceof ExitCode ? signal.reason : new ExitCode(EXIT_CODES.interrupted);
+    throw exitCodeOf(signal);
   } finally {
     progress.clear();
   }

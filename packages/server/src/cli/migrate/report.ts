@@ -1,5 +1,5 @@
 /** What the operator reads after a move: the result and the next steps, or why the database was not moved. */
-import { type Config, type Database, describeDatabase, keyFileUnlessGiven } from '../../config.ts';
+import { type Config, type Database, defaultKeyFile, describeDatabase } from '../../config.ts';
 import {
   type Difference,
   LEADS,
@@ -80,7 +80,7 @@ function nextSteps(options: ReportOptions): string[] {
 function describeKey({ config, context: { cwd }, from, to }: ReportOptions): string {
   const key = config.signingKey;
   if ('secrets' in key) return 'Tokens stay valid if the service keeps its LEADTAP_SIGNING_KEY.';
-  const [before, after] = [keyFileUnlessGiven(from, cwd), keyFileUnlessGiven(to, cwd)];
+  const [before, after] = [defaultKeyFile(from, cwd), defaultKeyFile(to, cwd)];
   if (key.file !== before && key.file !== after)
     return `Tokens stay valid if the service keeps its signing key, ${key.file} (LEADTAP_SIGNING_KEY_FILE).`;
   if (before === after)

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeTestRedis } from '../../../../testing/harness/redis.ts';
-import { checkEncryption, checkServer } from '../../../src/cli/doctor/server.ts';
+import { checkEncryption, checkServerSettings } from '../../../src/cli/doctor/database.ts';
 import { systemClock } from '../../../src/clock.ts';
 import type { ServerFacts } from '../../../src/store/store.ts';
 import { type RunOptions, terminal } from '../../cli/terminal.ts';
@@ -120,8 +120,7 @@ describe('settings of the server', () => {
       encoding: 'UTF8',
       missingRoles: [],
     };
-    const database = { kind: 'postgres', url: 'postgres://db/leads', connections: 10 } as const;
-    expect(checkServer(facts, database)[0]).toMatchObject({
+    expect(checkServerSettings(facts)).toMatchObject({
       state: 'failed',
       fix: [expect.stringContaining('Name the primary')],
     });
@@ -134,7 +133,7 @@ describe('connections', () => {
     const { of } = await doctor(url, { env: { LEADTAP_DATABASE_CONNECTIONS: '98' } });
     expect(of('connections')).toMatchObject({
       state: 'warning',
-      detail: 'at most 98 from each process; the server takes 97 of this role',
+      detail: 'at most 98 per process; the server allows 97 for this role',
     });
   });
 
@@ -144,7 +143,7 @@ describe('connections', () => {
     await sql(`ALTER DATABASE ${name} CONNECTION LIMIT 9`);
     expect((await doctor(url)).of('connections')).toMatchObject({
       state: 'warning',
-      detail: expect.stringContaining('takes 9 of this role'),
+      detail: expect.stringContaining('allows 9 for this role'),
     });
   });
 });
@@ -201,7 +200,7 @@ describe('the signing key', () => {
     shell.save('organisation.json', { companies: [] });
     await shell.run('org apply organisation.json', { env });
     expect((await shell.run('doctor', { env })).stdout).toContain(
-      `! signing key: ${shell.path('data/signing.key')} is of this machine alone\n    Every instance`,
+      `! signing key: only this machine has ${shell.path('data/signing.key')}\n    Every instance`,
     );
     const chosen = { ...env, LEADTAP_SIGNING_KEY_FILE: 'data/../data/../keys/shared.key' };
     await shell.run('org apply organisation.json', { env: chosen });
@@ -215,7 +214,7 @@ describe('rate limits', () => {
     const redis = await makeTestRedis();
     expect((await doctor(url, { env: redis.env })).of('rate limits')).toMatchObject({
       state: 'ok',
-      detail: expect.stringMatching(/^counted together in redis:\/\/127\.0\.0\.1:\d+\/\d+, version \d/),
+      detail: expect.stringMatching(/^shared in redis:\/\/127\.0\.0\.1:\d+\/\d+, version \d/),
     });
   });
 
@@ -240,5 +239,5 @@ test.each([
   ['postgres://[::1]/leads', {}, 0],
   ['postgres://db.internal/leads?host=/run/pg', {}, 0],
 ])('%s with %j: %i warning that the connection is not encrypted', (url, env, count) => {
-  expect(checkEncryption({ kind: 'postgres', url, connections: 10 }, env)).toHaveLength(count);
+  expect(checkEncryption(url, env)).toHaveLength(count);
 });

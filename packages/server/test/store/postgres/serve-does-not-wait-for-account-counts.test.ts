@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { paper } from '../../cli/paper.ts';
+import { captureStream } from '../../cli/capture-stream.ts';
 import { terminal } from '../../cli/terminal.ts';
 import { connectSql } from './sql-client.ts';
 
@@ -15,7 +15,7 @@ test('serve starts and stops although the accounts cannot be counted', async () 
       )
     ).rowCount;
   const stop = new AbortController();
-  const stdout = paper();
+  const stdout = captureStream();
   const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const ran = shell.run('serve', { parts: { signal: stop.signal, stdout }, env });
   await vi.waitFor(async () => expect(await counting()).toBe(1), { timeout: 60_000 });

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
-import { checkDataFolder } from '../../../src/cli/doctor/files.ts';
+import { checkDataFolder } from '../../../src/cli/doctor/database.ts';
 import { NOW, terminal, terminalWithUsers } from '../../cli/terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
@@ -57,10 +57,10 @@ test.each([
   [0, 'failed', 'it is full'],
   [15 * MEBIBYTE, 'failed', '15 MiB are free'],
   [200 * MEBIBYTE, 'warning', '200 MiB are free'],
-  [300 * MEBIBYTE, 'ok', 'can be written'],
+  [300 * MEBIBYTE, 'ok', 'is writable'],
 ])('a disk with %i free bytes: %s', async (free, state, detail) => {
   const file = join(tempFolder(), 'leadtap.db');
-  const finding = await checkDataFolder({ kind: 'sqlite', file }, async () => ({
+  const finding = await checkDataFolder(file, async () => ({
     bavail: free / 4096,
     bsize: 4096,
   }));
@@ -84,7 +84,7 @@ test('a missing database that may not be created is reported', async () => {
   const env = { ...FREE_PORT, LEADTAP_AUTO_MIGRATE: 'false' };
   const { code, stdout } = await terminal().run('doctor', { env });
   expect(code).toBe(1);
-  expect(stdout).toMatch(/^✗ database: .* does not exist yet\n {4}Run `leadtap migrate`\.$/m);
+  expect(stdout).toMatch(/^✗ database: there is no Leadtap database at .*\n {4}Run `leadtap migrate`\.$/m);
 });
 
 test.each([

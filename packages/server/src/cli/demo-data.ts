@@ -1,0 +1,102 @@
+/** The made-up company of `leadtap demo`, and its leads. */
+import type { LeadInput, Organisation, User } from '../store/records.ts';
+
+const user = (
+  id: string,
+  plan: string,
+  access: Pick<User, 'accessLevel'> & Partial<Pick<User, 'branchId' | 'departmentId'>>,
+): Omit<User, 'companyId'> => ({
+  id,
+  name: `${id.charAt(0).toUpperCase()}${id.slice(1)}`,
+  email: `${id}@soleil-roofing.example`,
+  plan,
+  branchId: null,
+  departmentId: null,
+  ...access,
+});
+
+export const DEMO_ORGANISATION: Organisation = {
+  companies: [
+    {
+      id: 'soleil',
+      name: 'Soleil Roofing',
+      branches: [
+        {
+          id: 'lyon',
+          name: 'Lyon',
+          departments: [
+            { id: 'lyon-repairs', name: 'Repairs' },
+            { id: 'lyon-new', name: 'New roofs' },
+          ],
+        },
+        { id: 'lille', name: 'Lille', departments: [{ id: 'lille-solar', name: 'Solar' }] },
+      ],
+      users: [
+        user('ada', 'PROFESSIONAL', { accessLevel: 'COMPANY' }),
+        user('ben', 'PROFESSIONAL', { accessLevel: 'BRANCH', branchId: 'lyon' }),
+        user('cleo', 'PROFESSIONAL', {
+          accessLevel: 'DEPARTMENT',
+          branchId: 'lyon',
+          departmentId: 'lyon-repairs',
+        }),
+        user('dan', 'STARTER', { accessLevel: 'COMPANY' }),
+      ],
+    },
+  ],
+};
+
+/** The users for whom the demo prints a token, and what it shows. Zoe's token is valid, but the user does not exist. */
+export const DEMO_TOKENS = [
+  { userId: 'ada', shows: 'Ada sees the whole company' },
+  { userId: 'ben', shows: 'Ben sees the branch Lyon' },
+  { userId: 'cleo', shows: 'Cleo sees the department Repairs in Lyon' },
+  { userId: 'dan', shows: 'Dan is not on the Professional plan: 403' },
+  { userId: 'zoe', shows: 'Zoe left the company: 404' },
+] as const;
+
+type NonEmpty<T> = readonly [T, ...T[]];
+
+const FIRST_NAMES = ['Alma', 'Basile', 'Chiara', 'Dario', 'Elif', 'Femke', 'Goran', 'Hana', 'Ines'] as const;
+const LAST_NAMES = ['Moreau', 'Okafor', 'Lindqvist', 'Rossi', 'Nowak', 'Dubois', 'Yilmaz', 'Costa'] as const;
+const STREETS = ['Rue des Lilas', 'Quai Perrache', 'Avenue Foch', 'Rue Nationale'] as const;
+const SOURCES = ['website', 'phone', 'referral', 'fair'] as const;
+/** Some leads have no branch or no department, so that each access level sees different leads. */
+const PLACES: NonEmpty<Pick<LeadInput, 'branchId' | 'departmentId'>> = [
+  { branchId: 'lyon', departmentId: 'lyon-repairs' },
+  { branchId: 'lyon', departmentId: 'lyon-repairs' },
+  { branchId: 'lyon', departmentId: 'lyon-new' },
+  { branchId: 'lyon' },
+  { branchId: 'lille', departmentId: 'lille-solar' },
+  {},
+];
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+const randomBelow = (limit: number): number => Math.floor(Math.random() * limit);
+const pick = <T>(list: NonEmpty<T>): T => list[randomBelow(list.length)] ?? list[0];
+
+/** Returns a random lead with an appointment in the next days. */
+export function makeLead(now: number): LeadInput {
+  const firstName = pick(FIRST_NAMES);
+  const lastName = pick(LAST_NAMES);
+  const hour = 8 + randomBelow(10);
+  const day = Math.floor(now / DAY_MS) + 1 + randomBelow(7);
+  return {
+    companyId: 'soleil',
+    ...pick(PLACES),
+    fields: {
+      firstName,
+      lastName,
+      phone1: `+33 1 99 00 ${10 + randomBelow(90)} ${10 + randomBelow(90)}`,
+      email: `${firstName}.${lastName}@mail.example`.toLowerCase(),
+      address: `${1 + randomBelow(120)} ${pick(STREETS)}`,
+      postalCode: String(69_001 + randomBelow(9)),
+      appointmentDateTime: day * DAY_MS + hour * HOUR_MS,
+      timeslot: `${String(hour).padStart(2, '0')}:00`,
+      sameDay: Math.random() < 0.2,
+      customFields: { source: pick(SOURCES), roofArea: 40 + randomBelow(160) },
+      images: Math.random() < 0.3 ? [`https://images.example/roof-${randomBelow(1000)}.jpg`] : [],
+    },
+  };
+}

@@ -1,0 +1,209 @@
+/** Checks what the service needs beside the database: key, identity provider, Redis, clock and ports. */
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.ts';
+import { loadSigningKeys, SigningKeyError } from '../../accounts/signing-keys.ts';
+import { toIso } from '../../clock.ts';
+import { type Config, defaultKeyFile, describeRedis } from '../../config.ts';
+import { nearestExisting } from '../../nearest-existing.ts';
+import type { Address } from '../../ops/listen.ts';
+import type { ServerFacts } from '../../store/store.ts';
+import { messageOf, reasonOf, systemCode } from '../../system-error.ts';
+import { signingKeyHints } from '../failure.ts';
+import { isWritable } from './database.ts';
+import { type Finding, failed, ok, warning } from './finding.ts';
+
+/** One instance on SQLite needs no Redis, so there is nothing to report. */
+export async function checkRateLimits({ redisUrl }: Config, isShared: boolean): Promise<Finding[]> {
+  const check = 'rate limits';
+  if (redisUrl === undefined)
+    return isShared
+      ? [ok(check, 'each instance counts alone; several instances need LEADTAP_REDIS_URL')]
+      : [];
+  const place = describeRedis(redisUrl);
+  try {
+    // Loaded only here: the Redis driver takes longer to load than everything else.
+    const { probeRedis } = await import('../../limits/redis/connection.ts');
+    const { version } = await probeRedis(redisUrl);
+    return [ok(check, `shared in ${place}, version ${version}`)];
+  } catch (error) {
+    const fix = 'Start Redis, or correct LEADTAP_REDIS_URL. Until then each instance counts alone.';
+    return [warning(check, reasonOf(error, place), fix)];
+  }
+}
+
+const KEY = 'signing key';
+const OTHERS_MAY_READ = 0o077;
+const SHARE_THE_KEY = [
+  'Every instance, and every command that issues tokens, needs the same key.',
+  'Set LEADTAP_SIGNING_KEY from your secret store, or set LEADTAP_SIGNING_KEY_FILE to a file that all of them have.',
+];
+
+const countKeys = (count: number): string => (count === 1 ? 'one key' : `${count} keys`);
+
+export async function checkSigningKey(config: Config, cwd: string, isShared: boolean): Promise<Finding> {
+  const { signingKey, database } = config;
+  if ('secrets' in signingKey)
+    return ok(KEY, `${countKeys(signingKey.secrets.length)} in LEADTAP_SIGNING_KEY`);
+  const { file } = signingKey;
+  // If several instances share the database, a key that one machine created for itself is not enough.
+  const isLocalKey = isShared && file === defaultKeyFile(database, cwd);
+  try {
+    const keys = await loadSigningKeys(signingKey, { create: false });
+    const { mode } = await stat(file);
+    if (process.platform !== 'win32' && (mode & OTHERS_MAY_READ) !== 0)
+      return failed(KEY, `other users of this machine may read ${file}`, `Run: chmod 600 ${file}`);
+    if (isLocalKey) return warning(KEY, `only this machine has ${file}`, ...SHARE_THE_KEY);
+    return ok(KEY, `${countKeys(keys.length)} in ${file}`);
+  } catch (error) {
+    if (!(error instanceof SigningKeyError)) return failed(KEY, reasonOf(error, file), `Check ${file}.`);
+    if (error.reason === 'missing') return checkMissingKey(file, isLocalKey);
+    return failed(KEY, reasonOf(error, file), ...signingKeyHints(error, file));
+  }
+}
+
+/** A warning if the service can create the key file. */
+async function checkMissingKey(file: string, isLocalKey: boolean): Promise<Finding> {
+  const { path, isFolder } = nearestExisting(dirname(file));
+  if (isFolder && (await isWritable(path))) {
+    const fix = isLocalKey ? SHARE_THE_KEY : ['`leadtap serve` and `leadtap org apply` create it.'];
+    return warning(KEY, `${file} does not exist yet`, ...fix);
+  }
+  const cause = Object.assign(new Error(), { code: isFolder ? 'EACCES' : 'ENOTDIR' });
+  const error = new SigningKeyError('unwritable', 'the signing key file cannot be created', { cause });
+  return failed(KEY, reasonOf(error, file), ...signingKeyHints(error, file));
+}
+
+export async function checkIdentityProvider(external: ExternalTokens): Promise<Finding> {
+  const check = 'identity provider';
+  const place = external.jwks.kind === 'file' ? external.jwks.file : external.jwks.url;
+  const isPlainHttp = /^http:/.test(place) && !/^http:\/\/(localhost|127\.|\[::1\])/.test(place);
+  try {
+    const { keys } = await probeJwks(external);
+    if (keys === 0) return failed(check, `there is no key at ${place}`, 'Check LEADTAP_JWKS_URL.');
+    if (isPlainHttp)
+      return warning(
+        check,
+        `${place} is fetched without encryption`,
+        'Use https:. Without encryption, an attacker in the network can forge tokens.',
+      );
+    return ok(check, `${countKeys(keys)} at ${place}`);
+  } catch (error) {
+    return failed(check, reasonOf(error, place), 'Check LEADTAP_JWKS_URL and the connection to it.');
+  }
+}
+
+/** Older than this program. */
+const MIN_TIME = Date.UTC(2025, 0, 1);
+/** One import moves stamps at most 5 s ahead of the clock. */
+const MAX_STAMP_AHEAD_MS = 60_000;
+/** More than a slow network can add to the difference of two correct clocks. */
+const MAX_CLOCK_DIFFERENCE_MS = 5000;
+
+/** The clock of the database server, if there is one, stamps leads. Tokens expire by the clock of this machine. */
+export function checkClock(now: number, latestStamp: number, server?: ServerFacts): Finding {
+  if (now < MIN_TIME)
+    return failed('clock', `it shows ${toIso(now)}, which is in the past`, 'Set the clock of this machine.');
+  const differenceMs = server?.clockAheadMs ?? 0;
+  const difference = `the clock of the database is ${Math.abs(differenceMs)} ms ${differenceMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
+  if (Math.abs(differenceMs) > MAX_CLOCK_DIFFERENCE_MS)
+    return warning(
+      'clock',
+      difference,
+      'Correct the wrong clock, and use NTP on both machines: leads get the time of the database, tokens expire by the time of this machine.',
+    );
+  // New leads are stamped after the latest one: a slow clock loses no lead, but the times of new leads are wrong.
+  const aheadMs = latestStamp - (now + differenceMs);
+  if (aheadMs > MAX_STAMP_AHEAD_MS)
+    return warning(
+      'clock',
+      `the latest lead is dated ${toIso(latestStamp)}, ${Math.round(aheadMs / 1000)} s ahead of the clock`,
+      `If the clock of ${server ? 'the database server' : 'this machine'} is slow, correct it. Otherwise new leads get such times until the clock has caught up.`,
+    );
+  return ok('clock', server ? `${toIso(now)}; ${difference}` : toIso(now));
+}
+
+interface PortCheck {
+  readonly check: string;
+  /** A path that Leadtap serves, and a text in its response. */
+  readonly path: string;
+  readonly text: string;
+  /** The variables to change. */
+  readonly portVariable: string;
+  readonly hostVariable: string;
+}
+
+export const checkPort = ({ host, port }: Config): Promise<Finding> =>
+  checkAddress(
+    { host, port },
+    { check: 'port', path: '/livez', text: '', portVariable: 'LEADTAP_PORT', hostVariable: 'LEADTAP_HOST' },
+  );
+
+export async function checkMetricsPort({ metricsAddress }: Config): Promise<Finding> {
+  const check = 'metrics port';
+  const variable = 'LEADTAP_METRICS_ADDRESS';
+  if (metricsAddress === 'off') return ok(check, `${variable} is off`);
+  const variables = { portVariable: variable, hostVariable: variable };
+  return checkAddress(metricsAddress, { check, path: '/metrics', text: 'leadtap_', ...variables });
+}
+
+/** Ok if the port is free, or if Leadtap itself uses it. */
+async function checkAddress({ host, port }: Address, parts: PortCheck): Promise<Finding> {
+  const { check, portVariable, hostVariable } = parts;
+  const address = `${bracketed(host)}:${port}`;
+  const code = await tryToListen(host, port);
+  switch (code) {
+    case undefined:
+      return ok(check, port === 0 ? 'any free port' : `${address} is free`);
+    case 'EADDRINUSE':
+      return (await isLeadtap(host, port, parts))
+        ? ok(check, `${address} is in use by a running Leadtap`)
+        : failed(
+            check,
+            `${address} is in use by another program`,
+            `Stop that program, or set ${portVariable}.`,
+          );
+    case 'EACCES':
+      return failed(
+        check,
+        `this user may not listen on ${address}`,
+        `Set the port in ${portVariable} to 1024 or higher.`,
+      );
+    default:
+      return failed(check, `this machine cannot listen on ${address} (${code})`, `Check ${hostVariable}.`);
+  }
+}
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
+
+/** Returns the system code of the error, or undefined if the port is free. */
+async function tryToListen(host: string, port: number): Promise<string | undefined> {
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    server.close();
+    await once(server, 'close');
+    return undefined;
+  } catch (error) {
+    return systemCode(error) ?? messageOf(error);
+  }
+}
+
+/** Long, so that a busy machine is not reported as another program. */
+const RESPONSE_TIMEOUT_MS = 10_000;
+
+async function isLeadtap(host: string, port: number, { path, text }: PortCheck): Promise<boolean> {
+  const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  try {
+    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+    const response = await fetch(`http://${bracketed(reachableHost)}:${port}${path}`, { signal });
+    const body = await response.text();
+    return response.ok && body.includes(text);
+  } catch {
+    return false;
+  }
+}

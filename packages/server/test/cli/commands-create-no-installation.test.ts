@@ -1,0 +1,55 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { describeDatabase, parseConfig } from '../../src/config.ts';
+import { terminal, terminalWithUsers } from './terminal.ts';
+
+test.each([
+  'user list',
+  'user set boss --plan BASIC',
+  'user remove boss',
+  'token issue --user boss --force',
+  'token issue --all-users --json',
+  'token list --user boss',
+  'token revoke 5b1f0c5e',
+  'leads import -',
+])('%s fails without a database, names the place, and creates nothing', async (command) => {
+  const { run, cwd, database } = terminal({ empty: true });
+  const { env } = await database();
+  const place = describeDatabase(parseConfig({ env, cwd }).database);
+  for (let time = 0; time < 2; time += 1) {
+    const { code, stdout, stderr } = await run(command, { stdin: '{"companyId":"acme"}\n' });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^leadtap: there is no (Leadtap database at|schema leadtap in) /);
+    expect(stderr).toContain(place);
+    expect(stderr).toContain('LEADTAP_DATABASE_URL');
+    expect(stderr).toContain('`leadtap migrate`');
+    expect(readdirSync(cwd)).toEqual([]);
+  }
+});
+
+test('org apply creates the database and the key, with which tokens can be issued', async () => {
+  const { run, save, path } = terminal({ empty: true });
+  save('organisation.json', ORGANISATION);
+  expect((await run('org apply organisation.json')).code).toBe(0);
+  const key = readFileSync(path('data/signing.key'), 'utf8');
+  expect((await run('token issue --user boss')).code).toBe(0);
+  expect(readFileSync(path('data/signing.key'), 'utf8')).toBe(key);
+});
+
+test('org apply with an invalid file creates nothing', async () => {
+  const { run, save, cwd } = terminal({ empty: true });
+  save('organisation.json', { companies: [{}] });
+  expect((await run('org apply organisation.json')).code).toBe(1);
+  expect(readdirSync(cwd)).toEqual(['organisation.json']);
+});
+
+test('token issue creates no key, because the service would reject its tokens', async () => {
+  const { run, path } = await terminalWithUsers();
+  rmSync(path('data/signing.key'));
+  const { code, stdout, stderr } = await run('token issue --user boss');
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain(`leadtap: there is no signing key file (${path('data/signing.key')})\n`);
+  expect(stderr).toContain('LEADTAP_SIGNING_KEY_FILE');
+  expect(existsSync(path('data/signing.key'))).toBe(false);
+});

@@ -1,0 +1,151 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
+import { makeVerifyToken } from '../../src/accounts/tokens.ts';
+import { parseLifetime } from '../../src/cli/token.ts';
+import { toIso } from '../../src/clock.ts';
+import { NOW, terminalWithUsers } from './terminal.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** Times in a token are whole seconds. */
+const ISSUED_AT = Math.floor(NOW / 1000) * 1000;
+
+type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
+
+async function verify({ path }: Shell, token: string, at = NOW) {
+  const keys = await loadSigningKeys({ file: path('data/signing.key') });
+  return makeVerifyToken({ keys, clock: () => at })(token);
+}
+
+test('only the token is on standard output; it works and is recorded', async () => {
+  const shell = await terminalWithUsers();
+  const { code, stdout, stderr } = await shell.run(['token', 'issue', '--user', 'boss', '--name', 'Zapier']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+
+  const [recorded] = JSON.parse((await shell.run('token list --user boss --json')).stdout);
+  expect(recorded).toMatchObject({
+    userId: 'boss',
+    name: 'Zapier',
+    issuedAt: toIso(ISSUED_AT),
+    expiresAt: toIso(ISSUED_AT + 90 * DAY_MS),
+    state: 'active',
+  });
+  expect(await verify(shell, stdout.trim())).toEqual({
+    kind: 'valid',
+    token: { userId: 'boss', tokenId: recorded.tokenId },
+  });
+});
+
+test('it expires at the recorded second', async () => {
+  const shell = await terminalWithUsers();
+  const { stdout } = await shell.run('token issue --user boss --expires-in 30m --json');
+  const { token, expiresAt } = JSON.parse(stdout);
+  expect(expiresAt).toBe(toIso(ISSUED_AT + 30 * MINUTE_MS));
+  expect((await verify(shell, token, Date.parse(expiresAt) - 1)).kind).toBe('valid');
+  expect((await verify(shell, token, Date.parse(expiresAt))).kind).toBe('expired');
+});
+
+test('--all-users --json issues one for every user', async () => {
+  const shell = await terminalWithUsers();
+  const { code, stdout } = await shell.run('token issue --all-users --json');
+  const issued: { userId: string; token: string; tokenId: string; expiresAt: string }[] = JSON.parse(stdout);
+  expect(code).toBe(0);
+  expect(issued.map(({ userId }) => userId)).toEqual([
+    'boss',
+    'north-lead',
+    'rival',
+    'rival-north',
+    'rival-seller',
+    'seller',
+    'starter',
+  ]);
+  for (const { userId, tokenId, token, ...rest } of issued) {
+    expect(rest).toEqual({ expiresAt: toIso(ISSUED_AT + 90 * DAY_MS) });
+    expect(await verify(shell, token)).toEqual({ kind: 'valid', token: { userId, tokenId } });
+  }
+  expect((await shell.run('token list --user starter')).stdout).toContain(issued[6]?.tokenId);
+});
+
+test('a token for an unknown user needs --force', async () => {
+  const shell = await terminalWithUsers();
+  expect(await shell.run('token issue --user new-one')).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('add --force'),
+  });
+  const { code, stdout } = await shell.run('token issue --user new-one --force');
+  expect(code).toBe(0);
+  expect(await verify(shell, stdout.trim())).toMatchObject({ token: { userId: 'new-one' } });
+});
+
+describe('on a terminal, standard error shows', () => {
+  test('the user, the expiry and how to revoke the token', async () => {
+    const { run } = await terminalWithUsers();
+    const { stdout, stderr } = await run('token issue --user boss', { isTTY: true });
+    expect(stdout.trim().split('\n')).toHaveLength(1);
+    expect(stderr).toContain(`a token of user boss. It expires at ${toIso(ISSUED_AT + 90 * DAY_MS)}.`);
+    expect(stderr).toMatch(/leadtap token revoke [0-9a-f-]{36}\n$/);
+  });
+
+  test('why polls will fail', async () => {
+    const { run } = await terminalWithUsers();
+    const otherPlan = await run('token issue --user starter', { isTTY: true });
+    expect(otherPlan.stderr).toContain('leadtap user set starter --plan PROFESSIONAL');
+    const unknown = await run('token issue --user new-one --force', { isTTY: true });
+    expect(unknown.stderr).toContain('User new-one does not exist');
+  });
+});
+
+test.each([
+  ['token issue', 'give either --user ID or --all-users'],
+  ['token issue --user boss --all-users --json', 'give either --user ID or --all-users'],
+  ['token issue --all-users', '--all-users needs --json'],
+  ['token issue --all-users --json --force', '--force works only with --user'],
+  ['token issue --user boss --expires-in 5s', 'Write 30m, 12h, 90d or 1y'],
+  [`token issue --user boss --name ${'x'.repeat(201)}`, '--name must have 1 to 200 characters'],
+])('%s is refused', async (command, message) => {
+  const { run } = await terminalWithUsers();
+  expect(await run(command)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+});
+
+test('an invalid key is reported with its file', async () => {
+  const { run, save } = await terminalWithUsers();
+  save('data/signing.key', 'not!base64\n');
+  const { code, stderr } = await run('token issue --user boss');
+  expect(code).toBe(1);
+  expect(stderr).toContain('a signing key is not base64; it must be base64 of at least 32 bytes (');
+  expect(stderr).toContain('data/signing.key)');
+});
+
+test('an unreadable key is reported with its file and the system code', async () => {
+  const { run, path } = await terminalWithUsers();
+  rmSync(path('data/signing.key'));
+  mkdirSync(path('data/signing.key'));
+  const { code, stderr } = await run('token issue --user boss');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^leadtap: the signing key file cannot be read \(.*signing\.key, EISDIR\)\n/);
+});
+
+describe('a lifetime', () => {
+  const UNITS = { m: MINUTE_MS, h: 60 * MINUTE_MS, d: DAY_MS, y: 365 * DAY_MS };
+  const unit = fc.constantFrom('m', 'h', 'd', 'y');
+
+  test('is its number times its unit, from a minute to ten years', () => {
+    fc.assert(
+      fc.property(fc.nat(9_999_999), unit, (count, letter) => {
+        const lifetimeMs = count * UNITS[letter];
+        const text = `${count}${letter}`;
+        if (lifetimeMs >= MINUTE_MS && lifetimeMs <= 3650 * DAY_MS)
+          expect(parseLifetime(text)).toBe(lifetimeMs);
+        else expect(() => parseLifetime(text)).toThrow('Write 30m');
+      }),
+    );
+  });
+
+  test.each(['', '90', 'd', '90 d', '-1d', '1.5d', '1w', '90D', '11y'])('%j is refused', (text) =>
+    expect(() => parseLifetime(text)).toThrow('Write 30m'),
+  );
+});
