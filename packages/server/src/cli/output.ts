@@ -54,7 +54,7 @@ export class Table {
 
   #align(cells: readonly string[]): string {
     const padded = cells.map((cell, column) => cell.padEnd(this.#widths[column] ?? 0));
-    return padded.join('  ').trimEnd();
+    return padded.join('  ').replace(/ +$/, '');
   }
 }
 

@@ -60,21 +60,13 @@ const files = sourceFiles();
 
 /** Metaphors hide the word that one would search for. In pieces, so that the rule does not find itself. */
 const METAPHORS = /who(?:ever)|no(?:body)|(?<!tri)me(?:nd)\b|is to(?:ld)|look(?:out)|\bla(?:ne)\b/i;
-/** Where they do not occur. */
-const PLAIN_WORDS = [
-  'packages/server/src/http',
-  'packages/server/src/ops',
-  'packages/server/test/architecture',
-  'packages/server/test/docs',
-  'packages/server/test/embedding',
-  'packages/server/test/http',
-  'packages/server/test/operations',
-  'tools/generate/docs-page',
-];
+/** Where they do not occur, but for the name of an operating system's user. */
+const PLAIN_WORDS = ['packages', 'tools', 'integrations'];
+const SYSTEM_USER = /'no(?:body)'/g;
 
 /** Limits for packages/server/src: files, and those of them with fewer than 20 lines. */
-const MAX_SERVER_FILES = 250;
-const MAX_SHORT_FILES = 50;
+const MAX_SERVER_FILES = 150;
+const MAX_SHORT_FILES = 20;
 
 const offences = ({ where, never, read }: Rule): string[] =>
   files
@@ -103,7 +95,7 @@ describe('house rules', () => {
 
   it('no text uses metaphors', () => {
     const found = PLAIN_WORDS.flatMap(textFiles).flatMap(({ path, text }) => {
-      const metaphor = METAPHORS.exec(text);
+      const metaphor = METAPHORS.exec(text.replace(SYSTEM_USER, ''));
       return metaphor ? [`${path}: ${metaphor[0]}`] : [];
     });
     expect(found).toEqual([]);

@@ -99,7 +99,7 @@ describe('a file that cannot be applied', () => {
     const { code, stderr } = await run('org apply organisation.json');
     expect(code).toBe(1);
     expect(stderr).toContain('leadtap: organisation.json is not JSON; nothing was changed\n');
-    expect(stderr.trimEnd().split('\n')).toHaveLength(2);
+    expect(stderr.trim().split('\n')).toHaveLength(2);
   });
 
   test('a missing file, and a folder', async () => {

@@ -7,7 +7,7 @@ describe('user list', () => {
     const { run } = await terminalWithUsers();
     const { code, stdout, stderr } = await run('user list');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const lines = stdout.trimEnd().split('\n');
+    const lines = stdout.trim().split('\n');
     expect(lines.map((line) => line.split(/ {2,}/)[0])).toEqual([
       'ID',
       'boss',

@@ -30,7 +30,7 @@ async function begin({ openStore }: TestDatabase): Promise<{ model: ModelStore; 
 }
 
 describe('whatever is written and whenever they poll', () => {
-  it('nobody loses a lead, and whoever remembers the last lead gets each once', async () => {
+  it('no client loses a lead, and clients that store the last createdAt get each lead once', async () => {
     await fc.assert(
       fc.asyncProperty(commands, async (sequence) => {
         const { model, real } = await begin(await makeTestDatabase());

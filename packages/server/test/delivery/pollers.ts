@@ -59,7 +59,7 @@ export abstract class Poller {
   }
 }
 
-/** Workato, Activepieces, and whoever follows the Link: from the last lead. */
+/** Workato, Activepieces, and clients that follow the Link: from the last lead. */
 export class RemembersLastLead extends Poller {
   #since = 0;
 
@@ -77,7 +77,7 @@ export class RemembersDate extends Poller {
   }
 }
 
-/** Zapier: one page, newest first, every time; what is new is told by a table of ids. */
+/** Zapier: one page, newest first, every time; a table of ids shows what is new. */
 export class RemembersIds extends Poller {
   async poll(): Promise<void> {
     await this.ask();

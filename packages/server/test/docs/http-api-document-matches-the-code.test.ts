@@ -10,7 +10,7 @@ const text = readFileSync(new URL('../../../../docs/http-api.md', import.meta.ur
 function tableAfter(header: string): string[][] {
   const [, rest = ''] = text.split(`${header}\n`);
   const [rows = ''] = rest.split('\n\n');
-  const lines = rows.trimEnd().split('\n').slice(1);
+  const lines = rows.trim().split('\n').slice(1);
   return lines.map((line) =>
     line
       .slice(1, -1)

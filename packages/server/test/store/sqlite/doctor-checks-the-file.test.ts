@@ -25,7 +25,7 @@ test('a healthy installation passes all checks', async () => {
   ];
   expect(
     stdout
-      .trimEnd()
+      .trim()
       .split('\n')
       .map((line) => line.split(':')[0]),
   ).toEqual(checks.map((check) => `✓ ${check}`));
