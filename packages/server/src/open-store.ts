@@ -55,8 +55,14 @@ export interface Engine {
   openMoveTarget?(): Promise<MoveTarget>;
 }
 
-export const engineOf = (database: Database): Engine =>
-  database.kind === 'sqlite' ? sqliteEngine(database) : postgresEngine(database);
+export function engineOf(database: Database): Engine {
+  switch (database.kind) {
+    case 'sqlite':
+      return sqliteEngine(database);
+    case 'postgres':
+      return postgresEngine(database);
+  }
+}
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
   open: ({ timeouts: { pollLockWaitMs } = {}, ...options }) =>

@@ -34,8 +34,14 @@ export const parseDatabaseUrl: Parser<DatabaseAddress> = (text, cwd) => {
 };
 
 /** The file, or the address without its password. */
-export const describeDatabase = (database: DatabaseAddress): string =>
-  database.kind === 'sqlite' ? database.file : describePostgres(database.url);
+export function describeDatabase(database: DatabaseAddress): string {
+  switch (database.kind) {
+    case 'sqlite':
+      return database.file;
+    case 'postgres':
+      return describePostgres(database.url);
+  }
+}
 
 function parseSqlitePath(text: string, cwd: string): string {
   const path = text.replace(/^\/\/(?=\/)/, '');

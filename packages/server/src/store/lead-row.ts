@@ -11,15 +11,22 @@ export interface LeadColumn<Name extends LeadFieldName = LeadFieldName> {
   readonly kind: ColumnKind;
 }
 
-function kindOf({ type }: LeadField): ColumnKind {
-  if (type === 'instant') return 'time';
-  if (type === 'object') return 'json';
-  if (type === 'urls') return 'texts';
-  return type === 'boolean' ? 'boolean' : 'text';
-}
+const KINDS: Readonly<Record<LeadField['type'], ColumnKind>> = {
+  id: 'text',
+  triggerId: 'text',
+  text: 'text',
+  email: 'text',
+  instant: 'time',
+  timeOfDay: 'text',
+  statusCode: 'text',
+  status: 'text',
+  object: 'json',
+  urls: 'texts',
+  boolean: 'boolean',
+};
 
 const toColumns = (field: LeadField): LeadColumn[] =>
-  field.column === undefined ? [] : [{ field: field.name, column: field.column, kind: kindOf(field) }];
+  field.column === undefined ? [] : [{ field: field.name, column: field.column, kind: KINDS[field.type] }];
 
 /** The columns of the table `leads` that hold fields. Beside them it has company_id, branch_id and department_id. */
 export const LEAD_COLUMNS: readonly LeadColumn[] = LEAD_FIELDS.filter(({ joined }) => !joined).flatMap(
