@@ -1,4 +1,4 @@
-import { type PlacesFound, placeUser } from '../placement.ts';
+import { placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
 import type { ListedToken, Store, UpdateUserOutcome } from '../store.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
@@ -18,7 +18,7 @@ const FIND_USER = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id = $1`;
 const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id > $1 ORDER BY id LIMIT $2`;
 
 const FIND_PLACES = `SELECT
-  EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "branchExists",
+  EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 
 const RECORD_TOKENS = `
@@ -107,14 +107,14 @@ async function findUser(session: Session, text: string, userId: string): Promise
   return user?.id === userId ? user : undefined;
 }
 
-async function findPlaces(session: Session, user: User): Promise<PlacesFound> {
-  const { companyId, branchId, departmentId } = user;
-  const [found] = await session.query<{ branchExists: boolean; branchOfDepartment: string | null }>(
+async function findPlaces(session: Session, { companyId, branchId, departmentId }: User) {
+  const values = [companyId, branchId, departmentId];
+  const [found] = await session.query<{ hasBranch: boolean; branchOfDepartment: string | null }>(
     FIND_PLACES,
-    [companyId, branchId, departmentId],
+    values,
   );
   return {
-    branchExists: found?.branchExists ?? false,
-    branchOfDepartment: found?.branchOfDepartment ?? undefined,
+    hasBranch: () => found?.hasBranch ?? false,
+    branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
   };
 }

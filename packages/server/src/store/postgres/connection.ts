@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
 import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
 
@@ -107,7 +106,7 @@ export class Database {
 
   /** `work` may run more than once: after a deadlock or a serialization failure the transaction is retried. */
   async transaction<T>(
-    work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
+    work: (session: Session) => Promise<T>,
     { statementTimeoutMs = STATEMENT_TIMEOUT_MS, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions = {},
   ): Promise<T> {
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
@@ -122,7 +121,6 @@ export class Database {
           runTransaction(client, `${begin}${discardPlans}`, work, timeoutMs),
         );
       } catch (error) {
-        if (error instanceof RollbackResult) return error.result as T;
         if (isStalePlan(error) && discardPlans === '') discardPlans = '; DISCARD PLANS';
         else if (tries >= MAX_TRIES || !isRetryable(error)) throw error;
       }
@@ -179,15 +177,12 @@ async function runQuery<Row>(
 async function runTransaction<T>(
   client: pg.PoolClient,
   begin: string,
-  work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
+  work: (session: Session) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
   await runQuery(client, begin, [], timeoutMs);
   try {
-    const result = await work(
-      { query: (text, values = []) => runQuery(client, text, values, timeoutMs) },
-      rollbackWith,
-    );
+    const result = await work({ query: (text, values = []) => runQuery(client, text, values, timeoutMs) });
     await runQuery(client, 'COMMIT', [], timeoutMs);
     return result;
   } catch (error) {
@@ -220,6 +215,3 @@ export async function lockCompanies(session: Session, companyIds: readonly strin
 
 /** PostgreSQL cannot store a NUL in a text: no row has an id with one, so no query is needed. */
 export const isStorable = (id: string): boolean => !id.includes('\0');
-
-/** A map key for an id that is unique within its company. No id contains a NUL. */
-export const idInCompany = (companyId: string, id: string): string => `${companyId}\0${id}`;

@@ -1,7 +1,6 @@
 import { type Clock, systemClock } from '../../clock.ts';
 import {
   type AccountCounts,
-  type ApplyOutcome,
   type Inspection,
   type MigrationReport,
   SchemaVersionError,
@@ -91,9 +90,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...leadMethods(database),
 
     applyOrganisation: (organisation) =>
-      database.transaction<ApplyOutcome>((session, rollbackWith) =>
-        applyOrganisation(session, organisation, rollbackWith),
-      ),
+      database.transaction((session) => applyOrganisation(session, organisation)),
 
     async status() {
       const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(

@@ -3,9 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { asStoreError, isBusy, lockTimeout } from './errors.ts';
+import { asStoreError, isBusy } from './errors.ts';
 
 /** The part of the `node:sqlite` API that Leadtap uses. */
 interface DatabaseSync {
@@ -133,25 +132,14 @@ export class Connection {
   }
 
   /** Runs the work in a transaction that holds the write lock. Throws SQLITE_BUSY when another process holds it. */
-  transaction<T>(work: (rollbackWith: RollbackWith<T>) => T): T {
+  transaction<T>(work: () => T): T {
     this.#begin.run();
     try {
-      const result = work(rollbackWith);
+      const result = work();
       this.#commit.run();
       return result;
     } catch (error) {
       this.#rollBack();
-      if (error instanceof RollbackResult) return error.result as T;
-      throw error;
-    }
-  }
-
-  /** The same transaction; undefined when another process holds the lock. */
-  transactionIfFree<T extends object>(work: () => T): T | undefined {
-    try {
-      return this.transaction(work);
-    } catch (error) {
-      if (isBusy(error)) return undefined;
       throw error;
     }
   }
@@ -164,30 +152,18 @@ export class Connection {
     }
   }
 
-  /** The same transaction, retried while another process holds the lock. Undefined when `waitMs` have passed. */
-  tryTransaction<T>(
-    waitMs: number,
-    work: (rollbackWith: RollbackWith<T>) => T,
-  ): Promise<{ readonly result: T } | undefined> {
-    return this.#retry(waitMs, () => this.transaction(work));
-  }
-
-  /** Retries work that reads: SQLite refuses a read only while another process recovers the write-ahead log. */
+  /**
+   * Retries a transaction while another process holds the lock, and a read while another process recovers the write-ahead
+   * log. Fails with an error that `isLockTimeout` recognises when `waitMs` have passed.
+   */
   async retryWhileBusy<T>(waitMs: number, work: () => T): Promise<T> {
-    const done = await this.#retry(waitMs, work);
-    if (!done) throw lockTimeout();
-    return done.result;
-  }
-
-  async #retry<T>(waitMs: number, work: () => T): Promise<{ readonly result: T } | undefined> {
     const deadline = performance.now() + waitMs;
     for (let delayMs = 1; ; delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS)) {
       try {
-        return { result: work() };
+        return work();
       } catch (error) {
         if (this.#isClosed) throw new StoreUnavailableError('the database is closed', { cause: error });
-        if (!isBusy(error)) throw asStoreError(error);
-        if (performance.now() >= deadline) return undefined;
+        if (!isBusy(error) || performance.now() >= deadline) throw asStoreError(error);
       }
       await this.#delay(delayMs);
     }

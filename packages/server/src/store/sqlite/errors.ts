@@ -9,7 +9,7 @@ const IO_ERROR = 10;
 const CANNOT_OPEN = 'the database file cannot be opened';
 
 const UNAVAILABLE = new Map([
-  [BUSY, 'another program holds the write lock of the database'],
+  [BUSY, 'another program holds the lock of the database'],
   [6, 'the database is locked'],
   [8, 'the database file cannot be written'],
   [IO_ERROR, 'the database file cannot be read or written'],
@@ -50,11 +50,9 @@ export const isDamage = (error: unknown): error is Error =>
   error instanceof UnusableDatabaseError ||
   (error instanceof StoreUnavailableError && resultCode(error.cause) === IO_ERROR);
 
-/** For a lock that was not free within the time limit. The code in the cause selects the hint for the operator. */
-export const lockTimeout = (): StoreUnavailableError =>
-  new StoreUnavailableError('another program holds the lock of the database', {
-    cause: Object.assign(new Error(`SQLite result code ${BUSY}`), { errcode: BUSY }),
-  });
+/** The lock was not free within the time limit. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError && isBusy(error.cause);
 
 /** An error that is not listed is a defect and is returned unchanged. */
 export function asStoreError(error: unknown): unknown {

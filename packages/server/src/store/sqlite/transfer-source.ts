@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
+import { UnusableDatabaseError } from '../store.ts';
 import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';
-import { asStoreError, isBusy } from './errors.ts';
+import { asStoreError, isLockTimeout } from './errors.ts';
 import { migrate, refuseForeignDatabase } from './migrate.ts';
 
 /** Enough for another command that is about to exit. */
@@ -20,8 +20,9 @@ export async function openSqliteMoveSource(file: string): Promise<MoveSource> {
     return new SqliteMoveSource(connection);
   } catch (error) {
     connection.close();
-    const isInUse = error instanceof StoreUnavailableError && isBusy(error.cause);
-    throw new SourceError(isInUse ? new SourceInUseError('another program has the database open') : error);
+    throw new SourceError(
+      isLockTimeout(error) ? new SourceInUseError('another program has the database open') : error,
+    );
   }
 }
 
