@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
 import type { Inspection, ServerFacts } from '../store.ts';
-import type { Database, Session } from './connection.ts';
+import type { Database } from './connection.ts';
 import { expectedVersion, MISSING_ROLES, refuseOldServer, schemaVersion } from './migrate.ts';
 
 /** Every role may read these facts, also before the schema exists. PostgreSQL 16 has two settings for reserved connections. */
@@ -18,29 +18,21 @@ const FACTS = `
          current_setting('server_encoding') AS encoding,
          ${MISSING_ROLES} AS "missingRoles"`;
 
-interface FactsRow extends Omit<ServerFacts, 'clockAheadMs'> {
-  readonly nowMs: number;
-}
-
 /** Reads the state of the database without changing anything. */
 export async function inspect(database: Database, clock: Clock): Promise<Inspection> {
   await refuseOldServer(database);
   const version = await schemaVersion(database);
+  const before = clock();
+  const [row] = await database.query<Omit<ServerFacts, 'clockAheadMs'> & { nowMs: number }>(FACTS);
+  const after = clock();
+  if (row === undefined) throw new Error('the query for facts about the server returned no row');
+  const { nowMs, ...facts } = row;
   return {
     exists: version > 0,
     schemaVersion: version,
     expectedVersion: expectedVersion(),
     faults: [],
-    server: await readServerFacts(database, clock),
+    // The server read its clock at some time between request and response; the middle is the best estimate.
+    server: { ...facts, clockAheadMs: Math.round(nowMs - (before + after) / 2) },
   };
-}
-
-async function readServerFacts(session: Session, clock: Clock): Promise<ServerFacts> {
-  const before = clock();
-  const [row] = await session.query<FactsRow>(FACTS);
-  const after = clock();
-  if (row === undefined) throw new Error('the query for facts about the server returned no row');
-  const { nowMs, ...facts } = row;
-  // The server read its clock at some time between request and response; the middle is the best estimate.
-  return { ...facts, clockAheadMs: Math.round(nowMs - (before + after) / 2) };
 }

@@ -12,8 +12,8 @@ import { idInCompany, type LeadFields, type LeadInput } from '../records.ts';
 import type { LeadResult, Store } from '../store.ts';
 import { type Database, lockCompanies, type Session } from './connection.ts';
 
-/** The types of the columns of a batch, as `json_to_recordset` reads them. */
-const TYPES: Readonly<Record<ColumnKind, string>> = {
+/** The types of columns, as `json_to_recordset` reads them. */
+export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
   boolean: 'boolean',
   time: 'bigint',
@@ -32,7 +32,7 @@ const contentOf = (alias: string) =>
   );
 const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
   branch_id text, department_id text, status_value text,
-  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${TYPES[kind]}`).join(', ')})`;
+  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${RECORD_TYPES[kind]}`).join(', ')})`;
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
 const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;

@@ -50,6 +50,21 @@ export async function refuseOldServer(session: Session): Promise<void> {
     throw new UnusableDatabaseError(`the server is PostgreSQL ${server.version}; Leadtap needs 14 or later`);
 }
 
+/** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
+export async function useSchema(
+  database: Database,
+  options: { readonly migrate?: boolean; readonly create?: boolean } = {},
+): Promise<void> {
+  const { migrate: mayMigrate = true, create = true } = options;
+  await refuseOldServer(database);
+  const expected = expectedVersion();
+  const found = await schemaVersion(database);
+  if (found === expected) return;
+  const isAllowed = mayMigrate && found < expected && (create || found > 0);
+  if (!isAllowed) throw new SchemaVersionError(found, expected);
+  await migrate(database);
+}
+
 /**
  * Brings the schema up to date in one transaction, and grants the roles their rights. The version is read under an
  * advisory lock, so any number of processes may migrate at once: the first one applies all migrations, the others none.

@@ -1,18 +1,12 @@
 import { type Clock, systemClock } from '../../clock.ts';
-import {
-  type AccountCounts,
-  type Inspection,
-  type MigrationReport,
-  SchemaVersionError,
-  type Store,
-} from '../store.ts';
+import type { AccountCounts, Inspection, MigrationReport, Store } from '../store.ts';
 import { tokenMethods, userMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database, TIMEOUTS } from './connection.ts';
 import { inspect } from './inspect.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
-import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+import { migrate, useSchema } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
@@ -61,23 +55,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
     idleMs: options.idleLimitMs ?? TIMEOUTS.idleMs,
   });
   try {
-    await useSchema(database, options.migrate ?? true, options.create ?? true);
+    await useSchema(database, options);
     return createStore(database, options);
   } catch (error) {
     await database.close();
     throw error;
   }
-}
-
-/** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
-async function useSchema(database: Database, mayMigrate: boolean, create: boolean): Promise<void> {
-  await refuseOldServer(database);
-  const expected = expectedVersion();
-  const found = await schemaVersion(database);
-  if (found === expected) return;
-  const isAllowed = mayMigrate && found < expected && (create || found > 0);
-  if (!isAllowed) throw new SchemaVersionError(found, expected);
-  await migrate(database);
 }
 
 function createStore(database: Database, options: PostgresOptions): Store {
