@@ -42,13 +42,13 @@ const REVOKE_TOKEN = `
 
 const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
 
-type UserMethods = Pick<Store, 'findUser' | 'listUsers' | 'updateUser' | 'removeUser'>;
-type TokenMethods = Pick<
+type AccountMethods = Pick<
   Store,
-  'isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken'
+  | ('findUser' | 'listUsers' | 'updateUser' | 'removeUser')
+  | ('isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken')
 >;
 
-export const userMethods = (database: Database): UserMethods => ({
+export const accountMethods = (database: Database): AccountMethods => ({
   findUser: (userId) => findUser(database, FIND_USER, userId),
 
   /** Every id sorts after the empty string. */
@@ -73,9 +73,7 @@ export const userMethods = (database: Database): UserMethods => ({
     );
     return removed.length > 0;
   },
-});
 
-export const tokenMethods = (database: Database): TokenMethods => ({
   async isTokenRevoked(tokenId) {
     return isStorable(tokenId) && (await database.query(FIND_REVOCATION, [tokenId])).length > 0;
   },

@@ -25,15 +25,15 @@ export const NO_TIMEOUT_MS = 0;
 
 export interface Timeouts {
   /** For a connection: from the pool, or a new one. */
-  readonly connectMs: number;
-  /** For a statement without a transaction. */
-  readonly queryMs: number;
+  readonly connectLimitMs: number;
+  /** For a statement without a transaction, such as the query of a poll. */
+  readonly queryLimitMs: number;
   /** Between two statements of a transaction. When the connection is lost there, its locks are released after this. */
-  readonly idleMs: number;
+  readonly idleLimitMs: number;
 }
 
 /** A poll takes a millisecond, or waits a second for its lock. */
-export const TIMEOUTS: Timeouts = { connectMs: 2000, queryMs: 3000, idleMs: 10_000 };
+const TIMEOUTS: Timeouts = { connectLimitMs: 2000, queryLimitMs: 3000, idleLimitMs: 10_000 };
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
 const MAX_WAITING = 1000;
 /** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
@@ -60,14 +60,14 @@ export class Database {
   readonly #timeouts: Timeouts;
   #waiting = 0;
 
-  constructor(url: string, connections: number, timeouts: Timeouts = TIMEOUTS) {
-    this.#timeouts = timeouts;
+  constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}) {
+    this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
       types,
       application_name: 'leadtap',
-      connectionTimeoutMillis: timeouts.connectMs,
+      connectionTimeoutMillis: this.#timeouts.connectLimitMs,
       keepAlive: true,
       // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
@@ -88,7 +88,7 @@ export class Database {
   async query<Row>(
     text: string,
     values: readonly SqlValue[] = [],
-    { signal, timeoutMs = this.#timeouts.queryMs }: QueryOptions = {},
+    { signal, timeoutMs = this.#timeouts.queryLimitMs }: QueryOptions = {},
   ): Promise<Row[]> {
     throwIfDisconnected(signal);
     return this.#withClient(async (client) => {
@@ -111,7 +111,7 @@ export class Database {
   ): Promise<T> {
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
       SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs};
-      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleMs}`;
+      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleLimitMs}`;
     const timeoutMs =
       statementTimeoutMs === NO_TIMEOUT_MS ? NO_TIMEOUT_MS : statementTimeoutMs + CLIENT_GRACE_MS;
     let discardPlans = '';

@@ -66,7 +66,7 @@ export function prepareAccounts(connection: Connection, places: Places) {
     /** Every id sorts after the empty string. */
     listUsers: (afterId: string | undefined, limit: number): User[] =>
       usersAfter.all(afterId ?? '', limit).map(toUser),
-    removeUser: (userId: string): boolean => deleteUser.run(userId) > 0,
+    removeUser: (userId: string): boolean => deleteUser.run(userId).changes > 0,
     countAccounts: (): AccountCounts => counts.get() ?? { companies: 0, users: 0 },
     recordTokens(tokens: readonly IssuedToken[]): void {
       for (const { id, userId, name, issuedAt, expiresAt } of tokens)
@@ -77,7 +77,7 @@ export function prepareAccounts(connection: Connection, places: Places) {
       return row && { ...row };
     },
     listTokens: (userId: string): ListedToken[] => tokensOfUser.all(userId).map((row) => ({ ...row })),
-    revokeToken: (tokenId: string, now: number): boolean => insertRevocation.run(tokenId, now) > 0,
+    revokeToken: (tokenId: string, now: number): boolean => insertRevocation.run(tokenId, now).changes > 0,
     isTokenRevoked: (tokenId: string): boolean => revocation.get(tokenId) !== undefined,
   };
 }

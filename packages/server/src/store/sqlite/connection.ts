@@ -6,28 +6,23 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreUnavailableError } from '../store.ts';
 import { asStoreError, isBusy } from './errors.ts';
 
+export type SqlValue = string | number | null;
+
 /** The part of the `node:sqlite` API that Leadtap uses. */
-interface DatabaseSync {
-  exec(sql: string): void;
-  prepare(sql: string): {
-    run(...values: SqlValue[]): { changes: number | bigint };
-    get(...values: SqlValue[]): unknown;
-    all(...values: SqlValue[]): unknown[];
-  };
-  close(): void;
+export interface Statement<Row> {
+  run(...values: SqlValue[]): { changes: number | bigint };
+  get(...values: SqlValue[]): Row | undefined;
+  all(...values: SqlValue[]): Row[];
 }
 
 interface Driver {
-  DatabaseSync: new (file: string) => DatabaseSync;
-}
-
-export type SqlValue = string | number | null;
-
-export interface Statement<Row> {
-  /** Returns the number of changed rows. */
-  run(...values: SqlValue[]): number;
-  get(...values: SqlValue[]): Row | undefined;
-  all(...values: SqlValue[]): Row[];
+  DatabaseSync: new (
+    file: string,
+  ) => {
+    exec(sql: string): void;
+    prepare(sql: string): Statement<unknown>;
+    close(): void;
+  };
 }
 
 const require = createRequire(import.meta.url);
@@ -121,14 +116,9 @@ export class Connection {
     this.#database.exec(sql);
   }
 
+  /** The column names come from SQL; the conformance suite shows that `Row` describes them. */
   prepare<Row = Record<string, never>>(sql: string): Statement<Row> {
-    const statement = this.#database.prepare(sql);
-    return {
-      run: (...values) => Number(statement.run(...values).changes),
-      // The column names come from SQL; the conformance suite shows that `Row` describes them.
-      get: (...values) => statement.get(...values) as Row | undefined,
-      all: (...values) => statement.all(...values) as Row[],
-    };
+    return this.#database.prepare(sql) as Statement<Row>;
   }
 
   /** Runs the work in a transaction that holds the write lock. Throws SQLITE_BUSY when another process holds it. */

@@ -14,7 +14,7 @@ interface OpenDatabase {
   readonly connection: Connection;
 }
 
-export interface DatabaseFileOptions<Database extends OpenDatabase> {
+interface DatabaseFileOptions<Database> {
   readonly file: string;
   /** Opens the file that is at the path now. */
   readonly open: () => Database;

@@ -124,13 +124,13 @@ export class LeadWriter {
     const receivedAt = wanted === undefined ? createdAt : now;
     const id = lead.id ?? v7({ msecs: receivedAt });
     const fields = encodeFields(lead.fields);
-    const inserted = this.#insert.run(
+    const { changes } = this.#insert.run(
       ...[companyId, id, createdAt, v7({ msecs: receivedAt }), receivedAt],
       ...[place.branchId, place.departmentId, place.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,
     );
-    if (inserted === 0) return undefined;
+    if (changes === 0) return undefined;
     stamps.take(companyId, createdAt);
     return { kind: 'added', id, createdAt };
   }

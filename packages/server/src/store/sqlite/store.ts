@@ -74,7 +74,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   // Opening the file would create it, perhaps as the wrong user or in the wrong folder.
   if ((!create || !mayMigrate) && !fileExists(file)) throw new SchemaVersionError(0, expectedVersion());
   const prepare = (connection: Connection, mayCreate: boolean) => {
-    prepareSchema(connection, { mayMigrate, create: mayCreate });
+    prepareSchema(connection, mayMigrate, mayCreate);
     return prepareDatabase(connection, clock);
   };
   const connection = openConnection(file);
