@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
-import { type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
+import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
 import {
   Database,
   lockCompanies,
@@ -38,24 +38,19 @@ function insertSql({ name, columns }: Table, onConflict = ''): string {
 const toStored = (value: string, kind: ColumnKind): string =>
   kind === 'time' ? `leadtap.from_ms(${value})` : value;
 
-function selectSql(table: Table): string {
-  const values = table.columns.map(({ name, kind }) => {
-    if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
-    // The driver reads JSON faster than arrays.
-    return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
-  });
-  return `SELECT ${values.join(', ')} FROM leadtap.${table.name}`;
+function toSelected({ name, kind }: Column): string {
+  if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
+  // The driver reads JSON faster than arrays.
+  return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
 }
 
-/** By their bytes, in whatever language the database is. */
-const orderOf = ({ key }: Table): string[] =>
-  key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
-
-function pageSql(table: Table, after: Row | undefined): string {
-  const order = orderOf(table).join(', ');
-  const marks = table.key.map(({ kind }, index) => toStored(`$${index + 1}`, kind));
-  const where = after === undefined ? '' : `WHERE (${order}) > (${marks.join(', ')})`;
-  return `${selectSql(table)} ${where} ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
+function pageSql({ name, columns, key }: Table, after: Row | undefined): string {
+  // By their bytes, in whatever language the database is.
+  const order = key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name)).join(', ');
+  const marks = key.map(({ kind }, index) => toStored(`$${index + 1}`, kind)).join(', ');
+  const where = after === undefined ? '' : `WHERE (${order}) > (${marks})`;
+  return `SELECT ${columns.map(toSelected).join(', ')} FROM leadtap.${name} ${where}
+           ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
 }
 
 const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);

@@ -93,7 +93,7 @@ export class LeadWriter {
     return { kind: 'written', results };
   }
 
-  /** Most leads of a batch name one of a few places. Resolving a place takes three queries, 10 to 30 % of a write. */
+  /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */
   #cachePlaces(): Batch['resolveNew'] {
     const resolved = new Map<string, ReturnType<typeof resolvePlace>>();
     return (lead) => {
