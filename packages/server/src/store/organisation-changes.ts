@@ -1,6 +1,15 @@
+/** Compares an organisation file with the stored organisation. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Branch, Company, Department, Organisation, Status, User, UserInput } from './records.ts';
-import type { ApplyOutcome, ChangeCount, OrganisationConflict, StatusOfCompany } from './store.ts';
+import {
+  type Branch,
+  type Company,
+  idInCompany,
+  type Organisation,
+  type Status,
+  type User,
+  type UserInput,
+} from './records.ts';
+import type { ApplyOutcome, OrganisationConflict, StatusOfCompany } from './store.ts';
 
 /** The statuses of a new company whose file lists none. */
 export const DEFAULT_STATUSES: readonly Status[] = [
@@ -12,18 +21,16 @@ export const DEFAULT_STATUSES: readonly Status[] = [
   { value: 'LOST', label: 'Lost', color: '#6b7280', final: true },
 ];
 
-export interface CompanyRow {
+interface CompanyRow {
   readonly id: string;
   readonly name: string;
 }
 
-export interface BranchRow {
+interface BranchRow extends CompanyRow {
   readonly companyId: string;
-  readonly id: string;
-  readonly name: string;
 }
 
-export interface DepartmentRow extends BranchRow {
+interface DepartmentRow extends BranchRow {
   readonly branchId: string;
 }
 
@@ -32,27 +39,16 @@ export interface StatusRow extends Status {
   readonly position: number;
 }
 
-export interface Table<Row, Key> {
-  find(key: Key): Row | undefined;
-  put(row: Row): void;
+/** The stored rows of the companies of a file. */
+export interface StoredOrganisation {
+  readonly companies: readonly CompanyRow[];
+  readonly branches: readonly BranchRow[];
+  readonly departments: readonly DepartmentRow[];
+  /** Sorted by value. */
+  readonly statuses: readonly StatusRow[];
+  /** The users of the file, in whatever company they are: a user of another company is a conflict. */
+  readonly users: readonly User[];
 }
-
-type PlaceKey = Pick<BranchRow, 'companyId' | 'id'>;
-
-/** Reads and writes the stored organisation. */
-export interface OrganisationTables {
-  readonly companies: Table<CompanyRow, { readonly id: string }>;
-  readonly branches: Table<BranchRow, PlaceKey>;
-  readonly departments: Table<DepartmentRow, PlaceKey>;
-  readonly statuses: {
-    /** Sorted by value. */
-    ofCompany(companyId: string): readonly StatusRow[];
-    put(row: StatusRow): void;
-  };
-  readonly users: Table<User, { readonly id: string }>;
-}
-
-type Kind = keyof OrganisationTables;
 
 /**
  * A status that the file no longer lists. If leads still use it, it is kept and moved to this position after the others,
@@ -62,111 +58,123 @@ export interface DroppedStatus extends StatusOfCompany {
   readonly position: number;
 }
 
-export interface OrganisationDifference {
-  readonly counts: Readonly<Record<Kind, ChangeCount>>;
-  /** If there are any, the file is refused as a whole. */
-  readonly conflicts: readonly OrganisationConflict[];
-  readonly dropped: readonly DroppedStatus[];
+/** The stored rows of a table, compared with those of the file. */
+class ComparedTable<Row extends object> {
+  /** New rows, and rows with other values than the stored ones. */
+  readonly changed: Row[] = [];
+  readonly count = { created: 0, updated: 0, unchanged: 0 };
+  readonly #keyOf: (row: Row) => string;
+  readonly #stored: ReadonlyMap<string, Row>;
+
+  constructor(stored: readonly Row[], keyOf: (row: Row) => string) {
+    this.#keyOf = keyOf;
+    this.#stored = new Map(stored.map((row) => [keyOf(row), row]));
+  }
+
+  find(key: string): Row | undefined {
+    return this.#stored.get(key);
+  }
+
+  add(row: Row): void {
+    const stored = this.find(this.#keyOf(row));
+    const isUnchanged = isDeepStrictEqual(stored, row);
+    this.count[stored === undefined ? 'created' : isUnchanged ? 'unchanged' : 'updated'] += 1;
+    if (!isUnchanged) this.changed.push(row);
+  }
 }
+
+const byId = ({ id }: { readonly id: string }): string => id;
+const byPlace = ({ companyId, id }: BranchRow): string => idInCompany(companyId, id);
 
 /**
- * Writes a file to the tables: new rows are created, different ones updated, and rows that the file does not list are
- * kept. Exception: statuses that a listed catalogue leaves out are returned as `dropped`, and the store removes or keeps
- * them.
+ * What a file changes: new rows are created, different ones updated, and rows that the file does not list are kept.
+ * Exception: the store removes or keeps the statuses that a listed catalogue leaves out.
  */
-export function putOrganisation(
-  tables: OrganisationTables,
-  { companies }: Organisation,
-): OrganisationDifference {
-  const application = new Application(tables);
-  for (const company of companies) application.putCompany(company);
-  return application;
-}
-
-/** The outcome of a file that was applied, given the dropped statuses that the store kept. */
-export function appliedOutcome(
-  { counts, dropped }: OrganisationDifference,
-  kept: ReadonlySet<DroppedStatus>,
-): ApplyOutcome {
-  const name = ({ companyId, value }: DroppedStatus): StatusOfCompany => ({ companyId, value });
-  const keptStatuses = dropped.filter((status) => kept.has(status)).map(name);
-  const removedStatuses = dropped.filter((status) => !kept.has(status)).map(name);
-  return { kind: 'applied', changes: { ...counts, keptStatuses, removedStatuses } };
-}
-
-class Application implements OrganisationDifference {
-  readonly counts = {
-    companies: zero(),
-    branches: zero(),
-    departments: zero(),
-    statuses: zero(),
-    users: zero(),
-  };
+export class OrganisationDifference {
+  readonly companies;
+  readonly branches;
+  readonly departments;
+  readonly statuses;
+  readonly users;
+  /** If there are any, the file is refused as a whole. */
   readonly conflicts: OrganisationConflict[] = [];
   readonly dropped: DroppedStatus[] = [];
-  readonly #tables: OrganisationTables;
+  readonly #storedValues = new Map<string, readonly string[]>();
 
-  constructor(tables: OrganisationTables) {
-    this.#tables = tables;
+  constructor(stored: StoredOrganisation, organisation: Organisation) {
+    this.companies = new ComparedTable(stored.companies, byId);
+    this.branches = new ComparedTable(stored.branches, byPlace);
+    this.departments = new ComparedTable(stored.departments, byPlace);
+    this.statuses = new ComparedTable(stored.statuses, (row) => idInCompany(row.companyId, row.value));
+    this.users = new ComparedTable(stored.users, byId);
+    for (const { companyId, value } of stored.statuses)
+      this.#storedValues.set(companyId, [...(this.#storedValues.get(companyId) ?? []), value]);
+    for (const company of organisation.companies) this.#addCompany(company);
   }
 
-  putCompany({ id, name, statuses, branches, users }: Company): void {
-    const existing = this.#tables.companies.find({ id });
-    this.#put('companies', this.#tables.companies, existing, { id, name });
-    const catalogue = statuses ?? (existing ? undefined : DEFAULT_STATUSES);
-    if (catalogue) this.#putCatalogue(id, catalogue);
-    for (const branch of branches) this.#putBranch(id, branch);
-    for (const user of users) this.#putUser(id, user);
+  /** The outcome of a file that was applied, given the dropped statuses that the store kept. */
+  outcome(kept: ReadonlySet<DroppedStatus>): ApplyOutcome {
+    const list = (isKept: boolean): StatusOfCompany[] =>
+      this.dropped
+        .filter((status) => kept.has(status) === isKept)
+        .map(({ companyId, value }) => ({ companyId, value }));
+    return {
+      kind: 'applied',
+      changes: {
+        companies: this.companies.count,
+        branches: this.branches.count,
+        departments: this.departments.count,
+        statuses: this.statuses.count,
+        users: this.users.count,
+        keptStatuses: list(true),
+        removedStatuses: list(false),
+      },
+    };
   }
 
-  #putCatalogue(companyId: string, catalogue: readonly Status[]): void {
-    const existing = new Map(this.#tables.statuses.ofCompany(companyId).map((row) => [row.value, row]));
-    for (const [position, { value, label, color, final }] of catalogue.entries()) {
-      const row = { companyId, value, label, color, final, position };
-      this.#put('statuses', this.#tables.statuses, existing.get(value), row);
-      existing.delete(value);
-    }
-    for (const [index, value] of [...existing.keys()].entries())
+  #addCompany({ id, name, statuses, branches, users }: Company): void {
+    this.companies.add({ id, name });
+    const catalogue = statuses ?? (this.companies.find(id) ? undefined : DEFAULT_STATUSES);
+    if (catalogue) this.#addCatalogue(id, catalogue);
+    for (const branch of branches) this.#addBranch(id, branch);
+    for (const user of users) this.#addUser(id, user);
+  }
+
+  #addCatalogue(companyId: string, catalogue: readonly Status[]): void {
+    for (const [position, { value, label, color, final }] of catalogue.entries())
+      this.statuses.add({ companyId, value, label, color, final, position });
+    const listed = new Set(catalogue.map(({ value }) => value));
+    const unlisted = (this.#storedValues.get(companyId) ?? []).filter((value) => !listed.has(value));
+    for (const [index, value] of unlisted.entries())
       this.dropped.push({ companyId, value, position: catalogue.length + index });
   }
 
-  #putBranch(companyId: string, { id, name, departments }: Branch): void {
-    const existing = this.#tables.branches.find({ companyId, id });
-    this.#put('branches', this.#tables.branches, existing, { companyId, id, name });
-    for (const department of departments) this.#putDepartment(companyId, id, department);
+  #addBranch(companyId: string, { id: branchId, name, departments }: Branch): void {
+    this.branches.add({ companyId, id: branchId, name });
+    for (const { id, name } of departments) {
+      const existingBranchId = this.departments.find(idInCompany(companyId, id))?.branchId ?? branchId;
+      if (existingBranchId === branchId) this.departments.add({ companyId, id, branchId, name });
+      else
+        this.conflicts.push({
+          kind: 'department-in-another-branch',
+          companyId,
+          departmentId: id,
+          branchId,
+          existingBranchId,
+        });
+    }
   }
 
-  #putDepartment(companyId: string, branchId: string, { id, name }: Department): void {
-    const existing = this.#tables.departments.find({ companyId, id });
-    if (existing && existing.branchId !== branchId)
-      this.conflicts.push({
-        kind: 'department-in-another-branch',
-        companyId,
-        departmentId: id,
-        branchId,
-        existingBranchId: existing.branchId,
-      });
-    else this.#put('departments', this.#tables.departments, existing, { companyId, id, branchId, name });
-  }
-
-  #putUser(companyId: string, input: UserInput): void {
-    const existing = this.#tables.users.find(input);
-    const { name = null, email = null } = existing ?? {};
-    if (existing && existing.companyId !== companyId)
+  #addUser(companyId: string, input: UserInput): void {
+    const existing = this.users.find(input.id);
+    const { name = null, email = null, companyId: existingCompanyId = companyId } = existing ?? {};
+    if (existingCompanyId === companyId) this.users.add({ name, email, ...input, companyId });
+    else
       this.conflicts.push({
         kind: 'user-in-another-company',
         userId: input.id,
         companyId,
-        existingCompanyId: existing.companyId,
+        existingCompanyId,
       });
-    else this.#put('users', this.#tables.users, existing, { name, email, ...input, companyId });
-  }
-
-  #put<Row>(kind: Kind, table: { put(row: Row): void }, existing: Row | undefined, row: Row): void {
-    const unchanged = isDeepStrictEqual(existing, row);
-    this.counts[kind][existing === undefined ? 'created' : unchanged ? 'unchanged' : 'updated'] += 1;
-    if (!unchanged) table.put(row);
   }
 }
-
-const zero = () => ({ created: 0, updated: 0, unchanged: 0 });

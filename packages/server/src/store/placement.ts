@@ -13,50 +13,47 @@ export type Placed = { readonly place: Place } | { readonly problem: PlacementPr
 
 /** The organisation as one transaction reads it. */
 export interface Places {
+  hasCompany(companyId: string): boolean;
   /** In the order of the company's catalogue. */
   statusValues(companyId: string): readonly string[];
   hasBranch(companyId: string, branchId: string): boolean;
   branchOfDepartment(companyId: string, departmentId: string): string | undefined;
 }
 
-/** The place of the lead after this input; `existing` is its place before. */
+/** The place of the lead after this input, or its first problem; `existing` is its place before. */
 export function resolvePlace(input: LeadInput, existing: Place | undefined, places: Places): Placed {
-  const statuses = places.statusValues(input.companyId);
-  const statusValue = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
-  if (!statuses.includes(statusValue))
-    return { problem: { field: 'statusValue', reason: 'unknown', value: statusValue, allowed: statuses } };
-  if (input.branchId != null && !places.hasBranch(input.companyId, input.branchId))
-    return { problem: { field: 'branchId', reason: 'unknown', value: input.branchId } };
-  if (input.departmentId != null) return inDepartment(input, input.departmentId, statusValue, places);
-  return { place: { ...withoutNewDepartment(input, existing), statusValue } };
-}
-
-/** All placement problems of a lead, where `resolvePlace` returns only the first one. */
-export function findPlacementProblems(
-  input: LeadInput,
-  places: Places & { hasCompany(companyId: string): boolean },
-): PlacementProblem[] {
-  const { companyId, branchId, departmentId, statusValue } = input;
-  if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
-  const problems: PlacementProblem[] = [];
-  const statuses = places.statusValues(companyId);
-  if (statusValue !== undefined && !statuses.includes(statusValue))
-    problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed: statuses });
-  const hasBranch = branchId == null || places.hasBranch(companyId, branchId);
-  if (!hasBranch) problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
-  if (departmentId == null) return problems;
-  const placed = inDepartment(hasBranch ? input : { ...input, branchId: null }, departmentId, '', places);
-  return 'problem' in placed ? [...problems, placed.problem] : problems;
+  const { companyId, departmentId } = input;
+  const statusValue =
+    input.statusValue ?? existing?.statusValue ?? defaultStatus(places.statusValues(companyId));
+  const [problem] = findPlacementProblems({ ...input, statusValue }, places);
+  if (problem) return { problem };
+  if (departmentId == null) return { place: { ...withoutNewDepartment(input, existing), statusValue } };
+  const branchId = places.branchOfDepartment(companyId, departmentId) ?? null;
+  return { place: { branchId, departmentId, statusValue } };
 }
 
 /** The department determines the branch; a branch that is also given must be the same one. */
-function inDepartment(input: LeadInput, departmentId: string, statusValue: string, places: Places): Placed {
-  const branchId = places.branchOfDepartment(input.companyId, departmentId);
-  if (branchId === undefined)
-    return { problem: { field: 'departmentId', reason: 'unknown', value: departmentId } };
-  if (input.branchId != null && input.branchId !== branchId)
-    return { problem: { field: 'departmentId', reason: 'in-another-branch', value: departmentId, branchId } };
-  return { place: { branchId, departmentId, statusValue } };
+export function findPlacementProblems(input: LeadInput, places: Places): PlacementProblem[] {
+  const { companyId, branchId, departmentId, statusValue } = input;
+  if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
+  const problems: PlacementProblem[] = [];
+  const allowed = places.statusValues(companyId);
+  if (statusValue !== undefined && !allowed.includes(statusValue))
+    problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed });
+  const hasBranch = branchId != null && places.hasBranch(companyId, branchId);
+  if (branchId != null && !hasBranch)
+    problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
+  if (departmentId == null) return problems;
+  const found = places.branchOfDepartment(companyId, departmentId);
+  if (found === undefined) problems.push({ field: 'departmentId', reason: 'unknown', value: departmentId });
+  else if (hasBranch && branchId !== found)
+    problems.push({
+      field: 'departmentId',
+      reason: 'in-another-branch',
+      value: departmentId,
+      branchId: found,
+    });
+  return problems;
 }
 
 /** A lead that moves to another branch loses its department of the old branch. */
@@ -70,28 +67,22 @@ function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Om
 const defaultStatus = (statuses: readonly string[]): string =>
   statuses.includes('NEW') ? 'NEW' : (statuses[0] ?? 'NEW');
 
-/** What the user's company has of the branch and the department that the user names. */
-export interface PlacesFound {
-  readonly branchExists: boolean;
-  /** Undefined: there is no such department. */
-  readonly branchOfDepartment: string | undefined;
-}
-
 type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
 
 /** The place of the access level must be given and exist. Places below that level are cleared. */
 export function placeUser(
   user: User,
-  { branchExists, branchOfDepartment }: PlacesFound,
+  places: Pick<Places, 'hasBranch' | 'branchOfDepartment'>,
 ): User | PlaceProblem {
-  const { accessLevel, branchId, departmentId } = user;
+  const { companyId, accessLevel, branchId, departmentId } = user;
   if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
   if (accessLevel === 'BRANCH') {
     if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
-    if (!branchExists) return { kind: 'place-unknown', field: 'branchId' };
+    if (!places.hasBranch(companyId, branchId)) return { kind: 'place-unknown', field: 'branchId' };
     return { ...user, departmentId: null };
   }
   if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
+  const branchOfDepartment = places.branchOfDepartment(companyId, departmentId);
   if (branchOfDepartment === undefined) return { kind: 'place-unknown', field: 'departmentId' };
   return { ...user, branchId: branchOfDepartment };
 }

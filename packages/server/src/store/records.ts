@@ -113,3 +113,6 @@ export interface Organisation {
 /** Custom fields and other JSON objects: neither null nor an array. */
 export const isJsonObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A map key for an id that is unique within its company. No id contains a NUL. */
+export const idInCompany = (companyId: string, id: string): string => `${companyId}\0${id}`;

@@ -1,4 +1,4 @@
-import { type PlacesFound, placeUser } from '../placement.ts';
+import { placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
 import type { ListedToken, Store, UpdateUserOutcome } from '../store.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
@@ -18,7 +18,7 @@ const FIND_USER = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id = $1`;
 const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id > $1 ORDER BY id LIMIT $2`;
 
 const FIND_PLACES = `SELECT
-  EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "branchExists",
+  EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 
 const RECORD_TOKENS = `
@@ -42,13 +42,13 @@ const REVOKE_TOKEN = `
 
 const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
 
-type UserMethods = Pick<Store, 'findUser' | 'listUsers' | 'updateUser' | 'removeUser'>;
-type TokenMethods = Pick<
+type AccountMethods = Pick<
   Store,
-  'isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken'
+  | ('findUser' | 'listUsers' | 'updateUser' | 'removeUser')
+  | ('isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken')
 >;
 
-export const userMethods = (database: Database): UserMethods => ({
+export const accountMethods = (database: Database): AccountMethods => ({
   findUser: (userId) => findUser(database, FIND_USER, userId),
 
   /** Every id sorts after the empty string. */
@@ -73,9 +73,7 @@ export const userMethods = (database: Database): UserMethods => ({
     );
     return removed.length > 0;
   },
-});
 
-export const tokenMethods = (database: Database): TokenMethods => ({
   async isTokenRevoked(tokenId) {
     return isStorable(tokenId) && (await database.query(FIND_REVOCATION, [tokenId])).length > 0;
   },
@@ -107,14 +105,14 @@ async function findUser(session: Session, text: string, userId: string): Promise
   return user?.id === userId ? user : undefined;
 }
 
-async function findPlaces(session: Session, user: User): Promise<PlacesFound> {
-  const { companyId, branchId, departmentId } = user;
-  const [found] = await session.query<{ branchExists: boolean; branchOfDepartment: string | null }>(
+async function findPlaces(session: Session, { companyId, branchId, departmentId }: User) {
+  const values = [companyId, branchId, departmentId];
+  const [found] = await session.query<{ hasBranch: boolean; branchOfDepartment: string | null }>(
     FIND_PLACES,
-    [companyId, branchId, departmentId],
+    values,
   );
   return {
-    branchExists: found?.branchExists ?? false,
-    branchOfDepartment: found?.branchOfDepartment ?? undefined,
+    hasBranch: () => found?.hasBranch ?? false,
+    branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
   };
 }

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
 import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
 
@@ -26,15 +25,15 @@ export const NO_TIMEOUT_MS = 0;
 
 export interface Timeouts {
   /** For a connection: from the pool, or a new one. */
-  readonly connectMs: number;
-  /** For a statement without a transaction. */
-  readonly queryMs: number;
+  readonly connectLimitMs: number;
+  /** For a statement without a transaction, such as the query of a poll. */
+  readonly queryLimitMs: number;
   /** Between two statements of a transaction. When the connection is lost there, its locks are released after this. */
-  readonly idleMs: number;
+  readonly idleLimitMs: number;
 }
 
 /** A poll takes a millisecond, or waits a second for its lock. */
-export const TIMEOUTS: Timeouts = { connectMs: 2000, queryMs: 3000, idleMs: 10_000 };
+const TIMEOUTS: Timeouts = { connectLimitMs: 2000, queryLimitMs: 3000, idleLimitMs: 10_000 };
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
 const MAX_WAITING = 1000;
 /** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
@@ -61,14 +60,14 @@ export class Database {
   readonly #timeouts: Timeouts;
   #waiting = 0;
 
-  constructor(url: string, connections: number, timeouts: Timeouts = TIMEOUTS) {
-    this.#timeouts = timeouts;
+  constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}) {
+    this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
       types,
       application_name: 'leadtap',
-      connectionTimeoutMillis: timeouts.connectMs,
+      connectionTimeoutMillis: this.#timeouts.connectLimitMs,
       keepAlive: true,
       // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
@@ -89,7 +88,7 @@ export class Database {
   async query<Row>(
     text: string,
     values: readonly SqlValue[] = [],
-    { signal, timeoutMs = this.#timeouts.queryMs }: QueryOptions = {},
+    { signal, timeoutMs = this.#timeouts.queryLimitMs }: QueryOptions = {},
   ): Promise<Row[]> {
     throwIfDisconnected(signal);
     return this.#withClient(async (client) => {
@@ -107,12 +106,12 @@ export class Database {
 
   /** `work` may run more than once: after a deadlock or a serialization failure the transaction is retried. */
   async transaction<T>(
-    work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
+    work: (session: Session) => Promise<T>,
     { statementTimeoutMs = STATEMENT_TIMEOUT_MS, lockTimeoutMs = LOCK_TIMEOUT_MS }: TransactionOptions = {},
   ): Promise<T> {
     const begin = `BEGIN ISOLATION LEVEL READ COMMITTED;
       SET LOCAL statement_timeout = ${statementTimeoutMs}; SET LOCAL lock_timeout = ${lockTimeoutMs};
-      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleMs}`;
+      SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleLimitMs}`;
     const timeoutMs =
       statementTimeoutMs === NO_TIMEOUT_MS ? NO_TIMEOUT_MS : statementTimeoutMs + CLIENT_GRACE_MS;
     let discardPlans = '';
@@ -122,7 +121,6 @@ export class Database {
           runTransaction(client, `${begin}${discardPlans}`, work, timeoutMs),
         );
       } catch (error) {
-        if (error instanceof RollbackResult) return error.result as T;
         if (isStalePlan(error) && discardPlans === '') discardPlans = '; DISCARD PLANS';
         else if (tries >= MAX_TRIES || !isRetryable(error)) throw error;
       }
@@ -179,15 +177,12 @@ async function runQuery<Row>(
 async function runTransaction<T>(
   client: pg.PoolClient,
   begin: string,
-  work: (session: Session, rollbackWith: RollbackWith<T>) => Promise<T>,
+  work: (session: Session) => Promise<T>,
   timeoutMs: number,
 ): Promise<T> {
   await runQuery(client, begin, [], timeoutMs);
   try {
-    const result = await work(
-      { query: (text, values = []) => runQuery(client, text, values, timeoutMs) },
-      rollbackWith,
-    );
+    const result = await work({ query: (text, values = []) => runQuery(client, text, values, timeoutMs) });
     await runQuery(client, 'COMMIT', [], timeoutMs);
     return result;
   } catch (error) {
@@ -220,6 +215,3 @@ export async function lockCompanies(session: Session, companyIds: readonly strin
 
 /** PostgreSQL cannot store a NUL in a text: no row has an id with one, so no query is needed. */
 export const isStorable = (id: string): boolean => !id.includes('\0');
-
-/** A map key for an id that is unique within its company. No id contains a NUL. */
-export const idInCompany = (companyId: string, id: string): string => `${companyId}\0${id}`;

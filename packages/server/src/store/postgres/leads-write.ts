@@ -8,12 +8,12 @@ import {
   toLeadFieldsRow,
 } from '../lead-row.ts';
 import { findPlacementProblems, type Place, type Places, resolvePlace } from '../placement.ts';
-import type { LeadFields, LeadInput } from '../records.ts';
+import { idInCompany, type LeadFields, type LeadInput } from '../records.ts';
 import type { LeadResult, Store } from '../store.ts';
-import { type Database, idInCompany, lockCompanies, type Session } from './connection.ts';
+import { type Database, lockCompanies, type Session } from './connection.ts';
 
-/** The types of the columns of a batch, as `json_to_recordset` reads them. */
-const TYPES: Readonly<Record<ColumnKind, string>> = {
+/** The types of columns, as `json_to_recordset` reads them. */
+export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
   text: 'text',
   boolean: 'boolean',
   time: 'bigint',
@@ -32,7 +32,7 @@ const contentOf = (alias: string) =>
   );
 const BATCH = `json_to_recordset($1) AS b (company_id text, id text, created_at bigint,
   branch_id text, department_id text, status_value text,
-  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${TYPES[kind]}`).join(', ')})`;
+  ${FIELD_COLUMNS.map(({ column, kind }) => `${column} ${RECORD_TYPES[kind]}`).join(', ')})`;
 
 /** Without sequential scans: the foreign key checks of each lead would read small tables from end to end. */
 const BEGIN_BATCH = `SELECT set_config('enable_seqscan', 'off', true), set_config('leadtap.historical', $1, true)`;
@@ -118,16 +118,12 @@ function toLeadResult(result: DraftResult): LeadResult {
 /** Merges leads with the stored ones. A lead that occurs twice in a batch is added once, with its last values. */
 class Batch {
   readonly #leads: readonly IdentifiedLead[];
-  readonly #places: KnownPlaces;
+  readonly #places: Places;
   readonly #drafts: Map<string, Draft>;
   readonly #added = new Set<Draft>();
   readonly #updated = new Set<Draft>();
 
-  private constructor(
-    leads: readonly IdentifiedLead[],
-    places: KnownPlaces,
-    existing: readonly ExistingRow[],
-  ) {
+  private constructor(leads: readonly IdentifiedLead[], places: Places, existing: readonly ExistingRow[]) {
     this.#leads = leads;
     this.#places = places;
     this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
@@ -145,8 +141,6 @@ class Batch {
 
   #planLead(lead: IdentifiedLead, historical: boolean): DraftResult {
     const { companyId, id } = lead;
-    if (!this.#places.hasCompany(companyId))
-      return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const existing = this.#drafts.get(idInCompany(companyId, id));
     const resolved = resolvePlace(lead, existing?.place, this.#places);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
@@ -205,10 +199,8 @@ const toJson = (drafts: readonly Draft[]): string =>
     })),
   );
 
-type KnownPlaces = Places & { hasCompany(companyId: string): boolean };
-
 /** The companies of the leads, and the branches and departments that the leads name. */
-async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<KnownPlaces> {
+async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<Places> {
   const companies = await session.query<{ id: string; statuses: string[] }>(
     `SELECT c.id, array(SELECT s.value::text FROM leadtap.statuses AS s WHERE s.company_id = c.id
                          ORDER BY s.position) AS statuses

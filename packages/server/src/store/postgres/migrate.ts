@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs';
+import type { Clock } from '../../clock.ts';
 import * as files from '../../migration-files.ts';
-import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
+import {
+  type Inspection,
+  type MigrationReport,
+  SchemaVersionError,
+  type ServerFacts,
+  UnusableDatabaseError,
+} from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 
 /** Also right from `dist/`: SQL is not compiled, so its only copy is in `src/`. */
@@ -21,18 +28,36 @@ const SCHEMA = `
   COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.'`;
 
 /** The roles of `roles.sql` that do not exist. */
-export const MISSING_ROLES = `ARRAY(
+const MISSING_ROLES = `ARRAY(
   SELECT role FROM unnest(ARRAY['leadtap_owner', 'leadtap_service', 'leadtap_writer']) AS role
    WHERE to_regrole(role) IS NULL)`;
 
-export const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
+/** Every role may read these facts, also before the schema exists. PostgreSQL 16 has two settings for reserved connections. */
+const FACTS = `
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs",
+         least(
+           current_setting('max_connections')::integer
+             - current_setting('superuser_reserved_connections')::integer
+             - coalesce(current_setting('reserved_connections', true)::integer, 0),
+           (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
+           (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS "connectionLimit",
+         pg_is_in_recovery() AS "isStandby",
+         current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS "isDurable",
+         current_setting('default_transaction_isolation') AS isolation,
+         current_setting('server_encoding') AS encoding,
+         ${MISSING_ROLES} AS "missingRoles"`;
 
-/** 0 when there is no schema yet. */
-export async function schemaVersion(session: Session): Promise<number> {
-  const [found] = await session.query<{ ours: boolean; foreign: boolean }>(
-    `SELECT to_regclass('leadtap.migrations') IS NOT NULL AS ours,
+const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
+
+/** 0 when there is no schema yet. Refuses an old server, and a schema of another program. */
+async function schemaVersion(session: Session): Promise<number> {
+  const [found] = await session.query<{ server: number; version: string; ours: boolean; foreign: boolean }>(
+    `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS version,
+            to_regclass('leadtap.migrations') IS NOT NULL AS ours,
             EXISTS (SELECT FROM pg_class WHERE relnamespace = to_regnamespace('leadtap')) AS foreign`,
   );
+  if (found && found.server < OLDEST_SERVER)
+    throw new UnusableDatabaseError(`the server is PostgreSQL ${found.version}; Leadtap needs 14 or later`);
   if (!found?.ours && found?.foreign)
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
   if (!found?.ours) return 0;
@@ -42,12 +67,18 @@ export async function schemaVersion(session: Session): Promise<number> {
   return row?.version ?? 0;
 }
 
-export async function refuseOldServer(session: Session): Promise<void> {
-  const [server] = await session.query<{ number: number; version: string }>(
-    `SELECT current_setting('server_version_num')::integer AS number, current_setting('server_version') AS version`,
-  );
-  if (server && server.number < OLDEST_SERVER)
-    throw new UnusableDatabaseError(`the server is PostgreSQL ${server.version}; Leadtap needs 14 or later`);
+/** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
+export async function useSchema(
+  database: Database,
+  options: { readonly migrate?: boolean; readonly create?: boolean } = {},
+): Promise<void> {
+  const { migrate: mayMigrate = true, create = true } = options;
+  const expected = expectedVersion();
+  const found = await schemaVersion(database);
+  if (found === expected) return;
+  const isAllowed = mayMigrate && found < expected && (create || found > 0);
+  if (!isAllowed) throw new SchemaVersionError(found, expected);
+  await migrate(database);
 }
 
 /**
@@ -58,7 +89,6 @@ export async function migrate(database: Database): Promise<MigrationReport> {
   const timeouts = { statementTimeoutMs: NO_TIMEOUT_MS, lockTimeoutMs: NO_TIMEOUT_MS };
   return database.transaction(async (session) => {
     await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await refuseOldServer(session);
     const { from, to, pending, applied } = files.planMigrations(MIGRATIONS, await schemaVersion(session));
     if (from > to) throw new SchemaVersionError(from, to);
     const warnings = await becomeOwner(session, from);
@@ -92,4 +122,22 @@ async function becomeOwner(session: Session, from: number): Promise<string[]> {
     : [
         `this user may not create the roles ${missing.join(', ')}; as a user with that right, run CREATE ROLE … NOLOGIN for each, then run \`leadtap migrate\` again`,
       ];
+}
+
+/** Reads the state of the database without changing anything. */
+export async function inspect(database: Database, clock: Clock): Promise<Inspection> {
+  const version = await schemaVersion(database);
+  const before = clock();
+  const [row] = await database.query<Omit<ServerFacts, 'clockAheadMs'> & { nowMs: number }>(FACTS);
+  const after = clock();
+  if (row === undefined) throw new Error('the query for facts about the server returned no row');
+  const { nowMs, ...facts } = row;
+  return {
+    exists: version > 0,
+    schemaVersion: version,
+    expectedVersion: expectedVersion(),
+    faults: [],
+    // The server read its clock at some time between request and response; the middle is the best estimate.
+    server: { ...facts, clockAheadMs: Math.round(nowMs - (before + after) / 2) },
+  };
 }

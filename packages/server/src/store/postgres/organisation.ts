@@ -1,18 +1,12 @@
 import {
-  appliedOutcome,
-  type BranchRow,
-  type CompanyRow,
-  type DepartmentRow,
   type DroppedStatus,
-  putOrganisation,
-  type StatusRow,
-  type Table,
+  OrganisationDifference,
+  type StoredOrganisation,
 } from '../organisation-changes.ts';
-import type { Organisation, User } from '../records.ts';
-import type { RollbackWith } from '../rollback.ts';
+import { idInCompany, type Organisation } from '../records.ts';
 import type { ApplyOutcome, StatusOfCompany } from '../store.ts';
 import { PUT_USERS, USER_COLUMNS } from './accounts.ts';
-import { idInCompany, lockCompanies, queryInChunks, type Session } from './connection.ts';
+import { lockCompanies, queryInChunks, type Session } from './connection.ts';
 
 /**
  * The rows that are compared must not change before they are written: no other transaction writes users, and a second
@@ -79,19 +73,31 @@ const MOVE_STATUSES = `
   UPDATE leadtap.statuses AS s SET position = d.position FROM ${DROPPED}
    WHERE s.company_id = d."companyId" AND s.value = d.value`;
 
-/** Applies an organisation file in the transaction of the session; a conflict rolls all of it back. */
-export async function applyOrganisation(
-  session: Session,
-  organisation: Organisation,
-  rollbackWith: RollbackWith<ApplyOutcome>,
-): Promise<ApplyOutcome> {
+/** Applies an organisation file in the transaction of the session. */
+export async function applyOrganisation(session: Session, organisation: Organisation): Promise<ApplyOutcome> {
   await session.query(LOCK_USERS);
-  const tables = await readTables(session, organisation);
-  const difference = putOrganisation(tables, organisation);
-  const { conflicts, dropped } = difference;
-  if (conflicts.length > 0) return rollbackWith({ kind: 'conflict', conflicts });
-  await writeTables(session, tables);
-  return appliedOutcome(difference, await changeUnderLock(session, tables.companies.replaced, dropped));
+  const difference = new OrganisationDifference(await readStored(session, organisation), organisation);
+  const { conflicts } = difference;
+  if (conflicts.length > 0) return { kind: 'conflict', conflicts };
+  await queryInChunks(session, ADD_COMPANIES, difference.companies.changed);
+  await queryInChunks(session, PUT_STATUSES, difference.statuses.changed);
+  await queryInChunks(session, PUT_BRANCHES, difference.branches.changed);
+  await queryInChunks(session, PUT_DEPARTMENTS, difference.departments.changed);
+  await queryInChunks(session, PUT_USERS, difference.users.changed);
+  return difference.outcome(await changeUnderLock(session, difference));
+}
+
+/** The stored rows of the companies of the file, and of its users. */
+async function readStored(session: Session, { companies }: Organisation): Promise<StoredOrganisation> {
+  const userIds = companies.flatMap(({ users }) => users.map(({ id }) => ({ id })));
+  const companyIds = companies.map(({ id }) => ({ id }));
+  return {
+    companies: await queryInChunks(session, FIND_COMPANIES, companyIds),
+    statuses: await queryInChunks(session, FIND_STATUSES, companyIds),
+    branches: await queryInChunks(session, FIND_BRANCHES, companyIds),
+    departments: await queryInChunks(session, FIND_DEPARTMENTS, companyIds),
+    users: await queryInChunks(session, FIND_USERS, userIds),
+  };
 }
 
 /**
@@ -101,9 +107,9 @@ export async function applyOrganisation(
  */
 async function changeUnderLock(
   session: Session,
-  renamed: readonly CompanyRow[],
-  dropped: readonly DroppedStatus[],
+  { companies, dropped }: OrganisationDifference,
 ): Promise<ReadonlySet<DroppedStatus>> {
+  const renamed = companies.changed.filter(({ id }) => companies.find(id));
   const companyIds = new Set([...renamed.map(({ id }) => id), ...dropped.map(({ companyId }) => companyId)]);
   if (companyIds.size > 0) await lockCompanies(session, [...companyIds]);
   await queryInChunks(session, RENAME_COMPANIES, renamed);
@@ -124,79 +130,4 @@ async function dropStatuses(
   await queryInChunks(session, MOVE_STATUSES, dropped);
   const removedKeys = new Set(removed.map(({ companyId, value }) => idInCompany(companyId, value)));
   return new Set(dropped.filter(({ companyId, value }) => !removedKeys.has(idInCompany(companyId, value))));
-}
-
-type LoadedTables = Awaited<ReturnType<typeof readTables>>;
-
-/** The stored rows of the companies of the file, and of its users. */
-async function readTables(session: Session, { companies }: Organisation) {
-  const userIds = companies.flatMap(({ users }) => users.map(({ id }) => ({ id })));
-  const companyIds = companies.map(({ id }) => ({ id }));
-  const readOfCompanies = <Row>(text: string) => queryInChunks<Row>(session, text, companyIds);
-  const byId = ({ id }: { readonly id: string }) => id;
-  const byPlace = ({ companyId, id }: { readonly companyId: string; readonly id: string }) =>
-    idInCompany(companyId, id);
-  return {
-    companies: new LoadedTable(await readOfCompanies<CompanyRow>(FIND_COMPANIES), byId),
-    statuses: new LoadedStatuses(await readOfCompanies<StatusRow>(FIND_STATUSES)),
-    branches: new LoadedTable(await readOfCompanies<BranchRow>(FIND_BRANCHES), byPlace),
-    departments: new LoadedTable(await readOfCompanies<DepartmentRow>(FIND_DEPARTMENTS), byPlace),
-    users: new LoadedTable(await queryInChunks<User>(session, FIND_USERS, userIds), byId),
-  };
-}
-
-/** Everything except the new names of companies, whose rows are also updated by transactions that add leads. */
-async function writeTables(session: Session, tables: LoadedTables): Promise<void> {
-  await queryInChunks(session, ADD_COMPANIES, tables.companies.changed);
-  await queryInChunks(session, PUT_STATUSES, tables.statuses.changed);
-  await queryInChunks(session, PUT_BRANCHES, tables.branches.changed);
-  await queryInChunks(session, PUT_DEPARTMENTS, tables.departments.changed);
-  await queryInChunks(session, PUT_USERS, tables.users.changed);
-}
-
-/** The stored rows of a table, read at once, and the changed rows, written at once. */
-class LoadedTable<Row extends Key, Key> implements Table<Row, Key> {
-  readonly #keyOf: (key: Key) => string;
-  readonly #loaded: ReadonlyMap<string, Row>;
-  readonly #changed = new Map<string, Row>();
-
-  constructor(rows: readonly Row[], keyOf: (key: Key) => string) {
-    this.#keyOf = keyOf;
-    this.#loaded = new Map(rows.map((row) => [keyOf(row), row]));
-  }
-
-  find(key: Key): Row | undefined {
-    const text = this.#keyOf(key);
-    return this.#changed.get(text) ?? this.#loaded.get(text);
-  }
-
-  put(row: Row): void {
-    this.#changed.set(this.#keyOf(row), row);
-  }
-
-  get changed(): Row[] {
-    return [...this.#changed.values()];
-  }
-
-  /** The changed rows that are not new. */
-  get replaced(): Row[] {
-    return this.changed.filter((row) => this.#loaded.has(this.#keyOf(row)));
-  }
-}
-
-class LoadedStatuses extends LoadedTable<StatusRow, StatusOfCompany> {
-  readonly #ofCompany = new Map<string, StatusRow[]>();
-
-  constructor(rows: readonly StatusRow[]) {
-    super(rows, ({ companyId, value }) => idInCompany(companyId, value));
-    for (const row of rows) {
-      const others = this.#ofCompany.get(row.companyId);
-      if (others) others.push(row);
-      else this.#ofCompany.set(row.companyId, [row]);
-    }
-  }
-
-  ofCompany(companyId: string): readonly StatusRow[] {
-    return this.#ofCompany.get(companyId) ?? [];
-  }
 }

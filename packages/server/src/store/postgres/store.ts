@@ -1,19 +1,11 @@
 import { type Clock, systemClock } from '../../clock.ts';
-import {
-  type AccountCounts,
-  type ApplyOutcome,
-  type Inspection,
-  type MigrationReport,
-  SchemaVersionError,
-  type Store,
-} from '../store.ts';
-import { tokenMethods, userMethods } from './accounts.ts';
+import type { AccountCounts, Inspection, MigrationReport, Store } from '../store.ts';
+import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
-import { Database, TIMEOUTS } from './connection.ts';
-import { inspect } from './inspect.ts';
+import { Database, type Timeouts } from './connection.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
-import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+import { inspect, migrate, useSchema } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
@@ -22,7 +14,7 @@ const POLL_LOCK_WAIT_MS = 1000;
 const REPORT_TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 const CONNECTIONS = 10;
 
-export interface PostgresOptions {
+export interface PostgresOptions extends Partial<Timeouts> {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   /** The maximal number of connections. Default: 10. */
@@ -32,11 +24,6 @@ export interface PostgresOptions {
   /** Create the schema if there is none (the default), or refuse. Needs `migrate`. */
   readonly create?: boolean;
   readonly pollLockWaitMs?: number;
-  readonly connectLimitMs?: number;
-  /** For a query of a poll. */
-  readonly queryLimitMs?: number;
-  /** Between two statements of a write. When the connection is lost there, its locks are released after this. */
-  readonly idleLimitMs?: number;
 }
 
 /** Opens a connection for this work alone. */
@@ -56,13 +43,9 @@ export const inspectPostgres = (url: string, clock: Clock = systemClock): Promis
 export const migratePostgres = (url: string): Promise<MigrationReport> => withDatabase(url, migrate);
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-  const database = new Database(options.url, options.connections ?? CONNECTIONS, {
-    connectMs: options.connectLimitMs ?? TIMEOUTS.connectMs,
-    queryMs: options.queryLimitMs ?? TIMEOUTS.queryMs,
-    idleMs: options.idleLimitMs ?? TIMEOUTS.idleMs,
-  });
+  const database = new Database(options.url, options.connections ?? CONNECTIONS, options);
   try {
-    await useSchema(database, options.migrate ?? true, options.create ?? true);
+    await useSchema(database, options);
     return createStore(database, options);
   } catch (error) {
     await database.close();
@@ -70,30 +53,16 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   }
 }
 
-/** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
-async function useSchema(database: Database, mayMigrate: boolean, create: boolean): Promise<void> {
-  await refuseOldServer(database);
-  const expected = expectedVersion();
-  const found = await schemaVersion(database);
-  if (found === expected) return;
-  const isAllowed = mayMigrate && found < expected && (create || found > 0);
-  if (!isAllowed) throw new SchemaVersionError(found, expected);
-  await migrate(database);
-}
-
 function createStore(database: Database, options: PostgresOptions): Store {
   const { readLeads, ...pages } = pageMethods(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
   return {
     changeTracking: { revalidate: createRevalidate(database), readLeads },
     ...pages,
-    ...userMethods(database),
-    ...tokenMethods(database),
+    ...accountMethods(database),
     ...leadMethods(database),
 
     applyOrganisation: (organisation) =>
-      database.transaction<ApplyOutcome>((session, rollbackWith) =>
-        applyOrganisation(session, organisation, rollbackWith),
-      ),
+      database.transaction((session) => applyOrganisation(session, organisation)),
 
     async status() {
       const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { type LastStamp, type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
-import { type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
+import { type MoveTarget, RowsRefusedError } from '../transfer/port.ts';
+import { type Column, type ColumnKind, LEADS, type Row, type Table } from '../transfer/tables.ts';
 import {
   Database,
   lockCompanies,
@@ -9,7 +9,8 @@ import {
   type Session,
   type SqlValue,
 } from './connection.ts';
-import { expectedVersion, migrate, refuseOldServer, schemaVersion } from './migrate.ts';
+import { RECORD_TYPES } from './leads-write.ts';
+import { useSchema } from './migrate.ts';
 
 const ROWS_PER_PAGE = 1000;
 
@@ -17,57 +18,39 @@ const ROWS_PER_PAGE = 1000;
 export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
   const database = new Database(url, 1);
   try {
-    await refuseOldServer(database);
-    if ((await schemaVersion(database)) !== expectedVersion()) await migrate(database);
-    return new PostgresMoveTarget(database);
+    await useSchema(database);
+    return createTarget(database);
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-/** As `json_to_recordset` reads them. */
-const TYPES: Record<ColumnKind, string> = {
-  text: 'text',
-  integer: 'integer',
-  boolean: 'boolean',
-  time: 'bigint',
-  json: 'jsonb',
-  texts: 'text[]',
-};
-
 function insertSql({ name, columns }: Table, onConflict = ''): string {
   const values = columns.map(({ name, kind }) => toStored(`r.${name}`, kind));
-  const types = columns.map(({ name, kind }) => `${name} ${TYPES[kind]}`);
+  const types = columns.map(({ name, kind }) => `${name} ${kind === 'integer' ? kind : RECORD_TYPES[kind]}`);
   return `
-    WITH added AS (
-      INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
-      SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
-      ${onConflict} RETURNING 1)
-    SELECT count(*) AS added FROM added`;
+    INSERT INTO leadtap.${name} (${columns.map(({ name }) => name).join(', ')})
+    SELECT ${values.join(', ')} FROM json_to_recordset($1) AS r (${types.join(', ')})
+    ${onConflict} RETURNING 1`;
 }
 
 const toStored = (value: string, kind: ColumnKind): string =>
   kind === 'time' ? `leadtap.from_ms(${value})` : value;
 
-function selectSql(table: Table): string {
-  const values = table.columns.map(({ name, kind }) => {
-    if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
-    // The driver reads JSON faster than arrays.
-    return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
-  });
-  return `SELECT ${values.join(', ')} FROM leadtap.${table.name}`;
+function toSelected({ name, kind }: Column): string {
+  if (kind === 'time') return `leadtap.to_ms(${name}) AS ${name}`;
+  // The driver reads JSON faster than arrays.
+  return kind === 'texts' ? `to_json(${name}) AS ${name}` : name;
 }
 
-/** By their bytes, in whatever language the database is. */
-const orderOf = ({ key }: Table): string[] =>
-  key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name));
-
-function pageSql(table: Table, after: Row | undefined): string {
-  const order = orderOf(table).join(', ');
-  const marks = table.key.map(({ kind }, index) => toStored(`$${index + 1}`, kind));
-  const where = after === undefined ? '' : `WHERE (${order}) > (${marks.join(', ')})`;
-  return `${selectSql(table)} ${where} ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
+function pageSql({ name, columns, key }: Table, after: Row | undefined): string {
+  // By their bytes, in whatever language the database is.
+  const order = key.map(({ name, kind }) => (kind === 'text' ? `${name} COLLATE "C"` : name)).join(', ');
+  const marks = key.map(({ kind }, index) => toStored(`$${index + 1}`, kind)).join(', ');
+  const where = after === undefined ? '' : `WHERE (${order}) > (${marks})`;
+  return `SELECT ${columns.map(toSelected).join(', ')} FROM leadtap.${name} ${where}
+           ORDER BY ${order} LIMIT ${ROWS_PER_PAGE}`;
 }
 
 const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
@@ -90,48 +73,40 @@ const KEEP_DELETED_STAMPS = `
 /** Sorting a large table takes long. */
 const NO_TIMEOUT = { timeoutMs: NO_TIMEOUT_MS };
 
-class PostgresMoveTarget implements MoveTarget {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  page(table: Table, after: Row | undefined): Promise<Row[]> {
+const createTarget = (database: Database): MoveTarget => ({
+  page(table, after) {
     const values = after === undefined ? [] : keyOf(table, after);
-    return this.#database.query<Row>(pageSql(table, after), values, NO_TIMEOUT);
-  }
+    return database.query<Row>(pageSql(table, after), values, NO_TIMEOUT);
+  },
 
-  async add(table: Table, rows: readonly Row[]): Promise<void> {
+  async add(table, rows) {
     try {
-      await this.#database.transaction(async (session) => {
+      await database.transaction(async (session) => {
         if (table === LEADS) await addLeads(session, rows);
         else await queryInChunks(session, insertSql(table, 'ON CONFLICT DO NOTHING'), rows);
       });
     } catch (error) {
       throw asRefusal(error, table);
     }
-  }
+  },
 
-  async raiseStamps(stamps: readonly LastStamp[]): Promise<void> {
-    await this.#database.transaction(async (session) => {
+  async raiseStamps(stamps) {
+    await database.transaction(async (session) => {
       await queryInChunks(session, RAISE_STAMPS, stamps);
       await queryInChunks(session, KEEP_DELETED_STAMPS, stamps);
     });
-  }
+  },
 
-  close(): Promise<void> {
-    return this.#database.close();
-  }
-}
+  close: () => database.close(),
+});
 
 const INSERT_LEADS = insertSql(LEADS);
 
 async function addLeads(session: Session, rows: readonly Row[]): Promise<void> {
   await session.query(KEEP_HISTORY);
   await lockCompanies(session, [...new Set(rows.map((row) => String(row['company_id'])))]);
-  const [result] = await session.query<{ added: number }>(INSERT_LEADS, [JSON.stringify(rows)]);
-  if (result?.added !== rows.length)
+  const added = await session.query(INSERT_LEADS, [JSON.stringify(rows)]);
+  if (added.length !== rows.length)
     throw new RowsRefusedError('the target got a lead with the same id meanwhile, from another program');
 }
 

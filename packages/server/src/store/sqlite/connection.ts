@@ -3,32 +3,26 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RollbackResult, type RollbackWith, rollbackWith } from '../rollback.ts';
 import { StoreUnavailableError } from '../store.ts';
-import { asStoreError, isBusy, lockTimeout } from './errors.ts';
-
-/** The part of the `node:sqlite` API that Leadtap uses. */
-interface DatabaseSync {
-  exec(sql: string): void;
-  prepare(sql: string): {
-    run(...values: SqlValue[]): { changes: number | bigint };
-    get(...values: SqlValue[]): unknown;
-    all(...values: SqlValue[]): unknown[];
-  };
-  close(): void;
-}
-
-interface Driver {
-  DatabaseSync: new (file: string) => DatabaseSync;
-}
+import { asStoreError, isBusy } from './errors.ts';
 
 export type SqlValue = string | number | null;
 
+/** The part of the `node:sqlite` API that Leadtap uses. */
 export interface Statement<Row> {
-  /** Returns the number of changed rows. */
-  run(...values: SqlValue[]): number;
+  run(...values: SqlValue[]): { changes: number | bigint };
   get(...values: SqlValue[]): Row | undefined;
   all(...values: SqlValue[]): Row[];
+}
+
+interface Driver {
+  DatabaseSync: new (
+    file: string,
+  ) => {
+    exec(sql: string): void;
+    prepare(sql: string): Statement<unknown>;
+    close(): void;
+  };
 }
 
 const require = createRequire(import.meta.url);
@@ -122,36 +116,20 @@ export class Connection {
     this.#database.exec(sql);
   }
 
+  /** The column names come from SQL; the conformance suite shows that `Row` describes them. */
   prepare<Row = Record<string, never>>(sql: string): Statement<Row> {
-    const statement = this.#database.prepare(sql);
-    return {
-      run: (...values) => Number(statement.run(...values).changes),
-      // The column names come from SQL; the conformance suite shows that `Row` describes them.
-      get: (...values) => statement.get(...values) as Row | undefined,
-      all: (...values) => statement.all(...values) as Row[],
-    };
+    return this.#database.prepare(sql) as Statement<Row>;
   }
 
   /** Runs the work in a transaction that holds the write lock. Throws SQLITE_BUSY when another process holds it. */
-  transaction<T>(work: (rollbackWith: RollbackWith<T>) => T): T {
+  transaction<T>(work: () => T): T {
     this.#begin.run();
     try {
-      const result = work(rollbackWith);
+      const result = work();
       this.#commit.run();
       return result;
     } catch (error) {
       this.#rollBack();
-      if (error instanceof RollbackResult) return error.result as T;
-      throw error;
-    }
-  }
-
-  /** The same transaction; undefined when another process holds the lock. */
-  transactionIfFree<T extends object>(work: () => T): T | undefined {
-    try {
-      return this.transaction(work);
-    } catch (error) {
-      if (isBusy(error)) return undefined;
       throw error;
     }
   }
@@ -164,30 +142,18 @@ export class Connection {
     }
   }
 
-  /** The same transaction, retried while another process holds the lock. Undefined when `waitMs` have passed. */
-  tryTransaction<T>(
-    waitMs: number,
-    work: (rollbackWith: RollbackWith<T>) => T,
-  ): Promise<{ readonly result: T } | undefined> {
-    return this.#retry(waitMs, () => this.transaction(work));
-  }
-
-  /** Retries work that reads: SQLite refuses a read only while another process recovers the write-ahead log. */
+  /**
+   * Retries a transaction while another process holds the lock, and a read while another process recovers the write-ahead
+   * log. Fails with an error that `isLockTimeout` recognises when `waitMs` have passed.
+   */
   async retryWhileBusy<T>(waitMs: number, work: () => T): Promise<T> {
-    const done = await this.#retry(waitMs, work);
-    if (!done) throw lockTimeout();
-    return done.result;
-  }
-
-  async #retry<T>(waitMs: number, work: () => T): Promise<{ readonly result: T } | undefined> {
     const deadline = performance.now() + waitMs;
     for (let delayMs = 1; ; delayMs = Math.min(delayMs * 2, MAX_RETRY_DELAY_MS)) {
       try {
-        return { result: work() };
+        return work();
       } catch (error) {
         if (this.#isClosed) throw new StoreUnavailableError('the database is closed', { cause: error });
-        if (!isBusy(error)) throw asStoreError(error);
-        if (performance.now() >= deadline) return undefined;
+        if (!isBusy(error) || performance.now() >= deadline) throw asStoreError(error);
       }
       await this.#delay(delayMs);
     }

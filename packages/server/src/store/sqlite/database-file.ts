@@ -14,7 +14,7 @@ interface OpenDatabase {
   readonly connection: Connection;
 }
 
-export interface DatabaseFileOptions<Database extends OpenDatabase> {
+interface DatabaseFileOptions<Database> {
   readonly file: string;
   /** Opens the file that is at the path now. */
   readonly open: () => Database;
@@ -65,8 +65,11 @@ export class DatabaseFile<Database extends OpenDatabase> {
       this.#database = this.#followPath(this.#database);
       this.#fault = undefined;
     } catch (error) {
-      const fault = error instanceof StoreUnavailableError ? error : this.#unusable(error);
-      if (fault.message !== this.#fault?.message) this.#options.log?.error(fault.message);
+      const { file, log } = this.#options;
+      const message = `the database file ${file} was replaced by one that cannot be used (${messageOf(error)}): restore a backup`;
+      const fault =
+        error instanceof StoreUnavailableError ? error : new StoreUnavailableError(message, { cause: error });
+      if (fault.message !== this.#fault?.message) log?.error(fault.message);
       this.#fault = fault;
     }
   }
@@ -135,13 +138,6 @@ export class DatabaseFile<Database extends OpenDatabase> {
       throw new StoreUnavailableError(
         `the database file ${file} was replaced while another program uses the old file: stop that program`,
       );
-  }
-
-  #unusable(error: unknown): StoreUnavailableError {
-    return new StoreUnavailableError(
-      `the database file ${this.#options.file} was replaced by one that cannot be used (${messageOf(error)}): restore a backup`,
-      { cause: error },
-    );
   }
 }
 

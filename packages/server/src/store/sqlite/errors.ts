@@ -8,39 +8,43 @@ const IO_ERROR = 10;
 
 const CANNOT_OPEN = 'the database file cannot be opened';
 
-const UNAVAILABLE = new Map([
-  [BUSY, 'another program holds the write lock of the database'],
-  [6, 'the database is locked'],
-  [8, 'the database file cannot be written'],
-  [IO_ERROR, 'the database file cannot be read or written'],
-  [13, 'the disk is full'],
-  [14, CANNOT_OPEN],
-  [15, 'too many programs use the database at once'],
-]);
+interface ResultCode {
+  readonly code: number;
+  /** SQLite's own message: the driver for Node before 22.13 sets no code on an error of `all`. */
+  readonly text: string;
+  readonly message: string;
+  /** The file must be replaced. Other errors may pass. */
+  readonly isUnusable?: boolean;
+}
 
-const UNUSABLE = new Map([
-  [11, 'the database file is damaged'],
-  [26, 'the file is not an SQLite database'],
-]);
-
-/** SQLite's messages for these codes: the driver for Node before 22.13 sets no code on an error of `all`. */
-const CODES_BY_MESSAGE = new Map([
-  ['database is locked', BUSY],
-  ['database table is locked', 6],
-  ['attempt to write a readonly database', 8],
-  ['disk I/O error', IO_ERROR],
-  ['database disk image is malformed', 11],
-  ['database or disk is full', 13],
-  ['unable to open database file', 14],
-  ['locking protocol', 15],
-  ['file is not a database', 26],
-]);
+const RESULT_CODES: readonly ResultCode[] = [
+  { code: BUSY, text: 'database is locked', message: 'another program holds the lock of the database' },
+  { code: 6, text: 'database table is locked', message: 'the database is locked' },
+  { code: 8, text: 'attempt to write a readonly database', message: 'the database file cannot be written' },
+  { code: IO_ERROR, text: 'disk I/O error', message: 'the database file cannot be read or written' },
+  {
+    code: 11,
+    text: 'database disk image is malformed',
+    message: 'the database file is damaged',
+    isUnusable: true,
+  },
+  { code: 13, text: 'database or disk is full', message: 'the disk is full' },
+  { code: 14, text: 'unable to open database file', message: CANNOT_OPEN },
+  { code: 15, text: 'locking protocol', message: 'too many programs use the database at once' },
+  {
+    code: 26,
+    text: 'file is not a database',
+    message: 'the file is not an SQLite database',
+    isUnusable: true,
+  },
+];
 
 /** The primary result code of an error of SQLite; undefined for every other error. */
 export function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined;
   if ('errcode' in error && typeof error.errcode === 'number') return error.errcode & 0xff;
-  return systemCode(error) === 'ERR_SQLITE_ERROR' ? CODES_BY_MESSAGE.get(error.message) : undefined;
+  if (systemCode(error) !== 'ERR_SQLITE_ERROR') return undefined;
+  return RESULT_CODES.find(({ text }) => text === error.message)?.code;
 }
 
 export const isBusy = (error: unknown): boolean => resultCode(error) === BUSY;
@@ -50,22 +54,18 @@ export const isDamage = (error: unknown): error is Error =>
   error instanceof UnusableDatabaseError ||
   (error instanceof StoreUnavailableError && resultCode(error.cause) === IO_ERROR);
 
-/** For a lock that was not free within the time limit. The code in the cause selects the hint for the operator. */
-export const lockTimeout = (): StoreUnavailableError =>
-  new StoreUnavailableError('another program holds the lock of the database', {
-    cause: Object.assign(new Error(`SQLite result code ${BUSY}`), { errcode: BUSY }),
-  });
+/** The lock was not free within the time limit. */
+export const isLockTimeout = (error: unknown): boolean =>
+  error instanceof StoreUnavailableError && isBusy(error.cause);
 
 /** An error that is not listed is a defect and is returned unchanged. */
 export function asStoreError(error: unknown): unknown {
   const code = resultCode(error);
-  if (code === undefined)
-    return isFileError(error) ? new StoreUnavailableError(CANNOT_OPEN, { cause: error }) : error;
-  const unavailable = UNAVAILABLE.get(code);
-  if (unavailable !== undefined) return new StoreUnavailableError(unavailable, { cause: error });
-  const unusable = UNUSABLE.get(code);
-  return unusable === undefined ? error : new UnusableDatabaseError(unusable, { cause: error });
+  // The folder of the database cannot be created or entered.
+  if (code === undefined && error instanceof Error && 'syscall' in error)
+    return new StoreUnavailableError(CANNOT_OPEN, { cause: error });
+  const found = RESULT_CODES.find((known) => known.code === code);
+  if (!found) return error;
+  const StoreError = found.isUnusable ? UnusableDatabaseError : StoreUnavailableError;
+  return new StoreError(found.message, { cause: error });
 }
-
-/** The folder of the database cannot be created or entered. */
-const isFileError = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;

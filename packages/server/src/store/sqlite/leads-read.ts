@@ -1,6 +1,6 @@
 import type { LeadRecord, Scope } from '../records.ts';
 import type { PageQuery } from '../store.ts';
-import type { Connection, SqlValue, Statement } from './connection.ts';
+import type { Connection, SqlValue } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
 interface Place {
@@ -44,15 +44,11 @@ function scopeValues(scope: Scope): SqlValue[] {
   }
 }
 
-type ReadPage = (query: PageQuery) => LeadRecord[];
-
 /** Prepares the six statements of a poll. */
-export function preparePages(connection: Connection): ReadPage {
-  const prepareLevel = (
-    level: Scope['level'],
-  ): Record<'newest' | 'following', Statement<Record<string, SqlValue>>> => ({
-    newest: connection.prepare(pageSql(PLACES[level], 'newest')),
-    following: connection.prepare(pageSql(PLACES[level], 'following')),
+export function preparePages(connection: Connection): (query: PageQuery) => LeadRecord[] {
+  const prepareLevel = (level: Scope['level']) => ({
+    newest: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'newest')),
+    following: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'following')),
   });
   const statements = {
     COMPANY: prepareLevel('COMPANY'),
@@ -61,10 +57,8 @@ export function preparePages(connection: Connection): ReadPage {
   };
   return ({ scope, since, limit }) => {
     const { newest, following } = statements[scope.level];
-    const rows =
-      since === undefined
-        ? newest.all(...scopeValues(scope), limit)
-        : following.all(...scopeValues(scope), since, limit);
+    const values = scopeValues(scope);
+    const rows = since === undefined ? newest.all(...values, limit) : following.all(...values, since, limit);
     return rows.map(decodeLead);
   };
 }

@@ -6,7 +6,7 @@ import type { LeadInput } from '../records.ts';
 import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
-import { FreeTimes, prepareStamps, type Stamps } from './stamps.ts';
+import { prepareStamps, type Stamps } from './stamps.ts';
 
 const FIELDS = FIELD_COLUMNS.map(({ column }) => column);
 /** The columns that an update may change. */
@@ -31,7 +31,7 @@ const placeOf = (row: ExistingRow): Place => ({
 });
 
 /** Reads the organisation as the current transaction sees it. */
-export function preparePlaces(connection: Connection): Places & { hasCompany(companyId: string): boolean } {
+export function preparePlaces(connection: Connection): Places {
   const company = connection.prepare('SELECT 1 FROM companies WHERE id = ?');
   const branch = connection.prepare('SELECT 1 FROM branches WHERE company_id = ? AND id = ?');
   const department = connection.prepare<{ branch_id: string }>(
@@ -62,7 +62,6 @@ export class LeadWriter {
   readonly #clock: Clock;
   readonly #places: Places;
   readonly #beginStamps;
-  readonly #freeTimes;
   readonly #find;
   readonly #insert;
   readonly #update;
@@ -71,7 +70,6 @@ export class LeadWriter {
     this.#clock = clock;
     this.#places = places;
     this.#beginStamps = prepareStamps(connection);
-    this.#freeTimes = new FreeTimes(connection);
     this.#find = connection.prepare<ExistingRow>(
       `SELECT created_at, ${CONTENT_COLUMNS.join(', ')} FROM leads WHERE company_id = ? AND id = ?`,
     );
@@ -95,7 +93,7 @@ export class LeadWriter {
     return { kind: 'written', results };
   }
 
-  /** Most leads of a batch name one of a few places. Resolving a place takes three queries, 10 to 30 % of a write. */
+  /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */
   #cachePlaces(): Batch['resolveNew'] {
     const resolved = new Map<string, ReturnType<typeof resolvePlace>>();
     return (lead) => {
@@ -109,40 +107,31 @@ export class LeadWriter {
   /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */
   #writeLead(lead: LeadInput, batch: Batch): LeadResult {
     const { companyId, id } = lead;
-    if (!batch.stamps.hasCompany(companyId))
-      return { kind: 'rejected', problem: { field: 'companyId', reason: 'unknown', value: companyId } };
     const placed = batch.resolveNew(lead);
-    const wanted = batch.historical ? lead.createdAt : undefined;
-    const createdAt =
-      wanted === undefined ? batch.stamps.next(companyId) : this.#freeTimes.guess(companyId, wanted);
-    const added = 'place' in placed && this.#add(lead, placed.place, batch, createdAt);
+    const added = 'place' in placed && this.#add(lead, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
     if (existing && id !== undefined) return this.#change(lead, id, existing, batch.now);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-    // The id is new, so the conflict was about the time.
-    const freeTime = wanted === undefined ? createdAt : this.#freeTimes.find(companyId, wanted);
-    const moved = this.#add(lead, placed.place, batch, freeTime);
-    if (!moved) throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
-    return moved;
+    throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
   }
 
-  /** Undefined when the id or the time is taken. */
-  #add(lead: LeadInput, place: Place, batch: Batch, createdAt: number): LeadResult | undefined {
+  /** Undefined when the id is taken. */
+  #add(lead: LeadInput, place: Place, { now, historical, stamps }: Batch): LeadResult | undefined {
     const { companyId } = lead;
-    const wanted = batch.historical ? lead.createdAt : undefined;
-    const receivedAt = wanted === undefined ? createdAt : batch.now;
+    const wanted = historical ? lead.createdAt : undefined;
+    const createdAt = wanted === undefined ? stamps.next(companyId) : stamps.firstFree(companyId, wanted);
+    const receivedAt = wanted === undefined ? createdAt : now;
     const id = lead.id ?? v7({ msecs: receivedAt });
     const fields = encodeFields(lead.fields);
-    const inserted = this.#insert.run(
+    const { changes } = this.#insert.run(
       ...[companyId, id, createdAt, v7({ msecs: receivedAt }), receivedAt],
       ...[place.branchId, place.departmentId, place.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,
     );
-    if (inserted === 0) return undefined;
-    batch.stamps.take(companyId, createdAt);
-    if (wanted !== undefined) this.#freeTimes.take(companyId, wanted, createdAt);
+    if (changes === 0) return undefined;
+    stamps.take(companyId, createdAt);
     return { kind: 'added', id, createdAt };
   }
 

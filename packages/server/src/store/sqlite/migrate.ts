@@ -1,8 +1,4 @@
-import {
-  expectedVersion as latestVersion,
-  type MigrationPlan,
-  planMigrations,
-} from '../../migration-files.ts';
+import * as files from '../../migration-files.ts';
 import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import type { Connection } from './connection.ts';
 
@@ -12,7 +8,7 @@ const FOLDER = new URL('../../../src/store/sqlite/migrations/', import.meta.url)
 /** `LTAP`, which the first migration writes to the header of the file. */
 const APPLICATION_ID = 0x4c544150;
 
-export const expectedVersion = (): number => latestVersion(FOLDER);
+export const expectedVersion = (): number => files.expectedVersion(FOLDER);
 
 export const schemaVersion = (connection: Connection): number =>
   connection.prepare<{ user_version: number }>('PRAGMA user_version').get()?.user_version ?? 0;
@@ -28,13 +24,8 @@ export function refuseForeignDatabase(connection: Connection): void {
     throw new UnusableDatabaseError('the file is a database of another program');
 }
 
-export interface SchemaOptions {
-  readonly mayMigrate: boolean;
-  /** False: an empty file is refused. */
-  readonly create: boolean;
-}
-
-export function prepareSchema(connection: Connection, { mayMigrate, create }: SchemaOptions): void {
+/** Without `create`, an empty file is refused. */
+export function prepareSchema(connection: Connection, mayMigrate: boolean, create: boolean): void {
   refuseForeignDatabase(connection);
   if (!create && schemaVersion(connection) === 0) throw new SchemaVersionError(0, expectedVersion());
   connection.useWriteAheadLog();
@@ -43,8 +34,8 @@ export function prepareSchema(connection: Connection, { mayMigrate, create }: Sc
   if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
 }
 
-function plan(connection: Connection): MigrationPlan {
-  const planned = planMigrations(FOLDER, schemaVersion(connection));
+function plan(connection: Connection): files.MigrationPlan {
+  const planned = files.planMigrations(FOLDER, schemaVersion(connection));
   if (planned.from > planned.to) throw new SchemaVersionError(planned.from, planned.to);
   return planned;
 }

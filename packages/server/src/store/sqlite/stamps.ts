@@ -4,14 +4,26 @@ const prepareStatements = (connection: Connection) => ({
   read: connection.prepare<{ last_stamp: number }>('SELECT last_stamp FROM companies WHERE id = ?'),
   write: connection.prepare('UPDATE companies SET last_stamp = ? WHERE id = ?'),
   logChange: connection.prepare(`INSERT INTO changes (kind, id) VALUES ('company', ?)`),
+  isTaken: connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?'),
+  firstGap: connection.prepare<{ free: number }>(
+    `SELECT l.created_at + 1 AS free FROM leads AS l WHERE l.company_id = ? AND l.created_at >= ?
+        AND NOT EXISTS (SELECT 1 FROM leads AS n WHERE n.company_id = l.company_id AND n.created_at = l.created_at + 1)
+      ORDER BY l.created_at LIMIT 1`,
+  ),
 });
 
 type Statements = ReturnType<typeof prepareStatements>;
 
+const MAX_CACHED = 10_000;
+
 /** Returns a function that is called once in each transaction. `now` must be read after the lock was acquired. */
 export function prepareStamps(connection: Connection): (now: number) => Stamps {
   const sql = prepareStatements(connection);
-  return (now) => new Stamps(sql, now);
+  const lastFree = new Map<string, number>();
+  return (now) => {
+    if (lastFree.size > MAX_CACHED) lastFree.clear();
+    return new Stamps(sql, lastFree, now);
+  };
 }
 
 /**
@@ -27,24 +39,38 @@ export class Stamps {
   readonly #given = new Map<string, number>();
   /** Companies that got a lead before their last stamp. */
   readonly #withHistory = new Set<string>();
+  /** The last result of a search of `firstFree`, by company and wanted time. */
+  readonly #lastFree: Map<string, number>;
 
-  constructor(sql: Statements, now: number) {
+  constructor(sql: Statements, lastFree: Map<string, number>, now: number) {
     this.#sql = sql;
+    this.#lastFree = lastFree;
     this.#now = now;
-  }
-
-  hasCompany(companyId: string): boolean {
-    return this.#lastOf(companyId) !== undefined;
   }
 
   /** The stamp of the next new lead. It counts as given only after `take`. */
   next(companyId: string): number {
-    return Math.max(this.#lastOf(companyId) ?? 0, this.#now) + 1;
+    return Math.max(this.#lastOf(companyId), this.#now) + 1;
+  }
+
+  /**
+   * The first free millisecond, at or after a wanted one, for leads imported as history. A search starts where the last one
+   * ended: in a file of dates without a clock time, thousands of leads want the same millisecond (50,000 leads: 2.5 s
+   * instead of 4.8). After a rollback, the lead just before that end does not exist, and the search starts again.
+   */
+  firstFree(companyId: string, wanted: number): number {
+    const key = `${companyId}\0${wanted}`;
+    const last = this.#lastFree.get(key);
+    const start = last !== undefined && this.#sql.isTaken.get(companyId, last - 1) ? last : wanted;
+    if (!this.#sql.isTaken.get(companyId, start)) return start;
+    const free = this.#sql.firstGap.get(companyId, start)?.free ?? start;
+    this.#lastFree.set(key, free);
+    return free;
   }
 
   /** Records that a lead was inserted with this stamp. */
   take(companyId: string, stamp: number): void {
-    if (stamp > (this.#lastOf(companyId) ?? 0)) this.#given.set(companyId, stamp);
+    if (stamp > this.#lastOf(companyId)) this.#given.set(companyId, stamp);
     else this.#withHistory.add(companyId);
   }
 
@@ -54,61 +80,11 @@ export class Stamps {
     for (const companyId of this.#withHistory) this.#sql.logChange.run(companyId);
   }
 
-  #lastOf(companyId: string): number | undefined {
+  #lastOf(companyId: string): number {
     const known = this.#given.get(companyId) ?? this.#stored.get(companyId);
     if (known !== undefined) return known;
-    const stored = this.#sql.read.get(companyId)?.last_stamp;
-    if (stored !== undefined) this.#stored.set(companyId, stored);
+    const stored = this.#sql.read.get(companyId)?.last_stamp ?? 0;
+    this.#stored.set(companyId, stored);
     return stored;
-  }
-}
-
-const SEARCH_ROWS = 256;
-const MAX_CACHED = 10_000;
-
-/**
- * Finds the first free millisecond, at or after a wanted one, for leads imported as history. The caller holds the write
- * lock. The end of each search is cached: in a file of dates without a clock time, thousands of leads want the same
- * millisecond.
- */
-export class FreeTimes {
-  readonly #occupied;
-  readonly #isTaken;
-  readonly #nextFree = new Map<string, number>();
-
-  constructor(connection: Connection) {
-    this.#occupied = connection.prepare<{ created_at: number }>(
-      `SELECT created_at FROM leads WHERE company_id = ? AND created_at >= ? ORDER BY created_at LIMIT ${SEARCH_ROWS}`,
-    );
-    this.#isTaken = connection.prepare('SELECT 1 FROM leads WHERE company_id = ? AND created_at = ?');
-  }
-
-  /** A time that is probably free. After a rollback the cached one is wrong: the lead just before it does not exist. */
-  guess(companyId: string, wanted: number): number {
-    const cached = this.#nextFree.get(`${companyId}\0${wanted}`);
-    return cached !== undefined && this.#isTaken.get(companyId, cached - 1) ? cached : wanted;
-  }
-
-  find(companyId: string, wanted: number): number {
-    return this.#search(companyId, this.guess(companyId, wanted));
-  }
-
-  /** Records that a lead was inserted at `time`. */
-  take(companyId: string, wanted: number, time: number): void {
-    if (time === wanted) return;
-    if (this.#nextFree.size >= MAX_CACHED) this.#nextFree.clear();
-    this.#nextFree.set(`${companyId}\0${wanted}`, time + 1);
-  }
-
-  #search(companyId: string, from: number): number {
-    let free = from;
-    for (;;) {
-      const rows = this.#occupied.all(companyId, free);
-      for (const { created_at } of rows) {
-        if (created_at !== free) return free;
-        free += 1;
-      }
-      if (rows.length < SEARCH_ROWS) return free;
-    }
   }
 }

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { StoreUnavailableError, UnusableDatabaseError } from '../store.ts';
+import { UnusableDatabaseError } from '../store.ts';
 import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';
-import { asStoreError, isBusy } from './errors.ts';
+import { asStoreError, isLockTimeout } from './errors.ts';
 import { migrate, refuseForeignDatabase } from './migrate.ts';
 
 /** Enough for another command that is about to exit. */
@@ -17,11 +17,12 @@ export async function openSqliteMoveSource(file: string): Promise<MoveSource> {
   const connection = asSource(() => open(file));
   try {
     await connection.retryWhileBusy(LOCK_WAIT_MS, () => lockExclusively(connection));
-    return new SqliteMoveSource(connection);
+    return createSource(connection);
   } catch (error) {
     connection.close();
-    const isInUse = error instanceof StoreUnavailableError && isBusy(error.cause);
-    throw new SourceError(isInUse ? new SourceInUseError('another program has the database open') : error);
+    throw new SourceError(
+      isLockTimeout(error) ? new SourceInUseError('another program has the database open') : error,
+    );
   }
 }
 
@@ -57,14 +58,10 @@ function toRow({ columns }: Table, row: SqlRow): Row {
   return row;
 }
 
-const keyOf = ({ key }: Table, row: Row): SqlValue[] => key.map(({ name }) => row[name] as SqlValue);
-
 const namesOf = (columns: readonly Column[]): string => columns.map(({ name }) => name).join(', ');
 
-const selectSql = ({ name, columns }: Table): string => `SELECT ${namesOf(columns)} FROM ${name}`;
-
 const LAST_STAMPS = `
-  SELECT id AS company_id, last_stamp FROM companies
+  SELECT id AS companyId, last_stamp AS stamp FROM companies
   UNION ALL
   SELECT company_id, last_stamp FROM stamp_floors WHERE company_id NOT IN (SELECT id FROM companies)`;
 
@@ -79,43 +76,36 @@ function asSource<T>(work: () => T): T {
   }
 }
 
-class SqliteMoveSource implements MoveSource {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
-  async count({ name }: Table): Promise<number> {
-    const row = asSource(() => this.#connection.prepare<SqlRow>(`SELECT count(*) AS n FROM ${name}`).get());
+const createSource = (connection: Connection): MoveSource => ({
+  async count({ name }) {
+    const row = asSource(() => connection.prepare<SqlRow>(`SELECT count(*) AS n FROM ${name}`).get());
     return Number(row?.['n']);
-  }
+  },
 
-  async page(table: Table, after: Row | undefined): Promise<readonly Row[]> {
+  async page(table, after) {
     // Queries block the event loop. Without this, Ctrl+C would have no effect.
     await setImmediate();
     const key = namesOf(table.key);
     const marks = table.key.map(() => '?').join(', ');
     const where = after === undefined ? '' : `WHERE (${key}) > (${marks})`;
-    const sql = `${selectSql(table)} ${where} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
-    const values = after === undefined ? [] : keyOf(table, after);
-    const rows = asSource(() => this.#connection.prepare<SqlRow>(sql).all(...values));
+    const sql = `SELECT ${namesOf(table.columns)} FROM ${table.name} ${where} ORDER BY ${key} LIMIT ${ROWS_PER_PAGE}`;
+    const values = after === undefined ? [] : table.key.map(({ name }) => after[name] as SqlValue);
+    const rows = asSource(() => connection.prepare<SqlRow>(sql).all(...values));
     return rows.map((row) => toRow(table, row));
-  }
+  },
 
-  async lastStamps(): Promise<LastStamp[]> {
-    const rows = asSource(() => this.#connection.prepare<SqlRow>(LAST_STAMPS).all());
-    return rows.map((row) => ({ companyId: String(row['company_id']), stamp: Number(row['last_stamp']) }));
-  }
+  async lastStamps() {
+    return asSource(() => connection.prepare<LastStamp>(LAST_STAMPS).all());
+  },
 
-  async close(): Promise<void> {
+  async close() {
     try {
-      this.#connection.exec('ROLLBACK');
-      this.#connection.useWriteAheadLog();
+      connection.exec('ROLLBACK');
+      connection.useWriteAheadLog();
     } catch {
       // The next program that opens the file recovers its log.
     } finally {
-      this.#connection.close();
+      connection.close();
     }
-  }
-}
+  },
+});

@@ -1,5 +1,5 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
 import { isJsonObject } from '../records.ts';
@@ -19,12 +19,22 @@ export interface Table {
   /** Rows are sorted by these columns, compared by their bytes. */
   readonly key: readonly Column[];
   readonly columns: readonly Column[];
-  /** Checksums are per company instead of per table. It must be the first column of the key. */
+  /** Checksums are per company instead of per table. */
   readonly groupBy?: 'company_id';
 }
 
-function defineTable(name: string, key: readonly string[], kinds: Record<string, ColumnKind>): Table {
-  const columns = Object.entries(kinds).map(([name, kind]) => ({ name, kind }));
+/** The columns of the key are texts, and so are those of `texts`. */
+function defineTable(
+  name: string,
+  key: readonly string[],
+  texts: readonly string[],
+  others: Readonly<Record<string, ColumnKind>> = {},
+): Table {
+  const kinds = {
+    ...Object.fromEntries([...key, ...texts].map((text) => [text, 'text' as const])),
+    ...others,
+  };
+  const columns = Object.entries<ColumnKind>(kinds).map(([name, kind]) => ({ name, kind }));
   return { name, columns, key: columns.filter((column) => key.includes(column.name)) };
 }
 
@@ -45,64 +55,37 @@ function sorted(value: unknown): unknown {
   return Object.fromEntries(keys.map((key) => [key, sorted(value[key])]));
 }
 
-export const COMPANIES = defineTable('companies', ['id'], { id: 'text', name: 'text' });
+const PLACE = ['company_id', 'id'];
 
-const STATUSES = defineTable('statuses', ['company_id', 'value'], {
-  company_id: 'text',
-  value: 'text',
-  label: 'text',
-  color: 'text',
+export const COMPANIES = defineTable('companies', ['id'], ['name']);
+const BRANCHES = defineTable('branches', PLACE, ['name']);
+const DEPARTMENTS = defineTable('departments', PLACE, ['branch_id', 'name']);
+const STATUSES = defineTable('statuses', ['company_id', 'value'], ['label', 'color'], {
   final: 'boolean',
   position: 'integer',
 });
-
-const BRANCHES = defineTable('branches', ['company_id', 'id'], {
-  company_id: 'text',
-  id: 'text',
-  name: 'text',
-});
-
-const DEPARTMENTS = defineTable('departments', ['company_id', 'id'], {
-  company_id: 'text',
-  id: 'text',
-  branch_id: 'text',
-  name: 'text',
-});
-
-const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], {
-  id: 'text',
-  user_id: 'text',
-  name: 'text',
+const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name'], {
   issued_at: 'time',
   expires_at: 'time',
 });
-
-const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], { token_id: 'text', revoked_at: 'time' });
+const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
 
 export const LEADS: Table = {
-  ...defineTable('leads', ['company_id', 'created_at'], {
-    // What identifies the lead comes first.
-    company_id: 'text',
-    created_at: 'time',
-    id: 'text',
-    branch_id: 'text',
-    department_id: 'text',
-    ...Object.fromEntries(LEAD_COLUMNS.map(({ column, kind }) => [column, kind])),
-  }),
+  ...defineTable(
+    'leads',
+    ['company_id', 'created_at'],
+    ['id', 'branch_id', 'department_id'],
+    Object.fromEntries(LEAD_COLUMNS.map(({ column, kind }) => [column, kind])),
+  ),
   groupBy: 'company_id',
 };
 
 /** Copied last, when the other tables are verified: polls fail until then, so no client misses a lead. */
-export const USERS = defineTable('users', ['id'], {
-  id: 'text',
-  company_id: 'text',
-  email: 'text',
-  name: 'text',
-  plan: 'text',
-  access_level: 'text',
-  branch_id: 'text',
-  department_id: 'text',
-});
+export const USERS = defineTable(
+  'users',
+  ['id'],
+  ['company_id', 'email', 'name', 'plan', 'access_level', 'branch_id', 'department_id'],
+);
 
 /** In the order of copying: each table after those that it refers to. */
 export const TABLES: readonly Table[] = [
@@ -117,16 +100,13 @@ export interface TableChecksum {
   readonly sha256: string;
 }
 
-/** One for the table, or one for each company. */
+/** One for the table, or one for each company. Empty if there are no rows. */
 export type TableChecksums = ReadonlyMap<string, TableChecksum>;
 
 /** Counts and hashes rows in the order of the table's key. */
 export class ChecksumBuilder {
   readonly #table: Table;
-  readonly #checksums = new Map<string, TableChecksum>();
-  #group = '';
-  #rows = 0;
-  #hash = createHash('sha256');
+  readonly #groups = new Map<string, { rows: number; readonly hash: Hash }>();
 
   constructor(table: Table) {
     this.#table = table;
@@ -134,23 +114,16 @@ export class ChecksumBuilder {
 
   add(row: Row): void {
     const { groupBy } = this.#table;
-    const group = groupBy === undefined ? '' : String(row[groupBy]);
-    if (group !== this.#group) this.#beginGroup(group);
-    this.#hash.update(`${canonical(this.#table, row)}\n`);
-    this.#rows += 1;
+    const name = groupBy === undefined ? '' : String(row[groupBy]);
+    const group = this.#groups.get(name) ?? { rows: 0, hash: createHash('sha256') };
+    group.hash.update(`${canonical(this.#table, row)}\n`);
+    group.rows += 1;
+    this.#groups.set(name, group);
   }
 
   finish(): TableChecksums {
-    this.#beginGroup('');
-    return this.#checksums;
-  }
-
-  #beginGroup(group: string): void {
-    if (this.#rows > 0 || this.#table.groupBy === undefined)
-      this.#checksums.set(this.#group, { rows: this.#rows, sha256: this.#hash.digest('hex') });
-    this.#group = group;
-    this.#rows = 0;
-    this.#hash = createHash('sha256');
+    const groups = [...this.#groups];
+    return new Map(groups.map(([name, { rows, hash }]) => [name, { rows, sha256: hash.digest('hex') }]));
   }
 }
 

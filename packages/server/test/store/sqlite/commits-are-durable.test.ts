@@ -40,7 +40,9 @@ describe('a store', () => {
 
 describe('a full disk', () => {
   const fill = (connection: Connection) =>
-    connection.tryTransaction(0, () => connection.exec(`INSERT INTO t VALUES (zeroblob(1000000))`));
+    connection.retryWhileBusy(0, () =>
+      connection.transaction(() => connection.exec('INSERT INTO t VALUES (zeroblob(1000000))')),
+    );
 
   it('makes a write fail with "unavailable", and the connection can still be used', async () => {
     const connection = new Connection(file);
