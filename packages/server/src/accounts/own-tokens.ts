@@ -1,4 +1,5 @@
 import { createSigner, createVerifier } from 'fast-jwt';
+import { decodeProtectedHeader } from 'jose';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 
 /** Tokens of `leadtap token issue`, signed with a secret that only this installation has. */
@@ -13,9 +14,11 @@ export interface TokenGrant {
   readonly expiresAt: number;
 }
 
-export async function issueToken([{ id, secret }]: SigningKeys, grant: TokenGrant): Promise<string> {
-  const sign = createSigner({ algorithm: ALGORITHM, key: toBuffer(secret), kid: id });
-  return sign({
+const createOwnSigner = ({ id, secret }: SigningKey) =>
+  createSigner({ algorithm: ALGORITHM, key: toBuffer(secret), kid: id });
+
+export async function issueToken([key]: SigningKeys, grant: TokenGrant): Promise<string> {
+  return createOwnSigner(key)({
     iss: ISSUER,
     aud: AUDIENCE,
     sub: grant.userId,
@@ -31,7 +34,17 @@ export async function issueToken([{ id, secret }]: SigningKeys, grant: TokenGran
  */
 export type VerifyOwnToken = (token: string) => unknown;
 
-export const createOwnTokenVerifier = ({ secret }: SigningKey): VerifyOwnToken =>
+/** Finds the verifier by the key that a token names. Undefined if it is none of these keys. */
+export function createOwnVerifiers(keys: SigningKeys): (token: string) => VerifyOwnToken | undefined {
+  const byKeyId = new Map(keys.map((key) => [key.id, createOwnVerifier(key)]));
+  // All tokens that `issueToken` makes with one key have the same header, so it need not be decoded for each token.
+  const byHeader = new Map(keys.map((key) => [headerOf(createOwnSigner(key)({})), byKeyId.get(key.id)]));
+  return (token) => byHeader.get(headerOf(token)) ?? byKeyId.get(decodeProtectedHeader(token).kid ?? '');
+}
+
+const headerOf = (token: string): string => token.slice(0, token.indexOf('.'));
+
+const createOwnVerifier = ({ secret }: SigningKey): VerifyOwnToken =>
   createVerifier({
     algorithms: [ALGORITHM],
     key: toBuffer(secret),

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { decodeProtectedHeader, errors, jwtVerify } from 'jose';
+import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
@@ -9,7 +9,7 @@ import {
   jwksKeys,
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
-import { createOwnTokenVerifier } from './own-tokens.ts';
+import { createOwnVerifiers } from './own-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 export interface VerifiedToken {
@@ -52,16 +52,8 @@ interface CachedToken extends VerifiedToken {
 
 export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: TokenSources): VerifyToken {
   const cache = createTokenCache(maxCachedTokens);
-  const ownVerifiers = new Map(keys.map((key) => [key.id, createOwnTokenVerifier(key)]));
+  const findOwnVerifier = createOwnVerifiers(keys);
   const externalVerifier = external && createExternalVerifier(external);
-
-  /** The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own. */
-  async function verify(token: string, nowMs: number): Promise<CachedToken | undefined> {
-    const ownVerifier = ownVerifiers.get(decodeProtectedHeader(token).kid ?? '');
-    return ownVerifier
-      ? toCachedToken(ownVerifier(token), undefined)
-      : externalVerifier?.verify(token, nowMs);
-  }
 
   return async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) return INVALID;
@@ -72,7 +64,11 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       return checkTimes(cached, nowMs);
     if (!hasCanonicalSignature(token)) return INVALID;
     try {
-      const verified = await verify(token, nowMs);
+      // The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own.
+      const ownVerifier = findOwnVerifier(token);
+      const verified = ownVerifier
+        ? toCachedToken(ownVerifier(token), undefined)
+        : await externalVerifier?.verify(token, nowMs);
       const verification = verified ? checkTimes(verified, nowMs) : INVALID;
       // Rejected tokens are not cached: guessed tokens must not evict good ones.
       if (verified && verification.kind === 'valid') cache?.set(key, verified);

@@ -3,7 +3,6 @@ import { type RenderedLeads, renderLeads } from '../leads/render.ts';
 import type { LeadRecord, Scope } from '../store/records.ts';
 import type { ChangeTrackingStore, PageQuery } from '../store/store.ts';
 import { Feed } from './feed.ts';
-import { SingleFlight } from './single-flight.ts';
 
 /** The feeds of one company, by scope. */
 type CompanyFeeds = Map<string, Feed>;
@@ -68,7 +67,7 @@ export class FeedCache {
   /** Reads the leads that were added to a stale feed. False if there are too many; the company is then invalidated. */
   #appendNewLeads(scope: Scope, feed: Feed): Promise<boolean> {
     const { companyId } = scope;
-    return this.#appends.run(companyId, scopeKey(scope), async (flight) => {
+    return this.#appends.run(companyId, scopeKey(scope), async (isInvalidated) => {
       const since = Math.max(feed.newest, BEFORE_ALL_LEADS);
       const leads = await this.#store.readLeads({ scope, since, limit: MAX_APPENDED_LEADS });
       if (leads.length === MAX_APPENDED_LEADS) {
@@ -76,7 +75,7 @@ export class FeedCache {
         return false;
       }
       feed.append(leads);
-      if (!flight.isInvalidated) feed.isStale = false;
+      if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
     });
@@ -84,11 +83,11 @@ export class FeedCache {
 
   #readFromStore(query: PageQuery): Promise<RenderedLeads> {
     const { scope, since, limit } = query;
-    return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (flight) => {
+    return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
       const feed = toFeed(query, leads);
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));
-      if (!flight.isInvalidated) this.#cacheRead(query, feed, page);
+      if (!isInvalidated()) this.#cacheRead(query, feed, page);
       return page;
     });
   }
@@ -119,6 +118,39 @@ export class FeedCache {
   #invalidateFlights(companyId: string): void {
     this.#reads.invalidate(companyId);
     this.#appends.invalidate(companyId);
+  }
+}
+
+/** Concurrent reads of the same thing share one query (single-flight). */
+class SingleFlight<T> {
+  /** The reads under way, by company and key. A company's map is removed when the company is invalidated. */
+  readonly #byCompany = new Map<string, Map<string, Promise<T>>>();
+
+  /**
+   * Joins the read of this key, or begins one. After `isInvalidated` its result answers those who wait for it, and must not be
+   * cached, because the data changed after the read began.
+   */
+  run(companyId: string, key: string, read: (isInvalidated: () => boolean) => Promise<T>): Promise<T> {
+    const flights = this.#byCompany.get(companyId) ?? new Map<string, Promise<T>>();
+    const pending = flights.get(key);
+    if (pending) return pending;
+    this.#byCompany.set(companyId, flights);
+    const isInvalidated = () => this.#byCompany.get(companyId) !== flights;
+    const flight = read(isInvalidated).finally(() => {
+      flights.delete(key);
+      if (flights.size === 0 && !isInvalidated()) this.#byCompany.delete(companyId);
+    });
+    flights.set(key, flight);
+    return flight;
+  }
+
+  /** Later calls of `run` begin a new read instead of joining one that may have missed the change. */
+  invalidate(companyId: string): void {
+    this.#byCompany.delete(companyId);
+  }
+
+  invalidateAll(): void {
+    this.#byCompany.clear();
   }
 }
 

@@ -1,11 +1,14 @@
 import type { Scope, User } from '../store/records.ts';
 
+/** The part of a user that a poll needs. */
+export type PollingUser = Omit<User, 'email' | 'name'>;
+
 /**
  * The leads that a user may see: COMPANY all of the company, BRANCH those of the branch, DEPARTMENT those of the department. A
  * lead without a branch is therefore visible at company level only. Undefined if the user has no branch or department for the
  * level: no access is the safe default.
  */
-export function scopeOf(user: User): Scope | undefined {
+export function scopeOf(user: PollingUser): Scope | undefined {
   const { companyId, branchId, departmentId } = user;
   switch (user.accessLevel) {
     case 'COMPANY':
@@ -18,4 +21,6 @@ export function scopeOf(user: User): Scope | undefined {
 }
 
 /** Only users on this plan may poll. */
-export const mayPoll = (user: User): boolean => user.plan === 'PROFESSIONAL';
+export const PROFESSIONAL = 'PROFESSIONAL';
+
+export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;

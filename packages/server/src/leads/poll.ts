@@ -1,6 +1,5 @@
-import type { User } from '../store/records.ts';
 import type { Bearer, PageQuery, PollStore } from '../store/store.ts';
-import { scopeOf } from './access.ts';
+import { type PollingUser, scopeOf } from './access.ts';
 import { type RenderedLeads, renderLeads } from './render.ts';
 
 export interface PollQuery {
@@ -28,7 +27,7 @@ export type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage
 const BEFORE_THE_FIRST = Date.UTC(1970, 0);
 
 /** Reads the next page of the leads that a user may see. */
-export async function poll(readPage: ReadPage, user: User, query: PollQuery): Promise<Poll> {
+export async function poll(readPage: ReadPage, user: PollingUser, query: PollQuery): Promise<Poll> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const page = await readPage({ scope, ...query });
@@ -40,7 +39,7 @@ export async function poll(readPage: ReadPage, user: User, query: PollQuery): Pr
 /** The reads of one poll, in their order. Each is made only if the check before it passed. */
 export interface PollReader {
   isTokenRevoked(): boolean | Promise<boolean>;
-  findUser(): User | undefined | Promise<User | undefined>;
+  findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
   /** The signal is aborted when the client disconnects. It is created only if the store is queried. */
   readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
 }

@@ -2,65 +2,68 @@ import type { Clock } from '../clock.ts';
 import { type Limiter, type Policy, toVerdict, type Verdict } from './limiter.ts';
 
 /**
- * So many users or addresses are counted at a time, with about 200 bytes each. One more evicts the one that has been inactive for
- * longest. It then has its full quota again, which is better than to reject a user who has not used it up. An installation with more
- * active users shares its limits over Redis, which counts all of them.
+ * So many users or addresses are counted at a time, with about 200 bytes each. With more, those that have been inactive for longest
+ * are evicted. They then have their full quota again, which is better than to reject a user who has not used it up. An installation
+ * with more active users shares its limits over Redis, which counts all of them.
  */
-export const MAX_KEYS = 200_000;
+const MAX_KEYS = 200_000;
 
 /** Two numbers for each policy: the units used in the window, and the time at which the window ends. */
 type Windows = number[];
 
-/** Fixed windows that begin with the first request, in the memory of this process. */
+/**
+ * Fixed windows that begin with the first request, in the memory of this process. Keys are in two generations. A key that is used
+ * moves to the current one. When that is full, or as old as the longest window, it becomes the previous one, whose other keys are
+ * removed. So no request searches for keys to remove: in one map with 100,000 keys that takes up to 130 µs, because V8 skips
+ * all deleted entries at the beginning of a map one by one.
+ */
 export class MemoryLimiter implements Limiter {
   readonly #policies: readonly Policy[];
   readonly #clock: Clock;
   readonly #maxKeys: number;
-  /** In the order in which the last window of each key began. */
-  readonly #windows = new Map<string, Windows>();
+  readonly #longestWindowMs: number;
+  #current = new Map<string, Windows>();
+  #previous = new Map<string, Windows>();
+  #currentSince: number;
 
   constructor(policies: readonly Policy[], clock: Clock, maxKeys: number = MAX_KEYS) {
     this.#policies = policies;
     this.#clock = clock;
     this.#maxKeys = maxKeys;
+    this.#longestWindowMs = 1000 * Math.max(...policies.map(({ windowS }) => windowS));
+    this.#currentSince = clock();
   }
 
   consume(key: string): Verdict {
     const now = this.#clock();
-    const windows = this.#openWindows(key, now);
+    const windows = this.#findWindows(key, now);
+    for (const [index, { windowS }] of this.#policies.entries()) {
+      if (isOpen(windows[2 * index + 1] ?? 0, now, windowS)) continue;
+      windows[2 * index] = 0;
+      windows[2 * index + 1] = now + windowS * 1000;
+    }
     const isRejected = this.#policies.some(({ quota }, index) => (windows[2 * index] ?? 0) >= quota);
     if (!isRejected) for (let i = 0; i < windows.length; i += 2) windows[i] = (windows[i] ?? 0) + 1;
     const counts = windows.map((value, index) => (index % 2 === 0 ? value : value - now));
     return toVerdict(this.#policies, counts, 0, isRejected);
   }
 
-  /** The windows of a key. Those that have ended begin again now. */
-  #openWindows(key: string, now: number): Windows {
-    const windows = this.#windows.get(key) ?? Array.from({ length: 2 * this.#policies.length }, () => 0);
-    let hasBegun = false;
-    for (const [index, { windowS }] of this.#policies.entries()) {
-      if (isOpen(windows[2 * index + 1] ?? 0, now, windowS)) continue;
-      windows[2 * index] = 0;
-      windows[2 * index + 1] = now + windowS * 1000;
-      hasBegun = true;
-    }
-    if (hasBegun) {
-      this.#windows.delete(key);
-      this.#makeRoom(now);
-      this.#windows.set(key, windows);
-    }
+  #findWindows(key: string, now: number): Windows {
+    this.#startGeneration(now);
+    const current = this.#current.get(key);
+    if (current) return current;
+    const windows = this.#previous.get(key) ?? Array.from({ length: 2 * this.#policies.length }, () => 0);
+    this.#current.set(key, windows);
     return windows;
   }
 
-  /** Removes keys without an open window, and the first key if there are too many. */
-  #makeRoom(now: number): void {
-    for (const [key, windows] of this.#windows) {
-      const hasOpenWindow = this.#policies.some(({ windowS }, index) =>
-        isOpen(windows[2 * index + 1] ?? 0, now, windowS),
-      );
-      if (hasOpenWindow && this.#windows.size < this.#maxKeys) return;
-      this.#windows.delete(key);
-    }
+  /** Starts the next generation if it is due. The age is also large after the clock was set back. */
+  #startGeneration(now: number): void {
+    const ageMs = Math.abs(now - this.#currentSince);
+    if (ageMs < this.#longestWindowMs && this.#current.size < this.#maxKeys / 2) return;
+    this.#previous = ageMs < 2 * this.#longestWindowMs ? this.#current : new Map();
+    this.#current = new Map();
+    this.#currentSince = now;
   }
 }
 

@@ -67,13 +67,13 @@ const changes: Readonly<Record<string, (store: SnapshotStore, at: number) => voi
   },
   'change a user': (store) => {
     const { users } = store.state;
-    const boss = user('boss', { name: `version ${store.now + 1}` });
+    const boss = user('boss', { plan: `VERSION_${store.now + 1}` });
     store.commit({ users: new Map([...users, ['boss', boss]]) }, { kind: 'user', id: 'boss' });
   },
   'narrow or widen a user': (store) => {
     const { users } = store.state;
     const accessLevel = users.get('boss')?.accessLevel === 'BRANCH' ? 'COMPANY' : 'BRANCH';
-    const boss = user('boss', { accessLevel });
+    const boss = user('boss', { accessLevel, plan: `VERSION_${store.now + 1}` });
     store.commit({ users: new Map([...users, ['boss', boss]]) }, { kind: 'user', id: 'boss' });
   },
   'revoke a token': (store) => {

@@ -240,17 +240,14 @@ function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   });
 }
 
-const STEP_MS = 10;
-
 /**
- * A timeout that does not count the time in which this process was blocked or had no processor. It counts in steps of 10 ms, and
- * the event loop reads its sockets between two steps: a reply that arrived meanwhile is seen before the timeout.
+ * Calls back after a time without a restart. `setImmediate` lets the event loop read its sockets before that: after this process
+ * was blocked or had no processor, a reply may have arrived already.
  */
 class InactivityTimer {
   readonly #timeoutMs: number;
   readonly #onTimeout: () => void;
-  #remainingMs = 0;
-  #step: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(timeoutMs: number, onTimeout: () => void) {
     this.#timeoutMs = timeoutMs;
@@ -258,26 +255,16 @@ class InactivityTimer {
   }
 
   restart(): void {
-    this.#remainingMs = this.#timeoutMs;
-    if (this.#step === undefined) this.#startStep();
+    this.stop();
+    const timer = setTimeout(
+      () => setImmediate(() => this.#timer === timer && this.#onTimeout()),
+      this.#timeoutMs,
+    );
+    this.#timer = timer;
   }
 
   stop(): void {
-    clearTimeout(this.#step);
-    this.#step = undefined;
-  }
-
-  #startStep(): void {
-    const step = setTimeout(() => setImmediate(() => this.#endStep(step)), STEP_MS);
-    this.#step = step;
-  }
-
-  #endStep(step: NodeJS.Timeout): void {
-    const isStopped = step !== this.#step;
-    if (isStopped) return;
-    this.#remainingMs -= STEP_MS;
-    this.#step = undefined;
-    if (this.#remainingMs > 0) this.#startStep();
-    else this.#onTimeout();
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 }

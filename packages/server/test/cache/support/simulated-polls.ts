@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
 import type { Lead } from '@leadtap/contract';
-import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError, type User } from 'leadtap';
+import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError } from 'leadtap';
 import type { PollCache } from '../../../src/cache/poll-cache.ts';
-import { scopeOf } from '../../../src/leads/access.ts';
+import { type PollingUser, scopeOf } from '../../../src/leads/access.ts';
 import type { PollQuery, RenderedPage } from '../../../src/leads/poll.ts';
 import { renderLead } from '../../../src/leads/render.ts';
 import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-store.ts';
@@ -10,7 +11,7 @@ import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-st
 /** What a poll returned. */
 interface PollResult {
   readonly isRevoked: boolean;
-  readonly user: User | undefined;
+  readonly user: PollingUser | undefined;
   readonly page?: { readonly query: PageQuery; readonly found: RenderedPage };
 }
 
@@ -76,7 +77,7 @@ export class Polls {
   #check({ isRevoked, user, page }: PollResult, { userId, tokenId = '' }: Bearer, began: number): void {
     assert(
       this.#since(began).some(
-        ({ users, revoked }) => users.get(userId) === user && revoked.has(tokenId) === isRevoked,
+        ({ users, revoked }) => isSameUser(users.get(userId), user) && revoked.has(tokenId) === isRevoked,
       ),
       `${userId} was as in the answer at no time since version ${began}`,
     );
@@ -90,6 +91,13 @@ export class Polls {
     return Array.from({ length: this.#store.now - version + 1 }, (_, n) => this.#store.stateAt(version + n));
   }
 }
+
+const isSameUser = (stored: PollingUser | undefined, user: PollingUser | undefined): boolean =>
+  isDeepStrictEqual(pollingFields(stored), pollingFields(user));
+
+/** The cache has neither the name nor the e-mail address. */
+const pollingFields = (user: PollingUser | undefined) =>
+  user && [user.id, user.companyId, user.plan, user.accessLevel, user.branchId, user.departmentId];
 
 /** Each lead is as it was in one of the states, and none is missing that was there in all of them. */
 function checkPage(query: PageQuery, { leads, readAt }: RenderedPage, states: readonly State[]): void {
