@@ -118,21 +118,9 @@ export function onceClosed(request: IncomingMessage, response: ServerResponse, c
   response.once('close', callback);
   // A pipelined response has no socket until those before it are sent, and gets no `close` event until then.
   if (response.socket) return;
-  const callbacks = closeCallbacksOf(request.socket);
-  callbacks.add(callback);
-  response.once('close', () => callbacks.delete(callback));
-}
-
-const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
-
-/** One listener for all responses of a connection: from the eleventh listener on, Node warns of a leak. */
-function closeCallbacksOf(socket: Socket): Set<() => void> {
-  const known = closeCallbacks.get(socket);
-  if (known) return known;
-  const callbacks = new Set<() => void>();
-  closeCallbacks.set(socket, callbacks);
-  socket.once('close', () => {
-    for (const callback of callbacks) callback();
-  });
-  return callbacks;
+  const { socket } = request;
+  // From the eleventh listener on, Node would warn of a leak.
+  socket.setMaxListeners(0);
+  socket.once('close', callback);
+  response.once('close', () => socket.off('close', callback));
 }
