@@ -3,7 +3,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
-import { makeVerifyToken, type VerifyToken } from './accounts/tokens.ts';
+import { makeVerifyToken } from './accounts/tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Connections } from './http/connections.ts';
@@ -18,12 +18,10 @@ import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { requireHost } from './http/methods.ts';
 import { mountPolls } from './http/new-leads.ts';
-import type { PollObserver } from './http/page-response.ts';
-import { createPollHandler } from './http/poll-handler.ts';
+import { createPollHandler, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
-import { makeServer, RequestLogController, routePolls } from './http/server.ts';
-import type { Limiter } from './limits/limiter.ts';
+import { makeServer, RequestLogController, routePolls, type ServerLimits } from './http/server.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
 import { connectionLimit, createDropLog } from './ops/listen.ts';
@@ -82,31 +80,21 @@ export async function compose(
   return { app, store, keys, metrics };
 }
 
-export interface AppServices {
+export interface AppServices extends PollOptions {
   readonly store: Store;
-  readonly verifyToken: VerifyToken;
-  readonly limiter: Limiter;
-  readonly failedTokens: Limiter;
-  readonly observer: PollObserver;
   readonly logger: Logger;
-  readonly clock: Clock;
   readonly version: string;
 }
 
-export interface AppOptions {
+export interface AppOptions extends Partial<ServerLimits> {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: TrustProxy;
-  /** The time for a whole request to arrive: slow senders must not hold sockets. */
-  readonly requestTimeoutMs?: number;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
    * not wait.
    */
   readonly drain?: () => Promise<void>;
-  /** Further connections are dropped. Default: no limit. */
-  readonly maxConnections?: number | undefined;
-  readonly onDroppedConnection?: () => void;
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
@@ -150,8 +138,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     reply.headers(commonHeaders(request.id));
     if (isStopping && isReadinessProbe(request)) throw unavailable();
     // The poll handler checks its own requests.
-    if (request.routeOptions.url !== path) requireHost(request.raw);
-    // In this hook, not in a not-found handler, so that the body is never read.
+    if (request.routeOptions.url === path) return;
+    // In this hook, not in a handler, so that the body is never read.
+    requireHost(request.raw);
     if (request.is404) throw new ProblemError('no-such-resource');
   });
 

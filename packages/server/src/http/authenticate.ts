@@ -6,15 +6,9 @@ import { addressKey, rateLimitExceeded } from './rate-limit.ts';
 
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
-interface Authentication {
-  /** The user and id of the token in the Authorization header. */
-  authenticate(authorization: string | undefined, address: string): Promise<VerifiedToken>;
-  /** Counts the failure for the address, then throws the problem. */
-  rejectToken(problem: TokenProblem, address: string): Promise<never>;
-}
-
 /** The first check. Failures are limited by address, so that guessing tokens is slow. */
-export function createAuthentication(verifyToken: VerifyToken, failedTokens: Limiter): Authentication {
+export function createAuthentication(verifyToken: VerifyToken, failedTokens: Limiter) {
+  /** The user and id of the token in the Authorization header. */
   async function authenticate(authorization: string | undefined, address: string): Promise<VerifiedToken> {
     const credentials = parseBearer(authorization);
     if (credentials === undefined) throw challenge('token-missing');
@@ -25,6 +19,7 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
     return rejectToken(`token-${verification.kind}`, address);
   }
 
+  /** Counts the failure for the address, then throws the problem. */
   async function rejectToken(problem: TokenProblem, address: string): Promise<never> {
     const verdict = await failedTokens.consume(addressKey(address));
     throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem);

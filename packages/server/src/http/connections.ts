@@ -6,15 +6,10 @@ const MAX_PIPELINED = 32;
 /** It is closed at once after this many further requests: Node keeps each of them in memory until the connection closes. */
 const MAX_DROPPED = 100;
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 interface Connection {
-  /** The first one is being answered, the others wait. */
-  readonly exchanges: Exchange[];
-  /** At the end of the last exchange. If the socket has read more since, a request is arriving. */
+  /** The first one is being sent, the others wait. */
+  readonly responses: ServerResponse[];
+  /** At the end of the last response. If the socket has read more since, a request is arriving. */
   bytesRead: number;
   /** Its last response has `Connection: close`; further requests are dropped. */
   isLast: boolean;
@@ -37,7 +32,7 @@ export class Connections {
 
   watch(server: Server): void {
     server.on('connection', (socket: Socket) => this.#accept(socket));
-    server.on('request', (request, response) => this.#receive({ request, response }));
+    server.on('request', (_request, response) => this.#receive(response));
     // `server.close()` calls this. Node's own version treats a connection as idle after `response.end()`, although part of
     // the response may not have been sent yet: a slow client would get half of it.
     server.closeIdleConnections = () => this.#closeIdle();
@@ -52,51 +47,51 @@ export class Connections {
   /** Closes idle connections now, and the others after their last response. */
   #closeIdle(): void {
     this.#isClosing = true;
-    for (const [socket, { exchanges, bytesRead }] of this.#open)
-      if (exchanges.length === 0 && socket.bytesRead === bytesRead) socket.destroy();
+    for (const [socket, { responses, bytesRead }] of this.#open)
+      if (responses.length === 0 && socket.bytesRead === bytesRead) socket.destroy();
   }
 
   #accept(socket: Socket): void {
     // Node reads the address at its first use and caches it. After a reset it would be undefined.
     void socket.remoteAddress;
-    this.#open.set(socket, { exchanges: [], bytesRead: 0, isLast: false, dropped: 0 });
+    this.#open.set(socket, { responses: [], bytesRead: 0, isLast: false, dropped: 0 });
     socket.once('close', () => this.#open.delete(socket));
   }
 
-  #receive(exchange: Exchange): void {
-    const connection = this.#open.get(exchange.request.socket);
+  #receive(response: ServerResponse): void {
+    const { socket } = response.req;
+    const connection = this.#open.get(socket);
     if (connection === undefined) return;
     if (connection.isLast) {
       connection.dropped += 1;
-      if (connection.dropped > MAX_DROPPED) exchange.request.socket.destroy();
+      if (connection.dropped > MAX_DROPPED) socket.destroy();
       return;
     }
-    const { exchanges } = connection;
-    exchanges.push(exchange);
-    if (exchanges.length === MAX_PIPELINED) this.#closeAfterLast(connection);
-    if (exchanges.length === 1) this.#answer(connection);
+    connection.responses.push(response);
+    if (connection.responses.length === MAX_PIPELINED) this.#closeAfterLast(connection);
+    if (connection.responses.length === 1) this.#answer(connection);
   }
 
   #answer(connection: Connection): void {
-    const [exchange] = connection.exchanges;
-    if (exchange === undefined || exchange.request.socket.destroyed) return;
-    const { request, response } = exchange;
+    const [response] = connection.responses;
+    if (response === undefined || response.req.socket.destroyed) return;
+    const { socket } = response.req;
     if (this.#isDraining) this.#closeAfterLast(connection);
     response.once('close', () => {
-      connection.exchanges.shift();
-      connection.bytesRead = request.socket.bytesRead;
+      connection.responses.shift();
+      connection.bytesRead = socket.bytesRead;
       // In the next turn of the event loop, after requests of other connections.
-      if (connection.exchanges.length > 0) setImmediate(() => this.#answer(connection));
-      else if (this.#isClosing) request.socket.destroySoon();
+      if (connection.responses.length > 0) setImmediate(() => this.#answer(connection));
+      else if (this.#isClosing) socket.destroySoon();
     });
-    this.#listener(request, response);
+    this.#listener(response.req, response);
   }
 
   #closeAfterLast(connection: Connection): void {
-    const last = connection.exchanges.at(-1);
-    if (last === undefined || connection.isLast || last.response.headersSent) return;
+    const last = connection.responses.at(-1);
+    if (last === undefined || connection.isLast || last.headersSent) return;
     connection.isLast = true;
-    last.response.setHeader('connection', 'close');
+    last.setHeader('connection', 'close');
   }
 }
 
@@ -118,21 +113,9 @@ export function onceClosed(request: IncomingMessage, response: ServerResponse, c
   response.once('close', callback);
   // A pipelined response has no socket until those before it are sent, and gets no `close` event until then.
   if (response.socket) return;
-  const callbacks = closeCallbacksOf(request.socket);
-  callbacks.add(callback);
-  response.once('close', () => callbacks.delete(callback));
-}
-
-const closeCallbacks = new WeakMap<Socket, Set<() => void>>();
-
-/** One listener for all responses of a connection: from the eleventh listener on, Node warns of a leak. */
-function closeCallbacksOf(socket: Socket): Set<() => void> {
-  const known = closeCallbacks.get(socket);
-  if (known) return known;
-  const callbacks = new Set<() => void>();
-  closeCallbacks.set(socket, callbacks);
-  socket.once('close', () => {
-    for (const callback of callbacks) callback();
-  });
-  return callbacks;
+  const { socket } = request;
+  // From the eleventh listener on, Node would warn of a leak.
+  socket.setMaxListeners(0);
+  socket.once('close', callback);
+  response.once('close', () => socket.off('close', callback));
 }

@@ -5,7 +5,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { entityTag } from '../leads/render.ts';
 import type { PublicUrl } from './forwarded.ts';
 import { rejectOtherMethods } from './methods.ts';
-import { matchesEtag } from './page-response.ts';
+import { JSON_MEDIA_TYPE, matchesEtag } from './page-response.ts';
 
 export interface DocsOptions {
   readonly version: string;
@@ -15,16 +15,8 @@ export interface DocsOptions {
 /** Made by `npm run generate` from the contract. */
 const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
 
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Allows the page's own style, by its hash, and nothing else. */
 function contentSecurityPolicy(page: string): string {
@@ -66,25 +58,20 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (app, { version, p
     'referrer-policy': 'no-referrer',
   };
 
-  app.get('/openapi.json', (request, reply) => {
+  app.addHook('onRequest', rejectOtherMethods);
+  app.all('/openapi.json', (request, reply) => {
     const document = openApiDocument(version, publicUrl(request));
-    return send(
-      request,
-      reply.type('application/json; charset=utf-8'),
-      `${JSON.stringify(document, null, 2)}\n`,
-    );
+    reply.type(JSON_MEDIA_TYPE);
+    return send(request, reply, `${JSON.stringify(document, null, 2)}\n`);
   });
-  app.get('/docs', (request, reply) => {
-    const baseUrl = escapeHtml(publicUrl(request));
+  app.all('/docs', (request, reply) => {
+    const body = page.replaceAll('%BASE_URL%', () => escapeHtml(publicUrl(request)));
     reply.headers(pageHeaders).type('text/html; charset=utf-8');
-    return send(
-      request,
-      reply,
-      page.replaceAll('%BASE_URL%', () => baseUrl),
-    );
+    return send(request, reply, body);
   });
-  app.get('/', (request, reply) => reply.redirect(docsUrlFrom(request.url), 302));
-
-  for (const path of ['/openapi.json', '/docs', '/']) rejectOtherMethods(app, path);
+  // Fastify adds the length of an empty body to the response of GET only.
+  app.all('/', (request, reply) =>
+    reply.header('content-length', '0').redirect(docsUrlFrom(request.url), 302),
+  );
   done();
 };

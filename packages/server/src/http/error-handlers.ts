@@ -5,7 +5,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest }
 import { methodNotAllowed } from './methods.ts';
 import { httpDate } from './page-response.ts';
 import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
-import { type CauseLog, createCauseLog, requestIdOf } from './request-log.ts';
+import { createCauseLog, requestIdOf } from './request-log.ts';
 
 /** Problems by request, for the log line that is written after the response. */
 const problems = new WeakMap<FastifyRequest, ProblemError>();
@@ -15,14 +15,12 @@ export const problemOf = (request: FastifyRequest): ProblemError | undefined => 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
 /** The error handler for all requests that Fastify routes. */
-export function createErrorHandler(logCause: CauseLog = createCauseLog()): ErrorHandler {
+export function createErrorHandler(): ErrorHandler {
+  const logCause = createCauseLog();
   return (error, request, reply) => {
     const problem = toProblemError(error);
     problems.set(request, problem);
-    logCause(problem, {
-      logError: (line, message) => request.log.error(line, message),
-      logDebug: (line, message) => request.log.debug(line, message),
-    });
+    logCause(problem, request.log);
     const { status, headers, body } = problemResponse(problem, request.id);
     return reply.code(status).headers(commonHeaders(request.id)).headers(headers).send(body);
   };

@@ -20,8 +20,9 @@ export const isProbe = (request: FastifyRequest): boolean =>
 /** `/livez`: the process runs. `/readyz`: it can answer polls, so a load balancer may send requests. */
 export async function healthRoutes(app: FastifyInstance, { ping }: HealthOptions): Promise<void> {
   app.addHook('onRequest', async (_request, reply) => void reply.header('cache-control', 'no-store'));
-  app.get('/livez', async () => ({ status: 'ok' }));
-  app.get('/readyz', async () => {
+  app.addHook('onRequest', rejectOtherMethods);
+  app.all('/livez', async () => ({ status: 'ok' }));
+  app.all('/readyz', async () => {
     try {
       await ping();
     } catch (error) {
@@ -29,6 +30,4 @@ export async function healthRoutes(app: FastifyInstance, { ping }: HealthOptions
     }
     return { status: 'ok' };
   });
-  rejectOtherMethods(app, '/livez');
-  rejectOtherMethods(app, '/readyz');
 }

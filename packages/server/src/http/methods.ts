@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ProblemError } from './problems.ts';
 
 const ALLOWED = ['GET', 'HEAD'];
@@ -7,31 +7,18 @@ const ALLOWED = ['GET', 'HEAD'];
 export const methodNotAllowed = (): ProblemError =>
   new ProblemError('method-not-allowed', { headers: { allow: ALLOWED.join(', ') } });
 
-export function requireMethod({ method = '' }: Pick<IncomingMessage, 'method'>): void {
-  if (!ALLOWED.includes(method)) throw methodNotAllowed();
+export const isAllowedMethod = ({ method = '' }: { readonly method?: string | undefined }): boolean =>
+  ALLOWED.includes(method);
+
+export function requireMethod(request: IncomingMessage): void {
+  if (!isAllowedMethod(request)) throw methodNotAllowed();
 }
 
 /** HTTP/1.1 requires a Host header; HTTP/1.0 does not have one. */
-export function requireHost({
-  headers,
-  httpVersion,
-}: Pick<IncomingMessage, 'headers' | 'httpVersion'>): void {
+export function requireHost({ headers, httpVersion }: IncomingMessage): void {
   if (headers.host === undefined && httpVersion === '1.1')
     throw new ProblemError('malformed-request', { detail: 'Send a Host header.' });
 }
 
-/** The methods that Fastify routes and that are answered with 405. */
-export const otherMethods = (app: FastifyInstance): string[] =>
-  app.supportedMethods.filter((method) => !ALLOWED.includes(method));
-
-/** Answers all other methods of a path with 405, before the body is read. */
-export function rejectOtherMethods(app: FastifyInstance, url: string): void {
-  app.route({
-    method: otherMethods(app),
-    url,
-    onRequest: async () => {
-      throw methodNotAllowed();
-    },
-    handler: async () => undefined,
-  });
-}
+/** An `onRequest` hook for routes of all methods: it answers with 405 before the body is read. */
+export const rejectOtherMethods = async ({ raw }: FastifyRequest): Promise<void> => requireMethod(raw);

@@ -1,7 +1,7 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createPublicUrl, type PublicUrl } from './forwarded.ts';
-import { otherMethods } from './methods.ts';
+import { isAllowedMethod } from './methods.ts';
 import { createPollResponder, type PollOptions } from './poll-handler.ts';
 
 export interface NewLeadsOptions extends PollOptions {
@@ -18,23 +18,20 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
       id: request.id,
       address: request.ip ?? '',
       baseUrl: () => publicUrl(request),
-      logError: (line: object, message: string) => request.log.error(line, message),
-      logDebug: (line: object, message: string) => request.log.debug(line, message),
+      log: request.log,
     };
     void respond(request.raw, reply.raw, context);
   });
 }
 
-export interface MountOptions {
-  /** The level of Fastify's own log lines for these requests. Default: as for other routes. */
-  readonly logLevel?: 'silent';
-}
-
-/** Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. */
+/**
+ * Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. The `logLevel` is
+ * that of Fastify's own log lines for these requests.
+ */
 export function mountPolls(
   app: FastifyInstance,
   handle: (request: FastifyRequest, reply: FastifyReply) => void,
-  options: MountOptions = {},
+  options: { readonly logLevel?: 'silent' } = {},
 ): void {
   const hijack = (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
@@ -43,18 +40,10 @@ export function mountPolls(
       if (value !== undefined) reply.raw.setHeader(name, value);
     handle(request, reply);
   };
-  app.route({
+  app.all(NEW_LEADS_PATH, {
     ...options,
-    method: ['GET', 'HEAD'],
-    url: NEW_LEADS_PATH,
+    // In this hook, not in the handler, so that a 405 is sent before the body is read.
+    onRequest: (request, reply, done) => (isAllowedMethod(request) ? done() : hijack(request, reply)),
     handler: hijack,
-  });
-  app.route({
-    ...options,
-    method: otherMethods(app),
-    url: NEW_LEADS_PATH,
-    // In this hook, not in the handler, so that the 405 is sent before the body is read.
-    onRequest: (request, reply, _done) => hijack(request, reply),
-    handler: async () => undefined,
   });
 }

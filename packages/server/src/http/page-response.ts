@@ -14,12 +14,17 @@ export interface PollAnswer {
   readonly query: PollQuery;
 }
 
-/** The state of one request to the endpoint, for the response, the metrics and the log. */
-export interface PollState {
-  readonly headers: HeaderList;
+/** The state of one request, for the response, the metrics and the log. */
+export interface RequestState {
   tokenId?: string | undefined;
   answer?: PollAnswer;
   problem?: ProblemError | undefined;
+}
+
+export interface RequestOutcome {
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: RequestState;
 }
 
 /** Adds the headers that every page has. */
@@ -68,18 +73,8 @@ export interface PollObserver {
   observe(observation: PollObservation): void;
 }
 
-interface Outcome {
-  readonly status: number;
-  readonly durationMs: number;
-  readonly state: PollState;
-}
-
-const NO_POLICIES: readonly string[] = [];
-
-export function toObservation(
-  { status, durationMs, state }: Outcome,
-  method: string | undefined,
-): PollObservation {
+export function toObservation(outcome: RequestOutcome, method: string | undefined): PollObservation {
+  const { status, durationMs, state } = outcome;
   const { answer, problem } = state;
   const sent = status === 200 && method === 'GET' ? answer : undefined;
   return {
@@ -88,7 +83,7 @@ export function toObservation(
     leads: sent?.poll.page.leads.count ?? 0,
     feedLagMs: sent && feedLagMs(sent),
     unlocked: answer?.poll.page.locked === false,
-    violatedPolicies: problem?.parts.violatedPolicies ?? NO_POLICIES,
+    violatedPolicies: problem?.parts.violatedPolicies ?? [],
   };
 }
 

@@ -18,12 +18,13 @@ import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy
 import { requireHost, requireMethod } from './methods.ts';
 import {
   addPageHeaders,
+  type HeaderList,
   JSON_MEDIA_TYPE,
   matchesEtag,
   type PollAnswer,
-  type PollObservation,
   type PollObserver,
-  type PollState,
+  type RequestOutcome,
+  type RequestState,
   toObservation,
 } from './page-response.ts';
 import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
@@ -33,6 +34,7 @@ import {
   type CauseLog,
   CLIENT_DISCONNECTED,
   createCauseLog,
+  type ErrorLogger,
   type RequestLogger,
   requestIdOf,
   requestLine,
@@ -78,11 +80,13 @@ export function createPollHandler(options: PollHandlerOptions): PollHandler {
       id: requestId,
       address: clientAddress(request, isTrusted),
       baseUrl: () => publicUrl(originOf(request, isTrusted)),
-      logError: (line, message) => logger?.error({ requestId, ...line }, message),
-      logDebug: (line, message) => logger?.debug?.({ requestId, ...line }, message),
+      log: {
+        error: (line, message) => logger?.error({ requestId, ...line }, message),
+        debug: (line, message) => logger?.debug?.({ requestId, ...line }, message),
+      },
     });
     logger?.info(
-      { requestId, ...requestLine({ ...outcome, request, path }) },
+      { requestId, ...requestLine(request, path, outcome) },
       outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
     );
   }
@@ -96,22 +100,26 @@ export interface RequestContext {
   readonly id: string;
   /** The client's address, read at the start of the request: after a reset it is unknown. Empty if unknown. */
   readonly address: string;
+  readonly log: ErrorLogger;
   /** The `{base_url}` as the client sees it. */
   baseUrl(): string;
-  logError(line: object, message: string): void;
-  logDebug(line: object, message: string): void;
 }
 
-/** The result of a request. */
-export interface PollOutcome {
-  readonly status: number;
-  readonly durationMs: number;
-  readonly state: PollState;
+/** One request to the endpoint. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  readonly headers: HeaderList;
+  readonly state: RequestState;
+}
+
+interface PollOutcome extends RequestOutcome {
   /** False if the client disconnected while the response was being sent. */
   readonly isComplete: boolean;
 }
 
-export type PollResponder = (
+type PollResponder = (
   request: IncomingMessage,
   response: ServerResponse,
   context: RequestContext,
@@ -126,40 +134,39 @@ export function createPollResponder(options: PollOptions): PollResponder {
 
   return async (request, response, context) => {
     const startedAt = performance.now();
-    const state: PollState = { headers: Object.entries(commonHeaders(context.id)).flat() };
+    const headers = Object.entries(commonHeaders(context.id)).flat();
+    const state: RequestState = {};
+    const exchange: Exchange = { request, response, context, headers, state };
     let payload: Payload;
     try {
-      payload = toPagePayload(await answer(request, response, context, state), request, state);
+      payload = toPagePayload(await answer(exchange), exchange);
     } catch (error) {
-      if (error instanceof ClientDisconnectedError) response.destroy();
-      payload = toProblemPayload(error, context, state, logCause);
+      payload = toProblemPayload(error, exchange, logCause);
     }
-    const isComplete =
-      isDisconnected(request, response) || (await send(request, response, payload, context, state));
+    const isComplete = isDisconnected(request, response) || (await send(payload, exchange));
     const isUnsent = isDisconnected(request, response) && !response.headersSent;
     const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
     const outcome = { status, durationMs: performance.now() - startedAt, state, isComplete };
-    observe(options.observer, toObservation(outcome, request.method), context);
+    try {
+      options.observer?.observe(toObservation(outcome, request.method));
+    } catch (error) {
+      // An observer that throws must not fail the request.
+      context.log.error({ err: error }, 'the observer of polls has thrown an error');
+    }
     return outcome;
   };
 }
 
-type Answer = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RequestContext,
-  state: PollState,
-) => Promise<PollAnswer>;
-
 /** The checks, in their order. A failed check throws a `ProblemError`. */
-function createAnswer(options: PollOptions): Answer {
+function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<PollAnswer> {
   const { store, verifyToken, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
   const createReader = readerFactory(store);
 
-  return async (request, response, { address, baseUrl }, state) => {
+  return async ({ request, response, context, headers, state }) => {
+    const { address } = context;
     requireHost(request);
     requireMethod(request);
 
@@ -171,7 +178,7 @@ function createAnswer(options: PollOptions): Answer {
 
     // Rate limit: 429. Counted even if the client has disconnected: disconnecting must not be a way around the limit.
     const verdict = await limiter.consume(token.userId);
-    addRateLimitHeaders(state.headers, verdict);
+    addRateLimitHeaders(headers, verdict);
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
 
@@ -185,7 +192,7 @@ function createAnswer(options: PollOptions): Answer {
 
     const readPage: ReadPage = (page) => reader.readPage(page, () => disconnectSignal(request, response));
     const result = await poll(readPage, user, query);
-    addPageHeaders(state.headers, baseUrl(), result, query);
+    addPageHeaders(headers, context.baseUrl(), result, query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
     return state.answer;
@@ -203,40 +210,30 @@ interface Payload {
   readonly body: Buffer | undefined;
 }
 
-function toPagePayload(
-  { status, poll: result }: PollAnswer,
-  { method }: IncomingMessage,
-  state: PollState,
-): Payload {
+function toPagePayload({ status, poll: result }: PollAnswer, { request, headers }: Exchange): Payload {
   const { body } = result.page.leads;
   // RFC 9110: a HEAD has the headers of the 200, also with status 304.
-  if (status === 304 && method !== 'HEAD') return { status, body: undefined };
-  state.headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
+  if (status === 304 && request.method !== 'HEAD') return { status, body: undefined };
+  headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
   return { status, body };
 }
 
-function toProblemPayload(
-  error: unknown,
-  context: RequestContext,
-  state: PollState,
-  logCause: CauseLog,
-): Payload {
-  if (error instanceof ClientDisconnectedError) return { status: CLIENT_CLOSED_REQUEST, body: undefined };
+function toProblemPayload(error: unknown, exchange: Exchange, logCause: CauseLog): Payload {
+  const { response, context, state, headers } = exchange;
+  if (error instanceof ClientDisconnectedError) {
+    response.destroy();
+    return { status: CLIENT_CLOSED_REQUEST, body: undefined };
+  }
   state.problem = toProblemError(error);
-  logCause(state.problem, context);
-  const { status, headers, body } = problemResponse(state.problem, context.id);
-  state.headers.push(...Object.entries(headers).flat(), 'content-length', String(body.length));
-  return { status, body };
+  logCause(state.problem, context.log);
+  const problem = problemResponse(state.problem, context.id);
+  headers.push(...Object.entries(problem.headers).flat(), 'content-length', String(problem.body.length));
+  return problem;
 }
 
 /** Resolves once the response was sent, or the client has disconnected: whether all of it was sent. */
-async function send(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { status, body }: Payload,
-  { logError }: RequestContext,
-  { headers }: PollState,
-): Promise<boolean> {
+async function send({ status, body }: Payload, exchange: Exchange): Promise<boolean> {
+  const { request, response, context, headers } = exchange;
   try {
     const closed = new Promise<void>((resolve) => onceClosed(request, response, resolve));
     response.writeHead(status, headers);
@@ -246,21 +243,8 @@ async function send(
     return !request.socket.destroyed;
   } catch (error) {
     // The application has started a response already, or has set an invalid header.
-    logError({ err: error }, 'a response could not be sent');
+    context.log.error({ err: error }, 'a response could not be sent');
     response.destroy();
     return false;
-  }
-}
-
-/** An observer that throws must not fail the request. */
-function observe(
-  observer: PollObserver | undefined,
-  observation: PollObservation,
-  { logError }: RequestContext,
-): void {
-  try {
-    observer?.observe(observation);
-  } catch (error) {
-    logError({ err: error }, 'the observer of polls has thrown an error');
   }
 }

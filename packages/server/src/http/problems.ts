@@ -34,21 +34,6 @@ export class ProblemError extends Error {
   get statusCode(): number {
     return PROBLEMS[this.code].status;
   }
-
-  toProblem(requestId: string): Problem {
-    const { status, title, detail } = PROBLEMS[this.code];
-    const { errors, violatedPolicies } = this.parts;
-    return {
-      type: problemType(this.code),
-      title,
-      status,
-      detail: this.parts.detail ?? detail,
-      code: this.code,
-      requestId,
-      ...(errors && { errors: [...errors] }),
-      ...(violatedPolicies && { violatedPolicies: [...violatedPolicies] }),
-    };
-  }
 }
 
 const RETRY_AFTER_S = 5;
@@ -83,22 +68,24 @@ export const commonHeaders = (requestId: string) => ({
   'x-content-type-options': 'nosniff',
 });
 
-export interface ProblemResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-}
-
 /** The response for a problem, without the common headers. */
-export function problemResponse(problem: ProblemError, requestId: string): ProblemResponse {
+export function problemResponse({ code, parts }: ProblemError, requestId: string) {
+  const { status, title, detail } = PROBLEMS[code];
+  const { headers, errors, violatedPolicies } = parts;
+  const problem: Problem = {
+    type: problemType(code),
+    title,
+    status,
+    detail: parts.detail ?? detail,
+    code,
+    requestId,
+    ...(errors && { errors: [...errors] }),
+    ...(violatedPolicies && { violatedPolicies: [...violatedPolicies] }),
+  };
   return {
-    status: problem.statusCode,
-    headers: {
-      ...problem.parts.headers,
-      'cache-control': 'no-store',
-      'content-type': PROBLEM_MEDIA_TYPE,
-    },
+    status,
+    headers: { ...headers, 'cache-control': 'no-store', 'content-type': PROBLEM_MEDIA_TYPE },
     // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
-    body: Buffer.from(JSON.stringify(problem.toProblem(requestId))),
+    body: Buffer.from(JSON.stringify(problem)),
   };
 }

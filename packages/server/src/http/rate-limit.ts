@@ -1,4 +1,4 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIPv6 } from 'node:net';
 import type { Verdict } from '../limits/limiter.ts';
 import type { HeaderList } from './page-response.ts';
 import { ProblemError } from './problems.ts';
@@ -41,16 +41,10 @@ export function addressKey(text: string): string {
   return `${network.join(':')}::/64`;
 }
 
-/** The eight numbers of an IPv6 address in any notation. */
+/** The eight numbers of an IPv6 address in any notation: the URL parser writes all of them in hexadecimal groups. */
 function ipv6Groups(address: string): number[] {
-  const [head = [], tail = []] = address.split('::').map((half) => half.split(':').flatMap(toNumbers));
-  const zeros = Array<number>(8 - head.length - tail.length).fill(0);
-  return [...head, ...zeros, ...tail];
-}
-
-function toNumbers(group: string): number[] {
-  if (group === '') return [];
-  if (!isIPv4(group)) return [Number.parseInt(group, 16)];
-  const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-  return [a * 256 + b, c * 256 + d];
+  const { hostname } = new URL(`http://[${address}]`);
+  const [head = [], tail = []] = hostname.split('::').map((half) => half.match(/[0-9a-f]+/g) ?? []);
+  const zeros = Array<string>(8 - head.length - tail.length).fill('0');
+  return [...head, ...zeros, ...tail].map((group) => Number.parseInt(group, 16));
 }

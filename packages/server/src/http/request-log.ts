@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { PollState } from './page-response.ts';
+import type { RequestOutcome } from './page-response.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The part of a pino logger that the endpoint uses. */
@@ -31,20 +31,15 @@ function traceIdOf(traceparent: string | string[] | undefined): string | undefin
 /** The message of the line if the client disconnected during the response. Clients may do so at any time: it is no error. */
 export const CLIENT_DISCONNECTED = 'client disconnected during the response';
 
-interface CompletedRequest {
-  readonly request: Pick<IncomingMessage, 'method' | 'headers'>;
-  /** The matched route, not the path that was sent. */
-  readonly path: string | undefined;
-  readonly status: number;
-  readonly durationMs: number;
-  readonly state: Pick<PollState, 'answer' | 'problem' | 'tokenId'>;
-}
-
 /**
- * The log line of one request. It contains no token, address, query string or lead data. The client is identified by the id
- * of its token.
+ * The log line of one request, with its route. It contains no token, address, query string or lead data. The client is
+ * identified by the id of its token.
  */
-export function requestLine({ request, path, status, durationMs, state }: CompletedRequest) {
+export function requestLine(
+  request: IncomingMessage,
+  path: string | undefined,
+  { status, durationMs, state }: RequestOutcome,
+) {
   return {
     method: request.method,
     path,
@@ -65,13 +60,10 @@ export function requestLine({ request, path, status, durationMs, state }: Comple
 export const routeOf = ({ is404, routeOptions }: FastifyRequest): string | undefined =>
   is404 ? undefined : routeOptions?.url;
 
-type LogLine = (line: object, message: string) => void;
+export type ErrorLogger = Pick<RequestLogger, 'error' | 'debug'>;
 
 /** Logs the cause of a 5xx for the operator. */
-export type CauseLog = (
-  problem: ProblemError,
-  log: { readonly logError: LogLine; readonly logDebug: LogLine },
-) => void;
+export type CauseLog = (problem: ProblemError, log: ErrorLogger) => void;
 
 const PERIOD_MS = 60_000;
 const MAX_REMEMBERED = 100;
@@ -90,11 +82,11 @@ export function createCauseLog(): CauseLog {
     loggedAt.set(message, now);
     return true;
   };
-  return (problem, { logError, logDebug }) => {
+  return (problem, log) => {
     const { code, cause, message, statusCode } = problem;
     // While it stops, the service is unavailable without a cause.
     if (statusCode < 500 || (code === 'unavailable' && cause === undefined)) return;
-    const log = !isUnavailability(cause) || isDue(cause.message) ? logError : logDebug;
-    log({ err: cause ?? problem, code }, message);
+    const level = !isUnavailability(cause) || isDue(cause.message) ? 'error' : 'debug';
+    log[level]?.({ err: cause ?? problem, code }, message);
   };
 }

@@ -10,8 +10,9 @@ import { CLIENT_DISCONNECTED, requestLine, routeOf } from './request-log.ts';
 const KEEP_ALIVE_MS = 72_000;
 
 export interface ServerLimits {
+  /** The time for a whole request to arrive: slow senders must not hold sockets. */
   readonly requestTimeoutMs: number;
-  /** Further connections are dropped. */
+  /** Further connections are dropped. Default: no limit. */
   readonly maxConnections?: number | undefined;
   readonly onDroppedConnection?: (() => void) | undefined;
 }
@@ -58,13 +59,9 @@ export class RequestLogController extends Fastify.LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    const line = requestLine({
-      request: request.raw,
-      path: routeOf(request),
-      status: reply.statusCode,
-      durationMs: reply.elapsedTime,
-      state: { problem: problemOf(request) },
-    });
+    const state = { problem: problemOf(request) };
+    const outcome = { status: reply.statusCode, durationMs: reply.elapsedTime, state };
+    const line = requestLine(request.raw, routeOf(request), outcome);
     if (error) request.log.info({ ...line, err: error }, CLIENT_DISCONNECTED);
     else request.log[isSuccessfulProbe(request, reply) ? 'debug' : 'info'](line, 'request');
   }

@@ -1,4 +1,4 @@
-import type { Bearer, PageQuery, PollStore } from '../store/store.ts';
+import type { Bearer, Page, PageQuery, PollStore } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { type RenderedLeads, renderLeads } from './render.ts';
 
@@ -7,12 +7,9 @@ export interface PollQuery {
   readonly limit: number;
 }
 
-/** A page of the store with its leads rendered. The store's port documents the other fields. */
-export interface RenderedPage {
+/** A page of the store with its leads rendered. */
+export interface RenderedPage extends Omit<Page, 'leads'> {
   readonly leads: RenderedLeads;
-  readonly readAt: number;
-  readonly locked: boolean;
-  readonly lastStamp?: number | undefined;
 }
 
 export interface Poll {

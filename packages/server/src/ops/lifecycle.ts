@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { type Address, ListenError } from './listen.ts';
 import { type Metrics, serveMetrics } from './metrics.ts';
 
@@ -38,7 +38,7 @@ export async function start(
     await app.listen({ host: toOneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
-    metricsServer = await listenForMetrics(metrics, metricsAddress, app.log);
+    if (metricsAddress !== 'off') metricsServer = await serveMetrics(metrics, metricsAddress, app.log);
     const url = urlOf(app.server);
     const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
     return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };
@@ -50,19 +50,6 @@ export async function start(
 
 /** For `localhost` Fastify would create two servers, and shut down only one of them gracefully. */
 const toOneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
-
-async function listenForMetrics(
-  metrics: Metrics,
-  address: Address | 'off',
-  log: FastifyBaseLogger,
-): Promise<Server | undefined> {
-  if (address === 'off') return undefined;
-  try {
-    return await serveMetrics(metrics, address, log);
-  } catch (cause) {
-    throw new ListenError(address, cause);
-  }
-}
 
 function urlOf(server: Pick<Server, 'address'>): string {
   const { address, port, family } = server.address() as AddressInfo;

@@ -1,9 +1,10 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { PollObservation, PollObserver } from '../http/page-response.ts';
 import type { Store } from '../store/store.ts';
-import type { Address } from './listen.ts';
+import { type Address, ListenError } from './listen.ts';
 
 type Log = Pick<FastifyBaseLogger, 'error'>;
 
@@ -18,21 +19,20 @@ interface SharedLimitsState {
   readonly fallbacks: number;
 }
 
-export function makeMetrics(
-  store: Pick<Store, 'status'>,
-  log: Log,
-  sharedLimits?: SharedLimitsState,
-): Metrics {
+type StoreStatus = Pick<Store, 'status'>;
+
+export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedLimitsState): Metrics {
   const registry = new Registry();
   // Includes the event loop lag: nodejs_eventloop_lag_seconds and its quantiles.
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const polls = new Counter({
-    name: 'leadtap_polls_total',
-    help: 'Requests to the endpoint, by the status of their answer.',
-    labelNames: ['status'],
-    registers,
-  });
+  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+    new Counter({ name, help, labelNames, registers });
+  const polls = counter(
+    'leadtap_polls_total',
+    'Requests to the endpoint, by the status of their answer.',
+    'status',
+  );
   const duration = new Histogram({
     name: 'leadtap_poll_duration_seconds',
     help: 'From the arrival of a request to the last byte of its answer.',
@@ -40,33 +40,26 @@ export function makeMetrics(
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
   });
-  const leads = new Counter({
-    name: 'leadtap_leads_delivered_total',
-    help: 'Leads sent in answers, repeated ones included.',
-    registers,
-  });
-  const refusals = new Counter({
-    name: 'leadtap_rate_limit_refusals_total',
-    help: 'Requests refused with 429, by the limit that was reached.',
-    labelNames: ['policy'],
-    registers,
-  });
+  const leads = counter('leadtap_leads_delivered_total', 'Leads sent in answers, repeated ones included.');
+  const refusals = counter(
+    'leadtap_rate_limit_refusals_total',
+    'Requests refused with 429, by the limit that was reached.',
+    'policy',
+  );
   const feedLag = new Histogram({
     name: 'leadtap_feed_lag_seconds',
     help: 'How long the oldest lead of a page had been waiting for a caller who polls with since.',
     buckets: [1, 5, 15, 30, 60, 120, 180, 300, 600, 1800, 3600, 21_600, 86_400],
     registers,
   });
-  const unlocked = new Counter({
-    name: 'leadtap_polls_unlocked_total',
-    help: 'Polls answered without the lock because a writer held it for too long.',
-    registers,
-  });
-  const dropped = new Counter({
-    name: 'leadtap_connections_dropped_total',
-    help: 'Connections closed at once because as many are open as the limit of open files allows.',
-    registers,
-  });
+  const unlocked = counter(
+    'leadtap_polls_unlocked_total',
+    'Polls answered without the lock because a writer held it for too long.',
+  );
+  const dropped = counter(
+    'leadtap_connections_dropped_total',
+    'Connections closed at once because as many are open as the limit of open files allows.',
+  );
   new Gauge({
     name: 'leadtap_stamps_ahead_seconds',
     help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
@@ -114,7 +107,7 @@ function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
 }
 
 /** NaN if the store fails: 0 would look healthy, and one gauge must not fail the whole scrape. */
-async function secondsAhead(store: Pick<Store, 'status'>, log: Log): Promise<number> {
+async function secondsAhead(store: StoreStatus, log: Log): Promise<number> {
   try {
     const { latestStamp, now } = await store.status();
     return Math.max(0, latestStamp - now) / 1000;
@@ -125,11 +118,7 @@ async function secondsAhead(store: Pick<Store, 'status'>, log: Log): Promise<num
 }
 
 /** Serves `/metrics` on a private address. */
-export async function serveMetrics(
-  { registry }: Metrics,
-  { host, port }: Address,
-  log: Log,
-): Promise<Server> {
+export async function serveMetrics({ registry }: Metrics, address: Address, log: Log): Promise<Server> {
   const server = createServer(async (request, response) => {
     response.setHeader('x-content-type-options', 'nosniff');
     if (request.url?.split('?', 1)[0] !== '/metrics') return response.writeHead(404).end();
@@ -141,9 +130,9 @@ export async function serveMetrics(
       return response.writeHead(500).end();
     }
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
+  server.listen(address.port, address.host);
+  await once(server, 'listening').catch((cause) => {
+    throw new ListenError(address, cause);
   });
   return server;
 }

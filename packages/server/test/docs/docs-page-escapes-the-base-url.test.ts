@@ -26,5 +26,5 @@ test('no base URL adds, removes or changes an element', async () => {
 });
 
 test('the base URL is escaped and otherwise unchanged', async () => {
-  expect(await getDocsPage('<$&>')).toContain('<dd><code>&lt;$&amp;&gt;</code></dd>');
+  expect(await getDocsPage('<$&>')).toContain('<dd><code>&#60;$&#38;&#62;</code></dd>');
 });

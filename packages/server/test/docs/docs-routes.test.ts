@@ -1,6 +1,7 @@
 import { openApiDocument } from '@leadtap/contract';
 import Fastify from 'fastify';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { onlyAnswer, requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
 import { docsRoutes } from '../../src/http/docs.ts';
 import { createErrorHandler } from '../../src/http/error-handlers.ts';
 
@@ -57,9 +58,18 @@ test.each(['/api/docs', '/api/openapi.json', '/api'])('%s answers other methods 
   expect([answer.statusCode, answer.headers['allow']]).toEqual([405, 'GET, HEAD']);
 });
 
-test('HEAD has no body', async () => {
-  const answer = await app.inject({ method: 'HEAD', url: '/api/docs' });
-  expect([answer.statusCode, answer.body]).toEqual([200, '']);
+test.each(['/api/docs', '/api/openapi.json'])('HEAD %s has the headers of GET and no body', async (path) => {
+  const server = Fastify().register(docsRoutes, { prefix: '/api', version: '1', publicUrl });
+  onTestFinished(() => server.close());
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const send = async (method: string) => {
+    const text = requestText(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close');
+    return onlyAnswer(await sendRaw(url, text, { bodyless: method === 'HEAD' }));
+  };
+  const [get, head] = [await send('GET'), await send('HEAD')];
+  expect([head.status, head.body]).toEqual([200, '']);
+  expect(head.headers['content-length']).toBe(String(Buffer.byteLength(get.body)));
+  expect({ ...head.headers, date: '' }).toEqual({ ...get.headers, date: '' });
 });
 
 test.each([

@@ -36,6 +36,17 @@ test('lines rejected by the parser and by the store are reported in the order of
   expect(outcome.counts).toEqual({ added: 1, updated: 0, rejected: 4 });
 });
 
+test('a batch that was read before the input fails is saved', async () => {
+  const events: string[] = [];
+  async function* broken(): AsyncGenerator<readonly ParsedLine[]> {
+    yield goodLines(1000);
+    throw new Error('the disk is broken');
+  }
+  const running = runImport(broken(), { onEvent: (event) => events.push(event) });
+  await expect(running).rejects.toThrow('the disk is broken');
+  expect(events).toEqual(['committed 1000']);
+});
+
 test('a repeated id is an update', async () => {
   const { outcome } = await runImport(inChunks([good(1, 'x'), good(2, 'y'), good(3, 'x')], 10));
   expect(outcome.counts).toEqual({ added: 2, updated: 1, rejected: 0 });

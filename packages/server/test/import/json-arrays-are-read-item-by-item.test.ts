@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { MAX_LINE_BYTES } from '../../src/leads/import/input-line.ts';
-import { JsonItemSplitter } from '../../src/leads/import/json-items.ts';
+import { JsonItemSplitter } from '../../src/leads/import/json.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 import { readChunks } from './support/read-lines.ts';
 

@@ -27,11 +27,6 @@ async function isPaused(next: Promise<unknown>, sleep: Sleep): Promise<boolean> 
   }
 }
 
-/** Not awaited: an input that is waiting for data would answer only with its next line. */
-function closeInput(input: AsyncIterator<unknown>): void {
-  input.return?.().catch(() => undefined);
-}
-
 /**
  * A batch ends when it is full, when the input pauses, and at the end of the input. After an abort, the lines read so far
  * are the last batch; an input that is waiting for data must reject then.
@@ -65,24 +60,8 @@ export async function* splitIntoBatches(
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
-    closeInput(input);
+    // Not awaited: an input that is waiting for data would answer only with its next line.
+    input.return?.().catch(() => undefined);
   }
   if (batch.length > 0) yield batch;
-}
-
-/** The same batches, each read while the one before it is written. An error of the input is thrown after that. */
-export async function* readAhead<T>(batches: AsyncIterable<T>): AsyncGenerator<T> {
-  const input = batches[Symbol.asyncIterator]();
-  try {
-    let next = input.next();
-    for (;;) {
-      const { done, value } = await next;
-      if (done) return;
-      next = input.next();
-      next.catch(() => undefined);
-      yield value;
-    }
-  } finally {
-    closeInput(input);
-  }
 }

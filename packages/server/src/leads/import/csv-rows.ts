@@ -21,7 +21,7 @@ const closedByMisplacedQuote = (line: number): string =>
 /** A row, or the one line that opens a broken quote. */
 export interface CsvRow extends InputLine {
   /** What is wrong with its quotes. */
-  readonly quoteError?: string;
+  readonly quoteError?: InvalidValue;
 }
 
 const QUOTE = 0x22;
@@ -34,16 +34,14 @@ const endsCell = (line: Buffer, at: number): boolean =>
   at >= line.length || line[at] === COMMA || (line[at] === CARRIAGE_RETURN && at + 1 === line.length);
 
 /** How the quotes of a line leave its row: complete, continued in the next line, or with a misplaced quote. */
-type QuoteScan = 'complete' | 'continued' | { readonly error: string };
+type QuoteScan = 'complete' | 'continued' | InvalidValue;
 
-const QUOTE_IN_UNQUOTED_CELL: QuoteScan = {
-  error:
-    'has a quote inside an unquoted cell; put the whole cell in quotes, and write the quote inside it as ""',
-};
-const TEXT_AFTER_QUOTE: QuoteScan = {
-  error:
-    'has text after a closing quote; close the quote at the end of the cell, or write a quote inside it as ""',
-};
+const QUOTE_IN_UNQUOTED_CELL = new InvalidValue(
+  'has a quote inside an unquoted cell; put the whole cell in quotes, and write the quote inside it as ""',
+);
+const TEXT_AFTER_QUOTE = new InvalidValue(
+  'has text after a closing quote; close the quote at the end of the cell, or write a quote inside it as ""',
+);
 
 /** By the rules of csv-parse, so that it finds exactly the rows, and no errors, in the lines that are complete. */
 function scanQuotes(line: Buffer, startsQuoted: boolean): QuoteScan {
@@ -91,19 +89,19 @@ export class CsvRowJoiner {
   #add(line: InputLine): CsvRow[] {
     const isFirst = this.#open.length === 0;
     const scan = line.raw === undefined ? 'complete' : scanQuotes(line.raw, !isFirst);
-    if (isFirst && scan !== 'continued')
-      return [typeof scan === 'object' ? { ...line, quoteError: scan.error } : line];
+    if (isFirst && scan !== 'continued') return [scan === 'complete' ? line : { ...line, quoteError: scan }];
     this.#open.push(line);
     this.#openBytes += (line.raw?.length ?? MAX_LINE_BYTES) + 1;
     if (this.#openBytes - 1 > MAX_LINE_BYTES || this.#open.length > MAX_ROW_LINES)
       return this.#rejectFirst(CLOSED_TOO_LATE);
-    if (typeof scan === 'object') return this.#rejectFirst(closedByMisplacedQuote(line.number));
+    if (scan instanceof InvalidValue) return this.#rejectFirst(closedByMisplacedQuote(line.number));
     return scan === 'continued' ? [] : joinLines(this.#takeOpen());
   }
 
-  #rejectFirst(quoteError: string): CsvRow[] {
+  #rejectFirst(detail: string): CsvRow[] {
     const [first, ...others] = this.#takeOpen();
-    return first === undefined ? [] : [{ ...first, quoteError }, ...this.push(others)];
+    if (first === undefined) return [];
+    return [{ ...first, quoteError: new InvalidValue(detail) }, ...this.push(others)];
   }
 
   #takeOpen(): InputLine[] {
@@ -127,9 +125,7 @@ function joinLines(lines: readonly InputLine[]): CsvRow[] {
  * row: 12,000 rows a second one by one, 110,000 together.
  */
 export function parseCells(rows: readonly CsvRow[]): (readonly string[] | InvalidValue)[] {
-  const texts = rows.map((row) =>
-    row.quoteError === undefined ? decodeLine(row) : new InvalidValue(row.quoteError),
-  );
+  const texts = rows.map((row) => row.quoteError ?? decodeLine(row));
   const valid = texts.filter((text) => typeof text === 'string');
   const cells = parse(valid.map((text) => `${text}\n`).join(''), {
     record_delimiter: ['\r\n', '\n'],

@@ -50,28 +50,20 @@ const text =
     return UNSTORABLE.test(value) ? new InvalidValue(unstorable(value)) : value;
   };
 
-const textMatching =
-  (pattern: RegExp, detail: string) =>
-  (rule: ImportRule): Reader<string> => {
+/** Reads a text that `parse` accepts. The detail follows the text that it does not accept. */
+const parsedText =
+  <T>(parse: (text: string) => T | undefined, detail: string) =>
+  (rule: ImportRule): Reader<T> => {
     const readText = text(rule);
     return (value) => {
       const string = readText(value);
-      if (string instanceof InvalidValue || pattern.test(string)) return string;
-      return new InvalidValue(`${quote(string)} ${detail}`);
+      if (string instanceof InvalidValue) return string;
+      return parse(string) ?? new InvalidValue(`${quote(string)} ${detail}`);
     };
   };
 
-const instant = (rule: ImportRule): Reader<number> => {
-  const readText = text(rule);
-  return (value) => {
-    const string = readText(value);
-    if (string instanceof InvalidValue) return string;
-    return (
-      parseInstant(string) ??
-      new InvalidValue(`${quote(string)} is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z`)
-    );
-  };
-};
+const textMatching = (pattern: RegExp, detail: string) =>
+  parsedText((string) => (pattern.test(string) ? string : undefined), detail);
 
 const boolean = (): Reader<boolean> => (value) =>
   typeof value === 'boolean'
@@ -79,14 +71,13 @@ const boolean = (): Reader<boolean> => (value) =>
     : new InvalidValue('must be true or false (in CSV also yes, no, 1 or 0)');
 
 const WEB_ADDRESS = /^https?:\/\/\S+$/i;
+const webAddress = parsedText(
+  (url) => (WEB_ADDRESS.test(url) && URL.canParse(url) ? url : undefined),
+  'is not a web address; it must begin with https:// or http://',
+);
 
 const urls = ({ maxItems = Number.POSITIVE_INFINITY, ...rule }: ImportRule): Reader<readonly string[]> => {
-  const readText = text(rule);
-  const readUrl: Reader<string> = (value) => {
-    const url = readText(value);
-    if (url instanceof InvalidValue || (WEB_ADDRESS.test(url) && URL.canParse(url))) return url;
-    return new InvalidValue(`${quote(url)} is not a web address; it must begin with https:// or http://`);
-  };
+  const readUrl = webAddress(rule);
   return (value) => {
     if (!Array.isArray(value))
       return new InvalidValue(`must be an array of web addresses, not ${typeName(value)}`);
@@ -140,7 +131,7 @@ const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } 
   id: textMatching(/^\P{Cc}+$/u, 'is not an id; give at least one character, and no control characters'),
   text,
   email: textMatching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address; write it like ada@example.com'),
-  instant,
+  instant: parsedText(parseInstant, 'is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z'),
   timeOfDay: textMatching(
     /^(?:[01]\d|2[0-3]):[0-5]\d$/,
     'is not a time of day; write HH:MM, from 00:00 to 23:59',

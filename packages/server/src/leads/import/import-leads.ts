@@ -7,7 +7,7 @@ import {
   StoreUnavailableError,
   type WriteOutcome,
 } from '../../store/store.ts';
-import { readAhead, type Sleep, splitIntoBatches } from './batches.ts';
+import { type Sleep, splitIntoBatches } from './batches.ts';
 import { quote } from './field-readers.ts';
 import type { InputLine, ParsedLine } from './input-line.ts';
 import type { ValidationIssue } from './parse-lead.ts';
@@ -54,7 +54,7 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
   const pace = new ImportPace(run.elapsedMs);
-  for await (const batch of readAhead(splitIntoBatches(run.lines, run.sleep, run.signal))) {
+  for await (const batch of splitIntoBatches(run.lines, run.sleep, run.signal)) {
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);

@@ -69,15 +69,11 @@ function findParser(name: string, { historical }: ParseOptions): FieldParser | u
 export const isImportField = (name: string, options: ParseOptions): boolean =>
   findParser(name, options) !== undefined;
 
-const namesWith = (rule: 'required' | 'historicalOnly'): string[] =>
-  IMPORT_FIELDS.filter((field) => field.import[rule]).map(({ name }) => name);
-
-const REQUIRED = namesWith('required');
-const REQUIRED_HISTORICAL = [...REQUIRED, ...namesWith('historicalOnly')];
-
 /** Names of the fields without which a lead is rejected. */
 export const requiredFields = ({ historical }: ParseOptions): readonly string[] =>
-  historical ? REQUIRED_HISTORICAL : REQUIRED;
+  IMPORT_FIELDS.filter(({ import: rule }) => rule.required || (historical && rule.historicalOnly)).map(
+    ({ name }) => name,
+  );
 
 /** Why a name is not one of the fields that an import may have. */
 export function explainUnknownField(name: string): string {
