@@ -27,7 +27,8 @@ Settings come from LEADTAP_* variables and a .env file. \`leadtap doctor\` check
 /** Runs one command in this process and returns the exit code. */
 export async function main(argv: readonly string[], context: CommandContext): Promise<number> {
   try {
-    await buildProgram(context).parseAsync(expandHelp(argv), { from: 'user' });
+    const program = buildProgram(context);
+    await program.parseAsync(expandHelp(argv, program), { from: 'user' });
     return EXIT_CODES.done;
   } catch (error) {
     return report(asFailure(error), context);
@@ -35,10 +36,18 @@ export async function main(argv: readonly string[], context: CommandContext): Pr
 }
 
 /** `help token issue` → `token issue --help`: Commander itself shows the help of `token`. */
-const expandHelp = ([first, ...command]: readonly string[]): string[] => {
-  if (first === undefined) return [];
-  return first === 'help' && command.length > 0 ? [...command, '--help'] : [first, ...command];
-};
+function expandHelp(argv: readonly string[], program: Command): readonly string[] {
+  const [first, ...names] = argv;
+  if (first !== 'help' || names.length === 0) return argv;
+  let command: Command | undefined = program;
+  for (const name of names) command = command?.commands.find((child) => child.name() === name);
+  if (command) return [...names, '--help'];
+  throw new Failure(
+    'usage',
+    `there is no command ${names.join(' ')}`,
+    'Run `leadtap --help` for all commands.',
+  );
+}
 
 /** All commands. Each command inherits the settings of the program. */
 export function buildProgram(context: CommandContext): Command {

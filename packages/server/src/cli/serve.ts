@@ -80,7 +80,7 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   // Not awaited: counting a million users takes long.
   void store.countAccounts?.(signal).then(
     (counts) => counts && logger.info(counts, 'accounts'),
-    () => undefined,
+    (error: unknown) => logger.debug({ err: error }, 'the accounts could not be counted'),
   );
   await aborted(signal);
   logger.info('stopping: finishing open requests');

@@ -8,7 +8,8 @@ const serializers = {
   /** Fastify's own serializer would log the client's address and the path that was sent. */
   req: (request: FastifyRequest) => ({ method: request.method, path: routeOf(request) }),
   /** Without a stack if the database or the identity provider is unavailable: the message says why. */
-  err: (error: Error) => {
+  err: (error: unknown) => {
+    if (!(error instanceof Error)) return error;
     const { stack, ...fields } = pino.stdSerializers.err(error);
     return isUnavailability(error) ? fields : { ...fields, stack };
   },

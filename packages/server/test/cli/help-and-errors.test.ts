@@ -43,6 +43,8 @@ describe('help and version', () => {
 test.each([
   ['user lits', 'Did you mean list?'],
   ['tokn issue', "unknown command 'tokn'"],
+  ['help tokn', 'there is no command tokn'],
+  ['help token isue', 'there is no command token isue'],
   ['user list --jsn', 'Did you mean --json?'],
   ['user list extra', 'too many arguments'],
   ['user set', "missing required argument 'id'"],

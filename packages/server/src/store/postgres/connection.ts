@@ -203,7 +203,8 @@ export async function queryInChunks<Row>(
   const results: Row[] = [];
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
     const chunk = rows.slice(start, start + ROWS_PER_STATEMENT);
-    results.push(...(await session.query<Row>(text, [JSON.stringify(chunk)])));
+    // Not spread: a statement may return more rows than a call takes arguments.
+    for (const row of await session.query<Row>(text, [JSON.stringify(chunk)])) results.push(row);
   }
   return results;
 }

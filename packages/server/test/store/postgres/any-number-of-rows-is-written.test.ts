@@ -24,6 +24,18 @@ test('an organisation file of many users is applied as a whole, and known again'
   expect(await store.listUsers(undefined, MANY + 1)).toHaveLength(MANY);
 });
 
+test('a company with more departments than a call takes arguments is applied again', async () => {
+  const store = await openStore();
+  const departments = Array.from({ length: 130_000 }, (_, index) => ({ id: `d-${index}`, name: 'D' }));
+  const organisation = {
+    companies: [bare('acme', { branches: [{ id: 'north', name: 'North', departments }] })],
+  };
+  await store.applyOrganisation(organisation);
+  expect(await store.applyOrganisation({ companies: [bare('acme')] })).toMatchObject({
+    changes: { companies: { unchanged: 1 } },
+  });
+});
+
 test('many tokens are recorded at once', async () => {
   const store = await openStore();
   const times = { issuedAt: 1_767_225_600_000, expiresAt: 1_775_001_600_000 };

@@ -128,7 +128,8 @@ ALTER TABLE leadtap.revoked_tokens ENABLE ALWAYS TRIGGER log_change_token;
 
 -- Called every few minutes, and when leadtap.revalidate could not say what has changed. Runs with the rights of the owner: no other
 -- role can delete an entry.
-CREATE FUNCTION leadtap.prune_changes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+CREATE FUNCTION leadtap.prune_changes() RETURNS void LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp SET lock_timeout = '5s' AS $$
 DECLARE
   prune_below xid8;
 BEGIN
