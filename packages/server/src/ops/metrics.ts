@@ -48,7 +48,7 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
   );
   const feedLag = new Histogram({
     name: 'leadtap_feed_lag_seconds',
-    help: 'How long the oldest lead of a page had been waiting for a caller who polls with since.',
+    help: 'How long the oldest lead of a page had been waiting for a client that polls with since.',
     buckets: [1, 5, 15, 30, 60, 120, 180, 300, 600, 1800, 3600, 21_600, 86_400],
     registers,
   });
