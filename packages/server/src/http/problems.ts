@@ -86,6 +86,6 @@ export function problemResponse({ code, parts }: ProblemError, requestId: string
     status,
     headers: { ...headers, 'cache-control': 'no-store', 'content-type': PROBLEM_MEDIA_TYPE },
     // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
-    body: Buffer.from(JSON.stringify(problem)),
+    body: Buffer.from(JSON.stringify(problem)) as Buffer,
   };
 }

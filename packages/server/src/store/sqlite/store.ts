@@ -12,7 +12,7 @@ import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
-import { asStoreError, isDamage, isLockTimeout } from './errors.ts';
+import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter, preparePlaces } from './leads-write.ts';
 import {
@@ -197,11 +197,17 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
         })),
         ...readChanges(known),
       });
-      const locked = await readLocked(readState, Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs));
-      if (locked) return { ...locked, busy: NO_COMPANIES };
-      const unlocked = await read(readState);
-      const companiesOfBearers = unlocked.accounts.flatMap(({ user }) => user?.companyId ?? []);
-      return { ...unlocked, busy: new Set([...companies, ...companiesOfBearers]) };
+      const deadline = performance.now() + Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
+      return read((database) => {
+        try {
+          return { ...database.connection.transaction(() => readState(database)), busy: NO_COMPANIES };
+        } catch (error) {
+          if (!isBusy(error) || performance.now() < deadline) throw error;
+          const unlocked = readState(database);
+          const companiesOfBearers = unlocked.accounts.flatMap(({ user }) => user?.companyId ?? []);
+          return { ...unlocked, busy: new Set([...companies, ...companiesOfBearers]) };
+        }
+      });
     },
 
     readLeads: (query) => read(({ readLeads }) => readLeads(query)),

@@ -274,6 +274,9 @@ describe('any other role', () => {
     );
     expect(rows.length).toBeGreaterThan(0);
     for (const row of rows)
-      expect(row).toMatchObject({ open: false, proconfig: ['search_path=pg_catalog, pg_temp'] });
+      expect(row).toMatchObject({
+        open: false,
+        proconfig: expect.arrayContaining(['search_path=pg_catalog, pg_temp']),
+      });
   });
 });
