@@ -25,7 +25,7 @@ export function parseInstant(text: string): number | undefined {
 
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
   const local = parseUtc(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
-  const offset = parseUtc(`1970-01-01T${offsetHours}:${offsetMinutes}:00.000Z`);
+  const offset = sign === undefined ? 0 : parseUtc(`1970-01-01T${offsetHours}:${offsetMinutes}:00.000Z`);
   if (local === undefined || offset === undefined) return undefined;
   const at = sign === '-' ? local + offset : local - offset;
   return Math.min(Math.max(at, EARLIEST), LATEST);

@@ -37,6 +37,7 @@ async function measure(bench: Bench): Promise<SectionResult> {
   const latencies: Partial<Record<Kind, LatencyFigures[]>> = {};
   const alone = contestants.filter(({ name, ports }) => name !== LEAST && ports.length === 1);
   for (const kind of kinds) {
+    if (kind === 'many') await pollOnceEach(bench, contestants, kind);
     rates[kind] = await compareRates(bench, kind, contestants, quick ? 0.25 : 1.2);
     if (kind === 'empty' || kind === 'since')
       latencies[kind] = await compareLatencies(bench, kind, alone, rates[kind], quick ? 0.5 : 3);
@@ -59,11 +60,7 @@ async function measure(bench: Bench): Promise<SectionResult> {
  * By turns, so that no user comes near a limit.
  */
 async function warmUp(bench: Bench, contestants: readonly Contestant[]): Promise<void> {
-  bench.progress('every user polls once');
-  for (const contestant of contestants) {
-    await contestant.prepare('empty');
-    await bench.generator.once(loadOf(contestant, 'empty'));
-  }
+  await pollOnceEach(bench, contestants, 'empty');
   for (const [turn, kind] of WARM_UP.entries()) {
     bench.progress(`warming up: ${turn + 1} of ${WARM_UP.length}`);
     for (const contestant of contestants) {
@@ -71,6 +68,16 @@ async function warmUp(bench: Bench, contestants: readonly Contestant[]): Promise
       await bench.generator.closedLoop(loadOf(contestant, kind), WARM_UP_TURN);
       await contestant.finish(kind);
     }
+  }
+}
+
+/** A round is too short for the first polls of all users, so that they would be most of what is measured. */
+async function pollOnceEach(bench: Bench, contestants: readonly Contestant[], kind: Kind): Promise<void> {
+  bench.progress('every user polls once');
+  for (const contestant of contestants.filter(({ without }) => !without.includes(kind))) {
+    await contestant.prepare(kind);
+    await bench.generator.once(loadOf(contestant, kind));
+    await contestant.finish(kind);
   }
 }
 
