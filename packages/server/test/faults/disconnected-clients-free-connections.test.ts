@@ -90,6 +90,8 @@ const QUERY = { scope: { level: 'COMPANY', companyId: 'acme' }, since: 0, limit:
 function startPolls(store: Store) {
   const clients = Array.from({ length: CLIENTS }, () => new AbortController());
   const pages = clients.map(({ signal }) => store.readPage(QUERY, signal));
+  // They may be rejected before the test awaits them.
+  for (const page of pages) page.catch(() => undefined);
   const disconnect = (isChosen: (index: number) => boolean = () => true) => {
     for (const client of clients.filter((_, index) => isChosen(index))) client.abort();
   };
