@@ -82,10 +82,11 @@ export function problemResponse({ code, parts }: ProblemError, requestId: string
     ...(errors && { errors: [...errors] }),
     ...(violatedPolicies && { violatedPolicies: [...violatedPolicies] }),
   };
+  // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
+  const body: Buffer = Buffer.from(JSON.stringify(problem));
   return {
     status,
     headers: { ...headers, 'cache-control': 'no-store', 'content-type': PROBLEM_MEDIA_TYPE },
-    // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
-    body: Buffer.from(JSON.stringify(problem)) as Buffer,
+    body,
   };
 }
