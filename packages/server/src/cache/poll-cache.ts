@@ -66,7 +66,7 @@ export class PollCache {
     if (user) {
       const revalidation = await this.#batcher.revalidateCompany(user.companyId);
       // Still the cached object after the revalidation: the account has not changed.
-      if (this.#accounts.find(bearer) === user) return this.#toReader(user, false, revalidation);
+      if (this.#accounts.hasKept(bearer, user)) return this.#toReader(user, false, revalidation);
     }
     const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateBearer(bearer);
     return this.#toReader(account.user, account.isRevoked, revalidation);
@@ -141,6 +141,11 @@ class AccountCache {
   find({ userId, tokenId }: Bearer): PollingUser | undefined {
     const user = this.#users.get(userId);
     return tokenId === undefined || this.#tokens.get(tokenId) ? user : undefined;
+  }
+
+  /** Whether neither the user nor the token was invalidated since `find`. */
+  hasKept({ userId, tokenId }: Bearer, user: PollingUser): boolean {
+    return this.#users.peek(userId) === user && (tokenId === undefined || this.#tokens.has(tokenId));
   }
 
   set({ userId, tokenId }: Bearer, { user, isRevoked }: Account): void {

@@ -38,19 +38,19 @@ export function registerServe(program: Command, context: CommandContext): void {
 
 /** Loaded only to serve: the other commands start faster without the HTTP server. */
 export async function loadServer() {
-  const [{ compose }, { start }, { makeLogger }] = await Promise.all([
+  const [{ compose }, { start }, { makeLogger, openLog }] = await Promise.all([
     import('../app.ts'),
     import('../ops/lifecycle.ts'),
     import('../ops/logging.ts'),
   ]);
-  return { compose, start, makeLogger };
+  return { compose, start, makeLogger, openLog };
 }
 
 async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
   const { clock, signal, stdout } = context;
   const config = await loadConfig(context, flags);
-  const { compose, start, makeLogger } = await loadServer();
-  const logger = makeLogger(config.logLevel, stdout);
+  const { compose, start, makeLogger, openLog } = await loadServer();
+  const logger = makeLogger(config.logLevel, openLog(stdout));
   const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
   const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
   let running: Running;

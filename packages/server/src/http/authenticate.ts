@@ -28,20 +28,19 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
   return { authenticate, rejectToken };
 }
 
-/** RFC 6750: the scheme in any case, then one space. */
+/** RFC 6750: the scheme in any case, one space, then printable characters without spaces. */
+const CREDENTIALS = /^bearer ([!-~]+)$/i;
 const SCHEME = /^bearer(?=[ \t]|$)/i;
-/** Printable, without spaces. */
-const TOKEN = /^ ([!-~]+)$/;
 
 /**
  * The token of an Authorization header. Undefined if there is none or the scheme is another one, which RFC 6750 treats alike.
  * A token has one spelling: with a tab or more spaces around it, it is invalid.
  */
 function parseBearer(authorization = ''): { readonly token: string | undefined } | undefined {
-  if (!SCHEME.test(authorization)) return undefined;
-  const credentials = authorization.slice('Bearer'.length);
-  if (credentials.trim() === '') return undefined;
-  return { token: TOKEN.exec(credentials)?.[1] };
+  const token = CREDENTIALS.exec(authorization)?.[1];
+  if (token !== undefined) return { token };
+  const isEmpty = !SCHEME.test(authorization) || authorization.slice('Bearer'.length).trim() === '';
+  return isEmpty ? undefined : { token };
 }
 
 function challenge(code: TokenProblem): ProblemError {

@@ -27,7 +27,7 @@ import {
   type RequestState,
   toObservation,
 } from './page-response.ts';
-import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
+import { ProblemError, problemResponse, toProblemError } from './problems.ts';
 import { parseQuery } from './query.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
 import {
@@ -134,7 +134,7 @@ export function createPollResponder(options: PollOptions): PollResponder {
 
   return async (request, response, context) => {
     const startedAt = performance.now();
-    const headers = Object.entries(commonHeaders(context.id)).flat();
+    const headers = ['x-request-id', context.id, 'x-content-type-options', 'nosniff'];
     const state: RequestState = {};
     const exchange: Exchange = { request, response, context, headers, state };
     let payload: Payload;

@@ -18,6 +18,9 @@ function parseUtc(iso: string): number | undefined {
  * client that sends back more digits than milliseconds then gets a lead twice rather than never.
  */
 export function parseInstant(text: string): number | undefined {
+  // Our own notation, as in `createdAt` and `Link`, which most clients send back.
+  const own = parseUtc(text);
+  if (own !== undefined) return own;
   const match = PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = ''] = match;

@@ -1,3 +1,5 @@
+import process from 'node:process';
+import type { Writable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { toIso } from '../clock.ts';
@@ -21,3 +23,24 @@ const timestamp = () => `,"time":"${toIso(Date.now())}"`;
 /** Logs JSON lines. `http/request-log.ts` defines the line of a request. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
   pino({ level, base: null, timestamp, serializers }, destination);
+
+/** A write takes as long as the rest of a line, so lines are collected: this many characters, or for this long. */
+const MIN_WRITE_LENGTH = 4096;
+const MAX_DELAY_MS = 100;
+
+/** Writes to the file of a stream, such as stdout. A stream without a file gets each line itself. */
+export function openLog(output: Writable & { readonly fd?: number }): { write(line: string): void } {
+  if (output.fd === undefined) return output;
+  const log = pino.destination({
+    dest: output.fd,
+    sync: true,
+    minLength: MIN_WRITE_LENGTH,
+    periodicFlush: MAX_DELAY_MS,
+  });
+  process.on('exit', () => log.flushSync());
+  // Only a closed pipe is passed on. On a full disk, lines are lost, and polls are still answered.
+  log.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') output.emit('error', error);
+  });
+  return log;
+}
