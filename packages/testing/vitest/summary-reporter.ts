@@ -9,8 +9,16 @@ export default class SummaryReporter implements Reporter {
     const broken = modules.filter(
       (module) => module.state() === 'failed' && module.errors().length > 0,
     ).length;
+    const unfinished = modules.filter((module) => ['queued', 'pending'].includes(module.state()));
+    for (const module of unfinished) process.stdout.write(`\n${describeUnfinished(module)}\n`);
     process.stdout.write(
-      `\n${count('passed')} passed, ${count('failed') + broken} failed, ${count('skipped')} skipped\n`,
+      `\n${count('passed')} passed, ${count('failed') + broken + unfinished.length} failed, ${count('skipped')} skipped\n`,
     );
   }
+}
+
+/** The process that ran the file has exited: the test that ran at that time is the first one without a result. */
+function describeUnfinished(module: TestModule): string {
+  const next = [...module.children.allTests()].find((test) => test.result().state === 'pending');
+  return `${module.relativeModuleId} (${module.project.name}) did not finish${next ? ` at: ${next.fullName}` : ''}`;
 }
