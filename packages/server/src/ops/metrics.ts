@@ -21,10 +21,19 @@ interface SharedLimitsState {
 
 type StoreStatus = Pick<Store, 'status'>;
 
+let processRegistry: Registry | undefined;
+
+/** Once in a process: the observers behind them cannot be removed. Includes nodejs_eventloop_lag_seconds and its quantiles. */
+function processMetrics(): Registry {
+  if (!processRegistry) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
+}
+
 export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedLimitsState): Metrics {
   const registry = new Registry();
-  // Includes the event loop lag: nodejs_eventloop_lag_seconds and its quantiles.
-  collectDefaultMetrics({ register: registry });
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Counter({ name, help, labelNames, registers });
@@ -71,7 +80,7 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
   return {
-    registry,
+    registry: Registry.merge([processMetrics(), registry]),
     countDroppedConnection: () => dropped.inc(),
     observe(observation: PollObservation) {
       const { status, durationMs, feedLagMs } = observation;
