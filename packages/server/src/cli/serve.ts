@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { describeDatabase, VARIABLES } from '../config.ts';
@@ -50,7 +51,9 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   const { clock, signal, stdout } = context;
   const config = await loadConfig(context, flags);
   const { compose, start, makeLogger, openLog } = await loadServer();
-  const logger = makeLogger(config.logLevel, openLog(stdout));
+  const log = openLog(stdout);
+  if (log.flushSync) process.on('exit', () => log.flushSync?.());
+  const logger = makeLogger(config.logLevel, log);
   const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
   const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
   let running: Running;

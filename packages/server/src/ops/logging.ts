@@ -1,4 +1,3 @@
-import process from 'node:process';
 import type { Writable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
@@ -28,8 +27,14 @@ export const makeLogger = (level: string, destination: { write(line: string): vo
 const MIN_WRITE_LENGTH = 4096;
 const MAX_DELAY_MS = 100;
 
+export interface LogDestination {
+  write(line: string): void;
+  /** Writes the collected lines. Call it when the process exits. */
+  flushSync?(): void;
+}
+
 /** Writes to the file of a stream, such as stdout. A stream without a file gets each line itself. */
-export function openLog(output: Writable & { readonly fd?: number }): { write(line: string): void } {
+export function openLog(output: Writable & { readonly fd?: number }): LogDestination {
   if (output.fd === undefined) return output;
   const log = pino.destination({
     dest: output.fd,
@@ -37,7 +42,6 @@ export function openLog(output: Writable & { readonly fd?: number }): { write(li
     minLength: MIN_WRITE_LENGTH,
     periodicFlush: MAX_DELAY_MS,
   });
-  process.on('exit', () => log.flushSync());
   // Only a closed pipe is passed on. On a full disk, lines are lost, and polls are still answered.
   log.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') output.emit('error', error);
