@@ -24,11 +24,11 @@ process.on('warning', (warning) => {
   for (const print of printWarning) print.call(process, warning);
 });
 
-// `leadtap user list | head`: the reader has closed the pipe. Exit as after SIGPIPE, without a message.
+// `leadtap user list | head`: the reader has closed the pipe. Exit as after SIGPIPE, without a message. Other errors, such as a
+// full disk, fail the command that waits for its output, but not `serve`, whose log lines are lost.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error) => {
     if (error.code === 'EPIPE') process.exit(128 + 13);
-    throw error;
   });
 
 const { stopOnSignals } = await import(new URL('../dist/cli/exit.js', import.meta.url).href);

@@ -59,6 +59,8 @@ export function asFailure(error: unknown, config?: Config): unknown {
 }
 
 function toFailure(error: unknown, config: Config | undefined): Failure | undefined {
+  if (error instanceof Error && 'syscall' in error && error.syscall === 'write' && isDiskFull(error))
+    return new Failure('unavailable', reasonOf(error), 'Free some space on the disk of the output.');
   if (error instanceof ListenError) return listenFailure(error, config);
   if (error instanceof SigningKeyError) {
     const file = config && 'file' in config.signingKey ? config.signingKey.file : '';
@@ -115,6 +117,7 @@ function schemaFailure(
 }
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];
+const isDiskFull = (error: unknown): boolean => NO_SPACE.includes(systemCode(error) ?? '');
 const INVALID_PATH = ['ENOTDIR', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'];
 
 /** What to do about a signing key file that cannot be used. */
@@ -131,7 +134,7 @@ export function signingKeyHints({ reason, cause }: SigningKeyError, file: string
       return [`Allow this user to read ${file}.`];
     case 'unwritable': {
       const folder = nearestExisting(dirname(file)).path;
-      return NO_SPACE.includes(code)
+      return isDiskFull(cause)
         ? [`Free some space on the disk of ${folder}.`]
         : [`Allow this user to write to ${folder}, or set LEADTAP_SIGNING_KEY_FILE to another path.`];
     }

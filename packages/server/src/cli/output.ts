@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 
-/** A stream that may be a terminal, and may write to a file. */
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly fd?: number };
+/** A stream that may be a terminal. */
+export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /** Resolves when the stream has accepted the text, so that a slow reader slows the command instead of filling the memory. */
 export function write(stream: Output, text: string): Promise<void> {

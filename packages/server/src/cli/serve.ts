@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { describeDatabase, VARIABLES } from '../config.ts';
+import { type Config, describeDatabase, VARIABLES } from '../config.ts';
 import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
+import type { Logger } from '../ops/logging.ts';
 import { SchemaVersionError, type Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandContext, loadConfig } from './context.ts';
@@ -39,21 +40,32 @@ export function registerServe(program: Command, context: CommandContext): void {
 
 /** Loaded only to serve: the other commands start faster without the HTTP server. */
 export async function loadServer() {
-  const [{ compose }, { start }, { makeLogger, openLog }] = await Promise.all([
+  const [{ compose }, { start }, { makeLogger, LineBuffer }] = await Promise.all([
     import('../app.ts'),
     import('../ops/lifecycle.ts'),
     import('../ops/logging.ts'),
   ]);
-  return { compose, start, makeLogger, openLog };
+  return { compose, start, makeLogger, LineBuffer };
 }
 
 async function serve(context: CommandContext, flags: ServeFlags): Promise<void> {
-  const { clock, signal, stdout } = context;
   const config = await loadConfig(context, flags);
-  const { compose, start, makeLogger, openLog } = await loadServer();
-  const log = openLog(stdout);
-  if (log.flushSync) process.on('exit', () => log.flushSync?.());
-  const logger = makeLogger(config.logLevel, log);
+  const { makeLogger, LineBuffer } = await loadServer();
+  const lines = new LineBuffer(context.stdout);
+  const flush = () => lines.flush();
+  // For exits that skip the end of this function: a second signal, or an uncaught error.
+  process.once('exit', flush);
+  try {
+    await serveUntilAborted(context, config, makeLogger(config.logLevel, lines));
+  } finally {
+    flush();
+    process.off('exit', flush);
+  }
+}
+
+async function serveUntilAborted(context: CommandContext, config: Config, logger: Logger): Promise<void> {
+  const { clock, signal } = context;
+  const { compose, start } = await loadServer();
   const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
   const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
   let running: Running;

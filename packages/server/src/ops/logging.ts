@@ -1,9 +1,10 @@
-import type { Writable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { toIso } from '../clock.ts';
 import { isUnavailability } from '../http/problems.ts';
 import { routeOf } from '../http/request-log.ts';
+
+export type { Logger };
 
 const serializers = {
   /** Fastify's own serializer would log the client's address and the path that was sent. */
@@ -23,28 +24,31 @@ const timestamp = () => `,"time":"${toIso(Date.now())}"`;
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
   pino({ level, base: null, timestamp, serializers }, destination);
 
-/** A write takes as long as the rest of a line, so lines are collected: this many characters, or for this long. */
+/** A write takes as long as the rest of a poll's log line, so lines are collected: this many characters, or for this long. */
 const MIN_WRITE_LENGTH = 4096;
 const MAX_DELAY_MS = 100;
 
-export interface LogDestination {
-  write(line: string): void;
-  /** Writes the collected lines. Call it when the process exits. */
-  flushSync?(): void;
-}
+/** Collects lines for one write to the stream. Pino's own buffer does not end when the disk is full at exit. */
+export class LineBuffer {
+  readonly #output: { write(lines: string): void };
+  #lines = '';
+  #timer: NodeJS.Timeout | undefined;
 
-/** Writes to the file of a stream, such as stdout. A stream without a file gets each line itself. */
-export function openLog(output: Writable & { readonly fd?: number }): LogDestination {
-  if (output.fd === undefined) return output;
-  const log = pino.destination({
-    dest: output.fd,
-    sync: true,
-    minLength: MIN_WRITE_LENGTH,
-    periodicFlush: MAX_DELAY_MS,
-  });
-  // Only a closed pipe is passed on. On a full disk, lines are lost, and polls are still answered.
-  log.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') output.emit('error', error);
-  });
-  return log;
+  constructor(output: { write(lines: string): void }) {
+    this.#output = output;
+  }
+
+  write(line: string): void {
+    this.#lines += line;
+    if (this.#lines.length >= MIN_WRITE_LENGTH) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), MAX_DELAY_MS).unref();
+  }
+
+  /** Also to be called when the process exits. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#lines !== '') this.#output.write(this.#lines);
+    this.#lines = '';
+  }
 }

@@ -43,8 +43,10 @@ it('a service that is stopped by a second signal has logged every poll that it a
   // An unfinished request, so that the first signal does not end the process.
   socket.write('GET / HTTP/1.1\r\n');
   child.kill('SIGINT');
-  child.kill('SIGTERM');
+  // A second signal counts when it comes a second later.
+  const repeat = setInterval(() => child.kill('SIGTERM'), 100);
   const { stdout } = await ended;
+  clearInterval(repeat);
   const requests = stdout.split('\n').filter((line) => line.includes('"msg":"request"'));
   expect(requests.map((line) => JSON.parse(line).status)).toEqual(Array.from({ length: polls }, () => 200));
 });
