@@ -24,7 +24,9 @@ export {
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
   MAX_LEADS_PER_PAGE,
+  MAX_WAIT_S,
   MIN_LEADS_PER_PAGE,
+  MIN_WAIT_S,
   RATE_LIMITS,
 } from './limits.ts';
 export {

@@ -28,3 +28,7 @@ export const MIN_LEADS_PER_PAGE = 1;
 export const MAX_INTAKE_LEADS = 1000;
 export const MAX_INTAKE_BYTES = 1024 * 1024;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+
+/** `Prefer: wait`, in seconds. Proxies end a request after 60 s by default. */
+export const MIN_WAIT_S = 1;
+export const MAX_WAIT_S = 50;

@@ -4,6 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
+import { createReaders } from './cache/poll-cache.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Connections } from './http/connections.ts';
@@ -100,6 +101,7 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly trustProxy: TrustProxy;
   /** Accept leads over HTTP. Default: no. */
   readonly intake?: boolean;
+  readonly maxWaiting?: number;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
    * not wait.
@@ -112,8 +114,10 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** The Fastify application over the given services. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
-  const handlePoll = createPollHandler({ ...services, ...options });
-  const handleIntake = options.intake ? createIntake(services, options) : undefined;
+  const stop = new AbortController();
+  const readers = createReaders(services.store);
+  const handlePoll = createPollHandler({ ...services, ...options, readers, stopSignal: stop.signal });
+  const handleIntake = options.intake ? createIntake({ ...services, readers }, options) : undefined;
   const endpoints = {
     [`${prefix}${NEW_LEADS_PATH}`]: handlePoll,
     ...(handleIntake && { [`${prefix}${LEADS_PATH}`]: handleIntake }),
@@ -145,6 +149,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.addHook('preClose', async () => {
     isStopping = true;
     connections?.drain();
+    stop.abort();
     await drain?.();
   });
   app.setErrorHandler(handleError);

@@ -19,6 +19,8 @@ export interface VerifiedToken {
   readonly tokenId: string | undefined;
   /** What the token may do. Absent: it may read leads. */
   readonly scopes?: readonly TokenScope[];
+  /** When the token is no longer accepted, in milliseconds. A poll that waits for a lead then ends. Absent: never. */
+  readonly expiresAt?: number;
 }
 
 export type Verification =
@@ -46,7 +48,7 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 const INVALID: Verification = { kind: 'invalid' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken extends Required<VerifiedToken> {
+interface CachedToken extends Omit<Required<VerifiedToken>, 'expiresAt'> {
   readonly expiresAtS: number;
   readonly notBeforeS: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
@@ -144,5 +146,6 @@ function checkTimes(token: CachedToken, nowMs: number): Verification {
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
-  return { kind: 'valid', token: { userId, tokenId, scopes } };
+  const expiresAt = (expiresAtS + toleranceS) * 1000;
+  return { kind: 'valid', token: { userId, tokenId, scopes, expiresAt } };
 }

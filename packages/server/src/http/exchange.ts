@@ -1,7 +1,7 @@
 /** What the handlers of Leadtap share: the context of a request, its log line, problems, and sending the response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClientDisconnectedError } from '../store/store.ts';
-import { isDisconnected, onceClosed } from './connections.ts';
+import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
 import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
 import { problemResponse, toProblemError } from './problems.ts';
 import {
@@ -37,6 +37,8 @@ export interface Exchange<State extends RequestState = RequestState> {
   readonly context: RequestContext;
   readonly headers: HeaderList;
   readonly state: State;
+  /** Aborted when the client disconnects. */
+  disconnected(): AbortSignal;
 }
 
 export interface Payload {
@@ -84,7 +86,12 @@ export function createResponder<State extends RequestState>(options: ResponderOp
     const startedAt = performance.now();
     const headers = ['x-request-id', context.id, 'x-content-type-options', 'nosniff'];
     const state = createState();
-    const exchange: Exchange<State> = { request, response, context, headers, state };
+    let signal: AbortSignal | undefined;
+    const disconnected = () => {
+      signal ??= disconnectSignal(request, response);
+      return signal;
+    };
+    const exchange: Exchange<State> = { request, response, context, headers, state, disconnected };
     let payload: Payload;
     try {
       payload = await answer(exchange);

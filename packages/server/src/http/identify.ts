@@ -1,6 +1,6 @@
 /** The checks that every endpoint begins with: token (401), rate limit (429), user (404). */
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
-import { readerFactory } from '../cache/poll-cache.ts';
+import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { PollingUser } from '../leads/access.ts';
 import type { PollReader } from '../leads/poll.ts';
@@ -16,6 +16,8 @@ import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
 export interface IdentificationOptions {
   readonly store: PollStore;
   readonly verifyToken: VerifyToken;
+  /** Handlers of the same store share one cache. Default: an own cache. */
+  readonly readers?: PollReaders;
   /** Default: 600 a minute for each address, in the memory of this process. */
   readonly failedTokens?: Limiter;
   readonly clock?: Clock;
@@ -27,31 +29,54 @@ export interface Identity {
   readonly reader: PollReader;
 }
 
-export type Identify = (exchange: Exchange) => Promise<Identity>;
+export interface Identification {
+  readonly readers: PollReaders;
+  /** All three checks. */
+  identify(exchange: Exchange): Promise<Identity>;
+  /** Without the rate limit, for a request that was counted and has waited since. */
+  identifyAgain(exchange: Exchange): Promise<Identity>;
+}
 
 export function createIdentification(
   options: IdentificationOptions & { readonly limiter: Limiter; readonly rateLimitDetail?: string },
-): Identify {
+): Identification {
   const { store, verifyToken, limiter, rateLimitDetail, clock = systemClock } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
+  const { readers = createReaders(store) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
-  const createReader = readerFactory(store);
 
-  return async ({ request, response, context: { address }, headers, state }) => {
+  async function checkToken({ request, context: { address }, state }: Exchange) {
     const token = await authenticate(request.headers.authorization, address);
-    const reader = await createReader(token);
+    const reader = await readers.createReader(token);
     if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
     state.tokenId = token.tokenId;
+    return { token, reader };
+  }
 
-    // Counted even if the client has disconnected: disconnecting must not be a way around the limit.
-    const verdict = await limiter.consume(token.userId);
-    addRateLimitHeaders(headers, verdict);
-    if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
-    if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
+  return {
+    readers,
 
-    // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-    const user = await reader.findUser();
-    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
-    return { token, user, reader };
+    async identify(exchange) {
+      const { request, response, headers } = exchange;
+      const { token, reader } = await checkToken(exchange);
+      // Counted even if the client has disconnected: disconnecting must not be a way around the limit.
+      const verdict = await limiter.consume(token.userId);
+      addRateLimitHeaders(headers, verdict);
+      if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
+      if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
+      return { token, reader, user: await checkUser(token, reader) };
+    },
+
+    async identifyAgain(exchange) {
+      const { token, reader } = await checkToken(exchange);
+      return { token, reader, user: await checkUser(token, reader) };
+    },
   };
+}
+
+async function checkUser({ userId }: VerifiedToken, reader: PollReader): Promise<PollingUser> {
+  const user = await reader.findUser();
+  // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
+  if (user?.id !== userId) throw new ProblemError('user-not-found');
+  return user;
 }

@@ -90,7 +90,12 @@ const RATE_LIMIT_DETAIL =
 function createAnswer(options: IntakeOptions): (exchange: Exchange<IntakeState>) => Promise<Payload> {
   const { store, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
-  const identify = createIdentification({ ...options, limiter, clock, rateLimitDetail: RATE_LIMIT_DETAIL });
+  const { identify } = createIdentification({
+    ...options,
+    limiter,
+    clock,
+    rateLimitDetail: RATE_LIMIT_DETAIL,
+  });
 
   return async (exchange) => {
     const { request } = exchange;

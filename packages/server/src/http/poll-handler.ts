@@ -3,14 +3,15 @@
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/tokens.ts';
+import type { WaitingPoll } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
-import { mayPoll } from '../leads/access.ts';
-import { poll, type ReadPage } from '../leads/poll.ts';
+import { mayPoll, type PollingUser } from '../leads/access.ts';
+import { type PollQuery, poll } from '../leads/poll.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { PollStore } from '../store/store.ts';
 import { requireScope } from './authenticate.ts';
-import { disconnectSignal } from './connections.ts';
 import {
   createHandler,
   createResponder,
@@ -33,6 +34,7 @@ import {
 } from './page-response.ts';
 import { ProblemError } from './problems.ts';
 import { parseQuery } from './query.ts';
+import { createWait } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions extends IdentificationOptions {
@@ -41,6 +43,10 @@ export interface PollOptions extends IdentificationOptions {
   readonly limiter?: Limiter;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: PollObserver;
+  /** The number of requests that may wait for a lead (`Prefer: wait`). Further ones are answered at once. Default: 20,000. */
+  readonly maxWaiting?: number;
+  /** Abort it when your server stops: requests that wait for a lead are answered at once, and later ones do not wait. */
+  readonly stopSignal?: AbortSignal;
 }
 
 export interface PollHandlerOptions extends PollOptions, MountOptions {}
@@ -64,29 +70,44 @@ export function createPollResponder(options: PollOptions): Responder {
 function createAnswer(options: PollOptions): (exchange: Exchange<PollState>) => Promise<PollAnswer> {
   const { clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
-  const identify = createIdentification({ ...options, limiter, clock });
+  const { readers, identify, identifyAgain } = createIdentification({ ...options, limiter, clock });
+
+  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, waiting: WaitingPoll) => {
+    const { token, user, reader } = await identifyAgain(exchange);
+    requirePollRights(user, token);
+    // Before the read, so that no lead is committed between the two.
+    waiting.watchCompany(user.companyId);
+    // Only the last read waits for a writer: its page may be empty, and then has a time.
+    const read = waiting.isDue ? reader.readPage : reader.readCommitted;
+    return poll((page) => read(page, exchange.disconnected), user, query);
+  };
+  const waitIfPreferred = createWait(readers.changes, options, checkAgain);
 
   return async (exchange) => {
-    const { request, response, context, headers, state } = exchange;
+    const { request, context, headers, state, disconnected } = exchange;
     requireHost(request);
     requireMethod(request);
     // Token: 401. Rate limit: 429. User: 404.
     const { token, user, reader } = await identify(exchange);
-    // Plan: 403.
-    if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
-    // Scope: 403.
-    requireScope(token, 'leads:read');
+    requirePollRights(user, token);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
 
-    const readPage: ReadPage = (page) => reader.readPage(page, () => disconnectSignal(request, response));
-    const result = await poll(readPage, user, query);
+    const page = await poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query);
+    const result = await waitIfPreferred(exchange, page, token, query);
     addPageHeaders(headers, context.baseUrl(), result, query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.leads = result.page.leads.count;
     state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
     return state.answer;
   };
+}
+
+function requirePollRights(user: PollingUser, token: VerifiedToken): void {
+  // Plan: 403.
+  if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
+  // Scope: 403.
+  requireScope(token, 'leads:read');
 }
 
 /** The query string of a URL. */
