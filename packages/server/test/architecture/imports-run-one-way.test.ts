@@ -6,7 +6,17 @@ const MAY_IMPORT = {
   // `limits/redis` only for `doctor`, which checks that Redis responds.
   cli: ['app', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits/redis', 'store'],
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
-  app: ['cache', 'http', 'open-store', 'config', 'ops', 'accounts', 'limits', 'limits/open-limiters', 'store'],
+  app: [
+    'cache',
+    'http',
+    'open-store',
+    'config',
+    'ops',
+    'accounts',
+    'limits',
+    'limits/open-limiters',
+    'store',
+  ],
   ops: ['http', 'store'],
   http: ['cache', 'leads', 'accounts', 'limits', 'store'],
   cache: ['leads', 'store'],
