@@ -1,6 +1,7 @@
 import type {
   IssuedToken,
   LeadInput,
+  LeadListQuery,
   Organisation,
   PageQuery,
   Store,
@@ -28,8 +29,11 @@ export class DelegatingStore implements Store {
   applyOrganisation(organisation: Organisation) {
     return this.inner.applyOrganisation(organisation);
   }
-  listUsers(afterId: string | undefined, limit: number) {
-    return this.inner.listUsers(afterId, limit);
+  listCompanies(afterId: string | undefined, limit: number) {
+    return this.inner.listCompanies(afterId, limit);
+  }
+  listUsers(afterId: string | undefined, limit: number, companyId?: string) {
+    return this.inner.listUsers(afterId, limit, companyId);
   }
   updateUser(userId: string, changes: UserChanges) {
     return this.inner.updateUser(userId, changes);
@@ -51,6 +55,15 @@ export class DelegatingStore implements Store {
   }
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, options);
+  }
+  planLeads(leads: readonly LeadInput[]) {
+    return this.inner.planLeads(leads);
+  }
+  listLeads(query: LeadListQuery) {
+    return this.inner.listLeads(query);
+  }
+  findLeads(id: string, companyId?: string) {
+    return this.inner.findLeads(id, companyId);
   }
   status() {
     return this.inner.status();

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, resolvePlace } from '../placement.ts';
 import type { LeadInput } from '../records.ts';
-import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import type { LeadResult, PlannedLead, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -91,6 +91,18 @@ export class LeadWriter {
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
     return { kind: 'written', results };
+  }
+
+  /** What `write` would do. Writes nothing, so it needs no lock. */
+  plan(leads: readonly LeadInput[]): PlannedLead[] {
+    const resolveNew = this.#cachePlaces();
+    return leads.map((lead) => {
+      const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
+      const placed = existing ? resolvePlace(lead, placeOf(existing), this.#places) : resolveNew(lead);
+      if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+      const { branchId, departmentId } = placed.place;
+      return { kind: existing ? 'updated' : 'added', branchId, departmentId };
+    });
   }
 
   /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */
