@@ -58,7 +58,12 @@ export const listChecks = [
 
   check('lists: a lead has the fields of a poll and the ids of its places', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
-    const fields = { firstName: 'Zoë', sameDay: true, customFields: { a: [1, null] }, images: ['https://x.y'] };
+    const fields = {
+      firstName: 'Zoë',
+      sameDay: true,
+      customFields: { a: [1, null] },
+      images: ['https://x.y'],
+    };
     const [createdAt] = await stamp(store, [
       lead('1', { departmentId: 'sales', fields: { ...fields, appointmentDateTime: 1 } }),
     ]);

@@ -11,6 +11,9 @@ import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { databaseFailure, Failure } from './failure.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
+import { registerLeadsList } from './leads/list.ts';
+import { registerLeadsSendTest } from './leads/send-test.ts';
+import { registerLeadsShow } from './leads/show.ts';
 import { writeLine } from './output.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
@@ -48,6 +51,8 @@ function parseWholeNumber(text: string): number {
 
 export function registerLeads(program: Command, context: CommandContext): void {
   const leads = program.command('leads').description('manage leads');
+  registerLeadsList(leads, context);
+  registerLeadsShow(leads, context);
   leads
     .command('import')
     .description('add leads from a file, or update them')
@@ -61,6 +66,7 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
+  registerLeadsSendTest(leads, context);
 }
 
 export async function importFile(

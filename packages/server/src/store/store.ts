@@ -2,15 +2,7 @@
  * The port between Leadtap and a database. It names no driver: `sqlite/` and `postgres/` are its adapters, and
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
-import type {
-  IssuedToken,
-  LeadInput,
-  LeadRecord,
-  Organisation,
-  Scope,
-  StoredLead,
-  User,
-} from './records.ts';
+import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
 
 export interface PageQuery {
   readonly scope: Scope;
