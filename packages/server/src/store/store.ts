@@ -255,7 +255,7 @@ export interface Store extends PollStore {
    */
   findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
   /** Compares each lead with the stored ones, not with the others of the call. Writes nothing and takes no lock. */
-  planLeads(leads: readonly LeadInput[]): Promise<readonly PlannedLead[]>;
+  planLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<readonly PlannedLead[]>;
   /** A page of leads for the operator, whatever their places, sorted by `createdAt` and then by company. */
   listLeads(query: LeadListQuery): Promise<readonly StoredLead[]>;
   /** The leads with this id, of one company or of all, sorted by company. */

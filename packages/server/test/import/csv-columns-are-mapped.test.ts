@@ -50,8 +50,8 @@ describe('an unknown column gets the --map to add', () => {
 
   test('all of them at once', async () => {
     expect(await problems('Vorname;Nachname;Notiz\n')).toEqual([
-      'Vorname: is not a field of a lead; put it under customFields',
-      'Nachname: is not a field of a lead; put it under customFields',
+      'Vorname: is not a field of a lead; did you mean firstName?',
+      'Nachname: is not a field of a lead; did you mean lastName?',
       'Notiz: is not a field of a lead; put it under customFields',
       'companyId: is missing; add this column, or --company ID',
       'To use the file as it is, add --map "Vorname=firstName" --map "Nachname=lastName" --map "Notiz=customFields.Notiz"',

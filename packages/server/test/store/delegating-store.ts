@@ -56,8 +56,8 @@ export class DelegatingStore implements Store {
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, options);
   }
-  planLeads(leads: readonly LeadInput[]) {
-    return this.inner.planLeads(leads);
+  planLeads(leads: readonly LeadInput[], options?: WriteOptions) {
+    return this.inner.planLeads(leads, options);
   }
   listLeads(query: LeadListQuery) {
     return this.inner.listLeads(query);

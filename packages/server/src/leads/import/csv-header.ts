@@ -47,7 +47,8 @@ export function fieldsOfColumns(
     if (isMapped && field === '') continue;
     const name = column === '' ? `column ${index + 1}` : column;
     const problem = columnProblem(field, options);
-    const detail = column === '' ? 'has no name; name it or remove it' : problem;
+    const detail =
+      column === '' ? 'has no name; name it or remove it' : problem && (explainKnownName(field) ?? problem);
     const first = fields.indexOf(field);
     if (detail !== undefined) issues.push({ field: name, detail });
     else if (first < index) issues.push({ field: name, detail: repeated(field, columns[first]) });
@@ -110,6 +111,11 @@ const IMPORT_NAMES = IMPORT_FIELDS.map(({ name }) => name);
 
 /** Names that Leadtap sets, or that only historical leads have. */
 const isLeadField = (name: string): boolean => LEAD_FIELDS.some((field) => field.name === name);
+
+function explainKnownName(column: string): string | undefined {
+  const field = KNOWN_NAMES[normalize(column)];
+  return field && `is not a field of a lead; did you mean ${field}?`;
+}
 
 /** The field that a column is probably meant to have, or else a custom field of the same name. Empty: ignore the column. */
 function suggestField(column: string, options: ParseOptions): string {
