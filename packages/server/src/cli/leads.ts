@@ -4,9 +4,8 @@ import { v7 } from 'uuid';
 import type { Config } from '../config.ts';
 import { systemSleep } from '../leads/import/batches.ts';
 import { DryRun } from '../leads/import/dry-run.ts';
-import type { Encoding } from '../leads/import/encoding.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
-import { type ReadOptions, UnusableFileError } from '../leads/import/input-line.ts';
+import { type Encoding, type ReadOptions, UnusableFileError } from '../leads/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
 import { confirm, isInteractive } from './confirm.ts';
 import { type CommandContext, findCompany, withStore } from './context.ts';
@@ -24,8 +23,8 @@ import { printDryRun } from './import/deliveries.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
 import { registerLeadsList } from './leads/list.ts';
-import { registerLeadsSendTest } from './leads/send-test.ts';
 import { registerLeadsShow } from './leads/show.ts';
+import { registerLeadsSendTest } from './leads/test-lead.ts';
 import { writeLine } from './output.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)

@@ -2,9 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
-import { type ColumnMap, columnProblem } from '../../leads/import/csv-header.ts';
-import type { Separator } from '../../leads/import/csv-rows.ts';
-import type { Encoding } from '../../leads/import/encoding.ts';
+import { columnProblem } from '../../leads/import/csv-header.ts';
+import type { ColumnMap, Encoding, Separator } from '../../leads/import/input-line.ts';
 import type { LeadsFormat } from '../../leads/import/read-leads.ts';
 import { isJsonObject } from '../../store/records.ts';
 import { messageOf, systemCode } from '../../system-error.ts';

@@ -1,7 +1,6 @@
 import { SEPARATOR_NAMES } from '../../leads/import/csv-rows.ts';
-import type { Encoding } from '../../leads/import/encoding.ts';
 import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
-import type { InputLine, Recognised } from '../../leads/import/input-line.ts';
+import type { Encoding, InputLine, Recognised } from '../../leads/import/input-line.ts';
 import { isNotJson } from '../../leads/import/json.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
 import type { CommandContext } from '../context.ts';

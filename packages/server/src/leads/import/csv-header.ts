@@ -2,7 +2,7 @@
 import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
 import { nearestName } from '../../nearest-name.ts';
 import { quote } from './field-readers.ts';
-import { UnusableFileError } from './input-line.ts';
+import { type ColumnMap, UnusableFileError } from './input-line.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   explainUnknownField,
@@ -12,9 +12,6 @@ import {
   requiredFields,
   type ValidationIssue,
 } from './parse-lead.ts';
-
-/** Field names by the names of columns. An empty field name: the column is ignored. */
-export type ColumnMap = ReadonlyMap<string, string>;
 
 export interface HeaderOptions extends ParseOptions {
   readonly columnMap?: ColumnMap | undefined;

@@ -8,7 +8,7 @@
 import { parse } from 'csv-parse/sync';
 import type { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
-import { type InputLine, MAX_LINE_BYTES } from './input-line.ts';
+import { type InputLine, MAX_LINE_BYTES, type Separator } from './input-line.ts';
 
 /** More line breaks than the fields of a lead have room for. Bounds the memory for lines that are nearly empty. */
 const MAX_ROW_LINES = 65_536;
@@ -24,8 +24,6 @@ export interface CsvRow extends InputLine {
   /** What is wrong with its quotes. */
   readonly quoteError?: InvalidValue;
 }
-
-export type Separator = ',' | ';' | '\t';
 
 export const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
   ',': 'comma',

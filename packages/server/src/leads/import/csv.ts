@@ -7,7 +7,6 @@ import {
   parseCells,
   recogniseSeparator,
   SEPARATOR_NAMES,
-  type Separator,
 } from './csv-rows.ts';
 import { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
@@ -17,6 +16,7 @@ import {
   type ParsedLine,
   type ReadOptions,
   rejectLine,
+  type Separator,
   UnusableFileError,
 } from './input-line.ts';
 import { objectFromTexts, parseLead, withCompany } from './parse-lead.ts';

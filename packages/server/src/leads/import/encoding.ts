@@ -1,9 +1,7 @@
 /** Text encodings of files: UTF-8, UTF-16, and Windows-1252, which contains Latin-1. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidValue } from './field-readers.ts';
-import { type InputLine, TOO_LONG } from './input-line.ts';
-
-export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+import { type Encoding, type InputLine, TOO_LONG } from './input-line.ts';
 
 const BYTE_ORDER_MARKS: readonly (readonly [Encoding, Buffer])[] = [
   ['utf-8', Buffer.from([0xef, 0xbb, 0xbf])],

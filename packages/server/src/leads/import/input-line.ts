@@ -6,9 +6,6 @@
  * 3. `LeadInput`: the lead as the store takes it;
  * 4. `LeadResult`: what the store did with it (added, updated or rejected).
  */
-import type { ColumnMap } from './csv-header.ts';
-import type { Separator } from './csv-rows.ts';
-import type { Encoding } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
 import type { ParsedLead, ParseOptions } from './parse-lead.ts';
 
@@ -29,6 +26,14 @@ export interface InputLine {
 export interface ParsedLine extends InputLine {
   readonly parsed: ParsedLead;
 }
+
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** Between the cells of CSV. */
+export type Separator = ',' | ';' | '\t';
+
+/** Field names by the names of columns. An empty field name: the column is ignored. */
+export type ColumnMap = ReadonlyMap<string, string>;
 
 export interface ReadOptions extends ParseOptions {
   /** The first lines of the file, or the first items of a JSON array, that are left out. */
