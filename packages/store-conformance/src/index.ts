@@ -14,6 +14,7 @@ import { contentChecks } from './content.ts';
 import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
 import { historyChecks } from './history.ts';
+import { listChecks } from './lists.ts';
 import { organisationChecks } from './organisation.ts';
 import { pageChecks } from './pages.ts';
 import { placementChecks } from './placement.ts';
@@ -37,5 +38,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...updateChecks,
   ...deletedLeadChecks,
   ...historyChecks,
+  ...listChecks,
   ...changeTrackingChecks,
 ];

@@ -3,14 +3,28 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { v7 } from 'uuid';
 import type { Config } from '../config.ts';
 import { systemSleep } from '../leads/import/batches.ts';
+import { DryRun } from '../leads/import/dry-run.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
-import { UnusableFileError } from '../leads/import/input-line.ts';
+import { type Encoding, type ReadOptions, UnusableFileError } from '../leads/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
-import { type CommandContext, withStore } from './context.ts';
+import { confirm, isInteractive } from './confirm.ts';
+import { type CommandContext, findCompany, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { databaseFailure, Failure } from './failure.ts';
+import {
+  type CsvFlags,
+  collectMap,
+  formatOfFlags,
+  loadColumnMap,
+  parseEncoding,
+  parseSeparator,
+} from './import/csv-options.ts';
+import { printDryRun } from './import/deliveries.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
+import { registerLeadsList } from './leads/list.ts';
+import { registerLeadsShow } from './leads/show.ts';
+import { registerLeadsSendTest } from './leads/test-lead.ts';
 import { writeLine } from './output.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
@@ -23,21 +37,27 @@ A lead whose company already has its id is updated: fields that are left out kee
 
 NDJSON, one object per line, or a JSON array of such objects:
   {"companyId":"soleil","id":"4711","firstName":"Ada","email":"ada@example.com","customFields":{"source":"web"}}
-CSV, with a header row:
+CSV, with a header row. Separators ("," ";" tab) and encodings (UTF-8, UTF-16, Windows-1252) are recognised:
   companyId,id,firstName,email,images,customFields.source
   soleil,4711,Ada,ada@example.com,https://example.com/1.jpg|https://example.com/2.jpg,web
 
 Examples:
   leadtap leads import leads.ndjson
+  leadtap leads import leads.ndjson --dry-run              check the file, and see who would get the leads
   leadtap leads import leads.csv --rejects rejected.csv
   export-leads | leadtap leads import - --format csv
+  leadtap leads import contacts.csv --company soleil --map "Vorname=firstName" --map "Notiz=customFields.note" \\
+    --map "Alt=" --map-file contacts.json                  other columns; the next time, --map-file alone is enough
   leadtap leads import archive.ndjson.gz --historical      old leads: keep createdAt, do not deliver them
 
 Lines with errors are reported and skipped, and the exit code is then 1. docs/importing-leads.md has more.`;
 
-export interface ImportFlags extends ReportOptions {
+export interface ImportFlags extends ReportOptions, CsvFlags {
   readonly format?: LeadsFormat;
+  readonly company?: string;
+  readonly encoding?: Encoding;
   readonly historical?: true;
+  readonly yes?: true;
   readonly rejects?: string;
 }
 
@@ -48,19 +68,41 @@ function parseWholeNumber(text: string): number {
 
 export function registerLeads(program: Command, context: CommandContext): void {
   const leads = program.command('leads').description('manage leads');
+  registerLeadsList(leads, context);
+  registerLeadsShow(leads, context);
   leads
     .command('import')
     .description('add leads from a file, or update them')
     .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
     .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
+    .option('--company <id>', 'the company of leads that have no companyId')
+    .option('--separator <character>', 'of CSV: "," or ";" or tab; default: recognised', parseSeparator)
+    .option(
+      '--encoding <name>',
+      'utf-8, utf-16le, utf-16be or windows-1252; default: recognised',
+      parseEncoding,
+    )
+    .option('--map <column=field>', 'the field of a column of CSV; nothing after = ignores it', collectMap)
+    .option('--map-file <file>', 'read the map of the columns from a JSON file; with --map, save it there')
     .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
     .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
-    .option('--acknowledge', 'print "committed N" each time the lines up to N are saved')
-    .option('--max-errors-shown <n>', 'report at most n rejected lines', parseWholeNumber, 20)
+    .addOption(new Option('--dry-run', 'write nothing: count, check, and show who would get the leads'))
+    .option('--yes', 'do not ask before more than 1,000 new leads are imported')
+    .addOption(
+      new Option('--acknowledge', 'print "committed N" each time the lines up to N are saved').conflicts(
+        'dryRun',
+      ),
+    )
+    .option(
+      '--max-errors-shown <n>',
+      'report at most n rejected lines (default: 20; with --dry-run: all)',
+      parseWholeNumber,
+    )
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
+  registerLeadsSendTest(leads, context);
 }
 
 export async function importFile(
@@ -69,38 +111,99 @@ export async function importFile(
   context: CommandContext,
   sleep = systemSleep,
 ): Promise<void> {
-  const input = await openInput(file, flags.format, context);
+  const { clock, signal } = context;
+  const format = formatOfFlags(flags);
+  const columnMap = await loadColumnMap(flags, context);
+  const input = await openInput(file, format, context);
   try {
     const rejects =
       flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
     try {
       const report = new ImportReport(context, flags, input, rejects);
-      const { clock, signal } = context;
-      const { skipLines, historical = false } = flags;
-      const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
+      const { skipLines, historical = false, company: companyId, encoding, separator } = flags;
+      const { onHeader, onItems, onRecognised, onRejected, onCommitted, onPaced } = report;
+      const parse = { historical, clock, skipLines, companyId, encoding, separator };
+      const options = { ...parse, columnMap: columnMap.columns, onHeader, onItems, onRecognised };
       await withStore(context, async (store, config) => {
+        if (companyId !== undefined) await findCompany(store, companyId, signal);
+        if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
+        const dryRun = flags.dryRun && new DryRun(store);
         const outcome = await importLeads({
-          lines: readLeads(input, { historical, clock, skipLines, onHeader, onItems }),
-          store,
+          lines: readLeads(input, options),
+          store: dryRun ?? store,
           historical,
+          dryRun: dryRun !== undefined,
           skippedLines: skipLines,
-          newId: () => v7({ msecs: clock() }),
+          newId: dryRun ? undefined : () => v7({ msecs: clock() }),
           elapsedMs: () => performance.now(),
           sleep,
           signal,
           onRejected,
           onCommitted,
           onPaced,
-        }).catch((error: unknown) => {
-          report.clear();
+        }).catch(async (error: unknown) => {
+          await report.abort();
           throw explainError(error, input.name, report);
         });
         await report.finish(outcome.counts);
+        if (report.hasHeader) await columnMap.save();
+        const finishedDryRun = outcome.kind === 'finished' ? dryRun : undefined;
+        const { counts } = outcome;
+        if (finishedDryRun) await printDryRun({ store, dryRun: finishedDryRun, counts, flags }, context);
+        if (!finishedDryRun || !flags.json) await report.printCounts(counts);
         await exitUnlessComplete(outcome, config, report, context);
       });
     } finally {
       await rejects?.close();
     }
+  } finally {
+    input.close();
+  }
+}
+
+/** Above this, an import by mistake is costly: every automation runs for each new lead. */
+const MAX_LEADS_UNASKED = 1000;
+
+/** Asks a person at a terminal. Programs and pipes are not asked. */
+async function confirmLargeImport(
+  file: string,
+  flags: ImportFlags,
+  options: ReadOptions,
+  context: CommandContext,
+): Promise<void> {
+  if (flags.historical || flags.dryRun || flags.yes || !isInteractive(context)) return;
+  if (!(await hasMoreLeads(file, MAX_LEADS_UNASKED, flags, options, context))) return;
+  await writeLine(
+    context.stderr,
+    `${file} has more than ${MAX_LEADS_UNASKED.toLocaleString('en')} leads. Every automation that polls will run for each new lead among them.
+For leads of the past, use --historical. To see who would get them, use --dry-run.`,
+  );
+  if (await confirm('Import them as new leads?', context)) return;
+  await writeLine(context.stderr, 'Nothing was imported.');
+  throw new ExitCode(EXIT_CODES.failed);
+}
+
+/** Reads only the beginning of the file. A file with errors is not counted to the end: the import reports them. */
+async function hasMoreLeads(
+  file: string,
+  limit: number,
+  flags: ImportFlags,
+  options: ReadOptions,
+  context: CommandContext,
+): Promise<boolean> {
+  const input = await openInput(file, formatOfFlags(flags), context);
+  const ignore = () => undefined;
+  let count = 0;
+  try {
+    const quiet = { ...options, onHeader: ignore, onItems: ignore, onRecognised: ignore };
+    for await (const lines of readLeads(input, quiet)) {
+      count += lines.filter(({ parsed }) => parsed.lead !== undefined).length;
+      if (count > limit) return true;
+    }
+    return false;
+  } catch (error) {
+    if (error instanceof UnusableFileError || error instanceof BrokenInputError) return false;
+    throw error;
   } finally {
     input.close();
   }

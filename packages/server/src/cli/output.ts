@@ -30,15 +30,25 @@ export async function writeJsonArray(stream: Output, pages: AsyncIterable<readon
 /** Control characters of stored text could control the terminal. */
 export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?');
 
+const GAP = '  ';
+/** A column that is shortened keeps at least this many characters. */
+const MIN_COLUMN_WIDTH = 8;
+
+const shorten = (text: string, width: number): string =>
+  text.length > width ? `${text.slice(0, width - 1)}…` : text;
+
 /** Columns are as wide as their longest cell so far, so that rows can be printed page by page. */
 export class Table {
   readonly #stream: Output;
   readonly #widths: number[] = [];
+  readonly #shortened: readonly number[];
   #headings: readonly string[] | undefined;
 
-  constructor(stream: Output, headings: readonly string[]) {
+  /** The shortened columns lose text, the first one first, if the rows do not fit on a terminal. */
+  constructor(stream: Output, headings: readonly string[], shortened: readonly string[] = []) {
     this.#stream = stream;
     this.#headings = headings;
+    this.#shortened = shortened.map((heading) => headings.indexOf(heading));
   }
 
   async add(rows: readonly (readonly (string | null)[])[]): Promise<void> {
@@ -49,12 +59,27 @@ export class Table {
     for (const line of lines)
       for (const [column, cell] of line.entries())
         this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length);
-    await write(this.#stream, lines.map((line) => `${this.#align(line)}\n`).join(''));
+    const widths = this.#fit();
+    const align = (line: readonly string[]): string =>
+      line
+        .map((cell, column) => shorten(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0))
+        .join(GAP)
+        .replace(/ +$/, '');
+    await write(this.#stream, lines.map((line) => `${align(line)}\n`).join(''));
   }
 
-  #align(cells: readonly string[]): string {
-    const padded = cells.map((cell, column) => cell.padEnd(this.#widths[column] ?? 0));
-    return padded.join('  ').replace(/ +$/, '');
+  #fit(): readonly number[] {
+    const widths = [...this.#widths];
+    if (!this.#stream.isTTY) return widths;
+    const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
+    let excess = total - widthOf(this.#stream);
+    for (const column of this.#shortened) {
+      const width = widths[column] ?? 0;
+      const cut = Math.max(0, Math.min(excess, width - MIN_COLUMN_WIDTH));
+      widths[column] = width - cut;
+      excess -= cut;
+    }
+    return widths;
   }
 }
 

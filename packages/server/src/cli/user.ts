@@ -73,12 +73,16 @@ export function registerUser(program: Command, context: CommandContext): void {
 
 const USERS_PER_PAGE = 500;
 
-/** All users sorted by id, page by page, so that any number of them fits into memory. */
-export async function* userPages(store: Store, signal: AbortSignal): AsyncGenerator<readonly User[]> {
+/** All users, or those of a company, sorted by id, page by page, so that any number of them fits into memory. */
+export async function* userPages(
+  store: Store,
+  signal: AbortSignal,
+  companyId?: string,
+): AsyncGenerator<readonly User[]> {
   let page: readonly User[] = [];
   do {
     signal.throwIfAborted();
-    page = await store.listUsers(page.at(-1)?.id, USERS_PER_PAGE);
+    page = await store.listUsers(page.at(-1)?.id, USERS_PER_PAGE, companyId);
     yield page;
   } while (page.length === USERS_PER_PAGE);
 }

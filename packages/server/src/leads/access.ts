@@ -24,3 +24,20 @@ export function scopeOf(user: PollingUser): Scope | undefined {
 export const PROFESSIONAL = 'PROFESSIONAL';
 
 export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;
+
+export interface LeadPlace {
+  readonly branchId: string | null;
+  readonly departmentId: string | null;
+}
+
+/** Whether a lead of the same company, at this place, is one of those that the scope contains. */
+export function isInScope(scope: Scope, place: LeadPlace): boolean {
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}

@@ -4,7 +4,7 @@ import { toIso } from '../clock.ts';
 import type { LeadRecord } from '../store/records.ts';
 
 /** The lead as the wire shows it, with the fields in the order of the contract. */
-function toWire(lead: LeadRecord): Lead {
+export function toWire(lead: LeadRecord): Lead {
   const wire: Record<string, unknown> = {};
   for (const { name, type } of LEAD_FIELDS) {
     const value = name === 'statusValue' ? lead.status.value : lead[name];

@@ -1,6 +1,6 @@
 /** The columns of a lead and the mapping between rows and leads, from the table of lead fields. */
 import { LEAD_FIELDS, type LeadField, type LeadFieldName, type LeadFieldTable } from '@leadtap/contract';
-import type { LeadFields, LeadRecord } from './records.ts';
+import type { LeadFields, LeadRecord, StoredLead } from './records.ts';
 
 /** How a column is kept: `time` is milliseconds, `texts` a list of texts. */
 export type ColumnKind = 'text' | 'boolean' | 'time' | 'json' | 'texts';
@@ -61,6 +61,16 @@ export type LeadRow = RowOf<LeadRecord> & {
   status_final: boolean;
 };
 
+/** A lead with the ids of its places. */
+export type StoredLeadRow = LeadRow & {
+  company_id: string;
+  branch_id: string | null;
+  department_id: string | null;
+};
+
+/** Initial bounds of `listLeads` without `since`: after every time that a lead can have. */
+export const END_OF_TIME = Date.UTC(10_000, 0);
+
 type Values = Record<string, unknown>;
 
 /** Makes a function that copies values to other names. To overwrite a copy of a template is three times as fast as to add name by name. */
@@ -94,3 +104,10 @@ export function toLeadRecord(row: LeadRow): LeadRecord {
 }
 
 export const toLeadFieldsRow = (fields: LeadFields): LeadFieldsRow => pickRow(fields) as LeadFieldsRow;
+
+export const toStoredLead = (row: StoredLeadRow, lead: LeadRecord = toLeadRecord(row)): StoredLead => ({
+  companyId: row.company_id,
+  branchId: row.branch_id,
+  departmentId: row.department_id,
+  lead,
+});

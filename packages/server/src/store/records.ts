@@ -59,6 +59,14 @@ export type LeadRecord = LeadFields & {
     | (LeadFieldTable[Name]['nullable'] extends true ? null : never);
 };
 
+/** A lead with the ids of its places, where the wire has their names. */
+export interface StoredLead {
+  readonly companyId: string;
+  readonly branchId: string | null;
+  readonly departmentId: string | null;
+  readonly lead: LeadRecord;
+}
+
 /**
  * A lead on its way in. A field that is absent keeps its value when the lead exists already, and takes the
  * default (null, empty, the status NEW or else the first of its company) when it does not.

@@ -2,7 +2,7 @@
  * The port between Leadtap and a database. It names no driver: `sqlite/` and `postgres/` are its adapters, and
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
-import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, User } from './records.ts';
+import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
 
 export interface PageQuery {
   readonly scope: Scope;
@@ -156,6 +156,30 @@ export type WriteAllOutcome =
   /** One list of problems for each lead, in the same order; empty for a lead without problems. */
   | { readonly kind: 'rejected'; readonly problems: readonly (readonly PlacementProblem[])[] };
 
+/** What `writeLeads` would do with a lead, and the place that the lead would have. */
+export type PlannedLead =
+  | {
+      readonly kind: 'added' | 'updated';
+      readonly branchId: string | null;
+      readonly departmentId: string | null;
+    }
+  | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
+
+export interface LeadListQuery {
+  /** Absent: the leads of all companies. */
+  readonly companyId?: string | undefined;
+  /** Given: the leads created strictly after it, oldest first. Absent: all leads, newest first. */
+  readonly since?: number | undefined;
+  /** The last lead of the page before. `createdAt` alone is unique only within a company. */
+  readonly after?: Pick<StoredLead, 'companyId'> & Pick<LeadRecord, 'createdAt'>;
+  readonly limit: number;
+}
+
+export interface CompanyName {
+  readonly id: string;
+  readonly name: string;
+}
+
 export interface ChangeCount {
   readonly created: number;
   readonly updated: number;
@@ -241,8 +265,10 @@ export interface IntakeStore extends PollStore {
 
 export interface Store extends IntakeStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
-  /** Sorted by id, starting after `afterId`: page by page for any number of users. */
-  listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
+  /** Sorted by id, starting after `afterId`: page by page for any number of companies. */
+  listCompanies(afterId: string | undefined, limit: number): Promise<readonly CompanyName[]>;
+  /** Sorted by id, starting after `afterId`: page by page for any number of users. Of one company, or of all. */
+  listUsers(afterId: string | undefined, limit: number, companyId?: string): Promise<readonly User[]>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
   removeUser(userId: string): Promise<boolean>;
 
@@ -253,6 +279,12 @@ export interface Store extends IntakeStore {
   revokeToken(tokenId: string): Promise<boolean>;
 
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
+  /** Compares each lead with the stored ones, not with the others of the call. Writes nothing and takes no lock. */
+  planLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<readonly PlannedLead[]>;
+  /** A page of leads for the operator, whatever their places, sorted by `createdAt` and then by company. */
+  listLeads(query: LeadListQuery): Promise<readonly StoredLead[]>;
+  /** The leads with this id, of one company or of all, sorted by company. */
+  findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;

@@ -13,6 +13,9 @@ test.each([
   'token list --user boss',
   'token revoke 5b1f0c5e',
   'leads import -',
+  'leads list',
+  'leads show 4711',
+  'leads send-test --company acme',
 ])('%s fails without a database, names the place, and creates nothing', async (command) => {
   const { run, cwd, database } = terminal({ empty: true });
   const { env } = await database();

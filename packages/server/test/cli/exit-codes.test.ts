@@ -14,6 +14,9 @@ const COMMANDS = [
   'token list --user boss',
   'token revoke 5b1f0c5e',
   'leads import -',
+  'leads list',
+  'leads show 4711',
+  'leads send-test --company acme',
   'migrate',
   'doctor',
 ];
@@ -39,6 +42,9 @@ test.each(COMMANDS.filter((command) => command !== 'demo'))(
 test.each([
   'org apply nowhere.json',
   'leads import nowhere.csv',
+  'leads list --company unknown',
+  'leads show unknown',
+  'leads send-test --company unknown',
   'user set unknown --plan BASIC',
   'user remove unknown',
   'token issue --user unknown',

@@ -9,11 +9,32 @@ async function headerProblems(header: string, options?: ReadingOptions): Promise
 
 describe('a header is refused with all its errors', () => {
   test.each([
-    ['id,email', ['companyId: is missing; add this column']],
+    ['id,email', ['companyId: is missing; add this column, or --company ID']],
     ['companyId,id,id', ['id: is there twice; remove one of the two columns']],
-    ['companyId,e_mail', ['e_mail: is not a field of a lead; did you mean email?']],
-    ['companyId,budget', ['budget: is not a field of a lead; put it under customFields']],
-    ['companyId,status', ['status: is set by Leadtap; remove it']],
+    [
+      'companyId,e_mail',
+      [
+        'e_mail: is not a field of a lead; did you mean email?',
+        'To use the file as it is, add --map "e_mail=email"',
+        'A column that is mapped to nothing is ignored: --map "e_mail="',
+      ],
+    ],
+    [
+      'companyId,budget',
+      [
+        'budget: is not a field of a lead; put it under customFields',
+        'To use the file as it is, add --map "budget=customFields.budget"',
+        'A column that is mapped to nothing is ignored: --map "budget="',
+      ],
+    ],
+    [
+      'companyId,status',
+      [
+        'status: is set by Leadtap; remove it',
+        'To use the file as it is, add --map "status="',
+        'A column that is mapped to nothing is ignored: --map "status="',
+      ],
+    ],
     ['companyId,', ['"column 2": has no name; name it or remove it']],
     [
       'companyId,customFields',
@@ -28,10 +49,6 @@ describe('a header is refused with all its errors', () => {
       ['customFields.a: is there twice; remove one of the two columns'],
     ],
     [
-      'companyId;id',
-      ['The columns are not separated by commas. Save the file with commas between the cells.'],
-    ],
-    [
       'companyId,"id',
       [
         'It opens a quote that is never closed; close it at the end of the cell, and write a quote inside the cell as "".',
@@ -42,7 +59,7 @@ describe('a header is refused with all its errors', () => {
   });
 
   test('every problem at once', async () => {
-    expect(await headerProblems('firstNam,phone1,phone1,createdAt')).toHaveLength(4);
+    expect(await headerProblems('firstNam,phone1,phone1,createdAt')).toHaveLength(4 + 2);
   });
 
   test('an empty file', async () => {
@@ -54,6 +71,8 @@ describe('a header is refused with all its errors', () => {
 test('createdAt is a column of historical imports only', async () => {
   expect(await headerProblems('companyId,createdAt')).toEqual([
     expect.stringContaining('import past leads with --historical'),
+    expect.stringContaining('--map "createdAt="'),
+    expect.stringContaining('--map "createdAt="'),
   ]);
   expect(await headerProblems('companyId,id', { historical: true })).toEqual([
     'createdAt: is missing; add this column',

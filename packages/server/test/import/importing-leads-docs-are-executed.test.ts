@@ -8,11 +8,32 @@ const page = readFileSync(new URL('../../../../docs/importing-leads.md', import.
 const block = (language: string) =>
   new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\`\`\``).exec(page)?.[1] ?? '';
 
+const user = (id: string, accessLevel: string, rest: object = {}) => ({
+  ...{ id, plan: 'PROFESSIONAL', accessLevel, ...rest },
+});
+
 const ORGANISATION = {
   companies: [
-    { id: 'soleil', name: 'Soleil', branches: [{ id: 'lyon', name: 'Lyon', departments: [] }], users: [] },
+    {
+      id: 'soleil',
+      name: 'Soleil',
+      branches: [{ id: 'lyon', name: 'Lyon', departments: [{ id: 'repairs', name: 'Repairs' }] }],
+      users: [
+        user('ada', 'COMPANY'),
+        user('ben', 'BRANCH', { branchId: 'lyon' }),
+        user('bo', 'BRANCH', { branchId: 'lyon' }),
+        user('cy', 'DEPARTMENT', { departmentId: 'repairs' }),
+      ],
+    },
   ],
 };
+
+/** The commands of the page, each as its arguments. */
+const commands = [...page.matchAll(/```sh\n([\s\S]+?)```/g)].map(([, text = '']) =>
+  [...text.replaceAll('\\\n', ' ').matchAll(/"([^"]*)"|(\S+)/g)]
+    .map(([, quoted, plain]) => quoted ?? plain ?? '')
+    .slice(1),
+);
 
 describe('docs/importing-leads.md', () => {
   test('its table names exactly the fields that can be imported', () => {
@@ -33,6 +54,34 @@ describe('docs/importing-leads.md', () => {
     await shell.run('org apply organisation.json');
     shell.save(`leads.${format}`, block(format));
     expect(await shell.run(`leads import leads.${format}`)).toEqual({ code: 0, stdout: result, stderr: '' });
+  });
+
+  test('its contacts are imported with its commands, and its map file is the one that is saved', async () => {
+    const shell = terminal();
+    shell.save('organisation.json', ORGANISATION);
+    await shell.run('org apply organisation.json');
+    shell.save('contacts.csv', block('text'));
+    const unmapped = await shell.run('leads import contacts.csv');
+    const [, message = ''] = /```\n(leadtap: contacts\.csv[\s\S]+?)```/.exec(page) ?? [];
+    expect(unmapped.stderr.endsWith(message)).toBe(true);
+    const [mapped = [], again = []] = commands.filter((command) => command.includes('contacts.csv'));
+    expect((await shell.run(mapped)).stdout).toBe('2 added, 0 updated, 0 rejected\n');
+    expect(readFileSync(shell.path('contacts.json'), 'utf8')).toBe(block('jsonc'));
+    expect((await shell.run(again)).stdout).toBe('0 added, 2 updated, 0 rejected\n');
+    const lead = JSON.parse((await shell.run('leads show 17 --json')).stdout);
+    expect(lead).toMatchObject({ firstName: 'Zoë', customFields: { note: 'ruft zurück' } });
+  });
+
+  test('its dry run prints what it shows', async () => {
+    const shell = terminal();
+    shell.save('organisation.json', ORGANISATION);
+    await shell.run('org apply organisation.json');
+    await shell.run('leads import -', { stdin: '{"companyId":"soleil","id":"5"}\n' });
+    const places = [{}, { branchId: 'lyon' }, { branchId: 'lyon' }, { departmentId: 'repairs' }, {}];
+    const leads = places.map((place, index) => ({ companyId: 'soleil', id: `${index + 1}`, ...place }));
+    shell.save('leads.ndjson', leads.map((lead) => `${JSON.stringify(lead)}\n`).join(''));
+    const [command = []] = commands.filter((arguments_) => arguments_.includes('--dry-run'));
+    expect(page).toContain(`\`\`\`\n${(await shell.run(command)).stdout}\`\`\``);
   });
 
   test('its messages are those of the program', async () => {

@@ -1,6 +1,7 @@
 import type {
   IssuedToken,
   LeadInput,
+  LeadListQuery,
   Organisation,
   PageQuery,
   Scope,
@@ -29,8 +30,11 @@ export class DelegatingStore implements Store {
   applyOrganisation(organisation: Organisation) {
     return this.inner.applyOrganisation(organisation);
   }
-  listUsers(afterId: string | undefined, limit: number) {
-    return this.inner.listUsers(afterId, limit);
+  listCompanies(afterId: string | undefined, limit: number) {
+    return this.inner.listCompanies(afterId, limit);
+  }
+  listUsers(afterId: string | undefined, limit: number, companyId?: string) {
+    return this.inner.listUsers(afterId, limit, companyId);
   }
   updateUser(userId: string, changes: UserChanges) {
     return this.inner.updateUser(userId, changes);
@@ -55,14 +59,16 @@ export class DelegatingStore implements Store {
   }
   writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
     return this.inner.writeAllLeads(leads, scope);
-  }
-  status() {
+  planLeads(leads: readonly LeadInput[], options?: WriteOptions) 
+    return this.inner.planLeads(leads, options);
+  listLeads(query: LeadListQuery) 
+    return this.inner.listLeads(query);
+  findLeads(id: string, companyId?: string) 
+    return this.inner.findLeads(id, companyId);
+  status() 
     return this.inner.status();
-  }
-  ping() {
+  ping() 
     return this.inner.ping();
-  }
-  close() {
+  close() 
     return this.inner.close();
-  }
 }

@@ -56,7 +56,7 @@ async function* readChunks(stream: Readable, name: string, signal: AbortSignal):
   }
 }
 
-const formatOf = (file: string): LeadsFormat => (/\.csv(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');
+const formatOf = (file: string): LeadsFormat => (/\.(csv|tsv)(\.gz)?$/i.test(file) ? 'csv' : 'ndjson');
 
 /** Opens a file, which may be compressed with gzip, or standard input. */
 export async function openInput(

@@ -1,5 +1,6 @@
+import { SEPARATOR_NAMES } from '../../leads/import/csv-rows.ts';
 import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
-import type { InputLine } from '../../leads/import/input-line.ts';
+import type { Encoding, InputLine, Recognised } from '../../leads/import/input-line.ts';
 import { isNotJson } from '../../leads/import/json.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
 import type { CommandContext } from '../context.ts';
@@ -16,8 +17,29 @@ const FORMATS =
 export interface ReportOptions {
   readonly json?: true;
   readonly acknowledge?: true;
-  readonly maxErrorsShown: number;
+  readonly dryRun?: true;
+  /** Default: 20; in a dry run, all. */
+  readonly maxErrorsShown?: number;
   readonly skipLines: number;
+}
+
+const MAX_ERRORS_SHOWN = 20;
+
+const ENCODING_NAMES: Readonly<Record<Encoding, string>> = {
+  'utf-8': 'UTF-8',
+  'utf-16le': 'UTF-16 (little-endian)',
+  'utf-16be': 'UTF-16 (big-endian)',
+  'windows-1252': 'Windows-1252 (Latin-1)',
+};
+
+function describeRecognised(name: string, { encoding, separator, line }: Recognised): string {
+  const where = line === undefined ? '' : ` because of line ${line.number}`;
+  const read = [
+    ...(encoding === undefined ? [] : [`as ${ENCODING_NAMES[encoding]}${where}`]),
+    ...(separator === undefined ? [] : [`with ${SEPARATOR_NAMES[separator]}s between the cells`]),
+  ];
+  const flags = [...(encoding ? ['--encoding'] : []), ...(separator ? ['--separator'] : [])];
+  return `${name} is read ${read.join(', ')}. If that is wrong, use ${flags.join(' and ')}.`;
 }
 
 function formatLine({ number, startLine }: InputLine): string {
@@ -36,6 +58,7 @@ export class ImportReport {
   #rejectedLines = 0;
   #linesNotJson = 0;
   #isPaced = false;
+  #hasHeader = false;
   #unit: 'line' | 'item' = 'line';
 
   constructor(context: CommandContext, options: ReportOptions, input: ImportInput, rejects?: RejectsFile) {
@@ -47,7 +70,17 @@ export class ImportReport {
     this.#bar = new ProgressBar(context.stderr, context.clock, 'lines');
   }
 
+  /** The header row of CSV was accepted. */
+  get hasHeader(): boolean {
+    return this.#hasHeader;
+  }
+
+  readonly onRecognised = (recognised: Recognised): void => {
+    this.#messages.push(describeRecognised(this.#input.name, recognised));
+  };
+
   readonly onHeader = (raw: Buffer): void => {
+    this.#hasHeader = true;
     if (this.#rejects !== undefined) this.#rejects.header = raw;
   };
 
@@ -59,7 +92,7 @@ export class ImportReport {
     if (line.raw !== undefined) this.#rejects?.add(line.raw);
     this.#rejectedLines += 1;
     if (isNotJson(issues)) this.#linesNotJson += 1;
-    if (this.#rejectedLines > this.#options.maxErrorsShown) return;
+    if (this.#rejectedLines > this.#maxErrorsShown) return;
     this.#messages.push(...issues.map((issue) => `${formatLine(line)}: ${formatIssue(issue)}`));
   };
 
@@ -83,18 +116,23 @@ export class ImportReport {
     this.#bar.update({ count, rejected: counts.rejected, ...(share !== undefined && { share }) });
   };
 
+  /** Prints what is left to report. */
   async finish(counts: ImportCounts): Promise<void> {
-    const { added, updated, rejected } = counts;
+    const { rejected } = counts;
     if (rejected > 1 && this.#isNoLineJson(counts))
       await this.#print(`No ${this.#unit} of ${this.#input.name} is JSON. ${FORMATS}`);
     else {
       await this.#printMessages();
-      const hidden = rejected - this.#options.maxErrorsShown;
+      const hidden = rejected - this.#maxErrorsShown;
       const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
       if (hidden > 0)
         await this.#print(`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`);
     }
     this.#bar.clear();
+  }
+
+  /** The last line. */
+  async printCounts({ added, updated, rejected }: ImportCounts): Promise<void> {
     const text = `${added} added, ${updated} updated, ${rejected} rejected`;
     const json = JSON.stringify({ added, updated, rejected });
     await writeLine(this.#context.stdout, this.#options.json ? json : text);
@@ -102,15 +140,23 @@ export class ImportReport {
 
   /** How to continue an import that has stopped early. */
   resumeHint(): string {
+    if (this.#options.dryRun) return 'Nothing was written. Run the same command again.';
     const saved = this.#savedLine;
     return saved === 0
       ? 'Nothing is saved yet. Run the same command again.'
       : `Everything up to ${this.#unit} ${saved} is saved. To continue, run the same command with --skip-lines ${saved}.`;
   }
 
-  /** Removes the progress bar when the import fails. */
-  clear(): void {
+  /** Removes the progress bar when the import fails, and prints the messages so far. */
+  async abort(): Promise<void> {
     this.#bar.clear();
+    await this.#printMessages();
+  }
+
+  get #maxErrorsShown(): number {
+    return (
+      this.#options.maxErrorsShown ?? (this.#options.dryRun ? Number.POSITIVE_INFINITY : MAX_ERRORS_SHOWN)
+    );
   }
 
   /** A file in another format gets one message at its end. A pipe may never end, so its lines are reported at once. */

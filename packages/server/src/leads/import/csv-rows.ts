@@ -6,8 +6,9 @@
  * the memory for a row is limited.
  */
 import { parse } from 'csv-parse/sync';
+import type { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
-import { decodeLine, type InputLine, MAX_LINE_BYTES } from './input-line.ts';
+import { type InputLine, MAX_LINE_BYTES, type Separator } from './input-line.ts';
 
 /** More line breaks than the fields of a lead have room for. Bounds the memory for lines that are nearly empty. */
 const MAX_ROW_LINES = 65_536;
@@ -24,14 +25,46 @@ export interface CsvRow extends InputLine {
   readonly quoteError?: InvalidValue;
 }
 
+export const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
+  ',': 'comma',
+  ';': 'semicolon',
+  '\t': 'tab',
+};
+
+const SEPARATORS: readonly Separator[] = [',', ';', '\t'];
+
+/** Excel writes and reads this line above the header. */
+const SEPARATOR_LINE = /^"?sep=([,;\t])"?\s*$/i;
+
+export const isSeparatorLine = ({ raw }: InputLine): boolean =>
+  raw !== undefined && raw.length < 10 && SEPARATOR_LINE.test(raw.toString('latin1'));
+
+/** The separator that the header has most often outside of quotes. */
+export function recogniseSeparator(start: string): Separator {
+  const [header = ''] = start.trimStart().split(/\r?\n/);
+  const named = SEPARATOR_LINE.exec(header)?.[1];
+  const unquoted = header.replace(/"(?:[^"]|"")*"?/g, '');
+  const count = (separator: Separator) => unquoted.split(separator).length;
+  return (
+    SEPARATORS.find((separator) => separator === named) ??
+    SEPARATORS.reduce((best, separator) => (count(separator) > count(best) ? separator : best))
+  );
+}
+
+/** How the cells of a file are written. */
+export interface CsvDialect {
+  readonly separator: Separator;
+  readonly decoder: LineDecoder;
+}
+
 const QUOTE = 0x22;
-const COMMA = 0x2c;
 const CARRIAGE_RETURN = 0x0d;
 
-const startsCell = (line: Buffer, at: number): boolean => at === 0 || line[at - 1] === COMMA;
+const startsCell = (line: Buffer, at: number, separator: number): boolean =>
+  at === 0 || line[at - 1] === separator;
 
-const endsCell = (line: Buffer, at: number): boolean =>
-  at >= line.length || line[at] === COMMA || (line[at] === CARRIAGE_RETURN && at + 1 === line.length);
+const endsCell = (line: Buffer, at: number, separator: number): boolean =>
+  at >= line.length || line[at] === separator || (line[at] === CARRIAGE_RETURN && at + 1 === line.length);
 
 /** How the quotes of a line leave its row: complete, continued in the next line, or with a misplaced quote. */
 type QuoteScan = 'complete' | 'continued' | InvalidValue;
@@ -44,15 +77,15 @@ const TEXT_AFTER_QUOTE = new InvalidValue(
 );
 
 /** By the rules of csv-parse, so that it finds exactly the rows, and no errors, in the lines that are complete. */
-function scanQuotes(line: Buffer, startsQuoted: boolean): QuoteScan {
+function scanQuotes(line: Buffer, startsQuoted: boolean, separator: number): QuoteScan {
   let isQuoted = startsQuoted;
   for (let at = line.indexOf(QUOTE); at !== -1; at = line.indexOf(QUOTE, at + 1)) {
     if (isQuoted && line[at + 1] === QUOTE) {
       at += 1;
       continue;
     }
-    if (isQuoted && !endsCell(line, at + 1)) return TEXT_AFTER_QUOTE;
-    if (!isQuoted && !startsCell(line, at)) return QUOTE_IN_UNQUOTED_CELL;
+    if (isQuoted && !endsCell(line, at + 1, separator)) return TEXT_AFTER_QUOTE;
+    if (!isQuoted && !startsCell(line, at, separator)) return QUOTE_IN_UNQUOTED_CELL;
     isQuoted = !isQuoted;
   }
   return isQuoted ? 'continued' : 'complete';
@@ -69,6 +102,7 @@ const LINE_FEED = Buffer.from('\n');
  * text of a row that is well formed, and within the limits, is never read as rows.
  */
 export class CsvRowJoiner {
+  readonly #separator: number;
   /**
    * The lines of an unfinished row. All but the first have an even number of quotes, so none of them opens a quote when it is
    * read again: no file makes this read its lines more than twice.
@@ -76,6 +110,10 @@ export class CsvRowJoiner {
   #open: InputLine[] = [];
   /** Including line feeds. */
   #openBytes = 0;
+
+  constructor(separator: Separator) {
+    this.#separator = separator.charCodeAt(0);
+  }
 
   push(lines: readonly InputLine[]): CsvRow[] {
     return lines.flatMap((line) => this.#add(line));
@@ -88,7 +126,7 @@ export class CsvRowJoiner {
 
   #add(line: InputLine): CsvRow[] {
     const isFirst = this.#open.length === 0;
-    const scan = line.raw === undefined ? 'complete' : scanQuotes(line.raw, !isFirst);
+    const scan = line.raw === undefined ? 'complete' : scanQuotes(line.raw, !isFirst, this.#separator);
     if (isFirst && scan !== 'continued') return [scan === 'complete' ? line : { ...line, quoteError: scan }];
     this.#open.push(line);
     this.#openBytes += (line.raw?.length ?? MAX_LINE_BYTES) + 1;
@@ -124,10 +162,14 @@ function joinLines(lines: readonly InputLine[]): CsvRow[] {
  * The cells of each row, or why it has none. All rows are parsed in one call, because a call to csv-parse costs more than a
  * row: 12,000 rows a second one by one, 110,000 together.
  */
-export function parseCells(rows: readonly CsvRow[]): (readonly string[] | InvalidValue)[] {
-  const texts = rows.map((row) => row.quoteError ?? decodeLine(row));
+export function parseCells(
+  rows: readonly CsvRow[],
+  { separator, decoder }: CsvDialect,
+): (readonly string[] | InvalidValue)[] {
+  const texts = rows.map((row) => row.quoteError ?? decoder.decode(row));
   const valid = texts.filter((text) => typeof text === 'string');
   const cells = parse(valid.map((text) => `${text}\n`).join(''), {
+    delimiter: separator,
     record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
   });

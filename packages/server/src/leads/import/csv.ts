@@ -1,4 +1,14 @@
-import { type CsvRow, CsvRowJoiner, parseCells } from './csv-rows.ts';
+import { BAD_HEADER, fieldsOfColumns } from './csv-header.ts';
+import {
+  type CsvDialect,
+  type CsvRow,
+  CsvRowJoiner,
+  isSeparatorLine,
+  parseCells,
+  recogniseSeparator,
+  SEPARATOR_NAMES,
+} from './csv-rows.ts';
+import { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
 import {
   isBlank,
@@ -6,56 +16,24 @@ import {
   type ParsedLine,
   type ReadOptions,
   rejectLine,
+  type Separator,
   UnusableFileError,
 } from './input-line.ts';
-import {
-  CUSTOM_FIELD_PREFIX,
-  explainUnknownField,
-  formatIssue,
-  isImportField,
-  objectFromTexts,
-  type ParseOptions,
-  parseLead,
-  requiredFields,
-  type ValidationIssue,
-} from './parse-lead.ts';
+import { objectFromTexts, parseLead, withCompany } from './parse-lead.ts';
 
-const BAD_HEADER = 'has a header row that cannot be used';
+/** The field of each column; undefined if it is ignored. */
+type Fields = readonly (string | undefined)[];
 
-function columnProblem(column: string, options: ParseOptions): string | undefined {
-  if (column === '') return 'has no name; name it or remove it';
-  if (column === 'customFields' || column === CUSTOM_FIELD_PREFIX)
-    return 'give each custom field a column of its own, such as customFields.source';
-  const isKnown = column.startsWith(CUSTOM_FIELD_PREFIX) || isImportField(column, options);
-  return isKnown ? undefined : explainUnknownField(column);
-}
-
-function headerIssues(columns: readonly string[], options: ParseOptions): ValidationIssue[] {
-  const issues: ValidationIssue[] = [];
-  for (const [index, column] of columns.entries()) {
-    const field = column === '' ? `column ${index + 1}` : column;
-    const detail = columnProblem(column, options);
-    if (detail !== undefined) issues.push({ field, detail });
-    else if (columns.indexOf(column) < index)
-      issues.push({ field, detail: 'is there twice; remove one of the two columns' });
-  }
-  for (const field of requiredFields(options))
-    if (!columns.includes(field)) issues.push({ field, detail: 'is missing; add this column' });
-  return issues;
-}
-
-/** The names of the columns. Throws with everything that is wrong with them. */
-function parseHeader(header: CsvRow, options: ParseOptions): readonly string[] {
-  const [columns = []] = parseCells([header]);
+function parseHeader(header: CsvRow, dialect: CsvDialect, options: ReadOptions): Fields {
+  const [columns = []] = parseCells([header], dialect);
   if (columns instanceof InvalidValue) throw new UnusableFileError(BAD_HEADER, `It ${columns.detail}.`);
-  if (columns.length === 1 && /[;\t]/.test(columns.join()))
+  const likely = recogniseSeparator(columns[0] ?? '');
+  if (columns.length === 1 && columns[0]?.includes(likely) && likely !== dialect.separator)
     throw new UnusableFileError(
       BAD_HEADER,
-      'The columns are not separated by commas. Save the file with commas between the cells.',
+      `Its columns are separated by ${SEPARATOR_NAMES[likely]}s, not by ${SEPARATOR_NAMES[dialect.separator]}s. Leave --separator out.`,
     );
-  const issues = headerIssues(columns, options);
-  if (issues.length > 0) throw new UnusableFileError(BAD_HEADER, ...issues.map(formatIssue));
-  return columns;
+  return fieldsOfColumns(columns, options);
 }
 
 /** An unclosed quote may have made several rows one: say how far it reaches. */
@@ -64,17 +42,23 @@ function rejectRow(row: CsvRow, detail: string): ParsedLine {
   return rejectLine(row, isOneLine ? detail : `${detail} (the row continues to line ${row.lastNumber})`);
 }
 
-function parseRows(rows: readonly CsvRow[], columns: readonly string[], options: ParseOptions): ParsedLine[] {
-  const cellsOfRows = parseCells(rows);
+const wrongCount = (cells: number, columns: number, separator: Separator): string =>
+  `has ${cells} cells, but the header has ${columns}; put cells with a ${SEPARATOR_NAMES[separator]} in quotes`;
+
+function parseRows(
+  rows: readonly CsvRow[],
+  fields: Fields,
+  dialect: CsvDialect,
+  options: ReadOptions,
+): ParsedLine[] {
+  const cellsOfRows = parseCells(rows, dialect);
   return rows.map((row, index) => {
     const cells = cellsOfRows[index] ?? [];
     if (cells instanceof InvalidValue) return rejectRow(row, cells.detail);
-    if (cells.length !== columns.length)
-      return rejectRow(
-        row,
-        `has ${cells.length} cells, but the header has ${columns.length}; put cells with a comma in quotes`,
-      );
-    return { ...row, parsed: parseLead(objectFromTexts(columns, cells), options) };
+    if (cells.length !== fields.length)
+      return rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator));
+    const object = withCompany(objectFromTexts(fields, cells), options.companyId);
+    return { ...row, parsed: parseLead(object, options) };
   });
 }
 
@@ -86,26 +70,26 @@ export async function* readCsv(
   bytes: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
+  const { encoding, separator = ',', onRecognised } = options;
+  const onWindows1252 = (line: CsvRow) => onRecognised?.({ encoding: 'windows-1252', line });
+  const dialect = { separator, decoder: new LineDecoder({ encoding, onWindows1252 }) };
   const splitter = new LineSplitter();
-  const joiner = new CsvRowJoiner();
-  let columns: readonly string[] | undefined;
+  const joiner = new CsvRowJoiner(separator);
+  let fields: Fields | undefined;
   const parse = (all: readonly CsvRow[]): ParsedLine[] => {
-    const rows = all.filter((row) => !isBlank(row));
-    if (columns === undefined) {
+    const rows = all.filter((row) => !isBlank(row) && (fields !== undefined || !isSeparatorLine(row)));
+    if (fields === undefined) {
       const header = rows.shift();
       if (header === undefined) return [];
-      columns = parseHeader(header, options);
+      fields = parseHeader(header, dialect, options);
       options.onHeader(header.raw ?? Buffer.alloc(0));
     }
-    return parseRows(
-      rows.filter((row) => row.number > options.skipLines),
-      columns,
-      options,
-    );
+    const wanted = rows.filter((row) => row.number > options.skipLines);
+    return parseRows(wanted, fields, dialect, options);
   };
   for await (const chunk of bytes) yield parse(joiner.push(splitter.push(chunk)));
   yield parse([...joiner.push(splitter.end()), ...joiner.end()]);
-  if (columns === undefined)
+  if (fields === undefined)
     throw new UnusableFileError(
       'is empty',
       'Its first line must name the columns, such as companyId,firstName,email',

@@ -36,8 +36,10 @@ export interface LeadImport {
   readonly historical: boolean;
   /** The lines that an earlier run has saved. */
   readonly skippedLines: number;
-  /** A new id, for leads that bring none. */
-  readonly newId: () => string;
+  /** A new id, for leads that bring none. Absent: they keep having none. */
+  readonly newId?: (() => string) | undefined;
+  /** The store writes nothing, so no pace is needed. */
+  readonly dryRun?: boolean;
   /** A monotonic clock. */
   readonly elapsedMs: () => number;
   readonly sleep: Sleep;
@@ -70,10 +72,10 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
  * Every lead gets its id before the first attempt. If a commit succeeds and its answer is lost, the retry then updates the
  * same leads instead of adding them again.
  */
-const leadsOf = (batch: readonly ParsedLine[], newId: () => string): LeadInput[] =>
+const leadsOf = (batch: readonly ParsedLine[], newId: LeadImport['newId']): LeadInput[] =>
   batch.flatMap(({ parsed: { lead } }) => {
     if (lead === undefined) return [];
-    return [lead.id === undefined ? { ...lead, id: newId() } : lead];
+    return [lead.id === undefined && newId ? { ...lead, id: newId() } : lead];
   });
 
 /** A database that restarts or fails over is back within the sum of these. */
@@ -104,7 +106,7 @@ async function writeInPace(
   run: LeadImport,
 ): Promise<WriteOutcome | Stopped> {
   if (leads.length === 0) return { kind: 'written', results: [] };
-  if (run.historical) return writeWithRetries(leads, run);
+  if (run.historical || run.dryRun) return writeWithRetries(leads, run);
   const delayMs = pace.delayMs(leads);
   if (delayMs > 0) {
     await run.onPaced();

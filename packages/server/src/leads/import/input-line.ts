@@ -6,7 +6,6 @@
  * 3. `LeadInput`: the lead as the store takes it;
  * 4. `LeadResult`: what the store did with it (added, updated or rejected).
  */
-import { isUtf8 } from 'node:buffer';
 import { InvalidValue } from './field-readers.ts';
 import type { ParsedLead, ParseOptions } from './parse-lead.ts';
 
@@ -28,13 +27,38 @@ export interface ParsedLine extends InputLine {
   readonly parsed: ParsedLead;
 }
 
+export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
+
+/** Between the cells of CSV. */
+export type Separator = ',' | ';' | '\t';
+
+/** Field names by the names of columns. An empty field name: the column is ignored. */
+export type ColumnMap = ReadonlyMap<string, string>;
+
 export interface ReadOptions extends ParseOptions {
   /** The first lines of the file, or the first items of a JSON array, that are left out. */
   readonly skipLines: number;
+  /** The company of leads that name none. */
+  readonly companyId?: string | undefined;
+  /** Absent: recognised. */
+  readonly encoding?: Encoding | undefined;
+  /** Of CSV. Absent: recognised. */
+  readonly separator?: Separator | undefined;
+  /** The fields for columns of CSV that have other names. */
+  readonly columnMap?: ColumnMap | undefined;
+  /** Called if the file is not UTF-8, or is CSV without commas, and this was recognised. */
+  readonly onRecognised?: (recognised: Recognised) => void;
   /** Called with the header row of CSV, unchanged. */
   readonly onHeader: (raw: Buffer) => void;
   /** Called before the first item if the file is a JSON array: items are counted, not lines. */
   readonly onItems: () => void;
+}
+
+export interface Recognised {
+  readonly encoding?: Encoding | undefined;
+  readonly separator?: Separator | undefined;
+  /** The line that showed the encoding, if it was not the beginning of the file. */
+  readonly line?: InputLine;
 }
 
 /** No line of the file can be read. The message follows the name of the file. */
@@ -54,16 +78,9 @@ export const rejectLine = (line: InputLine, detail: string): ParsedLine => ({
   parsed: { issues: [{ detail }] },
 });
 
-const TOO_LONG = new InvalidValue(
+export const TOO_LONG = new InvalidValue(
   `is longer than ${MAX_LINE_BYTES.toLocaleString('en')} bytes; shorten it (it is not copied to the rejects file)`,
 );
-const NOT_UTF8 = new InvalidValue('contains bytes that are not UTF-8; save the file as UTF-8');
-
-export function decodeLine({ raw }: InputLine): string | InvalidValue {
-  if (raw === undefined) return TOO_LONG;
-  return isUtf8(raw) ? raw.toString() : NOT_UTF8;
-}
-
 /** Contains nothing but spaces, tabs and carriage returns. */
 export const isBlank = ({ raw }: InputLine): boolean =>
   raw?.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ?? false;

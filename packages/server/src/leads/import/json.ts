@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../store/records.ts';
+import { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
 import {
-  decodeLine,
   type InputLine,
   isBlank,
   LineBuffer,
@@ -11,7 +11,7 @@ import {
   rejectLine,
   type Splitter,
 } from './input-line.ts';
-import { type ParseOptions, parseLead, type ValidationIssue } from './parse-lead.ts';
+import { parseLead, type ValidationIssue, withCompany } from './parse-lead.ts';
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -143,8 +143,8 @@ function describeSyntaxError(error: unknown): string {
   return `${NOT_JSON}${where}; write each lead as one object on one line, such as ${EXAMPLE}`;
 }
 
-function parseJsonLine(line: InputLine, options: ParseOptions): ParsedLine {
-  const text = decodeLine(line);
+function parseJsonLine(line: InputLine, decoder: LineDecoder, options: ReadOptions): ParsedLine {
+  const text = decoder.decode(line);
   if (text instanceof InvalidValue) return rejectLine(line, text.detail);
   let value: unknown;
   try {
@@ -153,7 +153,7 @@ function parseJsonLine(line: InputLine, options: ParseOptions): ParsedLine {
     return rejectLine(line, describeSyntaxError(error));
   }
   if (!isJsonObject(value)) return rejectLine(line, NOT_AN_OBJECT);
-  return { ...line, parsed: parseLead(value, options) };
+  return { ...line, parsed: parseLead(withCompany(value, options.companyId), options) };
 }
 
 async function* readWith(
@@ -161,10 +161,12 @@ async function* readWith(
   bytes: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
+  // JSON is UTF-8 by its definition, so nothing else is recognised.
+  const decoder = new LineDecoder({ encoding: options.encoding ?? 'utf-8', onWindows1252: () => undefined });
   const parse = (lines: readonly InputLine[]) =>
     lines
       .filter((line) => line.number > options.skipLines && !isBlank(line))
-      .map((line) => parseJsonLine(line, options));
+      .map((line) => parseJsonLine(line, decoder, options));
   for await (const chunk of bytes) yield parse(splitter.push(chunk));
   yield parse(splitter.end());
 }

@@ -119,14 +119,21 @@ export function parseLead(object: Readonly<Record<string, unknown>>, options: Pa
   return parsed.companyId === undefined ? { issues } : { issues, partialLead: parsed };
 }
 
+/** The company of the lead, or else the given one. */
+export const withCompany = (
+  object: Readonly<Record<string, unknown>>,
+  companyId: string | undefined,
+): Readonly<Record<string, unknown>> =>
+  companyId === undefined || (object['companyId'] ?? null) !== null ? object : { ...object, companyId };
+
 export const CUSTOM_FIELD_PREFIX = 'customFields.';
 
 /**
  * The object that JSON would have for texts: the cells of a CSV row, or the fields of a form. An empty text is null, but an
- * empty custom field is left out.
+ * empty custom field is left out, and so is a text without a name.
  */
 export function objectFromTexts(
-  names: readonly string[],
+  names: readonly (string | undefined)[],
   texts: readonly string[],
 ): Readonly<Record<string, unknown>> {
   // Without a prototype, because a name may be __proto__.
@@ -134,6 +141,7 @@ export function objectFromTexts(
   let customFields: [string, string][] | undefined;
   for (const [index, name] of names.entries()) {
     const text = texts[index] ?? '';
+    if (name === undefined) continue;
     if (!name.startsWith(CUSTOM_FIELD_PREFIX)) object[name] = valueOfText(text, PARSERS.get(name)?.type);
     else {
       customFields ??= [];

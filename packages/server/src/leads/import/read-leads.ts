@@ -1,6 +1,8 @@
 /** Reads leads from a file in any format that the import accepts, and refuses other files as a whole. */
 import { readCsv } from './csv.ts';
-import { type ParsedLine, type ReadOptions, UnusableFileError } from './input-line.ts';
+import { recogniseSeparator } from './csv-rows.ts';
+import { decodeStream } from './encoding.ts';
+import { type ParsedLine, type ReadOptions, type Recognised, UnusableFileError } from './input-line.ts';
 import { readJson, readNdjson } from './json.ts';
 
 export type LeadsFormat = 'ndjson' | 'csv';
@@ -18,21 +20,34 @@ export async function* readLeads(
   file: LeadsFile,
   options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
-  const { start, bytes } = await peek(file.bytes);
+  const { encoding, ...decoded } = await decodeStream(file.bytes, options.encoding);
+  const { start, bytes } = await peek(decoded.bytes);
   refuseForeignFormat(start);
-  if (file.format === 'csv') return yield* readCsv(bytes, options);
+  const isUtf8 = encoding === undefined || encoding === 'utf-8';
+  const found = isUtf8 || options.encoding !== undefined ? {} : { encoding };
+  if (file.format === 'csv') {
+    const separator = options.separator ?? recogniseSeparator(start);
+    const isOther = separator !== ',' && options.separator === undefined;
+    reportRecognised({ ...found, ...(isOther && { separator }) }, options);
+    return yield* readCsv(bytes, { ...options, encoding, separator });
+  }
   refuseCsv(start);
-  if (!isJsonDocument(start)) return yield* readNdjson(bytes, options);
+  reportRecognised(found, options);
+  const readOptions = { ...options, encoding };
+  if (!isJsonDocument(start)) return yield* readNdjson(bytes, readOptions);
   options.onItems();
-  yield* readJson(bytes, options);
+  yield* readJson(bytes, readOptions);
+}
+
+function reportRecognised(found: Recognised, { onRecognised }: ReadOptions): void {
+  if (found.encoding !== undefined || found.separator !== undefined) onRecognised?.(found);
 }
 
 /** Enough for the first line of most files. */
 const PEEK_BYTES = 4096;
 const LINE_FEED = 0x0a;
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Reads only as much as shows the format, because a pipe may pause after its first line. Removes the byte order mark. */
+/** Reads only as much as shows the format, because a pipe may pause after its first line. */
 async function peek(bytes: AsyncIterable<Buffer>): Promise<{ start: string; bytes: AsyncIterable<Buffer> }> {
   const input = bytes[Symbol.asyncIterator]();
   let start: Buffer = Buffer.alloc(0);
@@ -41,28 +56,22 @@ async function peek(bytes: AsyncIterable<Buffer>): Promise<{ start: string; byte
     if (done) break;
     start = Buffer.concat([start, value]);
   }
-  const content = withoutByteOrderMark(start);
   async function* all(): AsyncGenerator<Buffer> {
-    yield content;
+    yield start;
     yield* { [Symbol.asyncIterator]: () => input };
   }
   // One character per byte: the formats are recognised by ASCII and by signatures.
-  return { start: content.toString('latin1', 0, PEEK_BYTES), bytes: all() };
+  return { start: start.toString('latin1', 0, PEEK_BYTES), bytes: all() };
 }
 
-const withoutByteOrderMark = (start: Buffer): Buffer =>
-  start.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)
-    ? start.subarray(BYTE_ORDER_MARK.length)
-    : start;
-
 function hasWholeLine(start: Buffer): boolean {
-  const content = withoutByteOrderMark(start);
-  const first = content.findIndex((byte) => byte > 0x20);
-  return first !== -1 && content.indexOf(LINE_FEED, first) !== -1;
+  const first = start.findIndex((byte) => byte > 0x20);
+  return first !== -1 && start.indexOf(LINE_FEED, first) !== -1;
 }
 
 const AS_CSV = 'Open it in the program that made it, and save it as CSV (UTF-8).';
-const AS_UTF8 = 'Save the file as UTF-8.';
+const WITHOUT_ENCODING = 'Leave --encoding out, so that the encoding is recognised.';
+const AS_UTF8 = 'Save the file as UTF-8, or add its encoding, such as --encoding utf-16le.';
 
 interface ForeignFormat {
   /** The file begins with one of these, as latin1, or matches the pattern. */
@@ -75,7 +84,7 @@ const FOREIGN_FORMATS: readonly ForeignFormat[] = [
   { begins: ['PK'], is: 'is an Excel workbook (.xlsx) or another ZIP archive', fix: AS_CSV },
   { begins: ['\xd0\xcf\x11\xe0'], is: 'is an old Excel workbook (.xls)', fix: AS_CSV },
   { begins: ['%PDF'], is: 'is a PDF', fix: AS_CSV },
-  { begins: ['\xff\xfe', '\xfe\xff'], is: 'is UTF-16', fix: AS_UTF8 },
+  { begins: ['\xff\xfe', '\xfe\xff'], is: 'is UTF-16', fix: WITHOUT_ENCODING },
   {
     begins: ['\x1f\x8b'],
     is: 'is compressed with gzip',

@@ -15,7 +15,8 @@ export const PUT_USERS = `
     access_level = excluded.access_level, branch_id = excluded.branch_id, department_id = excluded.department_id`;
 
 const FIND_USER = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id = $1`;
-const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id > $1 ORDER BY id LIMIT $2`;
+const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users
+  WHERE id > $1 AND ($3::text IS NULL OR company_id = $3) ORDER BY id LIMIT $2`;
 
 const FIND_PLACES = `SELECT
   EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
@@ -54,7 +55,10 @@ export const accountMethods = (database: Database): AccountMethods => ({
   findUser: (userId) => findUser(database, FIND_USER, userId),
 
   /** Every id sorts after the empty string. */
-  listUsers: (afterId, limit) => database.query<User>(LIST_USERS, [afterId ?? '', limit]),
+  listUsers: async (afterId, limit, companyId) =>
+    isStorable(companyId ?? '')
+      ? database.query<User>(LIST_USERS, [afterId ?? '', limit, companyId ?? null])
+      : [],
 
   updateUser: (userId, changes) =>
     database.transaction(async (session): Promise<UpdateUserOutcome> => {

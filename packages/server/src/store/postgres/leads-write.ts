@@ -52,6 +52,9 @@ const FIND_LEADS = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_
   FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
    ORDER BY company_id, id FOR NO KEY UPDATE`;
 
+const FIND_PLACES_OF_LEADS = `SELECT company_id, id, branch_id, department_id, status_value FROM leadtap.leads
+  WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
+
 const UPDATE_LEADS = `UPDATE leadtap.leads AS l
   SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
   FROM ${BATCH} WHERE l.company_id = b.company_id AND l.id = b.id`;
@@ -67,11 +70,15 @@ interface InsertedRow {
   created_at: number;
 }
 
-interface ExistingRow extends InsertedRow, LeadFieldsRow {
+interface PlacedRow {
+  company_id: string;
+  id: string;
   branch_id: string | null;
   department_id: string | null;
   status_value: string;
 }
+
+type ExistingRow = InsertedRow & LeadFieldsRow & PlacedRow;
 
 type IdentifiedLead = LeadInput & { readonly id: string };
 
@@ -89,9 +96,9 @@ interface Draft {
 
 type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
-type LeadMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems'>;
+type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
-export const leadMethods = (database: Database): LeadMethods => ({
+export const leadMethods = (database: Database): WriteMethods => ({
   async writeLeads(leads, { historical = false } = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
@@ -112,6 +119,25 @@ export const leadMethods = (database: Database): LeadMethods => ({
   async findPlacementProblems(leads) {
     const places = await readPlaces(database, leads);
     return leads.map((lead) => findPlacementProblems(lead, places));
+  },
+
+  async planLeads(leads) {
+    const { places, rows } = await database.transaction(async (session) => {
+      await session.query(BEGIN_BATCH, ['']);
+      const ids = toKeyColumns(leads, ({ id }) => id);
+      return {
+        places: await readPlaces(session, leads),
+        rows: await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids),
+      };
+    });
+    const existing = new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
+    return leads.map((lead) => {
+      const before = lead.id === undefined ? undefined : existing.get(idInCompany(lead.companyId, lead.id));
+      const placed = resolvePlace(lead, before, places);
+      if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+      const { branchId, departmentId } = placed.place;
+      return { kind: before ? 'updated' : 'added', branchId, departmentId };
+    });
   },
 });
 
@@ -206,10 +232,16 @@ class Batch {
   }
 }
 
+const toPlace = (row: PlacedRow): Place => ({
+  branchId: row.branch_id,
+  departmentId: row.department_id,
+  statusValue: row.status_value,
+});
+
 const toDraft = (row: ExistingRow): Draft => ({
   companyId: row.company_id,
   id: row.id,
-  place: { branchId: row.branch_id, departmentId: row.department_id, statusValue: row.status_value },
+  place: toPlace(row),
   fields: toLeadFields(row),
   wantedCreatedAt: undefined,
   stored: { id: row.id, createdAt: row.created_at },

@@ -3,6 +3,7 @@ import type { AccountCounts, Inspection, MigrationReport, Store } from '../store
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database, type Timeouts } from './connection.ts';
+import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
 import { inspect, migrate, useSchema } from './migrate.ts';
@@ -60,6 +61,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...pages,
     ...accountMethods(database),
     ...leadMethods(database),
+    ...listMethods(database),
 
     applyOrganisation: (organisation) =>
       database.transaction((session) => applyOrganisation(session, organisation)),

@@ -3,7 +3,7 @@ import type { Clock } from '../../clock.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';
-import type { LeadResult, WriteAllOutcome, WriteOptions, WriteOutcome } from '../store.ts';
+import type { LeadResult, PlannedLead, WriteAllOutcome, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -103,6 +103,18 @@ export class LeadWriter {
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
     return results;
+  }
+
+  /** What `write` would do. Writes nothing, so it needs no lock. */
+  plan(leads: readonly LeadInput[]): PlannedLead[] {
+    const resolveNew = this.#cachePlaces(undefined);
+    return leads.map((lead) => {
+      const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
+      const placed = existing ? resolvePlace(lead, placeOf(existing), this.#places) : resolveNew(lead);
+      if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+      const { branchId, departmentId } = placed.place;
+      return { kind: existing ? 'updated' : 'added', branchId, departmentId };
+    });
   }
 
   /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */

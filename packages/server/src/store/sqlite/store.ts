@@ -13,6 +13,7 @@ import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
+import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter, preparePlaces } from './leads-write.ts';
 import {
@@ -134,6 +135,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     places,
     leads: new LeadWriter(connection, places, clock),
     readLeads: preparePages(connection),
+    lists: prepareLists(connection),
     readChanges: prepareChangeLog(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
@@ -241,7 +243,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     },
 
     findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
-    listUsers: (afterId, limit) => read(({ accounts }) => accounts.listUsers(afterId, limit)),
+    listUsers: (afterId, limit, companyId) =>
+      read(({ accounts }) => accounts.listUsers(afterId, limit, companyId)),
+    listCompanies: (afterId, limit) => read(({ lists }) => lists.listCompanies(afterId, limit)),
     updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
     removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
     countAccounts: () => read(({ accounts }) => accounts.countAccounts()),
@@ -258,6 +262,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     writeAllLeads: (batch, scope) => write(({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
     findPlacementProblems: (leads) =>
       read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places))),
+    planLeads: (batch) => read(({ leads }) => leads.plan(batch)),
+    listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
+    findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
 
     async ping() {
       current.check();

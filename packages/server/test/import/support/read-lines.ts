@@ -1,10 +1,11 @@
 import type { LeadInput } from 'leadtap';
-import type { ParsedLine } from '../../../src/leads/import/input-line.ts';
+import type { ParsedLine, ReadOptions } from '../../../src/leads/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../../../src/leads/import/read-leads.ts';
 
 export const NOW = Date.parse('2026-03-02T09:30:00.000Z');
 
-export interface ReadingOptions {
+export interface ReadingOptions
+  extends Pick<ReadOptions, 'companyId' | 'encoding' | 'separator' | 'columnMap' | 'onRecognised'> {
   readonly historical?: boolean;
   readonly skipLines?: number;
   /** Where the bytes are cut into chunks. */
@@ -23,10 +24,10 @@ export function readChunks(
   format: LeadsFormat,
   options: ReadingOptions = {},
 ): AsyncGenerator<readonly ParsedLine[]> {
-  const { historical = false, skipLines = 0, onHeader = () => {} } = options;
+  const { historical = false, skipLines = 0, onHeader = () => {}, cuts: _, ...rest } = options;
   return readLeads(
     { bytes, format },
-    { historical, clock: () => NOW, skipLines, onHeader, onItems: () => {} },
+    { ...rest, historical, clock: () => NOW, skipLines, onHeader, onItems: () => {} },
   );
 }
 

@@ -1,0 +1,113 @@
+/** What a dry run prints: which users would get how many of the new leads. */
+import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts';
+import type { DryRun, PlaceCount } from '../../leads/import/dry-run.ts';
+import type { ImportCounts } from '../../leads/import/import-leads.ts';
+import type { AccessLevel, Scope } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { CommandContext } from '../context.ts';
+import { Table, writeLine } from '../output.ts';
+import { userPages } from '../user.ts';
+
+/** The users of one access level at one place, who all see the same leads. */
+interface Audience {
+  readonly accessLevel: AccessLevel;
+  readonly branchId: string | null;
+  readonly departmentId: string | null;
+  users: number;
+  /** The new leads that each of them would get. */
+  readonly leads: number;
+}
+
+interface Delivery {
+  readonly companyId: string;
+  readonly newLeads: number;
+  readonly audiences: readonly Audience[];
+}
+
+const LEVELS: readonly AccessLevel[] = ['COMPANY', 'BRANCH', 'DEPARTMENT'];
+
+const sum = (counts: readonly PlaceCount[]): number => counts.reduce((total, { count }) => total + count, 0);
+
+const leadsInScope = (scope: Scope, places: readonly PlaceCount[]): number =>
+  sum(places.filter(({ place }) => isInScope(scope, place)));
+
+const placeOf = (scope: Scope): string => {
+  if (scope.level === 'COMPANY') return '';
+  return scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
+};
+
+async function findAudiences(
+  store: Store,
+  companyId: string,
+  places: readonly PlaceCount[],
+  signal: AbortSignal,
+): Promise<Audience[]> {
+  const audiences = new Map<string, Audience>();
+  for await (const users of userPages(store, signal, companyId))
+    for (const user of users.filter(mayPoll)) {
+      const scope = scopeOf(user);
+      if (scope === undefined) continue;
+      const key = JSON.stringify([scope.level, placeOf(scope)]);
+      const { accessLevel, branchId, departmentId } = user;
+      const leads = audiences.get(key)?.leads ?? leadsInScope(scope, places);
+      const audience = audiences.get(key) ?? { accessLevel, branchId, departmentId, users: 0, leads };
+      audience.users += 1;
+      audiences.set(key, audience);
+    }
+  return [...audiences.values()]
+    .filter(({ leads }) => leads > 0)
+    .sort((a, b) => LEVELS.indexOf(a.accessLevel) - LEVELS.indexOf(b.accessLevel) || b.leads - a.leads);
+}
+
+async function findDeliveries(store: Store, dryRun: DryRun, signal: AbortSignal): Promise<Delivery[]> {
+  const deliveries: Delivery[] = [];
+  for (const [companyId, places] of dryRun.newLeads) {
+    const audiences = await findAudiences(store, companyId, places, signal);
+    deliveries.push({ companyId, newLeads: sum(places), audiences });
+  }
+  return deliveries;
+}
+
+export interface DryRunReport {
+  readonly store: Store;
+  readonly dryRun: DryRun;
+  readonly counts: ImportCounts;
+  readonly flags: { readonly historical?: true; readonly json?: true };
+}
+
+/** Prints who would get the leads. With `json` also the counts. */
+export async function printDryRun(
+  { store, dryRun, counts, flags }: DryRunReport,
+  { stdout, stderr, signal }: CommandContext,
+): Promise<void> {
+  const { historical = false, json } = flags;
+  const deliveries = historical ? [] : await findDeliveries(store, dryRun, signal);
+  if (json) return writeLine(stdout, JSON.stringify({ dryRun: true, ...counts, deliveries }));
+  if (deliveries.length > 0) await printDeliveries(deliveries, stdout);
+  await writeLine(stderr, explain(deliveries, historical));
+}
+
+function explain(deliveries: readonly Delivery[], historical: boolean): string {
+  const silent = deliveries.filter(({ audiences }) => audiences.length === 0);
+  const ids = silent.map(({ companyId }) => companyId).join(', ');
+  if (historical) return 'Dry run: nothing was written. Historical leads are not delivered as new.';
+  if (deliveries.length === 0) return 'Dry run: nothing was written. No lead is new, so none is delivered.';
+  const noUsers = `No user with the plan ${PROFESSIONAL} would get the leads of ${ids}.`;
+  return ['Dry run: nothing was written.', ...(silent.length > 0 ? [noUsers] : [])].join(' ');
+}
+
+const HEADINGS = ['COMPANY', 'NEW LEADS', 'ACCESS', 'PLACE', 'USERS', 'LEADS FOR EACH'];
+
+async function printDeliveries(
+  deliveries: readonly Delivery[],
+  stdout: CommandContext['stdout'],
+): Promise<void> {
+  const table = new Table(stdout, HEADINGS, ['PLACE', 'COMPANY']);
+  for (const { companyId, newLeads, audiences } of deliveries) {
+    const rows = audiences.map(({ accessLevel, branchId, departmentId, users, leads }) => {
+      const place = accessLevel === 'DEPARTMENT' ? departmentId : branchId;
+      return [companyId, `${newLeads}`, accessLevel, place, `${users}`, `${leads}`];
+    });
+    await table.add(rows.length > 0 ? rows : [[companyId, `${newLeads}`, null, null, '0', '0']]);
+  }
+}

@@ -1,0 +1,126 @@
+import { LEAD_FIELDS, type Lead, type LeadFieldName } from '@leadtap/contract';
+import type { Command } from 'commander';
+import { toWire } from '../../leads/render.ts';
+import { isJsonObject, type StoredLead } from '../../store/records.ts';
+import type { Store } from '../../store/store.ts';
+import { type CommandContext, findCompany, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { type Output, printable, widthOf, write, writeJson } from '../output.ts';
+import { toJsonLead } from './list.ts';
+
+const HELP = `
+The JSON is the lead as the API has it, with companyId, branchId and departmentId.
+
+Examples:
+  leadtap leads show 4711
+  leadtap leads show 4711 --company soleil --json`;
+
+interface ShowOptions {
+  readonly company?: string;
+  readonly json?: true;
+}
+
+export function registerLeadsShow(leads: Command, context: CommandContext): void {
+  leads
+    .command('show')
+    .description('show all fields of a lead')
+    .argument('<id>', 'id of the lead')
+    .option('--company <id>', 'the company of the lead; needed if several companies have a lead with this id')
+    .option('--json', 'print the lead as JSON')
+    .addHelpText('after', HELP)
+    .action((id: string, { company, json }: ShowOptions) =>
+      withStore(context, async (store) => {
+        const lead = await findLead(store, id, company, context.signal);
+        const { stdout } = context;
+        await (json ? writeJson(stdout, toJsonLead(lead)) : write(stdout, describeLead(lead, stdout)));
+      }),
+    );
+}
+
+const MAX_COMPANIES_SHOWN = 20;
+
+/** The only lead with this id. Throws if there is none, or if several companies have one. */
+export async function findLead(
+  store: Store,
+  id: string,
+  companyId: string | undefined,
+  signal: AbortSignal,
+): Promise<StoredLead> {
+  const [lead, ...others] = await store.findLeads(id, companyId);
+  if (lead && others.length === 0) return lead;
+  if (lead) {
+    const ids = [lead, ...others].map((found) => found.companyId);
+    const more = ids.length > MAX_COMPANIES_SHOWN ? ' and others' : '';
+    throw new Failure(
+      'conflict',
+      `${ids.length} companies have a lead ${id}: ${ids.slice(0, MAX_COMPANIES_SHOWN).join(', ')}${more}`,
+      `Say which one you mean: --company ${lead.companyId}`,
+    );
+  }
+  if (companyId === undefined)
+    throw new Failure('not-found', `there is no lead ${id}`, '`leadtap leads list` shows the newest leads.');
+  await findCompany(store, companyId, signal);
+  const [elsewhere] = await store.findLeads(id);
+  const fix = elsewhere
+    ? `Company ${elsewhere.companyId} has a lead with this id.`
+    : `\`leadtap leads list --company ${companyId}\` shows its newest leads.`;
+  throw new Failure('not-found', `company ${companyId} has no lead ${id}`, fix);
+}
+
+/** The name of a place, and its id. */
+const named = (name: string | null, id: string | null): string =>
+  name === null ? '-' : `${name} (${id ?? '-'})`;
+
+/** Fields that are shown in their own way. */
+const FORMATS: { readonly [Name in LeadFieldName]?: (lead: Lead, stored: StoredLead) => string } = {
+  status: ({ status }) => `${status.label} (${status.value})${status.final ? ', final' : ''}`,
+  companyName: ({ companyName }, { companyId }) => named(companyName, companyId),
+  branchName: ({ branchName }, { branchId }) => named(branchName, branchId),
+  departmentName: ({ departmentName }, { departmentId }) => named(departmentName, departmentId),
+};
+
+/** Shown as part of the status. */
+const HIDDEN: readonly LeadFieldName[] = ['statusValue'];
+
+function formatValue(value: unknown): string {
+  if (value === null || value === '') return '-';
+  if (typeof value === 'boolean') return value ? 'yes' : 'no';
+  if (Array.isArray(value)) return value.map(String).join('\n') || '-';
+  if (!isJsonObject(value)) return String(value);
+  const lines = Object.entries(value).map(
+    ([name, inner]) => `${name}: ${typeof inner === 'string' ? inner : JSON.stringify(inner)}`,
+  );
+  return lines.join('\n') || '-';
+}
+
+const GAP = 2;
+const MIN_TEXT_WIDTH = 20;
+
+/** One line for each field. Long texts continue below their beginning. */
+function describeLead(stored: StoredLead, out: Output): string {
+  const wire = toWire(stored.lead);
+  const fields = LEAD_FIELDS.filter(({ name }) => !HIDDEN.includes(name));
+  const indent = Math.max(...fields.map(({ label }) => label.length)) + GAP;
+  const width = out.isTTY ? Math.max(MIN_TEXT_WIDTH, widthOf(out) - indent) : Number.POSITIVE_INFINITY;
+  const lines = fields.flatMap(({ name, label }) => {
+    const text = FORMATS[name]?.(wire, stored) ?? formatValue(wire[name]);
+    return text
+      .split(/\r?\n/)
+      .flatMap((line) => wrap(printable(line), width))
+      .map((line, index) => `${(index === 0 ? label : '').padEnd(indent)}${line}`.trimEnd());
+  });
+  return `${lines.join('\n')}\n`;
+}
+
+/** Breaks a line between words, and words that are longer than a line. */
+function wrap(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(' ', width);
+    const end = space > 0 ? space : width;
+    lines.push(rest.slice(0, end));
+    rest = rest.slice(space > 0 ? end + 1 : end);
+  }
+  return [...lines, rest];
+}

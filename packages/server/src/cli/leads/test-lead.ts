@@ -1,0 +1,142 @@
+import { LEAD_FIELDS } from '@leadtap/contract';
+import type { Command } from 'commander';
+import { v7 } from 'uuid';
+import { toIso } from '../../clock.ts';
+import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts';
+import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
+import type { LeadInput, StoredLead, User } from '../../store/records.ts';
+import type { PlacementProblem, Store } from '../../store/store.ts';
+import { type CommandContext, findCompany, withStore } from '../context.ts';
+import { Failure } from '../failure.ts';
+import { Table, writeJson, writeLine } from '../output.ts';
+import { userPages } from '../user.ts';
+import { findLead } from './show.ts';
+
+const HELP = `
+The lead is called "Test Lead", and its notes and custom fields say that it is a test. Every automation that sees leads
+at this place runs for it, as for a real lead: use it to try a new automation, or to find out where leads get stuck.
+
+Examples:
+  leadtap leads send-test --company soleil
+  leadtap leads send-test --company soleil --department repairs
+  leadtap leads send-test --company soleil --json | jq -r .id`;
+
+interface SendOptions {
+  readonly company: string;
+  readonly branch?: string;
+  readonly department?: string;
+  readonly json?: true;
+}
+
+export function registerLeadsSendTest(leads: Command, context: CommandContext): void {
+  leads
+    .command('send-test')
+    .description('add a test lead, to watch it arrive in an automation platform')
+    .requiredOption('--company <id>', 'the company that gets the lead')
+    .option('--branch <id>', 'the branch of the lead')
+    .option('--department <id>', 'the department of the lead, which also sets the branch')
+    .option('--json', 'print the lead and the users who get it as JSON')
+    .addHelpText('after', HELP)
+    .action((options: SendOptions) => sendTest(options, context));
+}
+
+const NOTE = 'This is a test lead, made by `leadtap leads send-test`. It is not a real person.';
+const DAY_MS = 86_400_000;
+
+/** The samples of the contract, so that every field arrives with a value. */
+function makeTestLead({ company, branch, department }: SendOptions, now: number): LeadInput {
+  const samples = LEAD_FIELDS.filter((field) => field.default !== undefined).map(
+    ({ name, sample }) => [name, sample] as const,
+  );
+  const { lead, issues } = parseLead(
+    {
+      ...Object.fromEntries<unknown>(samples),
+      companyId: company,
+      ...(branch !== undefined && { branchId: branch }),
+      ...(department !== undefined && { departmentId: department }),
+      id: `test-${v7({ msecs: now })}`,
+      firstName: 'Test',
+      lastName: 'Lead',
+      fullName: 'Test Lead',
+      email: 'test.lead@example.com',
+      addressNotes: NOTE,
+      // Tomorrow, because an automation may refuse appointments in the past.
+      appointmentDateTime: `${toIso(now + DAY_MS).slice(0, 10)}T14:00:00.000Z`,
+      timeslot: '14:00',
+      customFields: { test: true, note: NOTE },
+    },
+    { historical: false, clock: () => now },
+  );
+  // Only the ids of the command line can be invalid.
+  if (issues) throw new Failure('usage', issues.map(formatIssue).join('; '));
+  return lead;
+}
+
+async function sendTest(options: SendOptions, context: CommandContext): Promise<void> {
+  const { stdout, stderr, clock, signal } = context;
+  await withStore(context, async (store) => {
+    const company = await findCompany(store, options.company, signal);
+    const { results } = await store.writeLeads([makeTestLead(options, clock())]);
+    const [result] = results;
+    if (result === undefined) throw new Error('the store returned no result');
+    if (result.kind === 'rejected') throw placeFailure(result.problem, options);
+    const stored = await findLead(store, result.id, company.id, signal);
+    const users = await findRecipients(store, stored, signal);
+    const createdAt = toIso(result.createdAt);
+    const { companyId, branchId, departmentId } = stored;
+    if (options.json)
+      return writeJson(stdout, {
+        ...{ id: result.id, createdAt, companyId, branchId, departmentId },
+        users: users.map(({ id, name, accessLevel }) => ({ id, name, accessLevel })),
+      });
+    await writeLine(stdout, `Test lead ${result.id} was added to company ${companyId} at ${createdAt}.`);
+    if (users.length > 0) return printRecipients(users, stdout);
+    await writeLine(stderr, `No user sees it: none with the plan ${PROFESSIONAL} has access to its place.`);
+  });
+}
+
+/** The users who may poll and who see the lead. */
+async function findRecipients(store: Store, stored: StoredLead, signal: AbortSignal): Promise<User[]> {
+  const users: User[] = [];
+  for await (const page of userPages(store, signal, stored.companyId))
+    users.push(
+      ...page.filter((user) => {
+        const scope = scopeOf(user);
+        return mayPoll(user) && scope !== undefined && isInScope(scope, stored);
+      }),
+    );
+  return users;
+}
+
+const MAX_USERS_SHOWN = 20;
+
+async function printRecipients(users: readonly User[], stdout: CommandContext['stdout']): Promise<void> {
+  const count = users.length === 1 ? 'This user gets' : `These ${users.length} users get`;
+  await writeLine(stdout, `${count} it with the next poll:`);
+  const table = new Table(stdout, ['USER', 'ACCESS', 'NAME'], ['NAME']);
+  await table.add(
+    users.slice(0, MAX_USERS_SHOWN).map(({ id, accessLevel, name }) => [id, accessLevel, name]),
+  );
+  const hidden = users.length - MAX_USERS_SHOWN;
+  if (hidden > 0) await writeLine(stdout, `and ${hidden} more. --json lists all of them.`);
+}
+
+function placeFailure(problem: PlacementProblem, { company, branch }: SendOptions): Failure {
+  if (problem.reason === 'in-another-branch')
+    return new Failure(
+      'bad-input',
+      `department ${problem.value} belongs to branch ${problem.branchId}, not to ${branch ?? ''}`,
+      'Leave --branch out.',
+    );
+  if (problem.reason === 'not-stored')
+    return new Failure(
+      'unavailable',
+      'the test lead was not stored: a trigger of the database suppressed it',
+    );
+  const place = problem.field === 'branchId' ? 'branch' : 'department';
+  return new Failure(
+    'not-found',
+    `company ${company} has no ${place} ${problem.value}`,
+    'Give the id of a place of this company. `leadtap org apply` creates them.',
+  );
+}
