@@ -20,10 +20,8 @@ export interface WaitingOptions {
   readonly schedule?: Schedule | undefined;
 }
 
-/**
- * `check`: what the poll has read may be stale. `stopped`: the service stops. `left`: the poll has given up its place.
- */
-export type Wake = 'check' | 'stopped' | 'left';
+/** `stopped`: the service stops. `left`: the poll has given up its place. */
+export type WaitEnd = 'stopped' | 'left';
 
 /** A poll that waits for a lead. It is checking from the start: the caller reads first, and calls `next` when it found no lead. */
 export interface WaitingPoll {
@@ -33,8 +31,10 @@ export interface WaitingPoll {
   watchCompany(companyId: string): void;
   /** The check has failed: the next revalidation that succeeds wakes the poll. */
   retry(): void;
-  /** Ends a check. Resolves at once if there was a change during the check. */
-  next(): Promise<Wake>;
+  /** Ends a check. Resolves when the next one is to begin: at once if there was a change during the check. */
+  next(): Promise<void>;
+  /** Resolves also during a check: a database that hangs must not delay it. */
+  readonly ended: Promise<WaitEnd>;
   leave(): void;
 }
 
@@ -58,7 +58,9 @@ interface Entry {
   companyKey: string | undefined;
   readonly accountKeys: readonly string[];
   readonly timers: (() => void)[];
-  wake: ((wake: Wake) => void) | undefined;
+  /** Begins the next check. Undefined during a check. */
+  wake: (() => void) | undefined;
+  end: (end: WaitEnd) => void;
 }
 
 /**
@@ -105,11 +107,15 @@ export class WaitingPolls {
       accountKeys: [userKey(userId), ...(tokenId === undefined ? [] : [tokenKey(tokenId)])],
       timers: [],
       wake: undefined,
+      end: () => undefined,
     };
+    const ended = new Promise<WaitEnd>((resolve) => {
+      entry.end = resolve;
+    });
     this.#checks += 1;
     this.#entries.add(entry);
     for (const key of entry.accountKeys) this.#addKey(key, entry);
-    entry.timers.push(this.#schedule(() => this.#end(entry), waitMs));
+    entry.timers.push(this.#schedule(() => this.#setDue(entry), waitMs));
     if (expiresInMs < waitMs) entry.timers.push(this.#schedule(() => this.#wake(entry), expiresInMs));
     this.#cancelTick ??= this.#schedule(() => this.#tick(), TICK_MS);
     this.#onCount(this.#entries.size);
@@ -118,8 +124,9 @@ export class WaitingPolls {
         return entry.isDue;
       },
       watchCompany: (companyId) => this.#watchCompany(entry, companyKey(companyId)),
-      retry: () => this.#failed.add(entry),
+      retry: () => void (this.#entries.has(entry) && this.#failed.add(entry)),
       next: () => this.#next(entry),
+      ended,
       leave: () => this.#leave(entry),
     };
   }
@@ -127,10 +134,10 @@ export class WaitingPolls {
   /** Ends all waits. Later polls do not wait. */
   stop(): void {
     this.#isStopped = true;
-    for (const entry of this.#entries) resolveWith(entry, 'stopped');
+    for (const entry of this.#entries) entry.end('stopped');
   }
 
-  #end(entry: Entry): void {
+  #setDue(entry: Entry): void {
     entry.isDue = true;
     this.#wake(entry);
   }
@@ -142,14 +149,12 @@ export class WaitingPolls {
     this.#addKey(key, entry);
   }
 
-  async #next(entry: Entry): Promise<Wake> {
-    if (!this.#entries.has(entry)) return 'left';
-    if (this.#isStopped) return 'stopped';
+  #next(entry: Entry): Promise<void> {
     this.#endCheck(entry);
-    const woken = new Promise<Wake>((resolve) => {
+    const woken = new Promise<void>((resolve) => {
       entry.wake = resolve;
     });
-    if (entry.hasChanged) this.#woken.add(entry);
+    if (entry.hasChanged && this.#entries.has(entry)) this.#woken.add(entry);
     this.#startChecks();
     return woken;
   }
@@ -162,7 +167,7 @@ export class WaitingPolls {
     this.#woken.delete(entry);
     this.#failed.delete(entry);
     this.#endCheck(entry);
-    resolveWith(entry, 'left');
+    entry.end('left');
     if (this.#entries.size === 0) {
       this.#cancelTick?.();
       this.#cancelTick = undefined;
@@ -228,7 +233,8 @@ export class WaitingPolls {
       this.#checks += 1;
       entry.isChecking = true;
       entry.hasChanged = false;
-      resolveWith(entry, 'check');
+      entry.wake?.();
+      entry.wake = undefined;
     }
   }
 
@@ -243,12 +249,6 @@ export class WaitingPolls {
     entries?.delete(entry);
     if (entries?.size === 0) this.#byKey.delete(key);
   }
-}
-
-function resolveWith(entry: Entry, wake: Wake): void {
-  const { wake: resolve } = entry;
-  entry.wake = undefined;
-  resolve?.(wake);
 }
 
 const companyKey = (id: string): string => `company ${id}`;

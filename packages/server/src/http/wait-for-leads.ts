@@ -93,11 +93,7 @@ function waitOf({ method, headers }: IncomingMessage, { since }: PollQuery): num
   return parseWait(prefer);
 }
 
-/**
- * Checks whenever there was a change, until the page has leads, the time is over, or a check fails. Undefined if the service stops.
- * While the database is unavailable the request is held: thousands of clients that get a 503 at the same time would all try again
- * together.
- */
+/** Holds a request until its page has leads or its time is over. Undefined if the service stops. Throws the problem of a check. */
 async function hold(
   { state, disconnected }: WaitingRequest,
   waiting: WaitingPoll,
@@ -108,23 +104,42 @@ async function hold(
   const leave = () => waiting.leave();
   signal.addEventListener('abort', leave, { once: true });
   if (signal.aborted) leave();
+
+  /** Time in which the request only waits, up to the beginning of its last check. */
+  const measure = () => {
+    state.waitedMs = performance.now() - startedAt;
+  };
   try {
-    for (;;) {
-      const { isDue } = waiting;
-      try {
-        const poll = await check();
-        if (isDue || poll.page.leads.count > 0) return poll;
-      } catch (error) {
-        if (isDue || !isUnavailability(error)) throw error;
-        waiting.retry();
-      }
-      const wake = await waiting.next();
-      state.waitedMs = performance.now() - startedAt;
-      if (wake === 'left') throw new ClientDisconnectedError('the client has disconnected');
-      if (wake === 'stopped') return undefined;
-    }
+    const result = await Promise.race([checkUntilDone(waiting, check, measure), waiting.ended]);
+    if (typeof result !== 'string') return result;
+    measure();
+    if (result === 'left') throw new ClientDisconnectedError('the client has disconnected');
+    return undefined;
   } finally {
     leave();
     signal.removeEventListener('abort', leave);
+  }
+}
+
+/**
+ * Checks whenever there was a change. While the database is unavailable the request is held: thousands of clients that get a 503 at
+ * the same time would all try again together.
+ */
+async function checkUntilDone(
+  waiting: WaitingPoll,
+  check: () => Promise<Poll>,
+  onCheck: () => void,
+): Promise<Poll> {
+  for (;;) {
+    const { isDue } = waiting;
+    onCheck();
+    try {
+      const poll = await check();
+      if (isDue || poll.page.leads.count > 0) return poll;
+    } catch (error) {
+      if (isDue || !isUnavailability(error)) throw error;
+      waiting.retry();
+    }
+    await waiting.next();
   }
 }
