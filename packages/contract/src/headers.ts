@@ -35,8 +35,15 @@ export const HEADERS = {
   },
   vary: {
     spelling: 'Vary',
-    description: '`Authorization`: each user sees other leads.',
-    example: 'Authorization',
+    description:
+      '`Authorization`: each user sees other leads. `Prefer`: with `wait` the answer may come later and differ.',
+    example: 'Authorization, Prefer',
+  },
+  'preference-applied': {
+    spelling: 'Preference-Applied',
+    description:
+      'The `wait` that was honoured, in seconds, if the request has `Prefer: wait`. Absent: the service answered at once; poll again at your usual interval.',
+    example: 'wait=50',
   },
   date: {
     spelling: 'Date',
@@ -86,7 +93,7 @@ export type HeaderValues = Readonly<Partial<Record<HeaderName, string>>>;
 export const headerSpelling = (name: HeaderName): string => HEADERS[name].spelling;
 
 const RATE_LIMIT: readonly HeaderName[] = ['ratelimit-policy', 'ratelimit'];
-const PAGE: readonly HeaderName[] = ['link', 'etag', 'vary', 'date', ...RATE_LIMIT];
+const PAGE: readonly HeaderName[] = ['link', 'etag', 'vary', 'preference-applied', 'date', ...RATE_LIMIT];
 const EVERY_RESPONSE: readonly HeaderName[] = ['cache-control', 'x-request-id'];
 
 /** The headers of a status, besides those of every response. */

@@ -10,7 +10,14 @@ export {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-export { MAX_HEADER_BYTES, MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE, RATE_LIMITS } from './limits.ts';
+export {
+  MAX_HEADER_BYTES,
+  MAX_LEADS_PER_PAGE,
+  MAX_WAIT_S,
+  MIN_LEADS_PER_PAGE,
+  MIN_WAIT_S,
+  RATE_LIMITS,
+} from './limits.ts';
 export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
 export {

@@ -21,3 +21,7 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 /** A page never has more leads; it is also the default of `limit`. */
 export const MAX_LEADS_PER_PAGE = 100;
 export const MIN_LEADS_PER_PAGE = 1;
+
+/** `Prefer: wait`, in seconds. Proxies end a request after 60 s by default. */
+export const MIN_WAIT_S = 1;
+export const MAX_WAIT_S = 50;

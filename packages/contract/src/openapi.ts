@@ -1,6 +1,6 @@
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { exampleLead, Lead, LeadStatus } from './lead.ts';
-import { MAX_LEADS_PER_PAGE } from './limits.ts';
+import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
 import {
   ParameterError,
@@ -146,6 +146,16 @@ const ifNoneMatch: Parameter = {
   example: componentHeaders['ETag']?.example,
 };
 
+/** The server ignores a preference that it cannot honour, so the schema has no pattern. */
+const prefer: Parameter = {
+  name: 'Prefer',
+  in: 'header',
+  required: false,
+  description: `\`wait=N\` (RFC 7240), only with \`since\`: while there is no newer lead, the answer waits for one, at most N seconds, from 1 to ${MAX_WAIT_S}; more counts as ${MAX_WAIT_S}. It uses one unit of the rate limit. \`Preference-Applied\` in the answer says that it was honoured. Ignored with \`HEAD\` and without \`since\`.`,
+  schema: { type: 'string' },
+  example: `wait=${MAX_WAIT_S}`,
+};
+
 /** The server ignores an id of another form, so the schema has no pattern: no client has to check it. */
 const requestId: Parameter = {
   name: 'X-Request-Id',
@@ -209,7 +219,11 @@ export function openApiDocument(version: string, serverUrl?: string): OpenApiDoc
     ],
     tags: [{ name: 'leads', description: 'New leads, for polling.' }],
     paths: {
-      [NEW_LEADS_PATH]: { parameters: [...queryParameters(), ifNoneMatch, requestId], get: poll, head },
+      [NEW_LEADS_PATH]: {
+        parameters: [...queryParameters(), ifNoneMatch, prefer, requestId],
+        get: poll,
+        head,
+      },
     },
     components: {
       securitySchemes: {

@@ -51,6 +51,6 @@ describe('a request that a converter makes of the description', () => {
 });
 
 test('the description names the request headers of docs/http-api.md and a contact', () => {
-  expect(Object.keys(headers)).toEqual(['If-None-Match', 'X-Request-Id']);
+  expect(Object.keys(headers)).toEqual(['If-None-Match', 'Prefer', 'X-Request-Id']);
   expect(published.info.contact.name).toMatch(/operator/);
 });

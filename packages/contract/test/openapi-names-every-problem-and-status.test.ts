@@ -35,8 +35,8 @@ test('every header of the contract is described and used', () => {
 });
 
 test.each([
-  [200, ['Link', 'ETag', 'Vary', 'Date', 'RateLimit', 'RateLimit-Policy']],
-  [304, ['ETag', 'Vary', 'Date']],
+  [200, ['Link', 'ETag', 'Vary', 'Preference-Applied', 'Date', 'RateLimit', 'RateLimit-Policy']],
+  [304, ['ETag', 'Vary', 'Preference-Applied', 'Date']],
   [401, ['WWW-Authenticate']],
   [405, ['Allow']],
   [429, ['Retry-After', 'RateLimit', 'RateLimit-Policy']],

@@ -90,6 +90,7 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: TrustProxy;
+  readonly maxWaiting?: number;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
    * not wait.
@@ -102,7 +103,8 @@ const REQUEST_TIMEOUT_MS = 15_000;
 /** The Fastify application over the given services. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
-  const handlePoll = createPollHandler({ ...services, ...options });
+  const stop = new AbortController();
+  const handlePoll = createPollHandler({ ...services, ...options, stopSignal: stop.signal });
   const handleError = createErrorHandler();
   const path = `${prefix}${NEW_LEADS_PATH}`;
   let connections: Connections | undefined;
@@ -131,6 +133,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.addHook('preClose', async () => {
     isStopping = true;
     connections?.drain();
+    stop.abort();
     await drain?.();
   });
   app.setErrorHandler(handleError);

@@ -40,6 +40,8 @@ export interface Config {
   /** Secrets are base64. The first one signs, all of them verify. */
   readonly signingKey: SigningKeySource;
   readonly externalTokens: ExternalTokens | undefined;
+  /** Requests that may wait for a lead. */
+  readonly maxWaiting: number;
   readonly metricsAddress: Address | 'off';
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
@@ -60,6 +62,7 @@ export function parseConfig(sources: ConfigSources): Config {
     trustProxy: settings.read(VARIABLES.trustProxy),
     signingKey: readSigningKey(settings, defaultKeyFile(database, sources.cwd)),
     externalTokens: readExternalTokens(settings),
+    maxWaiting: settings.read(VARIABLES.maxWaiting),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),

@@ -16,6 +16,8 @@ export interface VerifiedToken {
   readonly userId: string;
   /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
   readonly tokenId: string | undefined;
+  /** When the token is no longer accepted, in milliseconds. A poll that waits for a lead then ends. Absent: never. */
+  readonly expiresAt?: number;
 }
 
 export type Verification =
@@ -43,7 +45,7 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 const INVALID: Verification = { kind: 'invalid' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken extends VerifiedToken {
+interface CachedToken extends Omit<VerifiedToken, 'expiresAt'> {
   readonly expiresAtS: number;
   readonly notBeforeS: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
@@ -139,5 +141,5 @@ function checkTimes(token: CachedToken, nowMs: number): Verification {
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
-  return { kind: 'valid', token: { userId, tokenId } };
+  return { kind: 'valid', token: { userId, tokenId, expiresAt: (expiresAtS + toleranceS) * 1000 } };
 }

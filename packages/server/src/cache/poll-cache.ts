@@ -13,6 +13,7 @@ import type {
 } from '../store/store.ts';
 import { FeedCache } from './feed-cache.ts';
 import { RevalidationBatcher } from './revalidation-batcher.ts';
+import type { ChangeSource } from './waiting-polls.ts';
 
 export interface CacheLimits {
   /** Users, and as many token ids. */
@@ -34,11 +35,17 @@ export const CACHE_LIMITS: CacheLimits = {
 
 export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
 
+export interface PollReaders {
+  readonly createReader: CreateReader;
+  /** Absent if the store does not track changes: no poll can then wait for one. */
+  readonly changes?: ChangeSource;
+}
+
 /** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll queries the store. */
-export function readerFactory(store: PollStore): CreateReader {
-  if (!store.changeTracking) return (bearer) => createStoreReader(store, bearer);
+export function createReaders(store: PollStore): PollReaders {
+  if (!store.changeTracking) return { createReader: (bearer) => createStoreReader(store, bearer) };
   const cache = new PollCache(store, store.changeTracking);
-  return (bearer) => cache.createReader(bearer);
+  return { createReader: (bearer) => cache.createReader(bearer), changes: cache };
 }
 
 const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
@@ -48,11 +55,12 @@ const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
  * a query that begins after the poll has arrived and returns all changes since the one before it. Whatever has changed is
  * invalidated before the poll continues. Entries are evicted by LRU, so the cache is bounded.
  */
-export class PollCache {
+export class PollCache implements ChangeSource {
   readonly #store: PollStore;
   readonly #accounts: AccountCache;
   readonly #feeds: FeedCache;
   readonly #batcher: RevalidationBatcher;
+  #reportChanges: (changes: readonly Change[] | undefined) => void = () => undefined;
 
   constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
     this.#store = store;
@@ -72,11 +80,20 @@ export class PollCache {
     return this.#toReader(account.user, account.isRevoked, revalidation);
   }
 
+  revalidate(): Promise<Revalidation> {
+    return this.#batcher.revalidateChanges();
+  }
+
+  onChanges(listener: (changes: readonly Change[] | undefined) => void): void {
+    this.#reportChanges = listener;
+  }
+
   #toReader(user: PollingUser | undefined, isRevoked: boolean, revalidation: Revalidation): PollReader {
     return {
       isTokenRevoked: () => isRevoked,
       findUser: () => user,
       readPage: (query, disconnectSignal) => this.#readPage(query, revalidation, disconnectSignal),
+      readCommitted: (query) => this.#readCommitted(query, revalidation),
     };
   }
 
@@ -94,6 +111,16 @@ export class PollCache {
     return { leads, readAt, locked: true };
   }
 
+  /**
+   * While a transaction is writing leads of the company, the time of the read is that of the newest lead: leads that are not yet
+   * committed get later stamps.
+   */
+  async #readCommitted(query: PageQuery, { busy, readAt }: Revalidation): Promise<RenderedPage> {
+    const leads = await this.#feeds.readPage(query);
+    if (!busy.has(query.scope.companyId)) return { leads, readAt, locked: true };
+    return { leads, readAt: Math.min(readAt, leads.last ?? query.since ?? 0), locked: true };
+  }
+
   #apply(
     { bearers }: RevalidationRequest,
     { accounts, changes }: Revalidation,
@@ -105,6 +132,7 @@ export class PollCache {
     // revalidations have returned, so that an account among these changes may be stale.
     this.#invalidate(changes);
     for (const other of concurrentResults) this.#invalidate(other.changes);
+    if (changes === undefined || changes.length > 0) this.#reportChanges(changes);
   }
 
   #invalidate(changes: readonly Change[] | undefined): void {

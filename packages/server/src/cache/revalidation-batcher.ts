@@ -72,6 +72,11 @@ export class RevalidationBatcher {
     return { revalidation, account: revalidation.accounts[index] };
   }
 
+  /** A revalidation that begins after this call, for its changes alone. */
+  revalidateChanges(): Promise<Revalidation> {
+    return this.#joinBatch().result;
+  }
+
   #joinBatch(): RevalidationBatch {
     if (this.#waiting >= MAX_WAITING)
       throw new StoreUnavailableError(`${MAX_WAITING} requests already wait for the database`);

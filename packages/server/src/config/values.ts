@@ -60,6 +60,18 @@ export const parseConnections: Parser<number> = (text) => {
   return count;
 };
 
+const MAX_WAITING = 1_000_000;
+
+export const parseMaxWaiting: Parser<number> = (text) => {
+  const count = Number(text);
+  check(
+    /^\d{1,7}$/.test(text) && count <= MAX_WAITING,
+    'it is not a number of requests',
+    `Write a whole number from 0 to ${MAX_WAITING}.`,
+  );
+  return count;
+};
+
 const HOST_NAME = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
 const ONLY_DIGITS_AND_DOTS = /^[\d.]+$/;
 

@@ -92,6 +92,13 @@ export const VARIABLES = {
     parse: values.parseText,
     meaning: 'The `aud` that tokens of the identity provider must have.',
   },
+  maxWaiting: {
+    name: 'LEADTAP_MAX_WAITING',
+    default: '20000',
+    parse: values.parseMaxWaiting,
+    meaning:
+      'Maximum number of requests per process that wait for a lead (`Prefer: wait`). Further ones are answered at once. `0` turns waiting off.',
+  },
   metricsAddress: {
     name: 'LEADTAP_METRICS_ADDRESS',
     default: '127.0.0.1:9464',

@@ -11,7 +11,10 @@ export interface NewLeadsOptions extends PollOptions {
 
 /** `GET {base_url}/automation/new-leads` as a Fastify plugin. */
 export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): Promise<void> {
-  const respond = createPollResponder(options);
+  const stop = new AbortController();
+  app.addHook('preClose', async () => stop.abort());
+  const stopSignal = options.stopSignal ? AbortSignal.any([options.stopSignal, stop.signal]) : stop.signal;
+  const respond = createPollResponder({ ...options, stopSignal });
   const publicUrl = options.publicUrl ?? createPublicUrl(undefined, app.prefix);
   mountPolls(app, (request, reply) => {
     const context = {

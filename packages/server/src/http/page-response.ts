@@ -17,6 +17,8 @@ export interface PollAnswer {
 /** The state of one request, for the response, the metrics and the log. */
 export interface RequestState {
   tokenId?: string | undefined;
+  /** How long the request waited for a lead; undefined if it did not wait. */
+  waitedMs?: number;
   answer?: PollAnswer;
   problem?: ProblemError | undefined;
 }
@@ -34,7 +36,7 @@ export function addPageHeaders(headers: HeaderList, baseUrl: string, poll: Poll,
   headers.push('link', `<${next}>; rel="next"`);
   headers.push('etag', leads.etag);
   headers.push('cache-control', 'private, no-cache');
-  headers.push('vary', 'Authorization');
+  headers.push('vary', 'Authorization, Prefer');
   // The time of the read, not of the response, which is later: a client may use it as its next `since`.
   headers.push('date', httpDate(readAt));
 }
@@ -58,7 +60,10 @@ export function matchesEtag(ifNoneMatch: string | undefined, etag: string): bool
 /** The result of one request to the endpoint, for metrics. */
 export interface PollObservation {
   readonly status: number;
+  /** From the arrival of the request to the last byte of the response. */
   readonly durationMs: number;
+  /** The part of it in which the request waited for a lead (`Prefer: wait`). 0 if it did not wait. */
+  readonly waitedMs: number;
   /** The number of leads in the body that was sent. */
   readonly leads: number;
   /** The age of the oldest of them, if the client polls with `since`. */
@@ -71,6 +76,8 @@ export interface PollObservation {
 /** Receives the observations: Leadtap's metrics, or those of an embedding application. */
 export interface PollObserver {
   observe(observation: PollObservation): void;
+  /** Receives the number of requests that wait for a lead whenever it changes. */
+  observeWaiting?(count: number): void;
 }
 
 export function toObservation(outcome: RequestOutcome, method: string | undefined): PollObservation {
@@ -80,6 +87,7 @@ export function toObservation(outcome: RequestOutcome, method: string | undefine
   return {
     status,
     durationMs,
+    waitedMs: state.waitedMs ?? 0,
     leads: sent?.poll.page.leads.count ?? 0,
     feedLagMs: sent && feedLagMs(sent),
     unlocked: answer?.poll.page.locked === false,

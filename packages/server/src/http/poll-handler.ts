@@ -4,11 +4,12 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifyToken } from '../accounts/tokens.ts';
-import { readerFactory } from '../cache/poll-cache.ts';
+import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import { createReaders } from '../cache/poll-cache.ts';
+import type { WaitingPoll } from '../cache/waiting-polls.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { mayPoll } from '../leads/access.ts';
-import { poll, type ReadPage } from '../leads/poll.ts';
+import { mayPoll, type PollingUser } from '../leads/access.ts';
+import { type PollQuery, type PollReader, poll } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
@@ -39,6 +40,7 @@ import {
   requestIdOf,
   requestLine,
 } from './request-log.ts';
+import { createWait } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions {
@@ -51,6 +53,10 @@ export interface PollOptions {
   /** Receives one observation for each request, for metrics. */
   readonly observer?: PollObserver;
   readonly clock?: Clock;
+  /** The number of requests that may wait for a lead (`Prefer: wait`). Further ones are answered at once. Default: 20,000. */
+  readonly maxWaiting?: number;
+  /** Abort it when your server stops: requests that wait for a lead are answered at once, and later ones do not wait. */
+  readonly stopSignal?: AbortSignal;
 }
 
 export interface PollHandlerOptions extends PollOptions {
@@ -112,6 +118,8 @@ interface Exchange {
   readonly context: RequestContext;
   readonly headers: HeaderList;
   readonly state: RequestState;
+  /** Aborted when the client disconnects. */
+  disconnected(): AbortSignal;
 }
 
 interface PollOutcome extends RequestOutcome {
@@ -136,7 +144,12 @@ export function createPollResponder(options: PollOptions): PollResponder {
     const startedAt = performance.now();
     const headers = ['x-request-id', context.id, 'x-content-type-options', 'nosniff'];
     const state: RequestState = {};
-    const exchange: Exchange = { request, response, context, headers, state };
+    let signal: AbortSignal | undefined;
+    const disconnected = () => {
+      signal ??= disconnectSignal(request, response);
+      return signal;
+    };
+    const exchange: Exchange = { request, response, context, headers, state, disconnected };
     let payload: Payload;
     try {
       payload = toPagePayload(await answer(exchange), exchange);
@@ -163,18 +176,33 @@ function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<Pol
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
-  const createReader = readerFactory(store);
+  const { createReader, changes } = createReaders(store);
 
-  return async ({ request, response, context, headers, state }) => {
-    const { address } = context;
+  /** Token: 401. */
+  async function checkToken({ request, context, state }: Exchange) {
+    const token = await authenticate(request.headers.authorization, context.address);
+    const reader = await createReader(token);
+    if (await reader.isTokenRevoked()) await rejectToken('token-revoked', context.address);
+    state.tokenId = token.tokenId;
+    return { token, reader };
+  }
+
+  const checkAgain = async (exchange: Exchange, query: PollQuery, waiting: WaitingPoll) => {
+    const { token, reader } = await checkToken(exchange);
+    const user = await checkUser(token, reader);
+    // Before the read, so that no lead is committed between the two.
+    waiting.watchCompany(user.companyId);
+    // Only the last read waits for a writer: its page may be empty, and then has a time.
+    const read = waiting.isDue ? reader.readPage : reader.readCommitted;
+    return poll((page) => read(page, exchange.disconnected), user, query);
+  };
+  const waitIfPreferred = createWait(changes, options, checkAgain);
+
+  return async (exchange) => {
+    const { request, response, context, headers, state, disconnected } = exchange;
     requireHost(request);
     requireMethod(request);
-
-    // Token: 401.
-    const token = await authenticate(request.headers.authorization, address);
-    const reader = await createReader(token);
-    if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
-    state.tokenId = token.tokenId;
+    const { token, reader } = await checkToken(exchange);
 
     // Rate limit: 429. Counted even if the client has disconnected: disconnecting must not be a way around the limit.
     const verdict = await limiter.consume(token.userId);
@@ -182,21 +210,26 @@ function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<Pol
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
 
-    // User: 404. The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-    const user = await reader.findUser();
-    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
-    // Plan: 403.
-    if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
+    const user = await checkUser(token, reader);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
 
-    const readPage: ReadPage = (page) => reader.readPage(page, () => disconnectSignal(request, response));
-    const result = await poll(readPage, user, query);
+    const page = await poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query);
+    const result = await waitIfPreferred(exchange, page, token, query);
     addPageHeaders(headers, context.baseUrl(), result, query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
     return state.answer;
   };
+}
+
+/** User: 404, then plan: 403. */
+async function checkUser({ userId }: VerifiedToken, reader: PollReader): Promise<PollingUser> {
+  const user = await reader.findUser();
+  // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
+  if (user?.id !== userId) throw new ProblemError('user-not-found');
+  if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
+  return user;
 }
 
 /** The query string of a URL. */

@@ -44,14 +44,16 @@ export function requestLine(
     method: request.method,
     path,
     status,
-    // To the microsecond.
-    durationMs: Math.round(durationMs * 1000) / 1000,
+    durationMs: roundToMicroseconds(durationMs),
+    waitedMs: state.waitedMs === undefined ? undefined : roundToMicroseconds(state.waitedMs),
     code: state.problem?.code,
     leads: state.answer?.poll.page.leads.count,
     tokenId: state.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }
+
+const roundToMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 
 /**
  * The matched route, not the path that was sent: people put tokens and addresses into paths by mistake, such as

@@ -39,6 +39,8 @@ export interface PollReader {
   findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
   /** The signal is aborted when the client disconnects. It is created only if the store is queried. */
   readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
+  /** The same without waiting for a writer that holds the lock. Only for a query with `since`. */
+  readCommitted(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
 }
 
 /** A reader without a cache. */
@@ -46,6 +48,7 @@ export const createStoreReader = (store: PollStore, { userId, tokenId }: Bearer)
   isTokenRevoked: async () => tokenId !== undefined && store.isTokenRevoked(tokenId),
   findUser: () => store.findUser(userId),
   readPage: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
+  readCommitted: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
 });
 
 export async function readRendered(

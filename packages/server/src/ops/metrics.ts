@@ -35,7 +35,7 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
   );
   const duration = new Histogram({
     name: 'leadtap_poll_duration_seconds',
-    help: 'From the arrival of a request to the last byte of its answer.',
+    help: 'From the arrival of a request to the last byte of its answer, without the time that it waited for a lead.',
     labelNames: ['status'],
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
     registers,
@@ -68,15 +68,21 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
       this.set(await secondsAhead(store, log));
     },
   });
+  const waiting = new Gauge({
+    name: 'leadtap_waiting_polls',
+    help: 'Requests that wait for a lead now (Prefer: wait).',
+    registers,
+  });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
   return {
     registry,
     countDroppedConnection: () => dropped.inc(),
+    observeWaiting: (count) => waiting.set(count),
     observe(observation: PollObservation) {
-      const { status, durationMs, feedLagMs } = observation;
+      const { status, durationMs, waitedMs, feedLagMs } = observation;
       polls.inc({ status });
-      duration.observe({ status }, durationMs / 1000);
+      duration.observe({ status }, (durationMs - waitedMs) / 1000);
       if (observation.leads > 0) leads.inc(observation.leads);
       if (feedLagMs !== undefined) feedLag.observe(feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();

@@ -15,6 +15,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     trustProxy: false,
     signingKey: { file: resolve(cwd, 'data/signing.key') },
     externalTokens: undefined,
+    maxWaiting: 20_000,
     metricsAddress: { host: '127.0.0.1', port: 9464 },
     autoMigrate: true,
     logLevel: 'info',

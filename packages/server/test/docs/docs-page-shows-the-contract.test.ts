@@ -13,7 +13,13 @@ test('the first request has the base URL', () => {
 });
 
 test('the parameters and the accepted forms of since', () => {
-  expect(rowNames(section('parameters'))).toEqual(['limit', 'since', 'If-None-Match', 'X-Request-Id']);
+  expect(rowNames(section('parameters'))).toEqual([
+    'limit',
+    'since',
+    'If-None-Match',
+    'Prefer',
+    'X-Request-Id',
+  ]);
   for (const { example, readAs } of SINCE_FORMS)
     expect(section('parameters')).toContain(
       `data-label="Example"><code>${example}</code></td><td role="cell" data-label="Read as"><code>${readAs}</code>`,

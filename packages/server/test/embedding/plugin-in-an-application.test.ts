@@ -157,6 +157,7 @@ describe('the plugin in an application', () => {
       {
         status: 200,
         durationMs: expect.any(Number),
+        waitedMs: 0,
         leads: 0,
         feedLagMs: undefined,
         unlocked: false,

@@ -9,12 +9,12 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{1
 const shared = shareService();
 
 describe('a page', () => {
-  it('is JSON in UTF-8, private, to be revalidated, and varies by Authorization', async () => {
+  it('is JSON in UTF-8, private, to be revalidated, and varies by Authorization and Prefer', async () => {
     const { headers } = await shared().poll('boss');
     expect(Object.fromEntries(headers)).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'private, no-cache',
-      vary: 'Authorization',
+      vary: 'Authorization, Prefer',
     });
   });
 

@@ -197,6 +197,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
         })),
         ...readChanges(known),
       });
+      // Without a company there is no lock to take: the changes alone are read.
+      if (companies.length === 0 && bearers.length === 0)
+        return read((database) => ({ ...readState(database), busy: NO_COMPANIES }));
       const deadline = performance.now() + Math.min(REVALIDATION_LOCK_WAIT_MS, pollLockWaitMs);
       return read((database) => {
         try {
