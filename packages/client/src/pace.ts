@@ -1,3 +1,4 @@
+import { MAX_WAIT_S } from './contract.ts';
 import type { Environment } from './environment.ts';
 import type { LeadtapError } from './errors.ts';
 import type { Page } from './page.ts';
@@ -7,8 +8,6 @@ import { LONGEST_HOLD_MS } from './retry-after.ts';
 const FIRST_BACK_OFF_MS = 1_000;
 const LONGEST_BACK_OFF_MS = 60_000;
 
-/** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
-export const MAX_WAIT_S = 50;
 const MIN_WAIT_S = 5;
 /** A request that fails sooner was not ended because it was silent for too long. */
 const HELD_MS = 10_000;

@@ -1,6 +1,5 @@
-import { MAX_LEADS_PER_PAGE } from './contract.ts';
+import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './contract.ts';
 import { type ConnectionOptions, readConnection, readSince } from './options.ts';
-import { MAX_WAIT_S } from './pace.ts';
 import type { Page } from './page.ts';
 import { sendPoll } from './send-poll.ts';
 
