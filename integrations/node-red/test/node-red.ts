@@ -47,6 +47,7 @@ export class NodeRed {
   readonly #now: () => number;
   readonly #pause: (ms: number) => Promise<void>;
   readonly #stopped = new AbortController();
+  readonly #delayed = new Set<Promise<void>>();
 
   constructor(env: Readonly<Record<string, string>>, options: NodeRedOptions = {}) {
     this.#flow = options.flow ?? FLOW;
@@ -69,13 +70,18 @@ export class NodeRed {
     this.#stopped.abort();
   }
 
+  /** Resolves when nothing is left to do, which only happens to a flow with a loop if it is stopped. */
+  async ended(): Promise<void> {
+    for (const delayed of this.#delayed) await delayed;
+  }
+
   async #receive(id: string, message: Message): Promise<void> {
     if (this.#stopped.signal.aborted) return;
     const node = this.#flow.find((candidate) => candidate.id === id);
     if (node?.type === 'function') await this.#function(node, message);
     else if (node?.type === 'http request')
       await this.#send(node, await request(message, this.#stopped.signal));
-    else if (node?.type === 'delay') await this.#delay(node, message);
+    else if (node?.type === 'delay') this.#delayed.add(this.#delay(node, message));
     else if (node?.type === 'debug') this.#show(id, message);
     else throw new Error(`no node ${id}, or one of a type that is not known here: ${node?.type}`);
   }
