@@ -1,5 +1,6 @@
 import {
   MAX_LEADS_PER_PAGE,
+  MAX_WAIT_S,
   NEW_LEADS_PATH,
   type OpenApiDocument,
   PROBLEM_CODES,
@@ -14,6 +15,9 @@ export function clientContract({ components: { schemas } }: OpenApiDocument): st
 export const NEW_LEADS_PATH = '${NEW_LEADS_PATH}';
 
 export const MAX_LEADS_PER_PAGE = ${MAX_LEADS_PER_PAGE};
+
+/** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
+export const MAX_WAIT_S = ${MAX_WAIT_S};
 
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =

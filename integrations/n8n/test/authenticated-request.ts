@@ -44,13 +44,16 @@ export async function authenticatedRequest(
 
 async function send(
   credential: ICredentialDataDecryptedObject,
-  { baseURL = '', url, qs = {} }: IHttpRequestOptions,
+  { baseURL = '', url, qs = {}, headers: own = {}, abortSignal }: IHttpRequestOptions,
 ): Promise<Answer> {
   const address = new URL(baseURL + url);
   for (const [name, value] of Object.entries(qs)) address.searchParams.set(name, String(value));
   const added = Object.entries(new LeadtapApi().authenticate.properties.headers ?? {});
   const headers = added.map(([name, value]) => [name, resolve(value, credential)] as const);
-  const response = await fetch(address, { headers: Object.fromEntries(headers) });
+  const response = await fetch(address, {
+    headers: { ...(own as Record<string, string>), ...Object.fromEntries(headers) },
+    signal: (abortSignal as AbortSignal | undefined) ?? null,
+  });
   const text = await response.text();
   return answerOf(response, text);
 }

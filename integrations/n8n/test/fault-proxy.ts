@@ -20,18 +20,27 @@ export interface FaultyRoad {
   requests: number;
 }
 
+const PASSED_ON = ['content-type', 'link', 'ratelimit', 'preference-applied'];
+
+const passedOn = (headers: Headers): Record<string, string> =>
+  Object.fromEntries([...headers].filter(([name]) => PASSED_ON.includes(name)));
+
 /** A road to the service on which requests and answers get lost. */
 export async function layFaultyRoad(target: string): Promise<FaultyRoad> {
   const server = createServer(async (request, answer) => {
     road.requests += 1;
     const fault = road.faults.shift() ?? 'none';
     if (fault !== 'none' && fault !== 'answer lost') return SEND[fault](answer);
-    const { authorization = '' } = request.headers;
-    const response = await fetch(target + request.url, { headers: { authorization } });
-    const body = await response.text();
-    if (fault === 'answer lost') return answer.destroy();
-    const { 'content-type': type = '', link = '' } = Object.fromEntries(response.headers);
-    answer.writeHead(response.status, { 'content-type': type, link }).end(body);
+    const { authorization = '', prefer } = request.headers;
+    const closed = new AbortController();
+    answer.once('close', () => closed.abort());
+    const headers = { authorization, ...(prefer !== undefined && { prefer: String(prefer) }) };
+    const response = await fetch(target + request.url, { headers, signal: closed.signal }).catch(
+      () => undefined,
+    );
+    const body = await response?.text();
+    if (fault === 'answer lost' || !response) return answer.destroy();
+    answer.writeHead(response.status, passedOn(response.headers)).end(body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

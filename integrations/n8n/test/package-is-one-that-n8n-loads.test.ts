@@ -47,15 +47,26 @@ describe('the package of the node', () => {
       ...credentials.flatMap(({ file, it }) => icons(file, it.icon as Icon)),
       ...nodes.flatMap(({ file, it }) => icons(file, it.description.icon as Icon)),
     ];
-    expect(wanted).toHaveLength(4);
+    expect(wanted).toHaveLength(6);
     expect(wanted.filter((path) => !existsSync(path))).toEqual([]);
   });
 
-  it('has a trigger that polls with a credential of its own', () => {
+  it('has a trigger that polls', () => {
     const [{ it: trigger } = {}] = nodes;
     expect(trigger?.description).toMatchObject({ polling: true, group: ['trigger'], inputs: [] });
     expect(trigger?.poll).toBeTypeOf('function');
-    const wanted = trigger?.description.credentials?.map(({ name }) => name);
+  });
+
+  it('has a trigger that holds a connection, without poll times', () => {
+    const [, { it: trigger } = {}] = nodes;
+    expect(trigger?.description).toMatchObject({ group: ['trigger'], inputs: [] });
+    expect(trigger?.description.polling).toBeUndefined();
+    expect(trigger?.poll).toBeUndefined();
+    expect(trigger?.trigger).toBeTypeOf('function');
+  });
+
+  it.each(nodes)('$file uses the credential of the package', ({ it: trigger }) => {
+    const wanted = trigger.description.credentials?.map(({ name }) => name);
     expect(wanted).toEqual(credentials.map(({ it }) => it.name));
   });
 

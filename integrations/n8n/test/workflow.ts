@@ -4,8 +4,10 @@ import {
   type INode,
   type INodeExecutionData,
   type INodeParameters,
+  type INodeType,
   type IPollFunctions,
   Workflow,
+  type WorkflowExecuteMode,
 } from 'n8n-workflow';
 import { LeadtapTrigger } from '../node/nodes/Leadtap/LeadtapTrigger.node.ts';
 import { authenticatedRequest } from './authenticated-request.ts';
@@ -32,11 +34,31 @@ export interface ActiveWorkflow {
 }
 
 const trigger = new LeadtapTrigger();
-const nodeTypes = {
-  getByName: () => trigger,
-  getByNameAndVersion: () => trigger,
-  getKnownTypes: () => ({}),
-};
+
+/** A workflow with one node, and what was saved of it. */
+export function loadWorkflow(
+  nodeType: INodeType,
+  { timezone = 'UTC', parameters = {} }: Pick<TriggerOptions, 'timezone' | 'parameters'>,
+  saved: string,
+): Workflow {
+  const { displayName, name } = nodeType.description;
+  const node: INode = {
+    id: 'the-node',
+    name: displayName,
+    type: `n8n-nodes-leadtap.${name}`,
+    typeVersion: 1,
+    position: [0, 0],
+    parameters,
+  };
+  const nodeTypes = {
+    getByName: () => nodeType,
+    getByNameAndVersion: () => nodeType,
+    getKnownTypes: () => ({}),
+  };
+  const staticData: IDataObject = JSON.parse(saved);
+  const settings = { timezone };
+  return new Workflow({ nodes: [node], connections: {}, active: true, nodeTypes, settings, staticData });
+}
 
 const leadsOf = (items: INodeExecutionData[][] | null): IDataObject[] =>
   (items ?? []).flat().map(({ json }) => json);
@@ -47,23 +69,15 @@ export function makeWorkflow(options: TriggerOptions): ActiveWorkflow {
   let workflow = load();
 
   function load(): Workflow {
-    const node: INode = {
-      id: 'the-node',
-      name: 'Leadtap Trigger',
-      type: 'n8n-nodes-leadtap.leadtapTrigger',
-      typeVersion: 1,
-      position: [0, 0],
-      parameters,
-    };
-    const settings = { timezone: options.timezone ?? 'UTC' };
-    const staticData: IDataObject = JSON.parse(saved);
-    return new Workflow({ nodes: [node], connections: {}, active: true, nodeTypes, settings, staticData });
+    return loadWorkflow(trigger, { ...options, parameters }, saved);
   }
   const save = () => {
     saved = JSON.stringify(workflow.staticData);
   };
   const run = async (mode: 'trigger' | 'manual') => {
-    const items = await trigger.poll.call(pollFunctions(workflow, mode, options.credential));
+    const items = await trigger.poll.call(
+      nodeFunctions(workflow, mode, options.credential) as IPollFunctions,
+    );
     return { items, leads: leadsOf(items) };
   };
 
@@ -88,7 +102,7 @@ export function makeWorkflow(options: TriggerOptions): ActiveWorkflow {
       workflow = load();
     },
     get remembered() {
-      return { ...workflow.getStaticData('node', onlyNode(workflow)) };
+      return rememberedBy(workflow);
     },
   };
 }
@@ -99,16 +113,20 @@ function onlyNode({ nodes }: Workflow): INode {
   return node;
 }
 
-/** What n8n calls `poll` with, as far as the node uses it. */
-function pollFunctions(
+export const rememberedBy = (workflow: Workflow): IDataObject => ({
+  ...workflow.getStaticData('node', onlyNode(workflow)),
+});
+
+/** What n8n calls a trigger with, as far as both of ours use it. */
+export function nodeFunctions(
   workflow: Workflow,
-  mode: 'trigger' | 'manual',
+  mode: WorkflowExecuteMode,
   credential: ICredentialDataDecryptedObject,
-): IPollFunctions {
+): Partial<IPollFunctions> {
   const node = onlyNode(workflow);
   const parameter = (name: string) =>
     workflow.expression.getParameterValue(node.parameters[name] ?? '', null, 0, 0, node.name, [], mode, {});
-  const functions: Partial<IPollFunctions> = {
+  return {
     getMode: () => mode,
     getNode: () => node,
     getTimezone: () => workflow.timezone,
@@ -120,5 +138,4 @@ function pollFunctions(
       returnJsonArray: (data) => (Array.isArray(data) ? data : [data]).map((json) => ({ json })),
     } as IPollFunctions['helpers'],
   };
-  return functions as IPollFunctions;
 }

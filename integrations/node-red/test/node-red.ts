@@ -12,46 +12,88 @@ export interface Node {
   readonly type: string;
   readonly name?: string;
   readonly func?: string;
+  readonly initialize?: string;
   readonly wires?: readonly (readonly string[])[];
   readonly env?: readonly { readonly name: string; readonly value: string }[];
   readonly [property: string]: unknown;
 }
 
-export const FLOW: readonly Node[] = JSON.parse(
-  readFileSync(new URL('../new-leads.flow.json', import.meta.url), 'utf8'),
-);
+const readFlow = (file: string): readonly Node[] =>
+  JSON.parse(readFileSync(new URL(`../${file}`, import.meta.url), 'utf8'));
+
+export const FLOW = readFlow('new-leads.flow.json');
+export const INSTANT_FLOW = readFlow('new-leads-instant.flow.json');
 
 /** What function nodes keep, if Node-RED keeps its context in files. */
 export type Context = Map<string, unknown>;
 
-/** Runs the flow as Node-RED does, as far as its nodes need it: inject, function, http request, catch, debug. */
+export interface NodeRedOptions {
+  readonly flow?: readonly Node[];
+  readonly context?: Context;
+  readonly now?: () => number;
+  /** What a delay node does. */
+  readonly pause?: (ms: number) => Promise<void>;
+}
+
+/** Runs a flow as Node-RED does, as far as its nodes need it: inject, function, http request, delay, catch, debug. */
 export class NodeRed {
   env: Readonly<Record<string, string>>;
   readonly context: Context;
   /** What reached each debug node. */
   readonly shown = new Map<string, Message[]>();
+  /** Called before a message is shown. */
+  onShown: (id: string, message: Message) => void = () => undefined;
+  readonly #flow: readonly Node[];
+  readonly #now: () => number;
+  readonly #pause: (ms: number) => Promise<void>;
+  readonly #stopped = new AbortController();
+  readonly #delayed = new Set<Promise<void>>();
 
-  constructor(env: Readonly<Record<string, string>>, context: Context = new Map()) {
-    const defaults = FLOW.find(({ type }) => type === 'tab')?.env ?? [];
+  constructor(env: Readonly<Record<string, string>>, options: NodeRedOptions = {}) {
+    this.#flow = options.flow ?? FLOW;
+    const defaults = this.#flow.find(({ type }) => type === 'tab')?.env ?? [];
     this.env = { ...Object.fromEntries(defaults.map(({ name, value }) => [name, value])), ...env };
-    this.context = context;
+    this.context = options.context ?? new Map();
+    this.#now = options.now ?? Date.now;
+    this.#pause = options.pause ?? (() => Promise.reject(new Error('this flow has no delay node')));
+    for (const { initialize = '' } of this.#flow) runInNewContext(initialize, this.#sandbox());
   }
 
   /** What the inject node does each time; done when all that follows is done. */
   async inject(): Promise<void> {
-    const inject = FLOW.find(({ type }) => type === 'inject');
+    const inject = this.#flow.find(({ type }) => type === 'inject');
     for (const id of inject?.wires?.[0] ?? []) await this.#receive(id, {});
   }
 
+  /** Its process ends: connections are closed, and nothing more happens. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Resolves when nothing is left to do, which only happens to a flow with a loop if it is stopped. */
+  async ended(): Promise<void> {
+    for (const delayed of this.#delayed) await delayed;
+  }
+
   async #receive(id: string, message: Message): Promise<void> {
-    const node = FLOW.find((candidate) => candidate.id === id);
+    if (this.#stopped.signal.aborted) return;
+    const node = this.#flow.find((candidate) => candidate.id === id);
     if (node?.type === 'function') await this.#function(node, message);
-    else if (node?.type === 'http request') await this.#send(node, await request(message));
+    else if (node?.type === 'http request')
+      await this.#send(node, await request(message, this.#stopped.signal));
+    else if (node?.type === 'delay') this.#delayed.add(this.#delay(node, message));
     else if (node?.type === 'debug') this.#show(id, message);
     else throw new Error(`no node ${id}, or one of a type that is not known here: ${node?.type}`);
   }
 
+  async #delay(node: Node, message: Message): Promise<void> {
+    if (node['pauseType'] !== 'delayv') throw new Error('only a delay that the message sets is known here');
+    await this.#pause(Number(message['delay']));
+    await this.#send(node, message);
+  }
+
   #show(id: string, message: Message): void {
+    this.onShown(id, message);
     this.shown.set(id, [...(this.shown.get(id) ?? []), message]);
   }
 
@@ -61,17 +103,24 @@ export class NodeRed {
       if (message) for (const id of wires[output] ?? []) await this.#receive(id, message);
   }
 
-  /** Its code sees what Node-RED shows it and nothing of this program. */
-  async #function(node: Node, msg: Message): Promise<void> {
-    const sent: Sent[] = [];
-    const errors: Message[] = [];
-    const result: Sent = runInNewContext(`(function () {${node.func}})()`, {
-      msg,
+  /** What Node-RED shows to the code of function nodes. It sees nothing of this program. */
+  #sandbox() {
+    return {
       flow: {
         get: (key: string) => this.context.get(key),
         set: (key: string, value: unknown) => void this.context.set(key, value),
       },
       env: { get: (name: string) => this.env[name] },
+      Date: { now: this.#now },
+    };
+  }
+
+  async #function(node: Node, msg: Message): Promise<void> {
+    const sent: Sent[] = [];
+    const errors: Message[] = [];
+    const result: Sent = runInNewContext(`(function () {${node.func}})()`, {
+      msg,
+      ...this.#sandbox(),
       node: {
         send: (messages: Sent) => void sent.push(messages),
         status: () => undefined,
@@ -79,12 +128,15 @@ export class NodeRed {
           void errors.push({ ...message, error: { message: text, source: { id: node.id } } }),
       },
     });
-    for (const messages of [...sent, result]) await this.#send(node, plain(messages));
+    for (const messages of sent) await this.#send(node, plain(messages));
     for (const error of errors) await this.#catch(node, error);
+    await this.#send(node, plain(result));
   }
 
   async #catch({ id }: Node, error: Message): Promise<void> {
-    const catchNodes = FLOW.filter(({ type, scope }) => type === 'catch' && (scope as string[]).includes(id));
+    const catchNodes = this.#flow.filter(
+      ({ type, scope }) => type === 'catch' && (scope as string[]).includes(id),
+    );
     for (const node of catchNodes) await this.#send(node, error);
   }
 }
@@ -93,14 +145,17 @@ export class NodeRed {
 const plain = (sent: Sent): Sent => (sent === undefined ? undefined : JSON.parse(JSON.stringify(sent)));
 
 /** The message goes on with the answer in it; a connection that fails is an answer too. */
-async function request(message: Message): Promise<Message> {
+async function request(message: Message, signal: AbortSignal): Promise<Message> {
   try {
-    const answer = await fetch(String(message['url']), {
-      headers: message['headers'] as Record<string, string>,
-    });
+    const headers = message['headers'] as Record<string, string>;
+    const answer = await fetch(String(message['url']), { headers, signal });
     const payload = parsed(await answer.text());
-    const headers = Object.fromEntries(answer.headers);
-    return { ...message, payload, headers, statusCode: answer.status };
+    return {
+      ...message,
+      payload,
+      headers: Object.fromEntries(answer.headers),
+      statusCode: answer.status,
+    };
   } catch (error) {
     return { ...message, payload: String(error), statusCode: 'ECONNREFUSED' };
   }

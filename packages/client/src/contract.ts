@@ -4,6 +4,9 @@ export const NEW_LEADS_PATH = '/automation/new-leads';
 
 export const MAX_LEADS_PER_PAGE = 100;
 
+/** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
+export const MAX_WAIT_S = 50;
+
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =
   | 'invalid-query'

@@ -11,6 +11,8 @@ export interface Page {
   readonly isFull: boolean;
   /** Whether the page is the one whose `etag` was sent. Then it has no leads. */
   readonly isUnchanged: boolean;
+  /** Whether the service holds a request that asks it to wait for a lead. False if you did not ask. */
+  readonly isWaitApplied: boolean;
   readonly etag: string | undefined;
   readonly rateLimits: readonly RateLimit[];
 }

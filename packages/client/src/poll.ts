@@ -1,4 +1,4 @@
-import { MAX_LEADS_PER_PAGE } from './contract.ts';
+import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './contract.ts';
 import { type ConnectionOptions, readConnection, readSince } from './options.ts';
 import type { Page } from './page.ts';
 import { sendPoll } from './send-poll.ts';
@@ -10,6 +10,11 @@ export interface PollOptions extends ConnectionOptions {
   readonly limit?: number | undefined;
   /** The `etag` of a page that the same request brought before. */
   readonly etag?: string | undefined;
+  /**
+   * How many seconds the service may hold the request until there is a lead: 0 to 50. Only with `since`. `timeoutMs`
+   * begins when they are over. Default: 0, it answers at once.
+   */
+  readonly waitS?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -23,5 +28,19 @@ export interface PollOptions extends ConnectionOptions {
 export async function poll(options: PollOptions): Promise<Page> {
   const { limit = MAX_LEADS_PER_PAGE, etag, signal = new AbortController().signal } = options;
   const since = readSince(options.since);
-  return sendPoll(readConnection(options), { since, limit, etag, signal });
+  return sendPoll(readConnection(options), {
+    since,
+    limit,
+    etag,
+    signal,
+    waitS: readWait(options.waitS, since),
+  });
+}
+
+function readWait(waitS = 0, since: string | undefined): number {
+  if (!(Number.isInteger(waitS) && waitS >= 0 && waitS <= MAX_WAIT_S))
+    throw new RangeError(`waitS must be a whole number of seconds between 0 and ${MAX_WAIT_S}`);
+  if (waitS > 0 && since === undefined)
+    throw new TypeError('waitS needs since: without it the service answers at once');
+  return waitS;
 }

@@ -5,17 +5,34 @@ export interface RateLimit {
   readonly remaining: number;
   /** Until the window ends. */
   readonly resetMs: number;
+  /** Requests of a whole window, from `RateLimit-Policy`; undefined when the service does not say. */
+  readonly quota: number | undefined;
 }
 
 /** Reads a list such as `"minute";r=99;t=60, "hour";r=999;t=3600`. Items without both parameters are left out. */
 export function readRateLimits(headers: Headers): RateLimit[] {
-  const items = (headers.get('ratelimit') ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g);
-  return [...items].flatMap(([, name = '', parameters = '']) => {
-    const r = /\br=(\d+)/.exec(parameters)?.[1];
-    const t = /\bt=(\d+)/.exec(parameters)?.[1];
-    return r && t ? { name, remaining: Number(r), resetMs: Number(t) * 1000 } : [];
+  const policies = readItems(headers.get('ratelimit-policy'));
+  return readItems(headers.get('ratelimit')).flatMap(({ name, parameters: { r, t } }) => {
+    const quota = policies.find((policy) => policy.name === name)?.parameters['q'];
+    return r === undefined || t === undefined ? [] : { name, remaining: r, resetMs: t * 1000, quota };
   });
 }
+
+interface Item {
+  readonly name: string;
+  readonly parameters: Readonly<Record<string, number>>;
+}
+
+const readItems = (list: string | null): Item[] =>
+  [...(list ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g)].map(([, name = '', parameters = '']) => ({
+    name,
+    parameters: Object.fromEntries(
+      [...parameters.matchAll(/(\w+)=(\d+)/g)].map(([, key = '', value]) => [key, Number(value)]),
+    ),
+  }));
+
+/** Where no limits are announced, a service that answers at once instead of waiting must not be flooded. */
+const UNKNOWN_SPACING_MS = 1_000;
 
 interface Window {
   remaining: number;
@@ -43,5 +60,12 @@ export class Allowance {
   opensAt(): number {
     const used = this.#windows.filter(({ remaining }) => remaining < 1);
     return Math.max(0, ...used.map(({ endsAt }) => endsAt));
+  }
+
+  /** The time between two requests that makes the quota last until each window ends. */
+  spacingMs(now: number): number {
+    if (this.#windows.length === 0) return UNKNOWN_SPACING_MS;
+    const open = this.#windows.filter(({ remaining }) => remaining > 0);
+    return Math.max(0, ...open.map(({ remaining, endsAt }) => (endsAt - now) / remaining));
   }
 }

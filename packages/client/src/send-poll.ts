@@ -10,13 +10,16 @@ export interface PollRequest {
   readonly since: string | undefined;
   readonly limit: number;
   readonly etag: string | undefined;
+  /** How long the service is asked to hold the request until there is a lead; 0: not at all. */
+  readonly waitS: number;
   readonly signal: AbortSignal;
 }
 
-/** Sends a poll and reads the whole response, within `timeoutMs`. */
+/** Sends a poll and reads the whole response, within `timeoutMs` and the time that the service may wait. */
 export async function sendPoll(connection: Connection, request: PollRequest): Promise<Page> {
   const token = await connection.token();
-  const limit = connection.environment.timeLimit(connection.timeoutMs);
+  const limitMs = connection.timeoutMs + request.waitS * 1000;
+  const limit = connection.environment.timeLimit(limitMs);
   const aborted = whenEither(limit, request.signal);
   try {
     const response = await connection.environment.fetch(addressOf(connection, request), {
@@ -29,7 +32,7 @@ export async function sendPoll(connection: Connection, request: PollRequest): Pr
   } catch (error) {
     if (error instanceof LeadtapError) throw error;
     request.signal.throwIfAborted();
-    throw noAnswer(connection, limit.aborted, error);
+    throw noAnswer(connection, limit.aborted ? limitMs : undefined, error);
   } finally {
     aborted.forget();
   }
@@ -57,10 +60,11 @@ function addressOf({ endpoint }: Connection, { since, limit }: PollRequest): str
   return `${endpoint}?${query}`;
 }
 
-const headersOf = (token: string, { etag }: PollRequest): Record<string, string> => ({
+const headersOf = (token: string, { etag, waitS }: PollRequest): Record<string, string> => ({
   accept: 'application/json',
   authorization: `Bearer ${token}`,
   ...(etag !== undefined && { 'if-none-match': etag }),
+  ...(waitS > 0 && { prefer: `wait=${waitS}` }),
 });
 
 async function readAnswer(response: Response, { endpoint }: Connection, request: PollRequest): Promise<Page> {
@@ -76,6 +80,7 @@ async function readAnswer(response: Response, { endpoint }: Connection, request:
     nextSince,
     isFull: leads.length >= request.limit,
     isUnchanged,
+    isWaitApplied: request.waitS > 0 && /\bwait\b/i.test(headers.get('preference-applied') ?? ''),
     etag: headers.get('etag') ?? undefined,
     rateLimits: readRateLimits(headers),
   };
@@ -102,11 +107,12 @@ async function readProblem(response: Response): Promise<LeadtapError> {
 const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
 
-function noAnswer({ endpoint, timeoutMs }: Connection, isTooLate: boolean, cause: unknown): LeadtapError {
-  if (isTooLate)
+/** @param timedOutMs the time limit, if it has passed */
+function noAnswer({ endpoint }: Connection, timedOutMs: number | undefined, cause: unknown): LeadtapError {
+  if (timedOutMs !== undefined)
     return errorOf({
       code: 'timed-out',
-      message: `${endpoint} did not answer within ${timeoutMs} ms.`,
+      message: `${endpoint} did not answer within ${timedOutMs} ms.`,
       cause,
     });
   const { message, cause: deeper } = cause instanceof Error ? cause : new Error(String(cause));

@@ -30,6 +30,20 @@ describe('refused before anything is sent', () => {
     expect(() => newLeads({ ...GOOD, intervalMs })).toThrow(/intervalMs must be a number of milliseconds/);
   });
 
+  it.each(['true', 1, null])('instant: %j', (instant) => {
+    expect(() => newLeads({ ...GOOD, ...({ instant } as object) })).toThrow(/instant must be true or false/);
+  });
+
+  it.each([-1, 51, 0.5, Number.NaN])('a wait of %d seconds', async (waitS) => {
+    await expect(poll({ ...GOOD, since: '2026-03-02', waitS })).rejects.toThrow(
+      /waitS must be a whole number/,
+    );
+  });
+
+  it('a wait without since, which the service would ignore', async () => {
+    await expect(poll({ ...GOOD, waitS: 10 })).rejects.toThrow(/waitS needs since/);
+  });
+
   it('a token that its source does not give', async () => {
     const loop = newLeads({ ...GOOD, token: () => '' });
     await expect(loop.next()).rejects.toThrow(/token is missing/);

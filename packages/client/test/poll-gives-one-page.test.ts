@@ -74,8 +74,8 @@ describe('poll', () => {
     await poll(options);
     const { rateLimits } = await poll(options);
     expect(rateLimits).toEqual([
-      { name: 'minute', remaining: 98, resetMs: 60_000 },
-      { name: 'hour', remaining: 998, resetMs: 3_600_000 },
+      { name: 'minute', remaining: 98, resetMs: 60_000, quota: 100 },
+      { name: 'hour', remaining: 998, resetMs: 3_600_000, quota: 1000 },
     ]);
   });
 

@@ -92,7 +92,9 @@ export async function startForeignProxy(target: string): Promise<ForeignProxy> {
     if (foreign && state.passesBefore-- <= 0)
       return void answer.writeHead(200, headersOf(foreign)).end(foreign.body);
     const { authorization = '', host = '' } = request.headers;
-    const response = await fetch(target + request.url, { headers: { authorization } });
+    // The service may stop while a client that has already ended still waits for a page.
+    const response = await fetch(target + request.url, { headers: { authorization } }).catch(() => undefined);
+    if (!response) return void answer.destroy();
     const body = await response.text();
     const { 'content-type': type = '', link = '' } = Object.fromEntries(response.headers);
     // The next page must come through the proxy too.

@@ -21,7 +21,7 @@ function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles
     turnOn: inject,
     poll: inject,
     restart: () => {
-      nodeRed = new NodeRed(env, new Map(files));
+      nodeRed = new NodeRed(env, { context: new Map(files) });
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { Lead } from '@leadtap/contract';
-import type { IDataObject } from 'n8n-workflow';
+import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
+import type { Context } from './page.ts';
 
 /** A lead as the service sent it, with fields that later versions may add. */
 export type ReceivedLead = IDataObject & Pick<Lead, 'createdAt'>;
@@ -21,5 +22,11 @@ const SIMPLIFIED = [
   'automation_trigger_id',
 ] as const satisfies readonly (keyof Lead)[];
 
-export const simplify = (lead: IDataObject): IDataObject =>
+const simplify = (lead: IDataObject): IDataObject =>
   Object.fromEntries(SIMPLIFIED.map((field) => [field, lead[field]]));
+
+/** The leads as n8n passes them on, with the fields that the user has chosen. */
+export function itemsOf(context: Context, leads: readonly IDataObject[]): INodeExecutionData[] {
+  const isSimplified = context.getNodeParameter('simplify') as boolean;
+  return context.helpers.returnJsonArray(isSimplified ? leads.map(simplify) : [...leads]);
+}

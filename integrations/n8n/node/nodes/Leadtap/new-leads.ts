@@ -1,7 +1,7 @@
-import type { IDataObject, IPollFunctions } from 'n8n-workflow';
+import type { IPollFunctions } from 'n8n-workflow';
 import type { ReceivedLead } from './lead.ts';
 import { PAGE_SIZE, readPage } from './page.ts';
-import { chosenStart, firstSince } from './start.ts';
+import { loadPosition } from './start.ts';
 
 /**
  * Bounds the duration of a poll and the number of items that n8n gets at once. Polled every minute, these are 600 of
@@ -9,24 +9,11 @@ import { chosenStart, firstSince } from './start.ts';
  */
 const MAX_LEADS_PER_POLL = 1000;
 
-/** What n8n keeps for an active workflow between polls. */
-interface Memory extends IDataObject {
-  /** The `createdAt` of the last lead that was delivered. */
-  since?: string;
-  /** The choice of the user that it began with. */
-  start?: string;
-}
-
 /** The leads since the last poll, oldest first. What is remembered moves on only with leads that were read. */
 export async function newLeads(context: IPollFunctions): Promise<ReceivedLead[]> {
-  const memory: Memory = context.getWorkflowStaticData('node');
-  const start = chosenStart(context);
-  if (memory.since === undefined || memory.start !== start) {
-    memory.since = await firstSince(context);
-    memory.start = start;
-  }
-  const leads = await readWhileFull(context, memory.since);
-  memory.since = leads.at(-1)?.createdAt ?? memory.since;
+  const position = await loadPosition(context);
+  const leads = await readWhileFull(context, position.since);
+  position.since = leads.at(-1)?.createdAt ?? position.since;
   return leads;
 }
 

@@ -1,4 +1,4 @@
-import { type IPollFunctions, NodeOperationError } from 'n8n-workflow';
+import { type IPollFunctions, type ITriggerFunctions, NodeOperationError } from 'n8n-workflow';
 import type { ReceivedLead } from './lead.ts';
 import { type Answer, apiErrorOf } from './problem.ts';
 
@@ -8,16 +8,27 @@ export const PAGE_SIZE = 100;
 /** The service answers within seconds or says that it cannot. */
 export const TIMEOUT_MS = 30_000;
 
+/** What n8n calls either trigger with. */
+export type Context = IPollFunctions | ITriggerFunctions;
+
 export interface Page {
   readonly leads: readonly ReceivedLead[];
   /** The `since` of the next poll, in the words of the service: it knows one even for an empty page. */
   readonly nextSince: string;
+  readonly headers: Answer['headers'];
+}
+
+/** Lets the service hold the request until there is a lead. */
+export interface Hold {
+  readonly waitS: number;
+  readonly signal: AbortSignal;
 }
 
 /** With `since` the leads that follow it, oldest first; without it the newest leads, newest first. */
 export async function readPage(
-  context: IPollFunctions,
+  context: Context,
   query: { readonly limit: number; readonly since?: string },
+  hold?: Hold,
 ): Promise<Page> {
   const { baseUrl } = await context.getCredentials<{ baseUrl: string }>('leadtapApi');
   // When no answer comes, n8n throws. A refusal it would throw as well, but without what the service says.
@@ -29,6 +40,11 @@ export async function readPage(
     returnFullResponse: true,
     ignoreHttpStatusErrors: true,
     timeout: TIMEOUT_MS,
+    ...(hold && {
+      headers: { Prefer: `wait=${hold.waitS}` },
+      timeout: TIMEOUT_MS + hold.waitS * 1000,
+      abortSignal: hold.signal,
+    }),
   });
   if (answer.statusCode !== 200) throw apiErrorOf(context.getNode(), answer);
   const page = pageOf(answer);
@@ -45,7 +61,7 @@ export async function readPage(
  */
 export function pageOf({ body, headers }: Answer): Page | undefined {
   const nextSince = nextSinceOf(String(headers['link']));
-  return nextSince && isLeads(body) ? { leads: body, nextSince } : undefined;
+  return nextSince && isLeads(body) ? { leads: body, nextSince, headers } : undefined;
 }
 
 /** Undefined where there is no `since`, or none that can be decoded. */

@@ -1,6 +1,9 @@
 import type { Problem } from '@leadtap/contract';
 import { type INode, type JsonObject, type JsonValue, NodeApiError } from 'n8n-workflow';
 
+/** The longest window of the service. Nothing that a proxy says makes the trigger pause for longer. */
+const LONGEST_PAUSE_S = 3600;
+
 export interface Answer {
   readonly statusCode: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,4 +30,13 @@ function inItsWords(body: unknown): { message?: string; description?: string } {
 export function problemOf(body: unknown): Problem | undefined {
   const problem = (body ?? {}) as Partial<Problem>;
   return problem.title && problem.detail ? (problem as Problem) : undefined;
+}
+
+/** How long the service asks to wait; 0 if it does not. */
+export function retryAfterMsOf(error: unknown): number {
+  const { response } = ((error instanceof NodeApiError && error.errorResponse) || {}) as {
+    response?: { headers?: Record<string, string> };
+  };
+  const seconds = Number(response?.headers?.['retry-after']);
+  return seconds > 0 ? Math.min(seconds, LONGEST_PAUSE_S) * 1000 : 0;
 }

@@ -1,20 +1,44 @@
-import { type IPollFunctions, NodeOperationError, tryToParseDateTime } from 'n8n-workflow';
-import { readPage } from './page.ts';
+import { type IDataObject, NodeOperationError, tryToParseDateTime } from 'n8n-workflow';
+import { type Context, readPage } from './page.ts';
 
 /** Before every lead. */
 const THE_BEGINNING = '1970-01-01T00:00:00.000Z';
+
+/** What n8n keeps for an active workflow. */
+interface Memory extends IDataObject {
+  /** The `createdAt` of the last lead that was delivered. */
+  since?: string;
+  /** The choice of the user that it began with. */
+  start?: string;
+}
+
+/** A position that n8n saves together with leads that are passed on. */
+export interface SavedPosition extends Memory {
+  since: string;
+}
+
+/** Where the active workflow continues: after its last lead, or where the user wants it to start. */
+export async function loadPosition(context: Context): Promise<SavedPosition> {
+  const memory: Memory = context.getWorkflowStaticData('node');
+  const start = chosenStart(context);
+  if (memory.since === undefined || memory.start !== start) {
+    memory.since = await firstSince(context);
+    memory.start = start;
+  }
+  return memory as SavedPosition;
+}
 
 /**
  * Tells one choice from another, so that another one starts over. An expression counts as it is written: one that gives
  * another date every day, such as a week ago, must not start over every day.
  */
-export function chosenStart(context: IPollFunctions): string {
+function chosenStart(context: Context): string {
   const { startFrom, startDate } = context.getNode().parameters;
   return startFrom === 'date' ? `date ${String(startDate)}` : String(startFrom ?? 'now');
 }
 
 /** The `since` of the first poll. */
-export async function firstSince(context: IPollFunctions): Promise<string> {
+async function firstSince(context: Context): Promise<string> {
   const startFrom = context.getNodeParameter('startFrom');
   if (startFrom === 'everything') return THE_BEGINNING;
   return startFrom === 'date' ? startDate(context) : now(context);
@@ -24,13 +48,13 @@ export async function firstSince(context: IPollFunctions): Promise<string> {
  * Now is what the service says it is, in the `Link` of its answer. By a clock, which may be ahead or be set back, leads
  * could arrive that are never seen.
  */
-async function now(context: IPollFunctions): Promise<string> {
+async function now(context: Context): Promise<string> {
   const { nextSince } = await readPage(context, { limit: 1 });
   return nextSince;
 }
 
 /** A date without an offset is meant in the time zone of the workflow; the service would read it as UTC. */
-function startDate(context: IPollFunctions): string {
+function startDate(context: Context): string {
   const given = context.getNodeParameter('startDate');
   try {
     return tryToParseDateTime(given, context.getTimezone()).toJSDate().toISOString();

@@ -1,0 +1,13 @@
+import { vi } from 'vitest';
+import type { TestService } from './service.ts';
+
+/** Resolves when so many requests wait for a lead (`Prefer: wait`), by the metric of the service. */
+export async function untilHeld({ metricsUrl }: Pick<TestService, 'metricsUrl'>, count = 1): Promise<void> {
+  const check = async () => {
+    const text = await (await fetch(metricsUrl)).text();
+    const waiting = Number(/^leadtap_waiting_polls (\d+)/m.exec(text)?.[1]);
+    if (waiting !== count) throw new Error(`${waiting} requests wait, not ${count}`);
+  };
+  // The limit only ends tests that would hang; no slow machine reaches it.
+  await vi.waitFor(check, { timeout: 120_000, interval: 20 });
+}
