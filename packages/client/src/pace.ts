@@ -41,7 +41,7 @@ export class Pace {
   }
 
   /** @param isMoreThere whether there are leads beyond this page */
-  answered({ rateLimits }: Page, isMoreThere: boolean): void {
+  answered({ rateLimits }: Pick<Page, 'rateLimits'>, isMoreThere: boolean): void {
     this.#failures = 0;
     this.#allowance.update(rateLimits, this.#environment.now());
     this.#dueAt = isMoreThere ? 0 : this.#sentAt + this.#intervalMs;
