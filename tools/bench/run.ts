@@ -13,13 +13,14 @@ import { renderTable } from './report/table.ts';
 import { verdictTable } from './report/verdicts.ts';
 import type { Section, SectionResult } from './section.ts';
 import { growth } from './sections/growth/section.ts';
+import { imports } from './sections/import/section.ts';
 import { intake } from './sections/intake/section.ts';
 import { memory } from './sections/memory.ts';
 import { polls } from './sections/polls/section.ts';
 import { startUp } from './sections/start-up.ts';
 
 /** In this order; each has a file of its own, or a folder. */
-const SECTIONS: readonly Section[] = [polls, intake, growth, memory, startUp];
+const SECTIONS: readonly Section[] = [polls, imports, intake, growth, memory, startUp];
 
 /** What README shows. */
 const IMAGE = new URL('../../../../../docs/images/performance.svg', import.meta.url);

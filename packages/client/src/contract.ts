@@ -6,9 +6,9 @@ export const MAX_LEADS_PER_PAGE = 100;
 
 export const LEADS_PATH = '/leads';
 
-export const MAX_LEADS_PER_REQUEST = 1000;
+export const MAX_INTAKE_LEADS = 1000;
 
-export const MAX_REQUEST_BYTES = 1048576;
+export const MAX_INTAKE_BYTES = 1048576;
 
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =

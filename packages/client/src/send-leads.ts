@@ -1,7 +1,7 @@
 import {
   type LeadToSend,
-  MAX_LEADS_PER_REQUEST,
-  MAX_REQUEST_BYTES,
+  MAX_INTAKE_LEADS,
+  MAX_INTAKE_BYTES,
   type Problem,
   type SentLead,
 } from './contract.ts';
@@ -91,7 +91,7 @@ function split(leads: readonly LeadToSend[]): Part[] {
     const bytes = new TextEncoder().encode(text).length + 1;
     let part = parts.at(-1);
     const isFull =
-      part && (part.texts.length >= MAX_LEADS_PER_REQUEST || part.bytes + bytes > MAX_REQUEST_BYTES);
+      part && (part.texts.length >= MAX_INTAKE_LEADS || part.bytes + bytes > MAX_INTAKE_BYTES);
     if (!part || isFull) {
       part = { offset, texts: [], bytes: 1, hasLeadWithoutId: false };
       parts.push(part);
