@@ -10,10 +10,25 @@ export {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-export { MAX_HEADER_BYTES, MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE, RATE_LIMITS } from './limits.ts';
-export { exampleProblem, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from './openapi.ts';
+export {
+  MAX_HEADER_BYTES,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
+  MAX_LEADS_PER_PAGE,
+  MIN_LEADS_PER_PAGE,
+  RATE_LIMITS,
+} from './limits.ts';
+export {
+  exampleProblem,
+  LEADS_PATH,
+  NEW_LEADS_PATH,
+  type OpenApiDocument,
+  openApiDocument,
+} from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
 export {
+  LeadError,
   ParameterError,
   PROBLEM_CODES,
   PROBLEM_MEDIA_TYPE,

@@ -11,6 +11,8 @@ export const RATE_LIMITS = {
   minute: { name: 'minute', quota: 100, windowS: 60 },
   /** For each user, over all tokens of the user. */
   hour: { name: 'hour', quota: 1000, windowS: 3600 },
+  /** For each user, over all tokens of the user: requests that send leads. Polls are not counted. */
+  intake: { name: 'intake', quota: 600, windowS: 60 },
   /** For each client address; only rejected tokens count. */
   failedTokens: { name: 'failed-tokens', quota: 600, windowS: 60 },
 } as const satisfies Record<string, RateLimit>;
@@ -21,3 +23,8 @@ export const MAX_HEADER_BYTES = 16 * 1024;
 /** A page never has more leads; it is also the default of `limit`. */
 export const MAX_LEADS_PER_PAGE = 100;
 export const MIN_LEADS_PER_PAGE = 1;
+
+/** One request that sends leads. */
+export const MAX_INTAKE_LEADS = 1000;
+export const MAX_INTAKE_BYTES = 1024 * 1024;
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;

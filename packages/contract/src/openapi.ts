@@ -65,6 +65,9 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
 /** The path of the endpoint below `{base_url}`. */
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
+/** The path below `{base_url}` that leads are sent to. */
+export const LEADS_PATH = '/leads';
+
 export type OpenApiDocument = OpenApi<typeof NEW_LEADS_PATH, ComponentName>;
 
 const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;
@@ -192,7 +195,8 @@ const anyInstallation: Server = {
  * and tests hold its answers against the schemas. Without the address of an installation it
  * describes any: that is the committed `openapi.json`.
  */
-export function openApiDocument(version: string, serverUrl?: string): OpenApiDocument {
+export function openApiDocument(version: string, serverUrl?: string, hasIntake = true): OpenApiDocument {
+  void hasIntake;
   return {
     openapi: '3.1.0',
     info: {

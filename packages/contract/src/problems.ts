@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { MAX_HEADER_BYTES, RATE_LIMITS } from './limits.ts';
+import { MAX_HEADER_BYTES, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS, RATE_LIMITS } from './limits.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -17,7 +17,8 @@ interface ProblemEntry {
   readonly operator: string;
 }
 
-const { minute, hour, failedTokens } = RATE_LIMITS;
+const { minute, hour, intake, failedTokens } = RATE_LIMITS;
+const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
 
 /** Every problem that the service responds with. A code never changes its meaning. */
 export const PROBLEMS = {
@@ -35,8 +36,10 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
-    meaning: 'The request is not well-formed HTTP, or its address is not well-formed.',
-    integrator: 'Let your platform encode the parameters. Do not write the address by hand.',
+    meaning:
+      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used.',
+    integrator:
+      'Let your platform encode the parameters and the body. Do not write the address or JSON by hand.',
     operator:
       'Nothing to do for a single request. Many at once come from a scanner, or from a proxy that uses TLS on the plain HTTP port.',
   },
@@ -88,6 +91,18 @@ export const PROBLEMS = {
       'Ask for the Professional plan for this user. Then continue with your last `since`: you get the leads that arrived meanwhile.',
     operator: 'Run `leadtap user set ID --plan PROFESSIONAL`. The next request succeeds.',
   },
+  'insufficient-scope': {
+    status: 403,
+    title: 'The scope of the access token is not sufficient',
+    detail:
+      'The token is valid, but was not issued for this. Use a token with the scope that `WWW-Authenticate` names.',
+    meaning:
+      'The token is valid, but its scope does not allow this request: `leads:read` allows polls, `leads:write` allows to send leads. A token without the claim `scope` has `leads:read`.',
+    integrator:
+      'Ask the operator for a token with the scope that `WWW-Authenticate` names. Use one token to poll and another one to send leads.',
+    operator:
+      'Issue a token with `leadtap token issue --user ID --scope leads:write`; give `--scope` twice for a token with both scopes. For tokens of your identity provider, add the scope to their claim `scope`.',
+  },
   'user-not-found': {
     status: 404,
     title: 'The user does not exist',
@@ -104,15 +119,17 @@ export const PROBLEMS = {
     meaning: 'There is nothing at this address.',
     integrator:
       'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`.',
-    operator: 'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on.',
+    operator:
+      'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`.',
   },
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed here',
     detail: 'Use one of the methods in the `Allow` header.',
     meaning: 'The address exists, but does not support this method.',
-    integrator: 'Use `GET`, or `HEAD` for the headers alone.',
-    operator: 'Nothing to do. Leads cannot be changed over HTTP; use `leadtap leads import`.',
+    integrator:
+      'To poll, use `GET`, or `HEAD` for the headers alone. To send leads to `{base_url}/leads`, use `POST`.',
+    operator: 'Nothing to do.',
   },
   'request-timeout': {
     status: 408,
@@ -123,13 +140,41 @@ export const PROBLEMS = {
     operator:
       'Nothing to do for a few requests. Many from few addresses may be an attack with slow connections: limit them in the proxy.',
   },
+  'payload-too-large': {
+    status: 413,
+    title: 'The body of the request is too large',
+    detail: `Send at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB in one request. Split the leads into several requests.`,
+    meaning: `The body is larger than ${MAX_INTAKE_BYTES / 1024 / 1024} MiB. No lead of it was stored.`,
+    integrator: 'Split the leads into several requests. Send images as web addresses, not as data.',
+    operator: 'Nothing to do. For large amounts use `leadtap leads import`.',
+  },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'The media type of the body is not supported',
+    detail:
+      'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded`, without `Content-Encoding`.',
+    meaning:
+      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed. No lead was stored.',
+    integrator: 'Set the header `Content-Type: application/json` and send JSON.',
+    operator: 'Nothing to do.',
+  },
+  'invalid-lead': {
+    status: 422,
+    title: 'At least one lead is not valid',
+    detail: 'Correct the fields listed under `errors`. No lead of the request was stored.',
+    meaning: `At least one lead has a field that is unknown or invalid, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. The whole request was rejected: no lead was stored.`,
+    integrator:
+      'Read `errors`: it names every error, with the `index` of its lead (0 is the first) and its `field`. Correct them and send all leads again; a retry without a change fails again.',
+    operator:
+      'For an unknown branch, department or status: add it with `leadtap org apply`. `leadtap user list` shows the access level of the user.',
+  },
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
     integrator:
-      'Wait for the seconds in `Retry-After`, then send the same request again: it passes both limits, and nothing is lost. Polling every 2 minutes stays far below the limits.',
+      'Wait for the seconds in `Retry-After`, then send the same request again: it passes all limits, and nothing is lost. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator:
       'Nothing to do: the limits are part of the contract. If automations need more, give each its own user.',
   },
@@ -180,6 +225,22 @@ export const ParameterError = Type.Object(
 
 export type ParameterError = Static<typeof ParameterError>;
 
+export const LeadError = Type.Object(
+  {
+    index: Type.Integer({
+      minimum: 0,
+      description: 'The position of the lead in the request; 0 is the first.',
+    }),
+    field: Type.Union([Type.String(), Type.Null()], {
+      description: 'The field of the lead; null if the lead is wrong as a whole.',
+    }),
+    detail: Type.String({ description: 'Why the value was rejected, and what to do.' }),
+  },
+  { additionalProperties: false, description: 'An error in one field of one lead.' },
+);
+
+export type LeadError = Static<typeof LeadError>;
+
 /** RFC 9457 problem details. */
 export const Problem = Type.Object(
   {
@@ -190,7 +251,10 @@ export const Problem = Type.Object(
     code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to use in programs.' }),
     requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),
     errors: Type.Optional(
-      Type.Array(ParameterError, { description: 'With `invalid-query`: every invalid parameter at once.' }),
+      Type.Array(Type.Union([ParameterError, LeadError]), {
+        description:
+          'With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead.',
+      }),
     ),
     violatedPolicies: Type.Optional(
       Type.Array(Type.String(), {

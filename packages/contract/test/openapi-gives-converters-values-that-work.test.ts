@@ -45,7 +45,10 @@ describe('a request that a converter makes of the description', () => {
       queryOf(({ schema }) => schema.default ?? '<dateTime>'),
     );
     const { errors } = (await answer.json()) as Problem;
-    expect([answer.status, errors?.map(({ parameter }) => parameter)]).toEqual([400, ['since']]);
+    expect([answer.status, errors?.map((error) => 'parameter' in error && error.parameter)]).toEqual([
+      400,
+      ['since'],
+    ]);
     expect(errors?.[0]?.detail).toMatch(/ISO 8601 date-time, such as \d{4}-/);
   });
 });

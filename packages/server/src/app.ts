@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { NEW_LEADS_PATH } from '@leadtap/contract';
+import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
@@ -16,12 +16,15 @@ import {
 } from './http/error-handlers.ts';
 import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
+import { createIntakeHandler, type IntakeObserver } from './http/intake-handler.ts';
+import { mountIntake } from './http/leads-intake.ts';
 import { requireHost } from './http/methods.ts';
 import { mountPolls } from './http/new-leads.ts';
 import { createPollHandler, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
-import { makeServer, RequestLogController, routePolls, type ServerLimits } from './http/server.ts';
+import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
+import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
 import { connectionLimit, createDropLog } from './ops/listen.ts';
@@ -60,8 +63,10 @@ export async function compose(
     store,
     verifyToken,
     limiter: limiters.users,
+    intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
     observer: metrics,
+    intakeObserver: metrics,
     logger,
     clock,
     version: VERSION,
@@ -82,6 +87,9 @@ export async function compose(
 
 export interface AppServices extends PollOptions {
   readonly store: Store;
+  /** Of requests that send leads. Default: 600 a minute for each user, in the memory of this process. */
+  readonly intakeLimiter?: Limiter;
+  readonly intakeObserver?: IntakeObserver;
   readonly logger: Logger;
   readonly version: string;
 }
@@ -90,6 +98,8 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly basePath: string;
   readonly publicUrl: string | undefined;
   readonly trustProxy: TrustProxy;
+  /** Accept leads over HTTP. Default: no. */
+  readonly intake?: boolean;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
    * not wait.
@@ -103,8 +113,12 @@ const REQUEST_TIMEOUT_MS = 15_000;
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
   const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
   const handlePoll = createPollHandler({ ...services, ...options });
+  const handleIntake = options.intake ? createIntake(services, options) : undefined;
+  const endpoints = {
+    [`${prefix}${NEW_LEADS_PATH}`]: handlePoll,
+    ...(handleIntake && { [`${prefix}${LEADS_PATH}`]: handleIntake }),
+  };
   const handleError = createErrorHandler();
-  const path = `${prefix}${NEW_LEADS_PATH}`;
   let connections: Connections | undefined;
   let isStopping = false;
   // The type that Fastify uses for its own logger, so that the instance keeps its default type.
@@ -115,7 +129,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     logController: new RequestLogController(),
     trustProxy: compileTrust(options.trustProxy) ?? false,
     serverFactory: (handleOther) => {
-      connections = new Connections(routePolls(path, handlePoll, handleOther));
+      connections = new Connections(routeEndpoints(endpoints, handleOther));
       return makeServer(connections, { ...options, requestTimeoutMs });
     },
     bodyLimit: 1024,
@@ -137,8 +151,8 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(commonHeaders(request.id));
     if (isStopping && isReadinessProbe(request)) throw unavailable();
-    // The poll handler checks its own requests.
-    if (request.routeOptions.url === path) return;
+    // The handlers of the endpoints check their own requests.
+    if (Object.hasOwn(endpoints, request.routeOptions.url ?? '')) return;
     // In this hook, not in a handler, so that the body is never read.
     requireHost(request.raw);
     if (request.is404) throw new ProblemError('no-such-resource');
@@ -148,9 +162,24 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   app.register(healthRoutes, { ping });
   if (prefix !== '') app.register(healthRoutes, { prefix, ping });
   const publicUrl = createPublicUrl(options.publicUrl, prefix);
-  app.register(docsRoutes, { prefix, version: services.version, publicUrl });
-  const mountHandler = async (routes: FastifyInstance) =>
-    mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), { logLevel: 'silent' });
-  app.register(mountHandler, { prefix });
+  const hasIntake = handleIntake !== undefined;
+  app.register(docsRoutes, { prefix, version: services.version, publicUrl, hasIntake });
+  const mountHandlers = async (routes: FastifyInstance) => {
+    const mountOptions = { logLevel: 'silent' } as const;
+    mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), mountOptions);
+    if (handleIntake)
+      mountIntake(routes, (request, reply) => handleIntake(request.raw, reply.raw), mountOptions);
+  };
+  app.register(mountHandlers, { prefix });
   return app;
+}
+
+function createIntake(services: AppServices, options: AppOptions) {
+  const { limiter: _limiter, observer: _observer, intakeLimiter, intakeObserver, ...shared } = services;
+  return createIntakeHandler({
+    ...shared,
+    ...options,
+    ...(intakeLimiter && { limiter: intakeLimiter }),
+    ...(intakeObserver && { observer: intakeObserver }),
+  });
 }

@@ -41,6 +41,8 @@ export interface Config {
   readonly signingKey: SigningKeySource;
   readonly externalTokens: ExternalTokens | undefined;
   readonly metricsAddress: Address | 'off';
+  /** Accept leads over HTTP. */
+  readonly intake: boolean;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
 }
@@ -61,6 +63,7 @@ export function parseConfig(sources: ConfigSources): Config {
     signingKey: readSigningKey(settings, defaultKeyFile(database, sources.cwd)),
     externalTokens: readExternalTokens(settings),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
+    intake: settings.read(VARIABLES.intake),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),
   };

@@ -19,6 +19,7 @@ export {
   type SigningKeySource,
   type SigningKeys,
 } from './accounts/signing-keys.ts';
+export { TOKEN_SCOPES, type TokenScope } from './accounts/token-scopes.ts';
 export {
   makeVerifyToken,
   type TokenSources,
@@ -28,6 +29,14 @@ export {
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
 export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
+export {
+  createIntakeHandler,
+  type IntakeHandlerOptions,
+  type IntakeObservation,
+  type IntakeObserver,
+  type IntakeOptions,
+} from './http/intake-handler.ts';
+export { type LeadsIntakeOptions, leadsIntake } from './http/leads-intake.ts';
 export { type NewLeadsOptions, newLeads } from './http/new-leads.ts';
 export type { PollObservation, PollObserver } from './http/page-response.ts';
 export {
@@ -39,6 +48,7 @@ export {
 export type { RequestLogger } from './http/request-log.ts';
 export {
   FAILED_TOKEN_POLICIES,
+  INTAKE_POLICIES,
   type Limiter,
   type Policy,
   USER_POLICIES,

@@ -8,6 +8,7 @@ const token = (id: string, rest: Partial<IssuedToken> = {}): IssuedToken => ({
   name: null,
   issuedAt: START,
   expiresAt: START + 90 * 86_400_000,
+  scopes: ['leads:read'],
   ...rest,
 });
 

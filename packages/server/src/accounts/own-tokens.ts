@@ -1,6 +1,7 @@
 import { createSigner, createVerifier } from 'fast-jwt';
 import { decodeProtectedHeader } from 'jose';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
+import { formatTokenScopes, type TokenScope } from './token-scopes.ts';
 
 /** Tokens of `leadtap token issue`, signed with a secret that only this installation has. */
 const ALGORITHM = 'HS256';
@@ -12,6 +13,8 @@ export interface TokenGrant {
   readonly tokenId: string;
   readonly issuedAt: number;
   readonly expiresAt: number;
+  /** Absent: the token may read leads. */
+  readonly scopes?: readonly TokenScope[];
 }
 
 const createOwnSigner = ({ id, secret }: SigningKey) =>
@@ -25,6 +28,7 @@ export async function issueToken([key]: SigningKeys, grant: TokenGrant): Promise
     jti: grant.tokenId,
     iat: Math.floor(grant.issuedAt / 1000),
     exp: Math.floor(grant.expiresAt / 1000),
+    ...(grant.scopes && { scope: formatTokenScopes(grant.scopes) }),
   });
 }
 

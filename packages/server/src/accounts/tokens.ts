@@ -11,11 +11,14 @@ import {
 } from './external-tokens.ts';
 import { createOwnVerifiers } from './own-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
 
 export interface VerifiedToken {
   readonly userId: string;
   /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
   readonly tokenId: string | undefined;
+  /** What the token may do. Absent: it may read leads. */
+  readonly scopes?: readonly TokenScope[];
 }
 
 export type Verification =
@@ -43,7 +46,7 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 const INVALID: Verification = { kind: 'invalid' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken extends VerifiedToken {
+interface CachedToken extends Required<VerifiedToken> {
   readonly expiresAtS: number;
   readonly notBeforeS: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
@@ -126,18 +129,20 @@ function createExternalVerifier(external: ExternalTokens) {
 /** Undefined if a claim has the wrong type. */
 function toCachedToken(claims: unknown, keySet: object | undefined): CachedToken | undefined {
   if (!isJsonObject(claims)) return undefined;
-  const { sub, jti, exp, nbf = 0, iat = 0 } = claims;
+  const { sub, jti, exp, nbf = 0, iat = 0, scope } = claims;
   if (typeof sub !== 'string' || sub === '') return undefined;
   if (typeof exp !== 'number' || typeof nbf !== 'number' || typeof iat !== 'number') return undefined;
+  if (scope !== undefined && typeof scope !== 'string') return undefined;
+  const scopes = scope === undefined ? DEFAULT_TOKEN_SCOPES : parseTokenScopes(scope);
   const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
-  return { userId: sub, tokenId, expiresAtS: exp, notBeforeS: nbf, keySet };
+  return { userId: sub, tokenId, scopes, expiresAtS: exp, notBeforeS: nbf, keySet };
 }
 
 function checkTimes(token: CachedToken, nowMs: number): Verification {
-  const { userId, tokenId, expiresAtS, notBeforeS, keySet } = token;
+  const { userId, tokenId, scopes, expiresAtS, notBeforeS, keySet } = token;
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
-  return { kind: 'valid', token: { userId, tokenId } };
+  return { kind: 'valid', token: { userId, tokenId, scopes } };
 }

@@ -2,6 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import { loadSigningKeys } from '../accounts/signing-keys.ts';
+import {
+  DEFAULT_TOKEN_SCOPES,
+  formatTokenScopes,
+  TOKEN_SCOPES,
+  type TokenScope,
+} from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import type { User } from '../store/records.ts';
@@ -14,8 +20,12 @@ import { userPages } from './user.ts';
 const ISSUE_HELP = `
 The command prints only the token on standard output. The token is not stored and cannot be shown again.
 
+A scope says what the token may do with the rights of its user: leads:read polls new leads, leads:write sends leads
+to POST {base_url}/leads. Without --scope, the token has leads:read. Give --scope twice for a token with both.
+
 Examples:
   leadtap token issue --user ada
+  leadtap token issue --user ada --scope leads:write --name "web form"
   leadtap token issue --user ada --name "Zapier, sales team" --expires-in 1y
   leadtap token issue --all-users --json > tokens.json`;
 
@@ -37,6 +47,7 @@ interface IssueOptions {
   readonly allUsers?: true;
   readonly name?: string;
   readonly expiresIn: number;
+  readonly scope?: readonly TokenScope[];
   readonly force?: true;
   readonly json?: true;
 }
@@ -54,8 +65,14 @@ export function registerToken(program: Command, context: CommandContext): void {
         .argParser(parseLifetime)
         .default(parseLifetime('90d'), '90d'),
     )
+    .addOption(
+      new Option(
+        '--scope <scope>',
+        `what the token may do: ${TOKEN_SCOPES.join(' or ')}; can be given several times (default: ${formatTokenScopes(DEFAULT_TOKEN_SCOPES)})`,
+      ).argParser(parseScope),
+    )
     .option('--force', 'also for a user who does not exist (yet)')
-    .option('--json', 'print { userId, tokenId, token, expiresAt }')
+    .option('--json', 'print { userId, tokenId, token, expiresAt, scopes }')
     .addHelpText('after', ISSUE_HELP)
     .action((options: IssueOptions) => issueTokens(options, context));
   token
@@ -93,18 +110,26 @@ export function parseLifetime(text: string): number {
   throw new InvalidArgumentError('Write 30m, 12h, 90d or 1y: from one minute to ten years.');
 }
 
+/** Collects the values of a repeated `--scope`, in the order of the contract. */
+export function parseScope(text: string, previous: readonly TokenScope[] = []): readonly TokenScope[] {
+  if (!TOKEN_SCOPES.some((scope) => scope === text))
+    throw new InvalidArgumentError(`Write ${TOKEN_SCOPES.join(' or ')}.`);
+  return TOKEN_SCOPES.filter((scope) => scope === text || previous.includes(scope));
+}
+
 interface IssuedToken {
   readonly userId: string;
   readonly tokenId: string;
   readonly token: string;
   readonly expiresAt: string;
+  readonly scopes: readonly TokenScope[];
 }
 
 type IssueFor = (userIds: readonly string[]) => Promise<IssuedToken[]>;
 
 async function issueTokens(options: IssueOptions, context: CommandContext): Promise<void> {
   checkIssueOptions(options);
-  const { user: userId, expiresIn, name = null, force, json } = options;
+  const { user: userId, expiresIn, name = null, scope: scopes, force, json } = options;
   const { clock, signal, stdout, stderr } = context;
   await withStore(context, async (store, config) => {
     const keys = await loadSigningKeys(config.signingKey, { create: false });
@@ -112,17 +137,31 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
       // Times in a token are whole seconds.
       const issuedAt = Math.floor(clock() / 1000) * 1000;
       const expiresAt = issuedAt + expiresIn;
-      const grants = userIds.map((userId) => ({ userId, tokenId: randomUUID(), issuedAt, expiresAt }));
+      const grants = userIds.map((userId) => ({
+        userId,
+        tokenId: randomUUID(),
+        issuedAt,
+        expiresAt,
+        ...(scopes && { scopes }),
+      }));
       const issued = await Promise.all(
         grants.map(async (grant) => ({
           userId: grant.userId,
           tokenId: grant.tokenId,
           token: await issueToken(keys, grant),
           expiresAt: toIso(expiresAt),
+          scopes: grant.scopes ?? DEFAULT_TOKEN_SCOPES,
         })),
       );
       // Recorded before they are printed, so that each one can be revoked.
-      await store.recordTokens(grants.map(({ tokenId, ...grant }) => ({ id: tokenId, name, ...grant })));
+      await store.recordTokens(
+        grants.map(({ tokenId, ...grant }) => ({
+          id: tokenId,
+          name,
+          scopes: DEFAULT_TOKEN_SCOPES,
+          ...grant,
+        })),
+      );
       return issued;
     };
     if (userId === undefined) return writeJsonArray(stdout, issuePages(userPages(store, signal), issueFor));
@@ -160,10 +199,13 @@ function checkIssueOptions({ user, allUsers, json, force, name }: IssueOptions):
     );
 }
 
-function describeIssued({ userId, tokenId, expiresAt }: IssuedToken, user: User | undefined): string {
-  const lines = [`This is a token of user ${userId}. It expires at ${expiresAt}.`];
-  if (!user) lines.push(`User ${userId} does not exist. Until you create it, polls get the response 404.`);
-  else if (!mayPoll(user))
+function describeIssued(issued: IssuedToken, user: User | undefined): string {
+  const { userId, tokenId, expiresAt, scopes } = issued;
+  const lines = [
+    `This is a token of user ${userId}. It expires at ${expiresAt}. Its scope is ${formatTokenScopes(scopes)}.`,
+  ];
+  if (!user) lines.push(`User ${userId} does not exist. Until you create it, requests get the response 404.`);
+  else if (!mayPoll(user) && scopes.includes('leads:read'))
     lines.push(
       `The plan of ${userId} is ${user.plan}, so polls get the response 403. To change the plan, run:`,
       `  leadtap user set ${userId} --plan PROFESSIONAL`,
@@ -186,10 +228,11 @@ async function listTokens(
   const tokens = found.map((token) => toJson(token, now));
   if (json) return writeJson(stdout, tokens);
   if (tokens.length === 0) return writeLine(stderr, `User ${userId} has no tokens yet.`);
-  await new Table(stdout, ['ID', 'NAME', 'ISSUED', 'EXPIRES', 'STATE']).add(
-    tokens.map(({ tokenId, name, issuedAt, expiresAt, state }) => [
+  await new Table(stdout, ['ID', 'NAME', 'SCOPE', 'ISSUED', 'EXPIRES', 'STATE']).add(
+    tokens.map(({ tokenId, name, scopes, issuedAt, expiresAt, state }) => [
       tokenId,
       name,
+      formatTokenScopes(scopes),
       issuedAt,
       expiresAt,
       state,
@@ -197,10 +240,11 @@ async function listTokens(
   );
 }
 
-const toJson = ({ id, userId, name, issuedAt, expiresAt, revokedAt }: ListedToken, now: number) => ({
+const toJson = ({ id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken, now: number) => ({
   tokenId: id,
   userId,
   name,
+  scopes,
   issuedAt: toIso(issuedAt),
   expiresAt: toIso(expiresAt),
   revokedAt: revokedAt === null ? null : toIso(revokedAt),

@@ -42,6 +42,8 @@ const parseChoice =
 export const parseBoolean: Parser<boolean> = (text, cwd) =>
   parseChoice(['true', 'false'])(text, cwd) === 'true';
 
+export const parseOnOff: Parser<boolean> = (text, cwd) => parseChoice(['on', 'off'])(text, cwd) === 'on';
+
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 export const parseLogLevel = parseChoice(LOG_LEVELS);

@@ -98,6 +98,13 @@ export const VARIABLES = {
     parse: values.parseMetricsAddress,
     meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
   },
+  intake: {
+    name: 'LEADTAP_INTAKE',
+    default: 'off',
+    parse: values.parseOnOff,
+    meaning:
+      '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`.',
+  },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
     default: 'true',

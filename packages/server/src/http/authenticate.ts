@@ -1,4 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { DEFAULT_TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { ProblemError } from './problems.ts';
@@ -43,8 +44,24 @@ function parseBearer(authorization = ''): { readonly token: string | undefined }
   return isEmpty ? undefined : { token };
 }
 
+/** RFC 6750: a token that is valid, but not for this request. */
+export function requireScope({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): void {
+  if (scopes.includes(scope)) return;
+  const code = 'insufficient-scope';
+  const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
+  const headers = { 'www-authenticate': `${SCHEME_AND_REALM}, ${error}` };
+  throw new ProblemError(code, { headers, detail: INSUFFICIENT_SCOPE[scope] });
+}
+
+const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
+  'leads:read': 'This token may not read leads. Use a token with the scope `leads:read`.',
+  'leads:write': 'This token may not send leads. Use a token with the scope `leads:write`.',
+};
+
+const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
+
 function challenge(code: TokenProblem): ProblemError {
   const error =
     code === 'token-missing' ? '' : `, error="invalid_token", error_description="${PROBLEMS[code].title}"`;
-  return new ProblemError(code, { headers: { 'www-authenticate': `Bearer realm="leadtap"${error}` } });
+  return new ProblemError(code, { headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` } });
 }

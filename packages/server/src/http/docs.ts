@@ -10,6 +10,8 @@ import { JSON_MEDIA_TYPE, matchesEtag } from './page-response.ts';
 export interface DocsOptions {
   readonly version: string;
   readonly publicUrl: PublicUrl;
+  /** Whether leads are accepted over HTTP. Default: no. */
+  readonly hasIntake?: boolean;
 }
 
 /** Made by `npm run generate` from the contract. */
@@ -51,7 +53,11 @@ function docsUrlFrom(url: string): string {
 }
 
 /** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it. */
-export const docsRoutes: FastifyPluginCallback<DocsOptions> = (app, { version, publicUrl }, done) => {
+export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
+  app,
+  { version, publicUrl, hasIntake = false },
+  done,
+) => {
   const page = readFileSync(PAGE_FILE, 'utf8');
   const pageHeaders = {
     'content-security-policy': contentSecurityPolicy(page),
@@ -60,7 +66,7 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (app, { version, p
 
   app.addHook('onRequest', rejectOtherMethods);
   app.all('/openapi.json', (request, reply) => {
-    const document = openApiDocument(version, publicUrl(request));
+    const document = openApiDocument(version, publicUrl(request), hasIntake);
     reply.type(JSON_MEDIA_TYPE);
     return send(request, reply, `${JSON.stringify(document, null, 2)}\n`);
   });

@@ -2,16 +2,18 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { ProblemError } from './problems.ts';
 
-const ALLOWED = ['GET', 'HEAD'];
+const ALLOWED: readonly string[] = ['GET', 'HEAD'];
 
-export const methodNotAllowed = (): ProblemError =>
-  new ProblemError('method-not-allowed', { headers: { allow: ALLOWED.join(', ') } });
+export const methodNotAllowed = (allowed = ALLOWED): ProblemError =>
+  new ProblemError('method-not-allowed', { headers: { allow: allowed.join(', ') } });
 
-export const isAllowedMethod = ({ method = '' }: { readonly method?: string | undefined }): boolean =>
-  ALLOWED.includes(method);
+export const isAllowedMethod = (
+  { method = '' }: { readonly method?: string | undefined },
+  allowed = ALLOWED,
+): boolean => allowed.includes(method);
 
-export function requireMethod(request: IncomingMessage): void {
-  if (!isAllowedMethod(request)) throw methodNotAllowed();
+export function requireMethod(request: IncomingMessage, allowed = ALLOWED): void {
+  if (!isAllowedMethod(request, allowed)) throw methodNotAllowed(allowed);
 }
 
 /** HTTP/1.1 requires a Host header; HTTP/1.0 does not have one. */

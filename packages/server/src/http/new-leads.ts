@@ -28,18 +28,8 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
  * Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. The `logLevel` is
  * that of Fastify's own log lines for these requests.
  */
-export function mountPolls(
-  app: FastifyInstance,
-  handle: (request: FastifyRequest, reply: FastifyReply) => void,
-  options: { readonly logLevel?: 'silent' } = {},
-): void {
-  const hijack = (request: FastifyRequest, reply: FastifyReply) => {
-    reply.hijack();
-    // Headers that hooks of the application have set, such as those of CORS.
-    for (const [name, value] of Object.entries(reply.getHeaders()))
-      if (value !== undefined) reply.raw.setHeader(name, value);
-    handle(request, reply);
-  };
+export function mountPolls(app: FastifyInstance, handle: HandleRoute, options: MountRouteOptions = {}): void {
+  const hijack = hijackWith(handle);
   app.all(NEW_LEADS_PATH, {
     ...options,
     // In this hook, not in the handler, so that a 405 is sent before the body is read.
@@ -47,3 +37,19 @@ export function mountPolls(
     handler: hijack,
   });
 }
+
+export type HandleRoute = (request: FastifyRequest, reply: FastifyReply) => void;
+
+export interface MountRouteOptions {
+  readonly logLevel?: 'silent';
+}
+
+export const hijackWith =
+  (handle: HandleRoute): HandleRoute =>
+  (request, reply) => {
+    reply.hijack();
+    // Headers that hooks of the application have set, such as those of CORS.
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value);
+    handle(request, reply);
+  };

@@ -1,12 +1,9 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { ProblemError } from './problems.ts';
+import type { HeaderList, RequestOutcome, RequestState } from './exchange.ts';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
-
-/** Names and values alternate: the form that `response.writeHead` takes fastest. */
-export type HeaderList = string[];
 
 export interface PollAnswer {
   readonly status: 200 | 304;
@@ -14,17 +11,8 @@ export interface PollAnswer {
   readonly query: PollQuery;
 }
 
-/** The state of one request, for the response, the metrics and the log. */
-export interface RequestState {
-  tokenId?: string | undefined;
+export interface PollState extends RequestState {
   answer?: PollAnswer;
-  problem?: ProblemError | undefined;
-}
-
-export interface RequestOutcome {
-  readonly status: number;
-  readonly durationMs: number;
-  readonly state: RequestState;
 }
 
 /** Adds the headers that every page has. */
@@ -73,7 +61,10 @@ export interface PollObserver {
   observe(observation: PollObservation): void;
 }
 
-export function toObservation(outcome: RequestOutcome, method: string | undefined): PollObservation {
+export function toObservation(
+  outcome: RequestOutcome<PollState>,
+  method: string | undefined,
+): PollObservation {
   const { status, durationMs, state } = outcome;
   const { answer, problem } = state;
   const sent = status === 200 && method === 'GET' ? answer : undefined;

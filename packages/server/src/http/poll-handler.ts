@@ -2,191 +2,80 @@
  * `GET {base_url}/automation/new-leads`, the one endpoint, as a plain Node listener. The standalone server calls it, the
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifyToken } from '../accounts/tokens.ts';
-import { readerFactory } from '../cache/poll-cache.ts';
-import { type Clock, systemClock } from '../clock.ts';
+import { systemClock } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import { poll, type ReadPage } from '../leads/poll.ts';
-import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
+import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
-import { createAuthentication } from './authenticate.ts';
-import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
-import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
+import type { PollStore } from '../store/store.ts';
+import { requireScope } from './authenticate.ts';
+import { disconnectSignal } from './connections.ts';
+import {
+  createHandler,
+  createResponder,
+  type Exchange,
+  type MountOptions,
+  type Payload,
+  type RequestHandler,
+  type Responder,
+} from './exchange.ts';
+import { createIdentification, type IdentificationOptions } from './identify.ts';
 import { requireHost, requireMethod } from './methods.ts';
 import {
   addPageHeaders,
-  type HeaderList,
   JSON_MEDIA_TYPE,
   matchesEtag,
   type PollAnswer,
   type PollObserver,
-  type RequestOutcome,
-  type RequestState,
+  type PollState,
   toObservation,
 } from './page-response.ts';
-import { ProblemError, problemResponse, toProblemError } from './problems.ts';
+import { ProblemError } from './problems.ts';
 import { parseQuery } from './query.ts';
-import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
-import {
-  type CauseLog,
-  CLIENT_DISCONNECTED,
-  createCauseLog,
-  type ErrorLogger,
-  type RequestLogger,
-  requestIdOf,
-  requestLine,
-} from './request-log.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
-export interface PollOptions {
+export interface PollOptions extends IdentificationOptions {
   readonly store: PollStore;
-  readonly verifyToken: VerifyToken;
   /** Default: 100 a minute and 1000 an hour for each user, in the memory of this process. */
   readonly limiter?: Limiter;
-  /** Default: 600 a minute for each address, in the memory of this process. */
-  readonly failedTokens?: Limiter;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: PollObserver;
-  readonly clock?: Clock;
 }
 
-export interface PollHandlerOptions extends PollOptions {
-  /** The path of `{base_url}`, such as `/api`. Default: none. */
-  readonly basePath?: string;
-  /** The `{base_url}` in the Link header. Default: the address that the request names, with `basePath`. */
-  readonly publicUrl?: string | undefined;
-  /** The proxies whose `X-Forwarded-*` headers count. Default: none. */
-  readonly trustProxy?: TrustProxy;
-  /** Receives one line for each request, and the cause of each 5xx. A pino logger fits. */
-  readonly logger?: RequestLogger;
-}
+export interface PollHandlerOptions extends PollOptions, MountOptions {}
 
 /** Answers every request that it receives: routing by path is up to the caller. */
-export type PollHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export type PollHandler = RequestHandler;
 
-export function createPollHandler(options: PollHandlerOptions): PollHandler {
-  const { basePath = '', logger } = options;
-  const respond = createPollResponder(options);
-  const isTrusted = compileTrust(options.trustProxy ?? false);
-  const publicUrl = createPublicUrl(options.publicUrl, basePath);
-  const path = `${basePath}${NEW_LEADS_PATH}`;
+export const createPollHandler = (options: PollHandlerOptions): PollHandler =>
+  createHandler(NEW_LEADS_PATH, createPollResponder(options), options);
 
-  async function respondAndLog(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const requestId = requestIdOf(request);
-    const outcome = await respond(request, response, {
-      id: requestId,
-      address: clientAddress(request, isTrusted),
-      baseUrl: () => publicUrl(originOf(request, isTrusted)),
-      log: {
-        error: (line, message) => logger?.error({ requestId, ...line }, message),
-        debug: (line, message) => logger?.debug?.({ requestId, ...line }, message),
-      },
-    });
-    logger?.info(
-      { requestId, ...requestLine(request, path, outcome) },
-      outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
-    );
-  }
-
-  return (request, response) => void respondAndLog(request, response);
-}
-
-/** The parts of a request that depend on where the endpoint is mounted. */
-export interface RequestContext {
-  /** For `X-Request-Id`. */
-  readonly id: string;
-  /** The client's address, read at the start of the request: after a reset it is unknown. Empty if unknown. */
-  readonly address: string;
-  readonly log: ErrorLogger;
-  /** The `{base_url}` as the client sees it. */
-  baseUrl(): string;
-}
-
-/** One request to the endpoint. */
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-  readonly context: RequestContext;
-  readonly headers: HeaderList;
-  readonly state: RequestState;
-}
-
-interface PollOutcome extends RequestOutcome {
-  /** False if the client disconnected while the response was being sent. */
-  readonly isComplete: boolean;
-}
-
-type PollResponder = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: RequestContext,
-) => Promise<PollOutcome>;
-
-/** The status in log and metrics of a request whose client disconnected before the response; nginx uses the same. */
-const CLIENT_CLOSED_REQUEST = 499;
-
-export function createPollResponder(options: PollOptions): PollResponder {
+export function createPollResponder(options: PollOptions): Responder {
   const answer = createAnswer(options);
-  const logCause = createCauseLog();
-
-  return async (request, response, context) => {
-    const startedAt = performance.now();
-    const headers = ['x-request-id', context.id, 'x-content-type-options', 'nosniff'];
-    const state: RequestState = {};
-    const exchange: Exchange = { request, response, context, headers, state };
-    let payload: Payload;
-    try {
-      payload = toPagePayload(await answer(exchange), exchange);
-    } catch (error) {
-      payload = toProblemPayload(error, exchange, logCause);
-    }
-    const isComplete = isDisconnected(request, response) || (await send(payload, exchange));
-    const isUnsent = isDisconnected(request, response) && !response.headersSent;
-    const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
-    const outcome = { status, durationMs: performance.now() - startedAt, state, isComplete };
-    try {
-      options.observer?.observe(toObservation(outcome, request.method));
-    } catch (error) {
-      // An observer that throws must not fail the request.
-      context.log.error({ err: error }, 'the observer of polls has thrown an error');
-    }
-    return outcome;
-  };
+  return createResponder<PollState>({
+    createState: () => ({}),
+    answer: async (exchange) => toPagePayload(await answer(exchange), exchange),
+    observe: (outcome, request) => options.observer?.observe(toObservation(outcome, request.method)),
+  });
 }
 
 /** The checks, in their order. A failed check throws a `ProblemError`. */
-function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<PollAnswer> {
-  const { store, verifyToken, clock = systemClock } = options;
+function createAnswer(options: PollOptions): (exchange: Exchange<PollState>) => Promise<PollAnswer> {
+  const { clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
-  const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
-  const createReader = readerFactory(store);
+  const identify = createIdentification({ ...options, limiter, clock });
 
-  return async ({ request, response, context, headers, state }) => {
-    const { address } = context;
+  return async (exchange) => {
+    const { request, response, context, headers, state } = exchange;
     requireHost(request);
     requireMethod(request);
-
-    // Token: 401.
-    const token = await authenticate(request.headers.authorization, address);
-    const reader = await createReader(token);
-    if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
-    state.tokenId = token.tokenId;
-
-    // Rate limit: 429. Counted even if the client has disconnected: disconnecting must not be a way around the limit.
-    const verdict = await limiter.consume(token.userId);
-    addRateLimitHeaders(headers, verdict);
-    if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
-    if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
-
-    // User: 404. The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-    const user = await reader.findUser();
-    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
+    // Token: 401. Rate limit: 429. User: 404.
+    const { token, user, reader } = await identify(exchange);
     // Plan: 403.
     if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
+    // Scope: 403.
+    requireScope(token, 'leads:read');
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
 
@@ -194,6 +83,7 @@ function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<Pol
     const result = await poll(readPage, user, query);
     addPageHeaders(headers, context.baseUrl(), result, query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
+    state.leads = result.page.leads.count;
     state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
     return state.answer;
   };
@@ -205,46 +95,13 @@ function searchOf(url: string): string {
   return mark === -1 ? '' : url.slice(mark + 1);
 }
 
-interface Payload {
-  readonly status: number;
-  readonly body: Buffer | undefined;
-}
-
-function toPagePayload({ status, poll: result }: PollAnswer, { request, headers }: Exchange): Payload {
+function toPagePayload(
+  { status, poll: result }: PollAnswer,
+  { request, headers }: Exchange<PollState>,
+): Payload {
   const { body } = result.page.leads;
   // RFC 9110: a HEAD has the headers of the 200, also with status 304.
   if (status === 304 && request.method !== 'HEAD') return { status, body: undefined };
   headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
   return { status, body };
-}
-
-function toProblemPayload(error: unknown, exchange: Exchange, logCause: CauseLog): Payload {
-  const { response, context, state, headers } = exchange;
-  if (error instanceof ClientDisconnectedError) {
-    response.destroy();
-    return { status: CLIENT_CLOSED_REQUEST, body: undefined };
-  }
-  state.problem = toProblemError(error);
-  logCause(state.problem, context.log);
-  const problem = problemResponse(state.problem, context.id);
-  headers.push(...Object.entries(problem.headers).flat(), 'content-length', String(problem.body.length));
-  return problem;
-}
-
-/** Resolves once the response was sent, or the client has disconnected: whether all of it was sent. */
-async function send({ status, body }: Payload, exchange: Exchange): Promise<boolean> {
-  const { request, response, context, headers } = exchange;
-  try {
-    const closed = new Promise<void>((resolve) => onceClosed(request, response, resolve));
-    response.writeHead(status, headers);
-    response.end(request.method === 'HEAD' ? undefined : body);
-    await closed;
-    // Not `writableFinished`: it is also true after a reset that discarded the rest.
-    return !request.socket.destroyed;
-  } catch (error) {
-    // The application has started a response already, or has set an invalid header.
-    context.log.error({ err: error }, 'a response could not be sent');
-    response.destroy();
-    return false;
-  }
 }

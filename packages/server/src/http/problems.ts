@@ -1,5 +1,6 @@
 import {
   type HeaderValues,
+  type LeadError,
   type ParameterError,
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
@@ -12,7 +13,7 @@ import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts'
 
 interface ProblemParts {
   readonly detail?: string;
-  readonly errors?: readonly ParameterError[];
+  readonly errors?: readonly (ParameterError | LeadError)[];
   readonly violatedPolicies?: readonly string[];
   readonly headers?: HeaderValues;
   /** For the log, never for the client. */

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Verdict } from '../limits/limiter.ts';
-import type { HeaderList } from './page-response.ts';
+import type { HeaderList } from './exchange.ts';
 import { ProblemError } from './problems.ts';
 
 /** Adds `RateLimit-Policy` and `RateLimit` in the syntax of the IETF draft. */
@@ -15,8 +15,9 @@ export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): 
   headers.push('ratelimit-policy', policies, 'ratelimit', state);
 }
 
-export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict): ProblemError =>
+export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict, detail?: string): ProblemError =>
   new ProblemError('rate-limit-exceeded', {
+    ...(detail !== undefined && { detail }),
     violatedPolicies: violated,
     // Whole seconds: some platforms parse nothing else.
     headers: { 'retry-after': String(Math.max(1, retryAfterS)) },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { RequestOutcome } from './page-response.ts';
+import type { RequestOutcome } from './exchange.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The part of a pino logger that the endpoint uses. */
@@ -47,7 +47,7 @@ export function requestLine(
     // To the microsecond.
     durationMs: Math.round(durationMs * 1000) / 1000,
     code: state.problem?.code,
-    leads: state.answer?.poll.page.leads.count,
+    leads: state.leads,
     tokenId: state.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };

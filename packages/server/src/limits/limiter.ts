@@ -10,6 +10,9 @@ export interface Policy {
 /** For each user, over all tokens of the user. */
 export const USER_POLICIES: readonly Policy[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
 
+/** For each user, over all tokens of the user: requests that send leads. */
+export const INTAKE_POLICIES: readonly Policy[] = [RATE_LIMITS.intake];
+
 /** For each address, and only for rejected tokens: guessing tokens is slow, and good tokens are never limited by it. */
 export const FAILED_TOKEN_POLICIES: readonly Policy[] = [RATE_LIMITS.failedTokens];
 

@@ -1,5 +1,11 @@
 import type { Clock } from '../clock.ts';
-import { FAILED_TOKEN_POLICIES, type Limiter, type Policy, USER_POLICIES } from './limiter.ts';
+import {
+  FAILED_TOKEN_POLICIES,
+  INTAKE_POLICIES,
+  type Limiter,
+  type Policy,
+  USER_POLICIES,
+} from './limiter.ts';
 import { MemoryLimiter } from './memory-limiter.ts';
 import type { ConnectionLog, RedisTimeouts } from './redis/connection.ts';
 
@@ -9,6 +15,7 @@ export interface LimitersOptions {
   readonly clock: Clock;
   readonly log: ConnectionLog;
   readonly userPolicies?: readonly Policy[];
+  readonly intakePolicies?: readonly Policy[];
   readonly failedTokenPolicies?: readonly Policy[];
   readonly redisTimeouts?: RedisTimeouts;
 }
@@ -21,7 +28,10 @@ export interface SharedLimits {
 }
 
 export interface Limiters {
+  /** Polls. */
   readonly users: Limiter;
+  /** Requests that send leads. */
+  readonly intake: Limiter;
   readonly failedTokens: Limiter;
   /** Undefined without Redis. */
   readonly shared: SharedLimits | undefined;
@@ -34,12 +44,15 @@ export async function openLimiters({
   clock,
   log,
   userPolicies = USER_POLICIES,
+  intakePolicies = INTAKE_POLICIES,
   failedTokenPolicies = FAILED_TOKEN_POLICIES,
   redisTimeouts,
 }: LimitersOptions): Promise<Limiters> {
   const users = new MemoryLimiter(userPolicies, clock);
+  const intake = new MemoryLimiter(intakePolicies, clock);
   const failedTokens = new MemoryLimiter(failedTokenPolicies, clock);
-  if (redisUrl === undefined) return { users, failedTokens, shared: undefined, close: () => undefined };
+  if (redisUrl === undefined)
+    return { users, intake, failedTokens, shared: undefined, close: () => undefined };
   // Loading the driver takes longer than all the rest of a start, so it is loaded only where it is used.
   const [{ RedisConnection }, { RedisLimiter }] = await Promise.all([
     import('./redis/connection.ts'),
@@ -47,16 +60,18 @@ export async function openLimiters({
   ]);
   const connection = await RedisConnection.open({ url: redisUrl, log, timeouts: redisTimeouts });
   const sharedUsers = new RedisLimiter(userPolicies, connection, users);
+  const sharedIntake = new RedisLimiter(intakePolicies, connection, intake);
   const sharedFailedTokens = new RedisLimiter(failedTokenPolicies, connection, failedTokens);
   return {
     users: sharedUsers,
+    intake: sharedIntake,
     failedTokens: sharedFailedTokens,
     shared: {
       get isUp() {
         return connection.isUp;
       },
       get fallbacks() {
-        return sharedUsers.fallbacks + sharedFailedTokens.fallbacks;
+        return sharedUsers.fallbacks + sharedIntake.fallbacks + sharedFailedTokens.fallbacks;
       },
     },
     close: () => connection.close(),

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
 import type { PollObservation, PollObserver } from '../http/page-response.ts';
 import type { Store } from '../store/store.ts';
 import { type Address, ListenError } from './listen.ts';
 
 type Log = Pick<FastifyBaseLogger, 'error'>;
 
-export interface Metrics extends PollObserver {
+export interface Metrics extends PollObserver, IntakeObserver {
   readonly registry: Registry;
   countDroppedConnection(): void;
 }
@@ -20,6 +21,8 @@ interface SharedLimitsState {
 }
 
 type StoreStatus = Pick<Store, 'status'>;
+
+const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedLimitsState): Metrics {
   const registry = new Registry();
@@ -37,7 +40,7 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
     name: 'leadtap_poll_duration_seconds',
     help: 'From the arrival of a request to the last byte of its answer.',
     labelNames: ['status'],
-    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
+    buckets: DURATION_BUCKETS_S,
     registers,
   });
   const leads = counter('leadtap_leads_delivered_total', 'Leads sent in answers, repeated ones included.');
@@ -55,6 +58,23 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
   const unlocked = counter(
     'leadtap_polls_unlocked_total',
     'Polls answered without the lock because a writer held it for too long.',
+  );
+  const intakeRequests = counter(
+    'leadtap_intake_requests_total',
+    'Requests that send leads, by the status of their answer.',
+    'status',
+  );
+  const intakeDuration = new Histogram({
+    name: 'leadtap_intake_duration_seconds',
+    help: 'From the arrival of a request that sends leads to the last byte of its answer.',
+    labelNames: ['status'],
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const received = counter(
+    'leadtap_leads_received_total',
+    'Leads stored by requests that send leads, by result: added or updated.',
+    'result',
   );
   const dropped = counter(
     'leadtap_connections_dropped_total',
@@ -81,6 +101,13 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
       if (feedLagMs !== undefined) feedLag.observe(feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();
       for (const policy of observation.violatedPolicies) refusals.inc({ policy });
+    },
+    observeIntake({ status, durationMs, added, updated, violatedPolicies }: IntakeObservation) {
+      intakeRequests.inc({ status });
+      intakeDuration.observe({ status }, durationMs / 1000);
+      if (added > 0) received.inc({ result: 'added' }, added);
+      if (updated > 0) received.inc({ result: 'updated' }, updated);
+      for (const policy of violatedPolicies) refusals.inc({ policy });
     },
   };
 }

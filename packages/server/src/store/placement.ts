@@ -1,6 +1,12 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
-import type { LeadInput, User } from './records.ts';
-import type { PlacementProblem, UpdateUserOutcome } from './store.ts';
+import type { LeadInput, Scope, User } from './records.ts';
+import type {
+  LeadResult,
+  PlacementProblem,
+  UpdateUserOutcome,
+  WriteAllOutcome,
+  WrittenLead,
+} from './store.ts';
 
 /** The branch, department and status of a lead. */
 export interface Place {
@@ -21,7 +27,62 @@ export interface Places {
 }
 
 /** The place of the lead after this input, or its first problem; `existing` is its place before. */
-export function resolvePlace(input: LeadInput, existing: Place | undefined, places: Places): Placed {
+export function resolvePlace(
+  input: LeadInput,
+  existing: Place | undefined,
+  places: Places,
+  scope?: Scope,
+): Placed {
+  if (scope && existing && !isWithin(scope, input.companyId, existing))
+    return { problem: { field: 'id', reason: 'outside-scope', value: input.id ?? null } };
+  const placed = resolveAnywhere(input, existing, places);
+  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
+  const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
+  return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
+}
+
+/** The same rule by which polls find the leads of a scope. */
+const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
+  companyId === scope.companyId &&
+  (scope.level !== 'BRANCH' || branchId === scope.branchId) &&
+  (scope.level !== 'DEPARTMENT' || departmentId === scope.departmentId);
+
+/** Thrown inside a transaction, so that it is rolled back. */
+export class LeadsRejected extends Error {
+  override readonly name = 'LeadsRejected';
+  readonly problems: Extract<WriteAllOutcome, { kind: 'rejected' }>['problems'];
+
+  constructor(leads: readonly LeadInput[], results: readonly LeadResult[], places: Places) {
+    super('at least one of the leads was rejected');
+    this.problems = results.map((result, index) => {
+      const lead = leads[index];
+      if (result.kind !== 'rejected' || lead === undefined) return [];
+      const { problem } = result;
+      if (problem.reason === 'outside-scope' || problem.reason === 'not-stored') return [problem];
+      const problems = findPlacementProblems(lead, places);
+      return problems.length > 0 ? problems : [problem];
+    });
+  }
+}
+
+/** Throws `LeadsRejected` if a lead was rejected. */
+export function requireAllWritten(
+  leads: readonly LeadInput[],
+  results: readonly LeadResult[],
+  places: Places,
+): WrittenLead[] {
+  const written = results.filter((result) => result.kind !== 'rejected');
+  if (written.length < results.length) throw new LeadsRejected(leads, results, places);
+  return written;
+}
+
+/** Turns the error of a rolled-back transaction into its outcome. */
+export function toRejection(error: unknown): WriteAllOutcome {
+  if (error instanceof LeadsRejected) return { kind: 'rejected', problems: error.problems };
+  throw error;
+}
+
+function resolveAnywhere(input: LeadInput, existing: Place | undefined, places: Places): Placed {
   const { companyId, departmentId } = input;
   const statusValue =
     input.statusValue ?? existing?.statusValue ?? defaultStatus(places.statusValues(companyId));

@@ -81,6 +81,8 @@ export interface IssuedToken {
   readonly name: string | null;
   readonly issuedAt: number;
   readonly expiresAt: number;
+  /** What the token may do: `leads:read`, `leads:write`. */
+  readonly scopes: readonly string[];
 }
 
 export interface Department {

@@ -123,11 +123,21 @@ export type PlacementProblem =
       readonly allowed: readonly string[];
     }
   /** A trigger of the operator prevented the insert. */
-  | { readonly field: 'id'; readonly reason: 'not-stored'; readonly value: string };
+  | { readonly field: 'id'; readonly reason: 'not-stored'; readonly value: string }
+  /** `id`: the lead exists outside of the scope. Otherwise the lead would be placed outside of it. */
+  | {
+      readonly field: 'id' | 'branchId' | 'departmentId';
+      readonly reason: 'outside-scope';
+      readonly value: string | null;
+    };
 
-export type LeadResult =
-  | { readonly kind: 'added' | 'updated'; readonly id: string; readonly createdAt: number }
-  | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
+export interface WrittenLead {
+  readonly kind: 'added' | 'updated';
+  readonly id: string;
+  readonly createdAt: number;
+}
+
+export type LeadResult = WrittenLead | { readonly kind: 'rejected'; readonly problem: PlacementProblem };
 
 /** The batch is durable. One result for each lead, in the same order. */
 export interface WriteOutcome {
@@ -139,6 +149,12 @@ export interface WriteOptions {
   /** Keep the `createdAt` of the leads instead of stamping them. */
   readonly historical?: boolean;
 }
+
+/** All leads are durable, or none was written. */
+export type WriteAllOutcome =
+  | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
+  /** One list of problems for each lead, in the same order; empty for a lead without problems. */
+  | { readonly kind: 'rejected'; readonly problems: readonly (readonly PlacementProblem[])[] };
 
 export interface ChangeCount {
   readonly created: number;
@@ -209,7 +225,21 @@ export interface AccountCounts {
   readonly users: number;
 }
 
-export interface Store extends PollStore {
+/** What the intake needs: enough to accept leads over HTTP into a database of your own. */
+export interface IntakeStore extends PollStore {
+  /**
+   * Writes these leads in one transaction, or none of them if one is rejected. A lead that exists outside of the scope, or
+   * would be placed outside of it, is rejected.
+   */
+  writeAllLeads(leads: readonly LeadInput[], scope: Scope): Promise<WriteAllOutcome>;
+  /**
+   * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
+   * Absent: an import reports only that one.
+   */
+  findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
+}
+
+export interface Store extends IntakeStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. */
   listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
@@ -223,11 +253,6 @@ export interface Store extends PollStore {
   revokeToken(tokenId: string): Promise<boolean>;
 
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions): Promise<WriteOutcome>;
-  /**
-   * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
-   * Absent: an import reports only that one.
-   */
-  findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;

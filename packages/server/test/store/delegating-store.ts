@@ -3,6 +3,7 @@ import type {
   LeadInput,
   Organisation,
   PageQuery,
+  Scope,
   Store,
   UserChanges,
   WriteOptions,
@@ -51,6 +52,9 @@ export class DelegatingStore implements Store {
   }
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, options);
+  }
+  writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
+    return this.inner.writeAllLeads(leads, scope);
   }
   status() {
     return this.inner.status();

@@ -15,7 +15,14 @@ describe('a token that is revoked by the command line', () => {
     const [revoked, kept] = [await first.token('boss', { tokenId: 'revoked' }), await first.token('boss')];
     const issuedAt = Date.now();
     await first.store.recordTokens([
-      { id: 'revoked', userId: 'boss', name: null, issuedAt, expiresAt: issuedAt + 60_000 },
+      {
+        id: 'revoked',
+        userId: 'boss',
+        name: null,
+        issuedAt,
+        expiresAt: issuedAt + 60_000,
+        scopes: ['leads:read'],
+      },
     ]);
     const answers = async (token: string) => [
       await outcome(await pollWith(first.url, token)),

@@ -23,6 +23,7 @@ const issued = [...TOKENS].map(([id, userId], index) => ({
   name: index % 2 === 0 ? null : `No. ${index}`,
   issuedAt: 1_700_000_000_000 + index,
   expiresAt: 1_900_000_000_000 + index,
+  scopes: index === 0 ? ['leads:read', 'leads:write'] : ['leads:write'],
 }));
 
 /** An installation with history, new leads, updates, a revoked token and a removed user. */
@@ -95,7 +96,7 @@ test('a target that sorts in another way is verified all the same', async () => 
   const ids = ['b', 'A', 'a', 'B', '_', '\u{1f600}', '\uffee'];
   await store.call(
     'recordTokens',
-    ids.map((id) => ({ id, userId: 'boss', name: null, issuedAt: 1, expiresAt: 2 })),
+    ids.map((id) => ({ id, userId: 'boss', name: null, issuedAt: 1, expiresAt: 2, scopes: ['leads:read'] })),
   );
   await store.close();
   await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });

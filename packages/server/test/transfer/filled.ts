@@ -22,7 +22,14 @@ export async function makeFilledEndpoints(...more: readonly LeadInput[]): Promis
   const store = new StoreProcess(endpoints.from);
   await store.call('applyOrganisation', ORGANISATION);
   await store.add([...LEADS, ...more]);
-  const token = { id: 'token-1', userId: 'boss', name: null, issuedAt: 1, expiresAt: 2 };
+  const token = {
+    id: 'token-1',
+    userId: 'boss',
+    name: null,
+    issuedAt: 1,
+    expiresAt: 2,
+    scopes: ['leads:read'],
+  };
   await store.call('recordTokens', [token]);
   await store.close();
   return endpoints;

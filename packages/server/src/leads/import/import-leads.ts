@@ -222,12 +222,13 @@ function ignoreUnavailable(error: unknown): undefined {
 
 const PLACES = { companyId: 'company', branchId: 'branch', departmentId: 'department' } as const;
 
-const placementIssue = (problem: PlacementProblem): ValidationIssue => ({
+export const placementIssue = (problem: PlacementProblem): ValidationIssue => ({
   field: problem.field,
   detail: placementDetail(problem),
 });
 
 function placementDetail(problem: PlacementProblem): string {
+  if (problem.reason === 'outside-scope') return outsideScope(problem.field, problem.value);
   const value = quote(problem.value);
   if (problem.reason === 'in-another-branch')
     return `department ${value} belongs to branch ${quote(problem.branchId)}; give that branchId, or leave branchId out`;
@@ -236,4 +237,13 @@ function placementDetail(problem: PlacementProblem): string {
   if (problem.field === 'statusValue')
     return `unknown status ${value}; use one of ${problem.allowed.join(', ')}, or add it with leadtap org apply`;
   return `unknown ${PLACES[problem.field]} ${value}; create it with leadtap org apply`;
+}
+
+/** Also for what the intake finds before it writes. Null means no branch or no department. */
+export function outsideScope(field: 'id' | 'branchId' | 'departmentId', value: string | null): string {
+  if (field === 'id')
+    return `lead ${quote(value ?? '')} exists outside the access level of your user; use another id`;
+  const place = PLACES[field];
+  const named = value === null ? `a lead without a ${place}` : `${place} ${quote(value)}`;
+  return `${named} is outside the access level of your user; leave ${field} out`;
 }

@@ -22,12 +22,14 @@ const FIND_PLACES = `SELECT
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 
 const RECORD_TOKENS = `
-  INSERT INTO leadtap.issued_tokens (id, user_id, name, issued_at, expires_at)
-  SELECT t.id, t."userId", t.name, leadtap.from_ms(t."issuedAt"), leadtap.from_ms(t."expiresAt")
-    FROM json_to_recordset($1) AS t (id text, "userId" text, name text, "issuedAt" bigint, "expiresAt" bigint)`;
+  INSERT INTO leadtap.issued_tokens (id, user_id, name, issued_at, expires_at, scope)
+  SELECT t.id, t."userId", t.name, leadtap.from_ms(t."issuedAt"), leadtap.from_ms(t."expiresAt"),
+         array_to_string(t.scopes, ' ')
+    FROM json_to_recordset($1) AS t (id text, "userId" text, name text, "issuedAt" bigint, "expiresAt" bigint,
+                                     scopes text[])`;
 
 const TOKEN_COLUMNS = `t.id, t.user_id AS "userId", t.name, leadtap.to_ms(t.issued_at) AS "issuedAt",
-  leadtap.to_ms(t.expires_at) AS "expiresAt"`;
+  leadtap.to_ms(t.expires_at) AS "expiresAt", string_to_array(t.scope, ' ') AS scopes`;
 
 const FIND_TOKEN = `SELECT ${TOKEN_COLUMNS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
 

@@ -7,9 +7,16 @@ import {
   toLeadFields,
   toLeadFieldsRow,
 } from '../lead-row.ts';
-import { findPlacementProblems, type Place, type Places, resolvePlace } from '../placement.ts';
-import { idInCompany, type LeadFields, type LeadInput } from '../records.ts';
-import type { LeadResult, Store } from '../store.ts';
+import {
+  findPlacementProblems,
+  type Place,
+  type Places,
+  requireAllWritten,
+  resolvePlace,
+  toRejection,
+} from '../placement.ts';
+import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
+import type { LeadResult, Store, WriteAllOutcome } from '../store.ts';
 import { type Database, lockCompanies, type Session } from './connection.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
@@ -82,17 +89,24 @@ interface Draft {
 
 type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
-export const leadMethods = (database: Database): Pick<Store, 'writeLeads' | 'findPlacementProblems'> => ({
+type LeadMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems'>;
+
+export const leadMethods = (database: Database): LeadMethods => ({
   async writeLeads(leads, { historical = false } = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
-      await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
-      await lockCompanies(session, companiesOf(leads));
-      const batch = await Batch.read(session, addIds(leads));
-      const results = batch.plan(historical);
-      await batch.save(session);
-      return { kind: 'written', results: results.map(toLeadResult) };
+      const { results } = await writeBatch(session, leads, { historical });
+      return { kind: 'written', results };
     });
+  },
+
+  async writeAllLeads(leads, scope) {
+    if (leads.length === 0) return { kind: 'written', results: [] };
+    const written = database.transaction(async (session): Promise<WriteAllOutcome> => {
+      const { results, places } = await writeBatch(session, leads, { historical: false, scope });
+      return { kind: 'written', results: requireAllWritten(leads, results, places) };
+    });
+    return written.catch(toRejection);
   },
 
   async findPlacementProblems(leads) {
@@ -100,6 +114,21 @@ export const leadMethods = (database: Database): Pick<Store, 'writeLeads' | 'fin
     return leads.map((lead) => findPlacementProblems(lead, places));
   },
 });
+
+interface BatchOptions {
+  readonly historical: boolean;
+  /** Leads outside of it are rejected. */
+  readonly scope?: Scope;
+}
+
+async function writeBatch(session: Session, leads: readonly LeadInput[], options: BatchOptions) {
+  await session.query(BEGIN_BATCH, [options.historical ? 'on' : '']);
+  await lockCompanies(session, companiesOf(leads));
+  const batch = await Batch.read(session, addIds(leads));
+  const results = batch.plan(options);
+  await batch.save(session);
+  return { results: results.map(toLeadResult), places: batch.places };
+}
 
 /** The id only has to sort well, so the clock of this machine will do. */
 function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
@@ -118,14 +147,14 @@ function toLeadResult(result: DraftResult): LeadResult {
 /** Merges leads with the stored ones. A lead that occurs twice in a batch is added once, with its last values. */
 class Batch {
   readonly #leads: readonly IdentifiedLead[];
-  readonly #places: Places;
+  readonly places: Places;
   readonly #drafts: Map<string, Draft>;
   readonly #added = new Set<Draft>();
   readonly #updated = new Set<Draft>();
 
   private constructor(leads: readonly IdentifiedLead[], places: Places, existing: readonly ExistingRow[]) {
     this.#leads = leads;
-    this.#places = places;
+    this.places = places;
     this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
   }
 
@@ -135,14 +164,14 @@ class Batch {
     return new Batch(leads, places, await session.query<ExistingRow>(FIND_LEADS, ids));
   }
 
-  plan(historical: boolean): DraftResult[] {
-    return this.#leads.map((lead) => this.#planLead(lead, historical));
+  plan(options: BatchOptions): DraftResult[] {
+    return this.#leads.map((lead) => this.#planLead(lead, options));
   }
 
-  #planLead(lead: IdentifiedLead, historical: boolean): DraftResult {
+  #planLead(lead: IdentifiedLead, { historical, scope }: BatchOptions): DraftResult {
     const { companyId, id } = lead;
     const existing = this.#drafts.get(idInCompany(companyId, id));
-    const resolved = resolvePlace(lead, existing?.place, this.#places);
+    const resolved = resolvePlace(lead, existing?.place, this.places, scope);
     if ('problem' in resolved) return { kind: 'rejected', problem: resolved.problem };
     if (existing) {
       existing.place = resolved.place;

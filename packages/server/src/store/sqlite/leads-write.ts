@@ -1,9 +1,9 @@
 import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
-import { type Place, type Places, resolvePlace } from '../placement.ts';
-import type { LeadInput } from '../records.ts';
-import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import { type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
+import type { LeadInput, Scope } from '../records.ts';
+import type { LeadResult, WriteAllOutcome, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -53,6 +53,8 @@ interface Batch {
   readonly now: number;
   readonly historical: boolean;
   readonly stamps: Stamps;
+  /** Leads outside of it are rejected. */
+  readonly scope: Scope | undefined;
   /** Returns the place of a new lead. */
   readonly resolveNew: (lead: LeadInput) => ReturnType<typeof resolvePlace>;
 }
@@ -85,20 +87,30 @@ export class LeadWriter {
 
   /** The caller holds the write lock, before the clock is read (D2, D3). */
   write(leads: readonly LeadInput[], { historical = false }: WriteOptions): WriteOutcome {
+    return { kind: 'written', results: this.#writeBatch(leads, historical, undefined) };
+  }
+
+  /** Throws `LeadsRejected`, and the caller rolls back. */
+  writeAll(leads: readonly LeadInput[], scope: Scope): WriteAllOutcome {
+    const results = this.#writeBatch(leads, false, scope);
+    return { kind: 'written', results: requireAllWritten(leads, results, this.#places) };
+  }
+
+  #writeBatch(leads: readonly LeadInput[], historical: boolean, scope: Scope | undefined): LeadResult[] {
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
-    const batch = { now, historical, stamps, resolveNew: this.#cachePlaces() };
+    const batch = { now, historical, stamps, scope, resolveNew: this.#cachePlaces(scope) };
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
-    return { kind: 'written', results };
+    return results;
   }
 
   /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */
-  #cachePlaces(): Batch['resolveNew'] {
+  #cachePlaces(scope: Scope | undefined): Batch['resolveNew'] {
     const resolved = new Map<string, ReturnType<typeof resolvePlace>>();
     return (lead) => {
       const key = JSON.stringify([lead.companyId, lead.branchId, lead.departmentId, lead.statusValue]);
-      const cached = resolved.get(key) ?? resolvePlace(lead, undefined, this.#places);
+      const cached = resolved.get(key) ?? resolvePlace(lead, undefined, this.#places, scope);
       resolved.set(key, cached);
       return cached;
     };
@@ -111,7 +123,7 @@ export class LeadWriter {
     const added = 'place' in placed && this.#add(lead, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
-    if (existing && id !== undefined) return this.#change(lead, id, existing, batch.now);
+    if (existing && id !== undefined) return this.#change(lead, id, existing, batch);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
   }
@@ -135,9 +147,9 @@ export class LeadWriter {
     return { kind: 'added', id, createdAt };
   }
 
-  #change(lead: LeadInput, id: string, existing: ExistingRow, now: number): LeadResult {
+  #change(lead: LeadInput, id: string, existing: ExistingRow, { now, scope }: Batch): LeadResult {
     const { created_at: createdAt } = existing;
-    const placed = resolvePlace(lead, placeOf(existing), this.#places);
+    const placed = resolvePlace(lead, placeOf(existing), this.#places, scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     const { branchId, departmentId, statusValue } = placed.place;
     const given = encodeFields(lead.fields);

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
-import { findPlacementProblems } from '../placement.ts';
+import { findPlacementProblems, toRejection } from '../placement.ts';
 import {
   type ChangeTrackingStore,
   type Inspection,
@@ -252,6 +252,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
+    writeAllLeads: (batch, scope) => write(({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
     findPlacementProblems: (leads) =>
       read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places))),
 

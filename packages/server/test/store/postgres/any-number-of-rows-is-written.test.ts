@@ -38,7 +38,7 @@ test('a company with more departments than a call takes arguments is applied aga
 
 test('many tokens are recorded at once', async () => {
   const store = await openStore();
-  const times = { issuedAt: 1_767_225_600_000, expiresAt: 1_775_001_600_000 };
-  await store.recordTokens(ids.map((id) => ({ id, userId: 'ada', name: null, ...times })));
+  const grant = { issuedAt: 1_767_225_600_000, expiresAt: 1_775_001_600_000, scopes: ['leads:read'] };
+  await store.recordTokens(ids.map((id) => ({ id, userId: 'ada', name: null, ...grant })));
   expect(await store.listTokens('ada')).toHaveLength(MANY);
 });

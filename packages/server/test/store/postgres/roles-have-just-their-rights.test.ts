@@ -109,7 +109,9 @@ describe('leadtap_service', () => {
       leads: [{ id: 'x' }, { id: 'old' }],
     });
 
-    await store.recordTokens([{ id: 't', userId: 'boss', name: null, issuedAt: 0, expiresAt: 1 }]);
+    await store.recordTokens([
+      { id: 't', userId: 'boss', name: null, issuedAt: 0, expiresAt: 1, scopes: ['leads:read'] },
+    ]);
     expect([await store.revokeToken('t'), await store.revokeToken('t')]).toEqual([true, false]);
     expect(await store.isTokenRevoked('t')).toBe(true);
     expect(await store.findToken('t')).toMatchObject({ userId: 'boss' });

@@ -1,0 +1,194 @@
+/** What the handlers of Leadtap share: the context of a request, its log line, problems, and sending the response. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ClientDisconnectedError } from '../store/store.ts';
+import { isDisconnected, onceClosed } from './connections.ts';
+import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
+import { type ProblemError, problemResponse, toProblemError } from './problems.ts';
+import {
+  type CauseLog,
+  CLIENT_DISCONNECTED,
+  createCauseLog,
+  type ErrorLogger,
+  type RequestLogger,
+  requestIdOf,
+  requestLine,
+} from './request-log.ts';
+
+/** Names and values alternate: the form that `response.writeHead` takes fastest. */
+export type HeaderList = string[];
+
+/** The parts of a request that depend on where the handler is mounted. */
+export interface RequestContext {
+  /** For `X-Request-Id`. */
+  readonly id: string;
+  /** The client's address, read at the start of the request: after a reset it is unknown. Empty if unknown. */
+  readonly address: string;
+  readonly log: ErrorLogger;
+  /** The `{base_url}` as the client sees it. */
+  baseUrl(): string;
+}
+
+/** The state of one request, for the response, the metrics and the log. */
+export interface RequestState {
+  tokenId?: string | undefined;
+  /** The number of leads in the response, or of those that were written. */
+  leads?: number;
+  problem?: ProblemError | undefined;
+}
+
+/** One request. */
+export interface Exchange<State extends RequestState = RequestState> {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly context: RequestContext;
+  readonly headers: HeaderList;
+  readonly state: State;
+}
+
+export interface Payload {
+  readonly status: number;
+  readonly body: Buffer | undefined;
+}
+
+export interface RequestOutcome<State extends RequestState = RequestState> {
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: State;
+}
+
+interface SentOutcome extends RequestOutcome {
+  /** False if the client disconnected while the response was being sent. */
+  readonly isComplete: boolean;
+}
+
+export type Responder = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: RequestContext,
+) => Promise<SentOutcome>;
+
+export interface ResponderOptions<State extends RequestState> {
+  readonly createState: () => State;
+  /** Performs the checks in their order and adds the headers. A failed check throws a `ProblemError`. */
+  readonly answer: (exchange: Exchange<State>) => Promise<Payload>;
+  readonly observe: (outcome: RequestOutcome<State>, request: IncomingMessage) => void;
+  /** Default: the end of the response ends the exchange, and Node discards the rest of the request. */
+  readonly endResponse?: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    body: Buffer | undefined,
+  ) => void;
+}
+
+/** The status in log and metrics of a request whose client disconnected before the response; nginx uses the same. */
+const CLIENT_CLOSED_REQUEST = 499;
+
+export function createResponder<State extends RequestState>(options: ResponderOptions<State>): Responder {
+  const {
+    answer,
+    observe,
+    createState,
+    endResponse = (_request, response, body) => response.end(body),
+  } = options;
+  const logCause = createCauseLog();
+
+  return async (request, response, context) => {
+    const startedAt = performance.now();
+    const headers = ['x-request-id', context.id, 'x-content-type-options', 'nosniff'];
+    const state = createState();
+    const exchange: Exchange<State> = { request, response, context, headers, state };
+    let payload: Payload;
+    try {
+      payload = await answer(exchange);
+    } catch (error) {
+      payload = toProblemPayload(error, exchange, logCause);
+    }
+    const isComplete = isDisconnected(request, response) || (await send(payload, exchange, endResponse));
+    const isUnsent = isDisconnected(request, response) && !response.headersSent;
+    const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
+    const outcome = { status, durationMs: performance.now() - startedAt, state, isComplete };
+    try {
+      observe(outcome, request);
+    } catch (error) {
+      // An observer that throws must not fail the request.
+      context.log.error({ err: error }, 'the observer of requests has thrown an error');
+    }
+    return outcome;
+  };
+}
+
+function toProblemPayload(error: unknown, exchange: Exchange, logCause: CauseLog): Payload {
+  const { response, context, state, headers } = exchange;
+  if (error instanceof ClientDisconnectedError) {
+    response.destroy();
+    return { status: CLIENT_CLOSED_REQUEST, body: undefined };
+  }
+  state.problem = toProblemError(error);
+  logCause(state.problem, context.log);
+  const problem = problemResponse(state.problem, context.id);
+  headers.push(...Object.entries(problem.headers).flat(), 'content-length', String(problem.body.length));
+  return problem;
+}
+
+/** Resolves once the response was sent, or the client has disconnected: whether all of it was sent. */
+async function send(
+  { status, body }: Payload,
+  { request, response, context, headers }: Exchange,
+  endResponse: NonNullable<ResponderOptions<RequestState>['endResponse']>,
+): Promise<boolean> {
+  try {
+    const closed = new Promise<void>((resolve) => onceClosed(request, response, resolve));
+    response.writeHead(status, headers);
+    endResponse(request, response, request.method === 'HEAD' ? undefined : body);
+    await closed;
+    // Not `writableFinished`: it is also true after a reset that discarded the rest.
+    return !request.socket.destroyed;
+  } catch (error) {
+    // The application has started a response already, or has set an invalid header.
+    context.log.error({ err: error }, 'a response could not be sent');
+    response.destroy();
+    return false;
+  }
+}
+
+/** Options of the handlers that depend on where they are mounted. */
+export interface MountOptions {
+  /** The path of `{base_url}`, such as `/api`. Default: none. */
+  readonly basePath?: string;
+  /** The `{base_url}` in the Link header. Default: the address that the request names, with `basePath`. */
+  readonly publicUrl?: string | undefined;
+  /** The proxies whose `X-Forwarded-*` headers count. Default: none. */
+  readonly trustProxy?: TrustProxy;
+  /** Receives one line for each request, and the cause of each 5xx. A pino logger fits. */
+  readonly logger?: RequestLogger;
+}
+
+/** Answers every request that it receives: routing by path is up to the caller. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A plain Node listener that answers and writes a log line. `path` is below `{base_url}`. */
+export function createHandler(path: string, respond: Responder, options: MountOptions): RequestHandler {
+  const { basePath = '', logger } = options;
+  const isTrusted = compileTrust(options.trustProxy ?? false);
+  const publicUrl = createPublicUrl(options.publicUrl, basePath);
+  const route = `${basePath}${path}`;
+
+  async function respondAndLog(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const requestId = requestIdOf(request);
+    const outcome = await respond(request, response, {
+      id: requestId,
+      address: clientAddress(request, isTrusted),
+      baseUrl: () => publicUrl(originOf(request, isTrusted)),
+      log: {
+        error: (line, message) => logger?.error({ requestId, ...line }, message),
+        debug: (line, message) => logger?.debug?.({ requestId, ...line }, message),
+      },
+    });
+    logger?.info(
+      { requestId, ...requestLine(request, route, outcome) },
+      outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
+    );
+  }
+
+  return (request, response) => void respondAndLog(request, response);
+}

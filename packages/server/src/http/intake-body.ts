@@ -1,0 +1,160 @@
+/** Reads and parses the body of a request that sends leads. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES } from '@leadtap/contract';
+import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
+import type { IntakeContent } from '../leads/intake.ts';
+import { ClientDisconnectedError } from '../store/store.ts';
+import { ProblemError } from './problems.ts';
+
+const PARSERS = {
+  'application/json': parseJson,
+  'application/x-www-form-urlencoded': parseForm,
+} as const;
+
+type MediaType = keyof typeof PARSERS;
+
+const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, text);
+
+/** `type/subtype` and an optional charset, as RFC 9110 writes them. Other parameters are ignored. */
+const CONTENT_TYPE = /^\s*([\w.+-]+\/[\w.+-]+)\s*(?:;(.*))?$/s;
+const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?=;|$)/i;
+
+/** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
+export function requireMediaType({ headers }: IncomingMessage): MediaType {
+  const [, name = '', parameters = ''] = CONTENT_TYPE.exec(headers['content-type'] ?? '') ?? [];
+  const charset = CHARSET.exec(parameters)?.[1] ?? 'utf-8';
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const mediaType = name.toLowerCase();
+  const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
+  if (isMediaType(mediaType) && isPlainUtf8) return mediaType;
+  throw new ProblemError('unsupported-media-type');
+}
+
+/** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
+export function idempotencyKeyOf({ headers }: IncomingMessage): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key?.toString();
+  const detail = `Send an \`Idempotency-Key\` of 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters, such as a UUID.`;
+  throw new ProblemError('malformed-request', { detail });
+}
+
+const IDEMPOTENCY_KEY = new RegExp(`^[ -~]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`);
+
+/** Undefined for a chunked body. */
+function declaredBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Whether the rest of the body is or may be too large to be read only to discard it. */
+export const hasLongUnreadBody = (request: IncomingMessage): boolean =>
+  !request.complete && (declaredBytes(request) ?? Number.POSITIVE_INFINITY) > MAX_INTAKE_BYTES;
+
+/** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  if ((declaredBytes(request) ?? 0) > MAX_INTAKE_BYTES) throw new ProblemError('payload-too-large');
+  if (request.readableEnded)
+    throw new Error('the body was read before the handler was called; mount it before body parsers');
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = () => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+    };
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes <= MAX_INTAKE_BYTES) return;
+      stop();
+      request.pause();
+      reject(new ProblemError('payload-too-large'));
+    };
+    const onEnd = () => {
+      stop();
+      resolve(Buffer.concat(chunks));
+    };
+    const onClose = () => {
+      stop();
+      reject(new ClientDisconnectedError('the client has disconnected before the end of its body'));
+    };
+    // The error of an aborted request is followed by `close`. Without a listener it would be uncaught.
+    request.on('error', () => undefined);
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+/** As nginx by default waits for more data. */
+const LINGER_MS = 1000;
+
+/**
+ * Sends the response and discards what the client still sends, for a second at most. If the connection were closed while the
+ * client is sending, its system would discard the response. Node closes it after `end`.
+ */
+export function endWithUnreadBody(request: IncomingMessage, response: ServerResponse, body?: Buffer): void {
+  if (!hasLongUnreadBody(request)) {
+    response.end(body);
+    return;
+  }
+  if (body) response.write(body);
+  const end = () => {
+    clearTimeout(timeout);
+    response.end();
+  };
+  const timeout = setTimeout(end, LINGER_MS);
+  request.once('end', end).once('close', end).resume();
+}
+
+export function parseBody(mediaType: MediaType, bytes: Buffer): IntakeContent {
+  let text: string;
+  try {
+    // Also removes a byte order mark, which RFC 8259 allows a parser to ignore.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw malformedBody('The body contains bytes that are not UTF-8. Send it as UTF-8.');
+  }
+  return PARSERS[mediaType](text);
+}
+
+const malformedBody = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
+
+function parseJson(text: string): IntakeContent {
+  try {
+    return { value: JSON.parse(text) };
+  } catch (error) {
+    // Only the position: the message of the error quotes the body, and logs and answers contain no lead data.
+    const [, position] = /position (\d+)/.exec(String(error)) ?? [];
+    const where = position === undefined ? '' : ` (character ${Number(position) + 1})`;
+    throw malformedBody(
+      `The body is not JSON${where}. Send one lead such as {"firstName":"Ada"}, or an array.`,
+    );
+  }
+}
+
+/** One lead. An empty field counts as absent: a browser sends all fields of a form. */
+function parseForm(text: string): IntakeContent {
+  const fields = new Map<string, string>();
+  const issues: ValidationIssue[] = [];
+  for (const pair of text.split('&')) {
+    if (pair === '') continue;
+    const [name, value] = splitPair(pair);
+    if (value === '') continue;
+    if (name === 'customFields' || name === CUSTOM_FIELD_PREFIX)
+      issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
+    else if (fields.has(name)) issues.push({ field: name, detail: 'is there twice; send it once' });
+    else fields.set(name, value);
+  }
+  return { value: objectFromTexts([...fields.keys()], [...fields.values()]), issues };
+}
+
+function splitPair(pair: string): [string, string] {
+  const at = pair.indexOf('=');
+  const parts = at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+  try {
+    const [name = '', value = ''] = parts.map((part) => decodeURIComponent(part.replaceAll('+', ' ')));
+    return [name, value];
+  } catch {
+    throw malformedBody(
+      'The body is not a well-formed form. Encode its fields as UTF-8 and percent-encode them.',
+    );
+  }
+}

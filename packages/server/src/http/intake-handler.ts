@@ -1,0 +1,133 @@
+/**
+ * `POST {base_url}/leads`, which accepts leads, as a plain Node listener. The standalone server calls it if it is switched on,
+ * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
+ */
+import { LEADS_PATH } from '@leadtap/contract';
+import { systemClock, toIso } from '../clock.ts';
+import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
+import { INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
+import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import type { IntakeStore } from '../store/store.ts';
+import { requireScope } from './authenticate.ts';
+import {
+  createHandler,
+  createResponder,
+  type Exchange,
+  type MountOptions,
+  type Payload,
+  type RequestHandler,
+  type RequestOutcome,
+  type RequestState,
+  type Responder,
+} from './exchange.ts';
+import { createIdentification, type IdentificationOptions } from './identify.ts';
+import {
+  endWithUnreadBody,
+  hasLongUnreadBody,
+  idempotencyKeyOf,
+  parseBody,
+  readBody,
+  requireMediaType,
+} from './intake-body.ts';
+import { requireHost, requireMethod } from './methods.ts';
+import { JSON_MEDIA_TYPE } from './page-response.ts';
+import { ProblemError } from './problems.ts';
+
+/** The result of one request that sends leads, for metrics. */
+export interface IntakeObservation {
+  readonly status: number;
+  readonly durationMs: number;
+  /** The number of leads that the request has added. */
+  readonly added: number;
+  readonly updated: number;
+  readonly violatedPolicies: readonly string[];
+}
+
+/** Receives the observations: Leadtap's metrics, or those of an embedding application. */
+export interface IntakeObserver {
+  observeIntake(observation: IntakeObservation): void;
+}
+
+/** The parts that the endpoint uses, wherever it is mounted. */
+export interface IntakeOptions extends IdentificationOptions {
+  readonly store: IntakeStore;
+  /** Default: 600 a minute for each user, in the memory of this process. */
+  readonly limiter?: Limiter;
+  /** Receives one observation for each request, for metrics. */
+  readonly observer?: IntakeObserver;
+}
+
+export interface IntakeHandlerOptions extends IntakeOptions, MountOptions {}
+
+export const createIntakeHandler = (options: IntakeHandlerOptions): RequestHandler =>
+  createHandler(LEADS_PATH, createIntakeResponder(options), options);
+
+interface IntakeState extends RequestState {
+  added: number;
+  updated: number;
+}
+
+export function createIntakeResponder(options: IntakeOptions): Responder {
+  const answer = createAnswer(options);
+  return createResponder<IntakeState>({
+    createState: () => ({ added: 0, updated: 0 }),
+    answer: async (exchange) => {
+      try {
+        return await answer(exchange);
+      } finally {
+        if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
+      }
+    },
+    observe: (outcome) => options.observer?.observeIntake(toObservation(outcome)),
+    endResponse: endWithUnreadBody,
+  });
+}
+
+const METHODS = ['POST'];
+const RATE_LIMIT_DETAIL =
+  'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
+
+/** The checks, in their order. A failed check throws a `ProblemError`. */
+function createAnswer(options: IntakeOptions): (exchange: Exchange<IntakeState>) => Promise<Payload> {
+  const { store, clock = systemClock } = options;
+  const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
+  const identify = createIdentification({ ...options, limiter, clock, rateLimitDetail: RATE_LIMIT_DETAIL });
+
+  return async (exchange) => {
+    const { request } = exchange;
+    requireHost(request);
+    requireMethod(request, METHODS);
+    // Token: 401. Rate limit: 429. User: 404.
+    const { token, user } = await identify(exchange);
+    // Scope: 403.
+    requireScope(token, 'leads:write');
+    // Body: 415, 413, 400.
+    const mediaType = requireMediaType(request);
+    const bytes = await readBody(request);
+    const idempotencyKey = idempotencyKeyOf(request);
+    const content = parseBody(mediaType, bytes);
+    // Leads: 422.
+    const outcome = await receiveLeads(content, { store, user, idempotencyKey, clock });
+    if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+    return toPayload(outcome, exchange);
+  };
+}
+
+function toPayload(
+  { results }: Extract<IntakeOutcome, { kind: 'written' }>,
+  { headers, state }: Exchange<IntakeState>,
+): Payload {
+  state.leads = results.length;
+  state.added = results.filter(({ kind }) => kind === 'added').length;
+  state.updated = results.length - state.added;
+  const leads = results.map(({ id, createdAt, kind }) => ({ id, createdAt: toIso(createdAt), result: kind }));
+  const body = Buffer.from(JSON.stringify({ leads }));
+  headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
+  headers.push('content-length', String(body.length));
+  return { status: state.added > 0 ? 201 : 200, body };
+}
+
+function toObservation({ status, durationMs, state }: RequestOutcome<IntakeState>): IntakeObservation {
+  const { added, updated, problem } = state;
+  return { status, durationMs, added, updated, violatedPolicies: problem?.parts.violatedPolicies ?? [] };
+}

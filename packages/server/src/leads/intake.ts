@@ -1,0 +1,180 @@
+/** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
+import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { v5 } from 'uuid';
+import type { Clock } from '../clock.ts';
+import { isJsonObject, type LeadInput } from '../store/records.ts';
+import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
+import { type PollingUser, scopeOf } from './access.ts';
+import { quote } from './import/field-readers.ts';
+import { outsideScope, placementIssue } from './import/import-leads.ts';
+import { parseLead, type ValidationIssue } from './import/parse-lead.ts';
+
+/** What a request contains: one lead or an array of leads, not yet checked. */
+export interface IntakeContent {
+  readonly value: unknown;
+  /** Errors of the first lead that were found while the body was parsed. */
+  readonly issues?: readonly ValidationIssue[];
+}
+
+export interface IntakeOptions {
+  readonly store: Pick<IntakeStore, 'writeAllLeads' | 'findPlacementProblems'>;
+  readonly user: PollingUser;
+  /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
+  readonly idempotencyKey: string | undefined;
+  readonly clock: Clock;
+}
+
+export type IntakeOutcome =
+  | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
+  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] };
+
+/** Bounds the size of the response to a body that contains nothing but errors. */
+const MAX_ERRORS = 10_000;
+/** Far more than a lead has. More of them are one error, because explaining each takes time. */
+const MAX_FIELDS = 1000;
+
+const formatNumber = (value: number): string => value.toLocaleString('en');
+
+/** All leads are written, or none. */
+export async function receiveLeads(content: IntakeContent, options: IntakeOptions): Promise<IntakeOutcome> {
+  const { store, user } = options;
+  const scope = scopeOf(user);
+  if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
+  const parsed = parseIntake(content, options);
+  if (parsed.errors.length > 0) return { kind: 'invalid', errors: await addPlacementErrors(parsed, options) };
+  const outcome = await store.writeAllLeads(
+    parsed.entries.map(({ lead }) => lead),
+    scope,
+  );
+  if (outcome.kind === 'written') return outcome;
+  const errors = outcome.problems.flatMap((problems, index) => toErrors(problems, index, user));
+  return { kind: 'invalid', errors };
+}
+
+interface ParsedIntake {
+  /** The leads that the store can check, which includes those with other errors. */
+  readonly entries: readonly { readonly index: number; readonly lead: LeadInput }[];
+  readonly errors: readonly LeadError[];
+}
+
+function parseIntake({ value, issues = [] }: IntakeContent, options: IntakeOptions): ParsedIntake {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const bodyError = findBodyError(value, items);
+  if (bodyError) return { entries: [], errors: [bodyError] };
+  const entries: { index: number; lead: LeadInput }[] = [];
+  const errors = issues.map((issue) => toError(0, issue));
+  const firstUses = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    if (errors.length >= MAX_ERRORS) break;
+    const parsed = parseItem(item, options);
+    errors.push(...parsed.issues.map((issue) => toError(index, issue)));
+    if (!parsed.lead) continue;
+    const lead = addId(parsed.lead, index, options);
+    entries.push({ index, lead });
+    if (lead.id === undefined) continue;
+    const firstUse = firstUses.get(lead.id);
+    if (firstUse === undefined) firstUses.set(lead.id, index);
+    else
+      errors.push({ index, field: 'id', detail: `is also the id of lead ${firstUse}; send each lead once` });
+  }
+  return { entries, errors };
+}
+
+function findBodyError(value: unknown, items: readonly unknown[]): LeadError | undefined {
+  const max = formatNumber(MAX_INTAKE_LEADS);
+  if (items.length === 0)
+    return toError(0, { detail: `the array is empty; send one lead, or an array of 1 to ${max} leads` });
+  if (items.length > MAX_INTAKE_LEADS)
+    return toError(MAX_INTAKE_LEADS, {
+      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${max} in one request`,
+    });
+  if (Array.isArray(value) || isJsonObject(value)) return undefined;
+  return toError(0, { detail: `the body must be an object, or an array of 1 to ${max} objects` });
+}
+
+const toError = (index: number, { field = null, detail }: ValidationIssue | LeadError): LeadError => ({
+  index,
+  field,
+  detail,
+});
+
+interface ParsedItem {
+  readonly lead?: LeadInput | undefined;
+  readonly issues: readonly ValidationIssue[];
+}
+
+function parseItem(item: unknown, { user, clock }: IntakeOptions): ParsedItem {
+  if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
+  const count = Object.keys(item).length;
+  if (count > MAX_FIELDS)
+    return {
+      issues: [{ detail: `has ${formatNumber(count)} fields; put your own fields under customFields` }],
+    };
+  const placed = placeInAccess(item, user);
+  const parsed = parseLead(placed.object, { historical: false, clock });
+  if (parsed.issues) return { lead: parsed.partialLead, issues: [...placed.issues, ...parsed.issues] };
+  return { lead: parsed.lead, issues: placed.issues };
+}
+
+/**
+ * Adds the place that the access level of the user fixes, if the lead does not name it. Another place is an error; the store
+ * then checks the lead as if it were in the place of the user.
+ */
+function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUser) {
+  const { companyId, branchId, departmentId, accessLevel } = user;
+  const issues: ValidationIssue[] = [];
+  // Without a prototype, because a name may be __proto__.
+  const object: Record<string, unknown> = Object.assign(Object.create(null), item);
+  if (typeof item['companyId'] === 'string' && item['companyId'] !== companyId) {
+    const detail = `${quote(item['companyId'])} is not the company of your user; leave companyId out`;
+    issues.push({ field: 'companyId', detail });
+    object['companyId'] = companyId;
+  }
+  object['companyId'] ??= companyId;
+
+  /** A value of another type is left to the parser. */
+  const requirePlace = (field: 'branchId' | 'departmentId', own: string | null) => {
+    const given = item[field];
+    if (given === undefined || given === own || (given !== null && typeof given !== 'string')) return;
+    issues.push({ field, detail: outsideScope(field, given) });
+    delete object[field];
+  };
+  if (accessLevel === 'BRANCH') {
+    requirePlace('branchId', branchId);
+    object['branchId'] ??= branchId;
+  }
+  if (accessLevel === 'DEPARTMENT') {
+    // The department determines the branch, so the branch is not added.
+    requirePlace('branchId', branchId);
+    requirePlace('departmentId', departmentId);
+    object['departmentId'] ??= departmentId;
+  }
+  return { object, issues };
+}
+
+/** The namespace of the derived ids. It must never change: a retry must get the id of the first attempt. */
+const IDEMPOTENCY_NAMESPACE = '6f0c7f0e-7a55-5d0b-9a35-1f4f7c1c2d11';
+
+function addId(lead: LeadInput, index: number, { idempotencyKey }: IntakeOptions): LeadInput {
+  if (lead.id !== undefined || idempotencyKey === undefined) return lead;
+  const id = v5(JSON.stringify([lead.companyId, idempotencyKey, index]), IDEMPOTENCY_NAMESPACE);
+  return { ...lead, id };
+}
+
+/** Adds what only the store can find, so that the sender sees all errors at once. */
+async function addPlacementErrors(
+  { entries, errors }: ParsedIntake,
+  { store, user }: IntakeOptions,
+): Promise<LeadError[]> {
+  const problems = await store.findPlacementProblems?.(entries.map(({ lead }) => lead));
+  const found = entries.flatMap(({ index }, at) => toErrors(problems?.[at] ?? [], index, user));
+  return [...errors, ...found].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
+}
+
+const toErrors = (problems: readonly PlacementProblem[], index: number, user: PollingUser): LeadError[] =>
+  problems.map((problem) => {
+    // The branch of a department that the user has no access to is not shown.
+    if (problem.reason === 'in-another-branch' && user.accessLevel !== 'COMPANY')
+      return { index, field: problem.field, detail: outsideScope(problem.field, problem.value) };
+    return toError(index, placementIssue(problem));
+  });
