@@ -2,7 +2,10 @@ import {
   IMPORT_FIELDS,
   type ImportField,
   LEAD_FIELDS,
+  LEADS_PATH,
   type LeadFieldType,
+  MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
   MAX_LEADS_PER_PAGE,
   NEW_LEADS_PATH,
   type OpenApiDocument,
@@ -19,11 +22,11 @@ export const NEW_LEADS_PATH = '${NEW_LEADS_PATH}';
 
 export const MAX_LEADS_PER_PAGE = ${MAX_LEADS_PER_PAGE};
 
-export const LEADS_PATH = '/leads';
+export const LEADS_PATH = '${LEADS_PATH}';
 
-export const MAX_INTAKE_LEADS = 1000;
+export const MAX_INTAKE_LEADS = ${MAX_INTAKE_LEADS};
 
-export const MAX_INTAKE_BYTES = 1048576;
+export const MAX_INTAKE_BYTES = ${MAX_INTAKE_BYTES};
 
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =

@@ -1,7 +1,7 @@
 import {
   type LeadToSend,
-  MAX_INTAKE_LEADS,
   MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
   type Problem,
   type SentLead,
 } from './contract.ts';
@@ -90,8 +90,7 @@ function split(leads: readonly LeadToSend[]): Part[] {
     const text = JSON.stringify(lead);
     const bytes = new TextEncoder().encode(text).length + 1;
     let part = parts.at(-1);
-    const isFull =
-      part && (part.texts.length >= MAX_INTAKE_LEADS || part.bytes + bytes > MAX_INTAKE_BYTES);
+    const isFull = part && (part.texts.length >= MAX_INTAKE_LEADS || part.bytes + bytes > MAX_INTAKE_BYTES);
     if (!part || isFull) {
       part = { offset, texts: [], bytes: 1, hasLeadWithoutId: false };
       parts.push(part);
