@@ -91,10 +91,13 @@ const INPUT_TYPES: Partial<Record<LeadFieldType, string>> = {
 
 const comment = (text: string | undefined, indent = ''): string => (text ? `${indent}/** ${text} */\n` : '');
 
-function typeOf({ $ref, type, items, enum: values }: Schema): string {
+function typeOf({ $ref, type, items, oneOf, enum: values }: Schema): string {
   if ($ref !== undefined) return $ref.slice($ref.lastIndexOf('/') + 1);
-  // The only list of words in the contract.
-  if (values) return 'ProblemCode';
+  if (oneOf) return `(${oneOf.map(typeOf).join(' | ')})`;
+  if (values)
+    return values.length === PROBLEM_CODES.length
+      ? 'ProblemCode'
+      : values.map((value) => `'${value}'`).join(' | ');
   return [type]
     .flat()
     .map((one) => (one === 'array' ? `readonly ${typeOf(items ?? {})}[]` : TYPES[one ?? '']))

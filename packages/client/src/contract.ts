@@ -19,10 +19,14 @@ export type ProblemCode =
   | 'token-expired'
   | 'token-revoked'
   | 'professional-plan-required'
+  | 'insufficient-scope'
   | 'user-not-found'
   | 'no-such-resource'
   | 'method-not-allowed'
   | 'request-timeout'
+  | 'payload-too-large'
+  | 'unsupported-media-type'
+  | 'invalid-lead'
   | 'rate-limit-exceeded'
   | 'headers-too-large'
   | 'internal-error'
@@ -157,8 +161,8 @@ export interface Problem {
   readonly code: ProblemCode;
   /** The same as in `X-Request-Id`. */
   readonly requestId: string;
-  /** With `invalid-query`: every invalid parameter at once. */
-  readonly errors?: readonly ParameterError[];
+  /** With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead. */
+  readonly errors?: readonly (ParameterError | LeadError)[];
   /** With `rate-limit-exceeded`: the limits that were exceeded. */
   readonly violatedPolicies?: readonly string[];
 }
@@ -169,4 +173,72 @@ export interface ParameterError {
   readonly parameter: string;
   /** Why the value was rejected, with a valid example. */
   readonly detail: string;
+}
+
+/** An error in one field of one lead. */
+export interface LeadError {
+  /** The position of the lead in the request; 0 is the first. */
+  readonly index: number;
+  /** The field of the lead; null if the lead is wrong as a whole. */
+  readonly field: string | null;
+  /** Why the value was rejected, and what to do. */
+  readonly detail: string;
+}
+
+/** A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them. */
+export interface NewLead {
+  /** The company of the user; may be left out. Another company is an error. */
+  readonly companyId?: string | null;
+  /** A branch of the company. By default that of the user, if the access level is BRANCH. */
+  readonly branchId?: string | null;
+  /** A department of the company, which also sets the branch. By default that of the user, if the access level is DEPARTMENT. */
+  readonly departmentId?: string | null;
+  /** Lead identifier, unique within the company. */
+  readonly id?: string | null;
+  /** First name of the contact. */
+  readonly firstName?: string | null;
+  /** Last name of the contact. */
+  readonly lastName?: string | null;
+  /** Full name of the contact. */
+  readonly fullName?: string | null;
+  /** Phone number, free-form text. */
+  readonly phone1?: string | null;
+  /** Second phone number, free-form text. */
+  readonly phone2?: string | null;
+  /** E-mail address. */
+  readonly email?: string | null;
+  /** Single-line address. */
+  readonly address?: string | null;
+  /** Postal code. */
+  readonly postalCode?: string | null;
+  /** Free-text notes on the address. */
+  readonly addressNotes?: string | null;
+  /** When the appointment is, UTC with milliseconds. */
+  readonly appointmentDateTime?: string | null;
+  /** Time of day as `HH:MM`. */
+  readonly timeslot?: string | null;
+  /** Status code, an upper-case word. */
+  readonly statusValue?: string | null;
+  /** The operator's own fields, by name. */
+  readonly customFields?: Readonly<Record<string, unknown>> | null;
+  /** Image addresses. */
+  readonly images?: readonly string[] | null;
+  /** True if the contact asked for the same day. */
+  readonly sameDay?: boolean | null;
+}
+
+/** A lead that was stored. */
+export interface WrittenLead {
+  /** The id of the lead: the one that was sent, or a new one. */
+  readonly id: string;
+  /** When the lead was created. An update does not change it. */
+  readonly createdAt: string;
+  /** `updated` if a lead with this id existed. */
+  readonly result: 'added' | 'updated';
+}
+
+/** The leads of the request are stored. */
+export interface WrittenLeads {
+  /** In the order in which they were sent. */
+  readonly leads: readonly WrittenLead[];
 }

@@ -30,7 +30,7 @@ export const HEADERS = {
   },
   'cache-control': {
     spelling: 'Cache-Control',
-    description: '`private, no-cache` on leads, `no-store` on problems.',
+    description: '`private, no-cache` on leads; `no-store` on problems, and on the response to sent leads.',
     example: 'private, no-cache',
   },
   vary: {
@@ -63,7 +63,7 @@ export const HEADERS = {
   },
   'www-authenticate': {
     spelling: 'WWW-Authenticate',
-    description: 'The bearer challenge of RFC 6750.',
+    description: 'The bearer challenge of RFC 6750. With 403 `insufficient-scope` it names the scope.',
     example: 'Bearer realm="leadtap"',
   },
   allow: {
@@ -95,17 +95,24 @@ const BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   304: PAGE,
   400: RATE_LIMIT,
   401: ['www-authenticate'],
-  403: RATE_LIMIT,
+  403: [...RATE_LIMIT, 'www-authenticate'],
   404: RATE_LIMIT,
   405: ['allow'],
+  413: RATE_LIMIT,
+  415: RATE_LIMIT,
+  422: RATE_LIMIT,
   429: [...RATE_LIMIT, 'retry-after'],
   500: RATE_LIMIT,
   503: [...RATE_LIMIT, 'retry-after'],
 };
 
 /** The headers of a response, as OpenAPI refers to them. */
-export function headersOfStatus(status: number): Record<string, Reference> {
-  const names = [...(BY_STATUS[status] ?? []), ...EVERY_RESPONSE];
+export const headersOfStatus = (status: number): Record<string, Reference> =>
+  headersOf(BY_STATUS[status] ?? []);
+
+/** These headers and those of every response, as OpenAPI refers to them. */
+export function headersOf(some: readonly HeaderName[]): Record<string, Reference> {
+  const names = [...some, ...EVERY_RESPONSE];
   return Object.fromEntries(
     names.map(headerSpelling).map((spelling) => [spelling, { $ref: `#/components/headers/${spelling}` }]),
   );

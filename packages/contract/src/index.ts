@@ -1,4 +1,12 @@
 export { HEADERS, type HeaderName, type HeaderValues, headerSpelling } from './headers.ts';
+export {
+  exampleNewLead,
+  exampleWrittenLeads,
+  NewLead,
+  WRITE_RESULTS,
+  WrittenLead,
+  WrittenLeads,
+} from './intake.ts';
 export { exampleLead, Lead, LeadStatus, sampleLead } from './lead.ts';
 export {
   IMPORT_FIELDS,
@@ -20,12 +28,12 @@ export {
   RATE_LIMITS,
 } from './limits.ts';
 export {
-  exampleProblem,
   LEADS_PATH,
   NEW_LEADS_PATH,
   type OpenApiDocument,
   openApiDocument,
 } from './openapi.ts';
+export { exampleProblem } from './openapi-responses.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
 export {
   LeadError,

@@ -13,10 +13,12 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly maxItems?: number;
   readonly default?: unknown;
   readonly enum?: readonly string[];
   readonly items?: Schema;
+  readonly oneOf?: readonly Schema[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
@@ -60,7 +62,14 @@ export interface Operation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, Response>>;
+}
+
+export interface RequestBody {
+  readonly required: boolean;
+  readonly description: string;
+  readonly content: Readonly<Record<string, MediaType>>;
 }
 
 export interface PathItem {
@@ -69,14 +78,27 @@ export interface PathItem {
   readonly head: Operation;
 }
 
+export interface IntakePathItem {
+  readonly parameters: readonly Parameter[];
+  readonly post: Operation;
+}
+
 export interface Server {
   readonly url: string;
   readonly description: string;
   readonly variables?: Readonly<Record<string, { readonly default: string; readonly description: string }>>;
 }
 
-/** `Path` and `Name` are the paths and the component schemas that the document is known to have. */
-export interface OpenApi<Path extends string, Name extends string> {
+/**
+ * `Path` and `Name` are the paths and the component schemas that the document is known to have, `IntakePath` and `IntakeName`
+ * those that it has only where leads are accepted.
+ */
+export interface OpenApi<
+  Path extends string,
+  IntakePath extends string,
+  Name extends string,
+  IntakeName extends string,
+> {
   readonly openapi: string;
   readonly info: {
     readonly title: string;
@@ -88,10 +110,10 @@ export interface OpenApi<Path extends string, Name extends string> {
   };
   readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<Path, PathItem>>;
+  readonly paths: Readonly<Record<Path, PathItem> & Partial<Record<IntakePath, IntakePathItem>>>;
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
     readonly headers: Readonly<Record<string, Header>>;
-    readonly schemas: Readonly<Record<Name, Schema>>;
+    readonly schemas: Readonly<Record<Name, Schema> & Partial<Record<IntakeName, Schema>>>;
   };
 }

@@ -1,24 +1,23 @@
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
+import { exampleNewLead, exampleWrittenLeads, NewLead, WrittenLead, WrittenLeads } from './intake.ts';
 import { exampleLead, Lead, LeadStatus } from './lead.ts';
 import { MAX_LEADS_PER_PAGE } from './limits.ts';
+import { intakePath } from './openapi-intake.ts';
+import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import {
-  ParameterError,
-  PROBLEM_CODES,
-  PROBLEM_MEDIA_TYPE,
-  PROBLEMS,
-  Problem,
-  type ProblemCode,
-  problemType,
-} from './problems.ts';
-import { NewLeadsQuery, SINCE_EXAMPLE } from './query.ts';
+import { LeadError, ParameterError, Problem } from './problems.ts';
+import { NewLeadsQuery } from './query.ts';
 
-type ComponentName = 'Lead' | 'LeadStatus' | 'Problem' | 'ParameterError';
+type ComponentName = 'Lead' | 'LeadStatus' | 'Problem' | 'ParameterError' | 'LeadError';
+type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
-const COMPONENTS: Readonly<Record<ComponentName, object>> = { Lead, LeadStatus, Problem, ParameterError };
+const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
+  ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
+  ...{ NewLead, WrittenLead, WrittenLeads },
+};
 
-const NAMES = Object.keys(COMPONENTS) as readonly ComponentName[];
+const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
 
 type Keywords = Readonly<Record<string, unknown>>;
 
@@ -31,6 +30,12 @@ function withoutNullUnion(schema: Keywords): Keywords {
   if (!isKeywords(value) || !isKeywords(none) || more.length > 0) return schema;
   if (typeof value['type'] !== 'string' || none['type'] !== 'null') return schema;
   return { ...value, type: [value['type'], 'null'], ...rest };
+}
+
+/** Our unions exclude each other, which `oneOf` tells the tools. */
+function withOneOf(schema: Keywords): Keywords {
+  const { anyOf, ...rest } = schema;
+  return anyOf === undefined ? schema : { oneOf: anyOf, ...rest };
 }
 
 /** A map with any keys is written with `additionalProperties`, which tools know better than a pattern for all keys. */
@@ -51,7 +56,7 @@ function convert(value: unknown): unknown {
 
 /** A TypeBox schema as OpenAPI 3.1 writes it: what it accepts stays the same. */
 function openApiSchema(schema: object): Schema {
-  const plain = withoutAnyKeyPattern(withoutNullUnion({ ...schema }));
+  const plain = withoutAnyKeyPattern(withOneOf(withoutNullUnion({ ...schema })));
   return Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, convert(value)])) as Schema;
 }
 
@@ -60,6 +65,13 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   LeadStatus: { ...openApiSchema(LeadStatus), examples: [exampleLead.status] },
   Problem: openApiSchema(Problem),
   ParameterError: openApiSchema(ParameterError),
+  LeadError: openApiSchema(LeadError),
+};
+
+const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
+  NewLead: { ...openApiSchema(NewLead), examples: [exampleNewLead] },
+  WrittenLead: openApiSchema(WrittenLead),
+  WrittenLeads: { ...openApiSchema(WrittenLeads), examples: [exampleWrittenLeads] },
 };
 
 /** The path of the endpoint below `{base_url}`. */
@@ -68,18 +80,12 @@ export const NEW_LEADS_PATH = '/automation/new-leads';
 /** The path below `{base_url}` that leads are sent to. */
 export const LEADS_PATH = '/leads';
 
-export type OpenApiDocument = OpenApi<typeof NEW_LEADS_PATH, ComponentName>;
-
-const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;
-
-export function exampleProblem(code: ProblemCode): Problem {
-  const { status, title, detail } = PROBLEMS[code];
-  const problem = { type: problemType(code), title, status, detail, code, requestId: exampleRequestId };
-  if (code === 'invalid-query')
-    return { ...problem, errors: [{ parameter: 'since', detail: EXAMPLE_ERROR }] };
-  if (code === 'rate-limit-exceeded') return { ...problem, violatedPolicies: ['minute'] };
-  return problem;
-}
+export type OpenApiDocument = OpenApi<
+  typeof NEW_LEADS_PATH,
+  typeof LEADS_PATH,
+  ComponentName,
+  IntakeComponentName
+>;
 
 const page: MediaType = {
   schema: { type: 'array', maxItems: MAX_LEADS_PER_PAGE, items: { $ref: '#/components/schemas/Lead' } },
@@ -88,27 +94,6 @@ const page: MediaType = {
     none: { summary: 'Nothing new', value: [] },
   },
 };
-
-const codesOf = (status: number) => PROBLEM_CODES.filter((code) => PROBLEMS[code].status === status);
-
-const problemStatuses = [...new Set(PROBLEM_CODES.map((code) => PROBLEMS[code].status))];
-
-function problems(status: number): MediaType {
-  const examples = codesOf(status).map((code) => [
-    code,
-    { summary: PROBLEMS[code].title, value: exampleProblem(code) },
-  ]);
-  return { schema: { $ref: '#/components/schemas/Problem' }, examples: Object.fromEntries(examples) };
-}
-
-function problemResponse(status: number): Response {
-  const description = codesOf(status).map((code) => `- \`${code}\`: ${PROBLEMS[code].title}.`);
-  return {
-    description: description.join('\n'),
-    headers: headersOfStatus(status),
-    content: { [PROBLEM_MEDIA_TYPE]: problems(status) },
-  };
-}
 
 const responses: Readonly<Record<string, Response>> = {
   200: {
@@ -120,7 +105,7 @@ const responses: Readonly<Record<string, Response>> = {
     description: 'The page is still the one whose `ETag` was sent as `If-None-Match`.',
     headers: headersOfStatus(304),
   },
-  ...Object.fromEntries(problemStatuses.map((status) => [status, problemResponse(status)])),
+  ...problemResponses(POLL_CODES),
 };
 
 function withoutContent({ description, headers }: Response): Response {
@@ -193,10 +178,9 @@ const anyInstallation: Server = {
 /**
  * The OpenAPI description, made from the schemas of this package. The server reads a query by the same numbers,
  * and tests hold its answers against the schemas. Without the address of an installation it
- * describes any: that is the committed `openapi.json`.
+ * describes any: that is the committed `openapi.json`. Without `hasIntake` it leaves out what only exists where leads are accepted.
  */
 export function openApiDocument(version: string, serverUrl?: string, hasIntake = true): OpenApiDocument {
-  void hasIntake;
   return {
     openapi: '3.1.0',
     info: {
@@ -214,6 +198,7 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
     tags: [{ name: 'leads', description: 'New leads, for polling.' }],
     paths: {
       [NEW_LEADS_PATH]: { parameters: [...queryParameters(), ifNoneMatch, requestId], get: poll, head },
+      ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
     },
     components: {
       securitySchemes: {
@@ -221,11 +206,12 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
           type: 'http',
           scheme: 'bearer',
           bearerFormat: 'JWT',
-          description: 'A token from `leadtap token issue`, or of the identity provider of the operator.',
+          description:
+            'A token from `leadtap token issue`, or of the identity provider of the operator. Polls need the scope `leads:read`, which a token without the claim `scope` has; sending leads needs `leads:write`.',
         },
       },
       headers: componentHeaders,
-      schemas: componentSchemas,
+      schemas: { ...componentSchemas, ...(hasIntake && intakeSchemas) },
     },
   };
 }

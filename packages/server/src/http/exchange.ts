@@ -3,13 +3,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
 import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
-import { type ProblemError, problemResponse, toProblemError } from './problems.ts';
+import { problemResponse, toProblemError } from './problems.ts';
 import {
   type CauseLog,
   CLIENT_DISCONNECTED,
   createCauseLog,
   type ErrorLogger,
   type RequestLogger,
+  type RequestOutcome,
+  type RequestState,
   requestIdOf,
   requestLine,
 } from './request-log.ts';
@@ -28,14 +30,6 @@ export interface RequestContext {
   baseUrl(): string;
 }
 
-/** The state of one request, for the response, the metrics and the log. */
-export interface RequestState {
-  tokenId?: string | undefined;
-  /** The number of leads in the response, or of those that were written. */
-  leads?: number;
-  problem?: ProblemError | undefined;
-}
-
 /** One request. */
 export interface Exchange<State extends RequestState = RequestState> {
   readonly request: IncomingMessage;
@@ -48,12 +42,6 @@ export interface Exchange<State extends RequestState = RequestState> {
 export interface Payload {
   readonly status: number;
   readonly body: Buffer | undefined;
-}
-
-export interface RequestOutcome<State extends RequestState = RequestState> {
-  readonly status: number;
-  readonly durationMs: number;
-  readonly state: State;
 }
 
 interface SentOutcome extends RequestOutcome {

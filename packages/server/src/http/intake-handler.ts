@@ -16,8 +16,6 @@ import {
   type MountOptions,
   type Payload,
   type RequestHandler,
-  type RequestOutcome,
-  type RequestState,
   type Responder,
 } from './exchange.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
@@ -32,6 +30,7 @@ import {
 import { requireHost, requireMethod } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
 import { ProblemError } from './problems.ts';
+import type { RequestOutcome, RequestState } from './request-log.ts';
 
 /** The result of one request that sends leads, for metrics. */
 export interface IntakeObservation {

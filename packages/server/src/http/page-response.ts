@@ -1,7 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { HeaderList, RequestOutcome, RequestState } from './exchange.ts';
+import type { HeaderList } from './exchange.ts';
+import type { RequestOutcome, RequestState } from './request-log.ts';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 

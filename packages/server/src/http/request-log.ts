@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import type { RequestOutcome } from './exchange.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The part of a pino logger that the endpoint uses. */
@@ -10,6 +9,20 @@ export interface RequestLogger {
   error(line: object, message: string): void;
   /** Receives the repetitions of what level `error` gets at most once a minute. */
   debug?(line: object, message: string): void;
+}
+
+/** The state of one request, for the response, the metrics and the log. */
+export interface RequestState {
+  tokenId?: string | undefined;
+  /** The number of leads in the response, or of those that were written. */
+  leads?: number;
+  problem?: ProblemError | undefined;
+}
+
+export interface RequestOutcome<State extends RequestState = RequestState> {
+  readonly status: number;
+  readonly durationMs: number;
+  readonly state: State;
 }
 
 /** Request ids of clients are accepted if they are safe in a header and in a log line. */

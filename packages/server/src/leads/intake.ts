@@ -1,6 +1,6 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
+import { hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
-import { v5 } from 'uuid';
 import type { Clock } from '../clock.ts';
 import { isJsonObject, type LeadInput } from '../store/records.ts';
 import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
@@ -152,13 +152,25 @@ function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUse
   return { object, issues };
 }
 
-/** The namespace of the derived ids. It must never change: a retry must get the id of the first attempt. */
-const IDEMPOTENCY_NAMESPACE = '6f0c7f0e-7a55-5d0b-9a35-1f4f7c1c2d11';
-
 function addId(lead: LeadInput, index: number, { idempotencyKey }: IntakeOptions): LeadInput {
   if (lead.id !== undefined || idempotencyKey === undefined) return lead;
-  const id = v5(JSON.stringify([lead.companyId, idempotencyKey, index]), IDEMPOTENCY_NAMESPACE);
-  return { ...lead, id };
+  return { ...lead, id: deriveId(lead.companyId, idempotencyKey, index) };
+}
+
+/**
+ * A UUID of version 8 (RFC 9562): 122 bits of a hash. It must never change, because a retry must get the id of the first
+ * attempt, also after an update of Leadtap.
+ */
+function deriveId(companyId: string, idempotencyKey: string, index: number): string {
+  const digits = hash('sha256', JSON.stringify([companyId, idempotencyKey, index]));
+  const variant = '89ab'[Number.parseInt(digits.slice(15, 16), 16) % 4];
+  return [
+    digits.slice(0, 8),
+    digits.slice(8, 12),
+    `8${digits.slice(12, 15)}`,
+    `${variant}${digits.slice(16, 19)}`,
+    digits.slice(19, 31),
+  ].join('-');
 }
 
 /** Adds what only the store can find, so that the sender sees all errors at once. */

@@ -16,6 +16,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     signingKey: { file: resolve(cwd, 'data/signing.key') },
     externalTokens: undefined,
     metricsAddress: { host: '127.0.0.1', port: 9464 },
+    intake: false,
     autoMigrate: true,
     logLevel: 'info',
   });

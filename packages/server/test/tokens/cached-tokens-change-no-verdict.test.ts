@@ -13,6 +13,9 @@ const [stranger] = await loadSigningKeys({ secrets: [secret()] });
 
 const isUserId = (sub: unknown): sub is string => typeof sub === 'string' && sub !== '';
 
+const isScope = (scope: unknown): scope is string | undefined =>
+  scope === undefined || typeof scope === 'string';
+
 /** The verdict of jose without a cache, for an own token in its one spelling. */
 async function reference(token: string, nowMs: number): Promise<Verification> {
   const parts = token.split('.');
@@ -27,15 +30,19 @@ async function reference(token: string, nowMs: number): Promise<Verification> {
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(nowMs),
       });
-      const { sub, jti } = payload;
-      if (!isUserId(sub)) return { kind: 'invalid' };
+      const { sub, jti, scope } = payload;
+      if (!isUserId(sub) || !isScope(scope)) return { kind: 'invalid' };
+      const names = (scope ?? 'leads:read').split(' ');
+      const scopes = (['leads:read', 'leads:write'] as const).filter((known) => names.includes(known));
       return {
         kind: 'valid',
-        token: { userId: sub, tokenId: typeof jti === 'string' && jti !== '' ? jti : undefined },
+        token: { userId: sub, tokenId: typeof jti === 'string' && jti !== '' ? jti : undefined, scopes },
       };
     } catch (error) {
-      if (error instanceof errors.JWTExpired)
-        return isUserId(error.payload.sub) ? { kind: 'expired' } : { kind: 'invalid' };
+      if (error instanceof errors.JWTExpired) {
+        const { sub, scope } = error.payload;
+        return isUserId(sub) && isScope(scope) ? { kind: 'expired' } : { kind: 'invalid' };
+      }
     }
   return { kind: 'invalid' };
 }
@@ -51,10 +58,13 @@ const others = fc.record(
     iat: fc.constantFrom<unknown>('yesterday', undefined),
     exp: fc.constantFrom<unknown>(START_S + 90, START_S + 60.5, START_S, 'tomorrow', undefined),
     nbf: fc.constantFrom<unknown>(START_S + 30, START_S - 30, 'now'),
+    scope: fc.constantFrom<unknown>('leads:write', 'openid leads:write leads:read', 'openid', '', [
+      'leads:read',
+    ]),
   },
   { requiredKeys: [] },
 );
-const name = fc.constantFrom('iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'nbf');
+const name = fc.constantFrom('iss', 'aud', 'sub', 'jti', 'iat', 'exp', 'nbf', 'scope');
 /** Valid except for one or two claims. */
 const claims = fc.tuple(others, name, name).map(([other, ...names]): Readonly<Record<string, unknown>> => {
   const changed = Object.entries(other).filter(([claim]) => names.some((chosen) => chosen === claim));
