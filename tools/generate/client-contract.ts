@@ -1,9 +1,5 @@
 import {
-  IMPORT_FIELDS,
-  type ImportField,
-  LEAD_FIELDS,
   LEADS_PATH,
-  type LeadFieldType,
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
   MAX_LEADS_PER_PAGE,
@@ -32,7 +28,6 @@ export const MAX_INTAKE_BYTES = ${MAX_INTAKE_BYTES};
 export type ProblemCode =
 ${PROBLEM_CODES.map((code) => `  | '${code}'`).join('\n')};
 
-${leadToSend()}
 ${types.join('\n')}`;
 }
 
@@ -43,51 +38,6 @@ function interfaceOf(name: string, { description, properties = {}, required = []
   });
   return `${comment(description)}export interface ${name} {\n${lines.join('')}}\n`;
 }
-
-/** What `sendLeads` takes: the fields of an import, all optional. */
-function leadToSend(): string {
-  const lines = IMPORT_FIELDS.filter(({ import: rule }) => !rule.historicalOnly).map(
-    (field) => `${comment(describe(field), '  ')}  readonly ${field.name}?: ${inputTypeOf(field)};\n`,
-  );
-  const text =
-    'A lead to send. A field that is left out stays as it is, or gets its default in a new lead; null resets it.';
-  return `${comment(text)}export interface LeadToSend {\n${lines.join('')}}
-
-/** A lead that is stored. */
-export interface SentLead {
-  /** The id that was sent, or the one that Leadtap created. */
-  readonly id: string;
-  /** The \`createdAt\` of the lead, with which it is delivered. */
-  readonly createdAt: string;
-  /** Whether the lead is new. A retry may update what the first attempt has added. */
-  readonly result: 'added' | 'updated';
-}
-`;
-}
-
-const PLACES: Readonly<Record<string, string>> = {
-  companyId: "The user's own company, which is also the default.",
-  branchId: "A branch of the company. Default: the user's own.",
-  departmentId: "A department of the company. Default: the user's own.",
-};
-
-function describe({ name, import: { note } }: ImportField): string {
-  const description = PLACES[name] ?? LEAD_FIELDS.find((field) => field.name === name)?.description ?? '';
-  return PLACES[name] || !note ? description : `${description} ${note[0]?.toUpperCase()}${note.slice(1)}.`;
-}
-
-/** `undefined` is allowed, so that a caller may pass what it has. */
-function inputTypeOf({ name, type }: ImportField): string {
-  const isNullable = !['companyId', 'id', 'statusValue'].includes(name);
-  return [INPUT_TYPES[type] ?? 'string', ...(isNullable ? ['null'] : []), 'undefined'].join(' | ');
-}
-
-const INPUT_TYPES: Partial<Record<LeadFieldType, string>> = {
-  instant: 'string | Date',
-  object: 'Readonly<Record<string, unknown>>',
-  urls: 'readonly string[]',
-  boolean: 'boolean',
-};
 
 const comment = (text: string | undefined, indent = ''): string => (text ? `${indent}/** ${text} */\n` : '');
 

@@ -32,58 +32,6 @@ export type ProblemCode =
   | 'internal-error'
   | 'unavailable';
 
-/** A lead to send. A field that is left out stays as it is, or gets its default in a new lead; null resets it. */
-export interface LeadToSend {
-  /** The user's own company, which is also the default. */
-  readonly companyId?: string | undefined;
-  /** A branch of the company. Default: the user's own. */
-  readonly branchId?: string | null | undefined;
-  /** A department of the company. Default: the user's own. */
-  readonly departmentId?: string | null | undefined;
-  /** Lead identifier, unique within the company. Your own id of the lead; if missing, Leadtap creates one. */
-  readonly id?: string | undefined;
-  /** First name of the contact. */
-  readonly firstName?: string | null | undefined;
-  /** Last name of the contact. */
-  readonly lastName?: string | null | undefined;
-  /** Full name of the contact. */
-  readonly fullName?: string | null | undefined;
-  /** Phone number, free-form text. */
-  readonly phone1?: string | null | undefined;
-  /** Second phone number, free-form text. */
-  readonly phone2?: string | null | undefined;
-  /** E-mail address. */
-  readonly email?: string | null | undefined;
-  /** Single-line address. */
-  readonly address?: string | null | undefined;
-  /** Postal code. */
-  readonly postalCode?: string | null | undefined;
-  /** Free-text notes on the address. */
-  readonly addressNotes?: string | null | undefined;
-  /** When the appointment is, UTC with milliseconds. */
-  readonly appointmentDateTime?: string | Date | null | undefined;
-  /** Time of day as `HH:MM`. */
-  readonly timeslot?: string | null | undefined;
-  /** Status code, an upper-case word. Default for a new lead: `NEW`, or the first status if there is no `NEW`. */
-  readonly statusValue?: string | undefined;
-  /** The operator's own fields, by name. */
-  readonly customFields?: Readonly<Record<string, unknown>> | null | undefined;
-  /** Image addresses. */
-  readonly images?: readonly string[] | null | undefined;
-  /** True if the contact asked for the same day. */
-  readonly sameDay?: boolean | null | undefined;
-}
-
-/** A lead that is stored. */
-export interface SentLead {
-  /** The id that was sent, or the one that Leadtap created. */
-  readonly id: string;
-  /** The `createdAt` of the lead, with which it is delivered. */
-  readonly createdAt: string;
-  /** Whether the lead is new. A retry may update what the first attempt has added. */
-  readonly result: 'added' | 'updated';
-}
-
 /** A new lead. */
 export interface Lead {
   /** Lead identifier, unique within the company. */

@@ -1,4 +1,4 @@
-import type { Problem, ProblemCode, SentLead } from './contract.ts';
+import type { Problem, ProblemCode, WrittenLead } from './contract.ts';
 import type { RateLimit } from './rate-limits.ts';
 
 /**
@@ -15,7 +15,7 @@ export interface ErrorFacts {
   readonly problem?: Problem | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly rateLimits?: readonly RateLimit[];
-  readonly sent?: readonly SentLead[];
+  readonly sent?: readonly WrittenLead[];
   readonly cause?: unknown;
 }
 
@@ -31,7 +31,7 @@ export class LeadtapError extends Error {
   readonly retryAfterMs: number | undefined;
   readonly rateLimits: readonly RateLimit[];
   /** What a failed `sendLeads` has stored: the leads of its earlier requests, the first of the array. */
-  readonly sent: readonly SentLead[];
+  readonly sent: readonly WrittenLead[];
 
   constructor(facts: ErrorFacts) {
     const { code, message, status, problem, retryAfterMs, rateLimits = [], sent = [], cause } = facts;

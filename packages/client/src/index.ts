@@ -1,12 +1,12 @@
 export { type Checkpoint, type CheckpointStore, memoryCheckpoint } from './checkpoint.ts';
 export type {
   Lead,
+  LeadError,
   LeadStatus,
-  LeadToSend,
   ParameterError,
   Problem,
   ProblemCode,
-  SentLead,
+  WrittenLead,
 } from './contract.ts';
 export type { Environment, FetchOptions } from './environment.ts';
 export {
@@ -22,4 +22,4 @@ export type { ConnectionOptions } from './options.ts';
 export type { Page } from './page.ts';
 export { type PollOptions, poll } from './poll.ts';
 export type { RateLimit } from './rate-limits.ts';
-export { type SendLeadsOptions, sendLeads } from './send-leads.ts';
+export { type LeadToSend, type SendLeadsOptions, sendLeads } from './send-leads.ts';

@@ -1,9 +1,9 @@
 import {
-  type LeadToSend,
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
+  type NewLead,
   type Problem,
-  type SentLead,
+  type WrittenLead,
 } from './contract.ts';
 import { errorOf, LeadtapError } from './errors.ts';
 import { type Connection, type ConnectionOptions, readConnection } from './options.ts';
@@ -24,6 +24,17 @@ export interface SendLeadsOptions extends ConnectionOptions {
   /** Called for every request that failed and will be retried, with the wait before the retry. */
   readonly onRetry?: ((error: LeadtapError, waitMs: number) => void) | undefined;
 }
+
+/**
+ * A lead to send, of which all fields are optional. With the `id` of an existing lead it is an update: a field that is left
+ * out stays as it is, and null resets it.
+ */
+export type LeadToSend = {
+  readonly [Name in keyof NewLead]?:
+    | NewLead[Name]
+    | (Name extends 'appointmentDateTime' ? Date : never)
+    | undefined;
+};
 
 interface Sending {
   readonly connection: Connection;
@@ -57,7 +68,7 @@ const LONGEST_KEY = 200;
 export async function sendLeads(
   leads: LeadToSend | readonly LeadToSend[],
   options: SendLeadsOptions,
-): Promise<SentLead[]> {
+): Promise<WrittenLead[]> {
   const connection = readConnection(options);
   const sending: Sending = {
     connection,
@@ -68,7 +79,7 @@ export async function sendLeads(
   };
   const givenKey = readKey(options.idempotencyKey);
   const key = givenKey ?? connection.environment.uniqueId();
-  const sent: SentLead[] = [];
+  const sent: WrittenLead[] = [];
   for (const [index, part] of split(Array.isArray(leads) ? leads : [leads]).entries()) {
     const partKey = index === 0 ? key : `${key}#part-${index + 1}`;
     const isKeyed = givenKey !== undefined || part.hasLeadWithoutId;
@@ -102,7 +113,11 @@ function split(leads: readonly LeadToSend[]): Part[] {
   return parts;
 }
 
-async function sendPart(sending: Sending, part: Part, key: string | undefined): Promise<readonly SentLead[]> {
+async function sendPart(
+  sending: Sending,
+  part: Part,
+  key: string | undefined,
+): Promise<readonly WrittenLead[]> {
   const { connection, signal, pace } = sending;
   for (let attempt = 1; ; attempt += 1) {
     for (let waitMs = pace.waitMs(); waitMs > 0 && !signal.aborted; waitMs = pace.waitMs())
@@ -144,7 +159,7 @@ async function readReceipt(
   response: Response,
   endpoint: string,
   count: number,
-): Promise<{ readonly leads: readonly SentLead[]; readonly rateLimits: readonly RateLimit[] }> {
+): Promise<{ readonly leads: readonly WrittenLead[]; readonly rateLimits: readonly RateLimit[] }> {
   const { status, headers } = response;
   const location = headers.get('location');
   if (location !== null && status >= 300 && status < 400)
@@ -165,20 +180,20 @@ async function readReceipt(
 }
 
 /** Undefined where a text is not the confirmation of Leadtap: any web server can answer 200. */
-function sentLeadsOf(text: string): readonly SentLead[] | undefined {
+function sentLeadsOf(text: string): readonly WrittenLead[] | undefined {
   try {
     const { leads } = JSON.parse(text) as { readonly leads?: unknown };
-    return Array.isArray(leads) && leads.every(isSentLead) ? leads : undefined;
+    return Array.isArray(leads) && leads.every(isWrittenLead) ? leads : undefined;
   } catch {
     return undefined;
   }
 }
 
-const isSentLead = (lead: Partial<SentLead> | null): lead is SentLead =>
+const isWrittenLead = (lead: Partial<WrittenLead> | null): lead is WrittenLead =>
   typeof lead?.id === 'string' && typeof lead.createdAt === 'string';
 
 /** With indexes in the array of the caller, and with what earlier requests of the call have stored. */
-function asSeenByCaller(error: LeadtapError, { offset }: Part, sent: readonly SentLead[]): LeadtapError {
+function asSeenByCaller(error: LeadtapError, { offset }: Part, sent: readonly WrittenLead[]): LeadtapError {
   const { message, cause, problem } = error;
   return errorOf({ ...error, message, cause, problem: problem && withOffset(problem, offset), sent });
 }

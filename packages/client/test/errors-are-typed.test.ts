@@ -59,7 +59,8 @@ it('400 names every bad parameter, and ends the loop', async () => {
   const options = { baseUrl: service().url, token: await tokens.good(), since: 'yesterday' };
   const error = await thrownBy(poll({ ...options, limit: 0 }));
   expect(error).toMatchObject({ status: 400, code: 'invalid-query', isTransient: false });
-  expect(error.problem?.errors?.map(({ parameter }) => parameter).sort()).toEqual(['limit', 'since']);
+  const parameters = error.problem?.errors?.map((one) => ('parameter' in one ? one.parameter : undefined));
+  expect(parameters?.sort()).toEqual(['limit', 'since']);
   expect(await thrownBy(newLeads(options).next())).toMatchObject({ code: 'invalid-query' });
 });
 

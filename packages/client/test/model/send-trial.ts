@@ -1,4 +1,10 @@
-import { type Environment, type LeadToSend, LeadtapError, type SentLead, sendLeads } from '@leadtap/client';
+import {
+  type Environment,
+  type LeadToSend,
+  LeadtapError,
+  sendLeads,
+  type WrittenLead,
+} from '@leadtap/client';
 import type { Answer, FaultyNetwork, Script } from './faulty-network.ts';
 import type { LiveService } from './live-service.ts';
 import { ALL_WELL, type NetworkStep } from './schedule.ts';
@@ -23,7 +29,7 @@ export class SendTrial implements Script {
   readonly #schedule: SendSchedule;
   readonly #network: NetworkStep[];
   /** By marker, which is the first name: what was acknowledged, if anything was. */
-  readonly #sent = new Map<string, SentLead | undefined>();
+  readonly #sent = new Map<string, WrittenLead | undefined>();
   readonly #broken: string[] = [];
   #rules: SendRules;
   #timeLimit = new AbortController();
@@ -93,7 +99,7 @@ export class SendTrial implements Script {
     }
   }
 
-  #acknowledge(leads: readonly LeadToSend[], receipts: readonly SentLead[]): void {
+  #acknowledge(leads: readonly LeadToSend[], receipts: readonly WrittenLead[]): void {
     for (const [index, receipt] of receipts.entries()) this.#sent.set(leads[index]?.firstName ?? '', receipt);
   }
 

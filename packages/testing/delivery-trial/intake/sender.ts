@@ -1,4 +1,4 @@
-import { type LeadToSend, type SentLead, sendLeads } from '@leadtap/client';
+import { type LeadToSend, sendLeads, type WrittenLead } from '@leadtap/client';
 import type { Random } from '../random.ts';
 
 export interface SenderOptions {
@@ -13,7 +13,7 @@ export interface SenderOptions {
 /** What is known of one lead: its first name is the marker that tells it from all others. */
 export interface SentMarker {
   /** Undefined: its sender gave up before an answer came. */
-  receipt: Pick<SentLead, 'id' | 'createdAt'> | undefined;
+  receipt: Pick<WrittenLead, 'id' | 'createdAt'> | undefined;
 }
 
 interface Call {
