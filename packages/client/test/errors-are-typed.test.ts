@@ -59,8 +59,10 @@ it('400 names every bad parameter, and ends the loop', async () => {
   const options = { baseUrl: service().url, token: await tokens.good(), since: 'yesterday' };
   const error = await thrownBy(poll({ ...options, limit: 0 }));
   expect(error).toMatchObject({ status: 400, code: 'invalid-query', isTransient: false });
-  const parameters = error.problem?.errors?.map((one) => ('parameter' in one ? one.parameter : undefined));
-  expect(parameters?.sort()).toEqual(['limit', 'since']);
+  expect(error.problem?.errors?.map((error) => 'parameter' in error && error.parameter).sort()).toEqual([
+    'limit',
+    'since',
+  ]);
   expect(await thrownBy(newLeads(options).next())).toMatchObject({ code: 'invalid-query' });
 });
 

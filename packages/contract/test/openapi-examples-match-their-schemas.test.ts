@@ -1,11 +1,18 @@
 import { expect, test } from 'vitest';
-import { NEW_LEADS_PATH, type Schema } from '../src/index.ts';
+import { LEADS_PATH, NEW_LEADS_PATH, type Response, type Schema } from '../src/index.ts';
 import { matches, published } from './published-document.ts';
 
-const { parameters, get } = published.paths[NEW_LEADS_PATH];
+const { parameters: ofPolls, get } = published.paths[NEW_LEADS_PATH];
+const intake = published.paths[LEADS_PATH];
 const { headers, schemas } = published.components;
+const parameters = [...ofPolls, ...(intake?.parameters ?? [])];
 
-const contents = Object.entries(get.responses).flatMap(([status, { content = {} }]) =>
+const bodies: readonly (readonly [string, Pick<Response, 'content'>])[] = [
+  ...Object.entries(get.responses),
+  ...Object.entries(intake?.post.responses ?? {}),
+  ['request', { content: intake?.post.requestBody?.content ?? {} }],
+];
+const contents = bodies.flatMap(([status, { content = {} }]) =>
   Object.entries(content).map(([type, media]) => ({ name: `${status} ${type}`, ...media })),
 );
 

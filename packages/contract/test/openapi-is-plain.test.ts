@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Lead, NEW_LEADS_PATH, openApiDocument } from '../src/index.ts';
+import { LEADS_PATH, Lead, NEW_LEADS_PATH, openApiDocument } from '../src/index.ts';
 import { published, publishedText } from './published-document.ts';
 
 const { get, head } = published.paths[NEW_LEADS_PATH];
@@ -38,4 +38,19 @@ test('the description of an installation differs in server and version alone', (
   expect(here.servers).toEqual([{ url: 'https://leads.acme.test/api', description: 'This installation' }]);
   expect(here.info.version).toBe('9.9.9');
   expect({ ...here, servers: published.servers, info: published.info }).toEqual(published);
+});
+
+test('the description of an installation that accepts no leads has nothing of it', () => {
+  const without = openApiDocument('1.2.3', undefined, false);
+  expect(Object.keys(without.paths)).toEqual([NEW_LEADS_PATH]);
+  const removed = Object.keys(published.components.schemas).filter(
+    (name) => !(name in without.components.schemas),
+  );
+  expect(removed).toEqual(['NewLead', 'WrittenLead', 'WrittenLeads']);
+});
+
+test('the committed description says that sending leads must be switched on', () => {
+  expect(published.paths[LEADS_PATH]?.post.description).toMatch(
+    /only if .* switched it on .*LEADTAP_INTAKE=on/,
+  );
 });

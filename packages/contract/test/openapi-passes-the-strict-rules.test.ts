@@ -26,6 +26,11 @@ test('the description of an installation has no fault', async () => {
   expect(await faults(JSON.stringify(openApiDocument('1.2.3', 'https://leads.acme.test/api')))).toEqual([]);
 });
 
+test('the description of an installation that accepts no leads has no fault', async () => {
+  const document = openApiDocument('1.2.3', 'https://leads.acme.test/api', false);
+  expect(await faults(JSON.stringify(document))).toEqual([]);
+});
+
 test('a fault would be seen', async () => {
   const { servers, ...document } = openApiDocument('1.2.3', 'https://leads.acme.test/api');
   expect(await faults(JSON.stringify(document))).toHaveLength(1);

@@ -68,3 +68,6 @@ export const sendForm = (
 
 export const acknowledgementOf = async (response: Response): Promise<Acknowledgement> =>
   (await response.json()) as Acknowledgement;
+
+/** The settings of a service that accepts leads, for `shareService`. */
+export const INTAKE_ON = { env: { LEADTAP_INTAKE: 'on' } };

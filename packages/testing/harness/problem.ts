@@ -17,6 +17,7 @@ const KEYS = ['type', 'title', 'status', 'detail', 'code', 'requestId'];
 /** What a problem has beside the keys that all have. */
 const EXTRA_KEYS: Partial<Record<ProblemCode, readonly string[]>> = {
   'invalid-query': ['errors'],
+  'invalid-lead': ['errors'],
   'rate-limit-exceeded': ['violatedPolicies'],
 };
 

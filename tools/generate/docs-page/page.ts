@@ -1,5 +1,6 @@
-import { NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from '@leadtap/contract';
+import { LEADS_PATH, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from '@leadtap/contract';
 import { codeBlock, Html, html } from './html.ts';
+import { intakeSection } from './intake-section.ts';
 import { pollingSection } from './polling-section.ts';
 import {
   headersSection,
@@ -17,6 +18,7 @@ const SECTIONS = [
   ['polling', 'Poll without losing a lead'],
   ['parameters', 'Parameters'],
   ['lead', 'The lead'],
+  ['intake', 'Send leads'],
   ['headers', 'Response headers'],
   ['rate-limits', 'Rate limits'],
   ['problems', 'Problems'],
@@ -74,6 +76,7 @@ ${startSection(endpoint)}
 ${pollingSection(endpoint)}
 ${parametersSection(document)}
 ${leadSection(document)}
+${intakeSection(document, `${BASE_URL}${LEADS_PATH}`)}
 ${headersSection(document)}
 ${rateLimitsSection()}
 ${problemsSection()}

@@ -63,6 +63,9 @@ function fieldRows(schema: Schema, example: Readonly<Record<string, unknown>>): 
 
 const COLUMNS = ['Field', 'Meaning', 'Example'];
 
+export const schemaTable = (caption: string, schema: Schema): Html =>
+  table({ kind: 'fields', caption, columns: COLUMNS, rows: fieldRows(schema, {}) });
+
 export function leadSection({ components: { schemas } }: OpenApiDocument): Html {
   const rows = fieldRows(
     { ...schemas.Lead, properties: { ...schemas.Lead.properties, status: schemas.LeadStatus } },
@@ -121,6 +124,6 @@ function problem(code: ProblemCode): Html {
 export function problemsSection(): Html {
   return html`<section aria-labelledby="problems">
 <h2 id="problems">Problems</h2>
-<p>${prose('Every response with a status of 400 or above is an RFC 9457 problem, `application/problem+json`. Use its `code` in programs, show its `detail` to people, and quote its `requestId` when you ask for help. The checks are made in this order: token (401), rate limit (429), user (404), plan (403), query (400).')}</p>
+<p>${prose('Every response with a status of 400 or above is an RFC 9457 problem, `application/problem+json`. Use its `code` in programs, show its `detail` to people, and quote its `requestId` when you ask for help. The checks of a poll are made in this order: token (401), rate limit (429), user (404), plan (403), scope (403), query (400).')}</p>
 ${PROBLEM_CODES.map(problem)}</section>`;
 }

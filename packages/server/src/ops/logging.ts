@@ -9,10 +9,13 @@ import { routeOf } from '../http/request-log.ts';
 const serializers = {
   /** Fastify's own serializer would log the client's address and the path that was sent. */
   req: (request: FastifyRequest) => ({ method: request.method, path: routeOf(request) }),
-  /** Without a stack if the database or the identity provider is unavailable: the message says why. */
+  /**
+   * Without a stack if the database or the identity provider is unavailable: the message says why. Without the fields in which
+   * PostgreSQL quotes the row or the value that it refused: they contain lead data.
+   */
   err: (error: unknown) => {
     if (!(error instanceof Error)) return error;
-    const { stack, ...fields } = pino.stdSerializers.err(error);
+    const { stack, detail: _row, where: _value, ...fields } = pino.stdSerializers.err(error);
     return isUnavailability(error) ? fields : { ...fields, stack };
   },
 };

@@ -18,8 +18,18 @@ test('openapi.json has the version and base URL of this server', async () => {
   expect(answer.statusCode).toBe(200);
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(answer.json()).toEqual(
-    JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'https://leads.acme.test/api'))),
+    JSON.parse(JSON.stringify(openApiDocument('1.2.3', 'https://leads.acme.test/api', false))),
   );
+});
+
+test('openapi.json has POST /leads only where leads are accepted', async () => {
+  const intake = Fastify();
+  onTestFinished(() => intake.close());
+  intake.register(docsRoutes, { version: '1.2.3', publicUrl: () => 'https://leads.test', hasIntake: true });
+  const pathsOf = (document: object) => ('paths' in document ? Object.keys(document.paths ?? {}) : []);
+  const answer = await intake.inject({ url: '/openapi.json' });
+  expect(pathsOf(answer.json())).toEqual(['/automation/new-leads', '/leads']);
+  expect(pathsOf((await get('/api/openapi.json')).json())).toEqual(['/automation/new-leads']);
 });
 
 test('docs is an HTML page with the base URL', async () => {

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { INTAKE_ON, sendBody, sendLeads } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+
+const service = shareService(INTAKE_ON);
+
+describe('400 malformed-request', () => {
+  it.each([
+    ['an empty body', ''],
+    ['text', 'Ada'],
+    ['an unclosed object', '{"firstName":"Ada"'],
+    ['two objects', '{}{}'],
+    ['single quotes', "{'firstName':'Ada'}"],
+    ['a number that JSON does not know', '{"x":NaN}'],
+  ])('%s is not JSON', async (_what, body) => {
+    const answer = await sendBody(service(), body);
+    expect(answer.headers.get('ratelimit')).toMatch(/^"intake";r=\d+;t=60$/);
+    const { detail } = await expectProblem(answer, 'malformed-request');
+    expect(detail).toMatch(/^The body is not JSON/);
+  });
+
+  it('the answer does not quote the body', async () => {
+    const { detail } = await expectProblem(
+      await sendBody(service(), '{"email":ada@example.com}'),
+      'malformed-request',
+    );
+    expect(detail).not.toContain('ada');
+  });
+
+  it.each(['application/json', 'application/x-www-form-urlencoded'])(
+    'bytes that are not UTF-8, as %s',
+    async (type) => {
+      const body = Buffer.from('{"firstName":"Zo\xeb"}', 'latin1');
+      const answer = await sendBody(service(), body, { headers: { 'content-type': type } });
+      const { detail } = await expectProblem(answer, 'malformed-request');
+      expect(detail).toBe('The body contains bytes that are not UTF-8. Send it as UTF-8.');
+    },
+  );
+
+  it.each(['firstName=%ff', 'firstName=100%', 'firstName=%u00e9', '%c3=x'])(
+    'a form that is not encoded: %s',
+    async (body) => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+      const { detail } = await expectProblem(
+        await sendBody(service(), body, { headers }),
+        'malformed-request',
+      );
+      expect(detail).toMatch(/^The body is not a well-formed form/);
+    },
+  );
+
+  it.each([
+    ['empty', ''],
+    ['longer than 255 characters', 'x'.repeat(256)],
+    ['not printable ASCII', 'k\u00e9y'],
+  ])('an Idempotency-Key that is %s', async (_what, key) => {
+    const answer = await sendLeads(service(), { firstName: 'Ada' }, { headers: { 'idempotency-key': key } });
+    const { detail } = await expectProblem(answer, 'malformed-request');
+    expect(detail).toMatch(/`Idempotency-Key` of 1 to 255 printable/);
+    expect(await service().leads('boss')).toEqual([]);
+  });
+
+  it('a request without Host', async () => {
+    const lines = ['POST /leads HTTP/1.1', 'Connection: close', 'Content-Length: 2', '', '{}'];
+    await expectProblem(await sendRawOnce(service().url, requestText(...lines)), 'malformed-request');
+  });
+});

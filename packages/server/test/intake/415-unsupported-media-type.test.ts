@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest';
+import { INTAKE_ON, sendBody } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+
+const service = shareService(INTAKE_ON);
+
+it.each([
+  [{ 'content-type': '' }],
+  [{ 'content-type': 'text/plain' }],
+  [{ 'content-type': 'text/json' }],
+  [{ 'content-type': 'application/ndjson' }],
+  [{ 'content-type': 'application/jsonx' }],
+  [{ 'content-type': 'multipart/form-data; boundary=x' }],
+  [{ 'content-type': 'application/json; charset=iso-8859-1' }],
+  [{ 'content-type': 'application/json; charset="utf-16"' }],
+  [{ 'content-type': 'toString' }],
+  [{ 'content-encoding': 'gzip' }],
+])('415 for %o', async (headers) => {
+  const answer = await sendBody(service(), '{"firstName":"Ada"}', { headers });
+  expect(answer.headers.get('ratelimit')).toMatch(/^"intake";/);
+  const { detail } = await expectProblem(answer, 'unsupported-media-type');
+  expect(detail).toMatch(/application\/json/);
+  expect(await service().leads('boss')).toEqual([]);
+});
+
+it('an explicit identity encoding is accepted', async () => {
+  const headers = { 'content-encoding': 'identity' };
+  expect((await sendBody(service(), '{}', { headers, userId: 'rival' })).status).toBe(201);
+});

@@ -1,0 +1,194 @@
+import type { LeadError, Problem } from '@leadtap/contract';
+import { describe, expect, it } from 'vitest';
+import {
+  INTAKE_ON,
+  type SendOptions,
+  sendBody,
+  sendForm,
+  sendLeads,
+} from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { parseLead } from '../../src/leads/import/parse-lead.ts';
+
+const service = shareService(INTAKE_ON);
+
+async function errorsOf(answer: Response): Promise<Problem['errors']> {
+  expect(answer.headers.get('ratelimit')).toMatch(/^"intake";/);
+  const { errors } = await expectProblem(answer, 'invalid-lead');
+  expect(await service().leads('boss', 'limit=100')).toEqual([]);
+  return errors;
+}
+
+const rejected = async (leads: unknown, options?: SendOptions) =>
+  errorsOf(await sendLeads(service(), leads, options));
+
+describe('422: a body that is not leads', () => {
+  it.each(['7', '"Ada"', 'true', 'null'])('%s', async (body) => {
+    expect(await errorsOf(await sendBody(service(), body))).toEqual([
+      { index: 0, field: null, detail: 'the body must be an object, or an array of 1 to 1,000 objects' },
+    ]);
+  });
+
+  it('an empty array', async () => {
+    expect(await rejected([])).toEqual([
+      { index: 0, field: null, detail: 'the array is empty; send one lead, or an array of 1 to 1,000 leads' },
+    ]);
+  });
+
+  it('1,001 leads', async () => {
+    const leads = Array.from({ length: 1001 }, () => ({}));
+    expect(await rejected(leads)).toEqual([
+      {
+        index: 1000,
+        field: null,
+        detail: 'is one too many: the array has 1,001 leads; send at most 1,000 in one request',
+      },
+    ]);
+  });
+
+  it('items that are not objects, each by its index', async () => {
+    const errors = await rejected([{ firstName: 'Ada' }, 7, [], null]);
+    expect(errors).toEqual(
+      [1, 2, 3].map((index) => ({
+        index,
+        field: null,
+        detail: 'must be an object, such as {"firstName":"Ada"}',
+      })),
+    );
+  });
+});
+
+describe('422: every error of every lead is named', () => {
+  /** Each of these is wrong in one way; the messages are those of `leads import`. */
+  const WRONG: Readonly<Record<string, unknown>>[] = [
+    { firstName: 7 },
+    { email: 'ada' },
+    { timeslot: '25:00' },
+    { appointmentDateTime: 'tomorrow' },
+    { images: ['ftp://x'] },
+    { sameDay: 'maybe' },
+    { customFields: [] },
+    { customFields: { big: 2 ** 60 } },
+    { statusValue: 'new' },
+    { phone1: 'x'.repeat(1001) },
+    { id: '' },
+    { frstName: 'Ada' },
+    { companyName: 'Acme' },
+    { createdAt: '2026-03-02T09:30:00Z' },
+    { updatedAt: '2026-03-02T09:30:00Z' },
+    { automation_trigger_id: 'x' },
+    { unheardOf: 1 },
+    { firstName: 'half \ud800' },
+  ];
+
+  it('with the messages of leads import', async () => {
+    const parsed = WRONG.map((lead) =>
+      parseLead({ companyId: 'acme', ...lead }, { historical: false, clock: Date.now }),
+    );
+    expect(await rejected(WRONG)).toEqual(
+      parsed.flatMap(({ issues = [] }, index) => issues.map((issue) => ({ index, ...issue }))),
+    );
+    expect(parsed.every(({ issues }) => issues?.length === 1)).toBe(true);
+  });
+
+  it('several in one lead, together with those that only the database finds', async () => {
+    const errors = await rejected([
+      { firstName: 'Ada' },
+      { email: 'ada', branchId: 'west', departmentId: 'it', statusValue: 'UNKNOWN' },
+    ]);
+    expect(errors).toEqual([
+      { index: 1, field: 'email', detail: '"ada" is not an e-mail address; write it like ada@example.com' },
+      {
+        index: 1,
+        field: 'statusValue',
+        detail:
+          'unknown status "UNKNOWN"; use one of NEW, CONTACTED, APPOINTMENT, QUOTED, WON, LOST, or add it with leadtap org apply',
+      },
+      { index: 1, field: 'branchId', detail: 'unknown branch "west"; create it with leadtap org apply' },
+      {
+        index: 1,
+        field: 'departmentId',
+        detail: 'unknown department "it"; create it with leadtap org apply',
+      },
+    ]);
+  });
+
+  it('those that only the database finds, for each lead', async () => {
+    const errors = await rejected([
+      { branchId: 'west', statusValue: 'UNKNOWN' },
+      { firstName: 'Ada' },
+      { branchId: 'south', departmentId: 'sales' },
+    ]);
+    expect(errors?.map((error) => 'index' in error && [error.index, error.field])).toEqual([
+      [0, 'statusValue'],
+      [0, 'branchId'],
+      [2, 'departmentId'],
+    ]);
+  });
+
+  it('two leads with the same id', async () => {
+    const leads = [{ id: 'a' }, { id: 'b' }, { id: 'a' }, { id: 'a' }];
+    const detail = 'is also the id of lead 0; send each lead once';
+    expect(await rejected(leads)).toEqual([
+      { index: 2, field: 'id', detail },
+      { index: 3, field: 'id', detail },
+    ]);
+  });
+
+  it('names that JavaScript treats specially', async () => {
+    const errors = await errorsOf(await sendBody(service(), '{"__proto__":{"id":"x"},"constructor":1}'));
+    expect(errors?.map((error) => 'field' in error && error.field)).toEqual(['__proto__', 'constructor']);
+  });
+
+  it('thousands of errors, but not a response without limits', async () => {
+    const many = Array.from({ length: 1000 }, () => ({ a: 1, b: 1 }));
+    expect(await rejected(many)).toHaveLength(2000);
+    const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`x${n}`, 1]));
+    expect(await rejected(wide)).toEqual([
+      { index: 0, field: null, detail: 'has 50,000 fields; put your own fields under customFields' },
+    ]);
+    const most = Array.from({ length: 1000 }, () =>
+      Object.fromEntries([...'abcdefghijklmnopqrstu'].map((n) => [n, 1])),
+    );
+    expect(await rejected(most)).toHaveLength(10_000);
+  });
+});
+
+describe('422: the fields of a form', () => {
+  const ofForm = async (text: string): Promise<Problem['errors']> =>
+    errorsOf(await sendForm(service(), text));
+  const error = (field: string, detail: unknown): LeadError => ({
+    index: 0,
+    field,
+    detail: detail as string,
+  });
+
+  it.each([
+    [
+      'a field that is there twice',
+      'firstName=Ada&firstName=Eve',
+      [error('firstName', 'is there twice; send it once')],
+    ],
+    [
+      'custom fields without a name',
+      'customFields=x&customFields.=y',
+      ['customFields', 'customFields.'].map((field) =>
+        error(field, 'give each custom field a name, such as customFields.source'),
+      ),
+    ],
+    [
+      'an unknown field',
+      'frstName=Ada',
+      [error('frstName', 'is not a field of a lead; did you mean firstName?')],
+    ],
+    ['a wrong value', 'email=ada', [error('email', expect.stringContaining('is not an e-mail address'))]],
+    [
+      'a time of its own',
+      'createdAt=2026-03-02',
+      [error('createdAt', expect.stringContaining('is set by Leadtap'))],
+    ],
+  ])('%s', async (_what, text, errors) => {
+    expect(await ofForm(text)).toEqual(errors);
+  });
+});

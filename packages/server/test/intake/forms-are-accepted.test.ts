@@ -1,0 +1,48 @@
+import { expect, it } from 'vitest';
+import { sendForm, startIntake } from '../../../testing/harness/intake.ts';
+
+it('a form is one lead, with custom fields by their names', async () => {
+  const test = await startIntake();
+  const answer = await sendForm(test, {
+    id: 'form-1',
+    firstName: 'Zoë & Söhne',
+    email: 'zoe@example.com',
+    branchId: 'north',
+    sameDay: 'yes',
+    images: 'https://example.com/a.jpg|https://example.com/b.jpg',
+    appointmentDateTime: '2026-03-05T14:00:00+01:00',
+    'customFields.source': 'web form',
+    'customFields.a.b': 'nested name',
+    'customFields.__proto__': 'harmless',
+  });
+  expect(answer.status).toBe(201);
+  expect((await test.leads('boss'))[0]).toMatchObject({
+    id: 'form-1',
+    firstName: 'Zoë & Söhne',
+    email: 'zoe@example.com',
+    branchName: 'North',
+    sameDay: true,
+    images: ['https://example.com/a.jpg', 'https://example.com/b.jpg'],
+    appointmentDateTime: '2026-03-05T13:00:00.000Z',
+    customFields: JSON.parse('{"source":"web form","a.b":"nested name","__proto__":"harmless"}'),
+  });
+});
+
+it('empty fields count as absent, also in an update', async () => {
+  const test = await startIntake();
+  const empty = 'companyId=&branchId=&departmentId=&email=&sameDay=&images=&customFields.source=&lastName';
+  const first = await sendForm(test, `id=a&firstName=Ada&${empty}`, { userId: 'seller' });
+  expect(first.status).toBe(201);
+  expect((await sendForm(test, `id=a&firstName=&phone1=1&${empty}`, { userId: 'seller' })).status).toBe(200);
+  expect((await test.leads('seller'))[0]).toMatchObject({ firstName: 'Ada', phone1: '1', customFields: {} });
+});
+
+it('plus signs and percent-encoding are decoded', async () => {
+  const test = await startIntake();
+  await sendForm(test, { fullName: 'Ada Lovelace', phone1: '+44 1', address: 'a=b&c%20d' });
+  expect((await test.leads('boss'))[0]).toMatchObject({
+    fullName: 'Ada Lovelace',
+    phone1: '+44 1',
+    address: 'a=b&c%20d',
+  });
+});
