@@ -28,6 +28,8 @@ export const BARS = {
     pollsBeside: 0.9,
   },
   import: { sqlitePerSecond: 10_000, postgresPerSecond: 6_000 },
+  /** Leads over HTTP: single ones, to one-row transactions of the store itself; and leads a second in arrays of 100. */
+  intake: { singleOfStore: 0.5, sqliteArraysPerSecond: 5_000, postgresArraysPerSecond: 3_000 },
 } as const;
 
 export interface Verdict {

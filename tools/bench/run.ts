@@ -13,6 +13,7 @@ import { renderTable } from './report/table.ts';
 import { verdictTable } from './report/verdicts.ts';
 import type { Section, SectionResult } from './section.ts';
 import { growth } from './sections/growth/section.ts';
+import { imports } from './sections/import/section.ts';
 import { intake } from './sections/intake/section.ts';
 import { memory } from './sections/memory.ts';
 import { polls } from './sections/polls/section.ts';
@@ -20,7 +21,7 @@ import { startUp } from './sections/start-up.ts';
 import { waiting } from './sections/waiting/section.ts';
 
 /** In this order; each has a file of its own, or a folder. */
-const SECTIONS: readonly Section[] = [polls, waiting, intake, growth, memory, startUp];
+const SECTIONS: readonly Section[] = [polls, waiting, imports, intake, growth, memory, startUp];
 
 /** What README shows. */
 const IMAGE = new URL('../../../../../docs/images/performance.svg', import.meta.url);

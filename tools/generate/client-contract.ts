@@ -1,4 +1,7 @@
 import {
+  LEADS_PATH,
+  MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
   MAX_LEADS_PER_PAGE,
   MAX_WAIT_S,
   NEW_LEADS_PATH,
@@ -18,6 +21,12 @@ export const MAX_LEADS_PER_PAGE = ${MAX_LEADS_PER_PAGE};
 
 /** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
 export const MAX_WAIT_S = ${MAX_WAIT_S};
+
+export const LEADS_PATH = '${LEADS_PATH}';
+
+export const MAX_INTAKE_LEADS = ${MAX_INTAKE_LEADS};
+
+export const MAX_INTAKE_BYTES = ${MAX_INTAKE_BYTES};
 
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =

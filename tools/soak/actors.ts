@@ -1,9 +1,11 @@
 import type { Organisation } from 'leadtap';
 import type { Actor } from '../../packages/testing/delivery-trial/actor.ts';
 import { clockStepper } from '../../packages/testing/delivery-trial/actors/clock-stepper.ts';
+import { httpSender, sendersOf } from '../../packages/testing/delivery-trial/actors/http-sender.ts';
 import { importProcess } from '../../packages/testing/delivery-trial/actors/import-process.ts';
 import { packageWriter } from '../../packages/testing/delivery-trial/actors/package-writer.ts';
 import { remadeCompany } from '../../packages/testing/delivery-trial/actors/remade-company.ts';
+import type { PollerSetup } from '../../packages/testing/delivery-trial/pollers/profiles.ts';
 import {
   CONTENDED_IDS,
   contentionWriter,
@@ -31,6 +33,7 @@ export interface Stage {
   readonly environment: Environment;
   readonly trial: Trial;
   readonly companyIds: readonly string[];
+  readonly pollers: readonly PollerSetup[];
   readonly remade: { readonly companyId: string; readonly organisation: Organisation };
 }
 
@@ -67,6 +70,17 @@ const BOTH: Readonly<Record<string, MakeActors>> = {
       toleratesFaults: stage.phase === 'faults',
     }),
   ],
+  http: (stage) =>
+    times(2, (number) =>
+      httpSender({
+        name: nameIn(stage, `http-${number}`),
+        installation: stage.environment.installation,
+        users: sendersOf(
+          stage.pollers.filter(({ client }) => stage.companyIds.includes(client.scope.companyId)),
+        ),
+        toleratesFaults: stage.phase !== 'calm',
+      }),
+    ),
   remade: ({ phase, environment, trial, remade }) =>
     phase === 'faults'
       ? []

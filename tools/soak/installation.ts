@@ -42,6 +42,7 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     LEADTAP_PORT: '0',
     LEADTAP_LOG_LEVEL: 'info',
+    LEADTAP_INTAKE: 'on',
     ...options.env,
   });
   const env = envFor(databaseUrl);
@@ -50,7 +51,8 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
 
   await writeFile(join(cwd, 'organisation.json'), JSON.stringify(organisation));
   await leadtap('org', 'apply', 'organisation.json');
-  const issued = await leadtap('token', 'issue', '--all-users', '--json');
+  const scopes = ['--scope', 'leads:read', '--scope', 'leads:write'];
+  const issued = await leadtap('token', 'issue', '--all-users', ...scopes, '--json');
   const list: { userId: string; token: string }[] = JSON.parse(issued.stdout);
   const tokens = new Map(list.map(({ userId, token }) => [userId, token]));
   const serving = await Promise.all(

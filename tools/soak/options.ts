@@ -12,6 +12,7 @@ export const ACTORS = {
     contention: 'SQL deletes, inserts, updates and moves of the same few leads',
     package: 'batches through the store of the package, some of them historical',
     import: 'leadtap leads import; some are killed with SIGKILL',
+    http: 'POST /leads with ids and with idempotency keys, as JSON and as forms',
     history: 'historical inserts by SQL',
     copying: 'an AFTER INSERT trigger that copies leads into another company',
     remade: 'a company that is deleted and made again after a burst',
@@ -24,6 +25,7 @@ export const ACTORS = {
   sqlite: {
     package: 'batches through the store of the package, some of them historical',
     import: 'leadtap leads import; some are killed with SIGKILL',
+    http: 'POST /leads with ids and with idempotency keys, as JSON and as forms',
     statements: 'SQL deletes, updates and moves',
     remade: 'a company that is deleted and made again after a burst',
     clock: 'the clock is set back by an hour, and forward (libfaketime)',
@@ -41,10 +43,14 @@ export interface SoakOptions {
   /** How many leads one statement loads into one company; 0 leaves that part out. */
   readonly bulk: number;
   readonly mutation: string | undefined;
+  /** Only this: leads are sent over HTTP while instances are killed. */
+  readonly intake: boolean;
+  /** With `intake`: how many, without retries. */
+  readonly requests: number;
   readonly actors: ReadonlySet<string>;
 }
 
-const DEFAULTS = { seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0 };
+const DEFAULTS = { seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0, requests: 10_000 };
 
 const list = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
@@ -63,6 +69,8 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --without A,B     all but these
   --mutation NAME   a deliberate defect of the schema, to see that it is found
   --bulk N          leads that one statement loads at the end (postgres)   ${DEFAULTS.bulk}
+  --intake          only this: 8 senders post leads with retries, instances are killed, clients follow Link
+  --requests N      with --intake: requests, without retries               ${DEFAULTS.requests.toLocaleString('en')}
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}
@@ -90,13 +98,15 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       companies: text,
       instances: text,
       bulk: text,
+      requests: text,
+      intake: { type: 'boolean', default: false },
       actors: text,
       without: text,
       mutation: text,
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, help, ...given } = values;
+  const { store: storeText, actors, without, mutation, intake, help, ...given } = values;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
   const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
@@ -110,6 +120,7 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     ...Object.fromEntries(numbers),
     store,
     mutation,
+    intake,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };
 }

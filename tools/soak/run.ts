@@ -29,6 +29,7 @@ import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
 import { type Environment, PREPARE } from './environment.ts';
+import { soakIntake } from './intake.ts';
 import { readOptions, type SoakOptions, USAGE } from './options.ts';
 import { describeBulk, describeVerdict } from './report.ts';
 
@@ -135,6 +136,7 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
       environment,
       trial,
       companyIds: companyIds(options.companies),
+      pollers,
       remade,
     });
     await runPhase(options.seconds / phases.length, options.seed, trial, phase, actors);
@@ -200,7 +202,7 @@ async function main(): Promise<boolean> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
   try {
-    const flawless = await soak(options, cleanUps);
+    const flawless = await (options.intake ? soakIntake(options, cleanUps, print) : soak(options, cleanUps));
     print(flawless ? '\npassed: nothing was lost, doubled or stale' : '\nfailed');
     return flawless;
   } finally {

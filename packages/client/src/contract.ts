@@ -7,6 +7,12 @@ export const MAX_LEADS_PER_PAGE = 100;
 /** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
 export const MAX_WAIT_S = 50;
 
+export const LEADS_PATH = '/leads';
+
+export const MAX_INTAKE_LEADS = 1000;
+
+export const MAX_INTAKE_BYTES = 1048576;
+
 /** The codes of the problems that the service responds with. */
 export type ProblemCode =
   | 'invalid-query'

@@ -1,6 +1,10 @@
 /** What the client asks of `fetch`: the same in every platform. */
 export interface FetchOptions {
   readonly headers: Record<string, string>;
+  /** Absent for polls. */
+  readonly method?: 'POST';
+  readonly body?: string;
+  readonly redirect?: 'manual';
   readonly cache: 'no-store';
   readonly signal: AbortSignal;
 }
@@ -15,6 +19,8 @@ export interface Environment {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** At least 0, less than 1. */
   readonly random: () => number;
+  /** Another text each time, in every process. */
+  readonly uniqueId: () => string;
   /** Says when a request has had its time. */
   readonly timeLimit: (ms: number) => AbortSignal;
 }
@@ -35,5 +41,6 @@ export const PLATFORM: Environment = {
       if (signal.aborted) wake();
     }),
   random: Math.random,
+  uniqueId: () => crypto.randomUUID(),
   timeLimit: (ms) => AbortSignal.timeout(ms),
 };

@@ -1,9 +1,9 @@
-import type { Problem, ProblemCode } from './contract.ts';
+import type { Problem, ProblemCode, WrittenLead } from './contract.ts';
 import type { RateLimit } from './rate-limits.ts';
 
 /**
  * The code of the problem, as the service names it; else what the client saw: no whole answer
- * (`connection-failed`), none in time (`timed-out`), an answer that is not a list of leads (`not-leads`), or an
+ * (`connection-failed`), none in time (`timed-out`), a success that is not of Leadtap (`not-leads`), or an
  * error of something that is not Leadtap, such as a proxy (`http-502`).
  */
 export type ErrorCode = ProblemCode | `http-${number}` | 'connection-failed' | 'timed-out' | 'not-leads';
@@ -15,10 +15,11 @@ export interface ErrorFacts {
   readonly problem?: Problem | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly rateLimits?: readonly RateLimit[];
+  readonly sent?: readonly WrittenLead[];
   readonly cause?: unknown;
 }
 
-/** A poll that failed. */
+/** A poll, or a call of `sendLeads`, that failed. */
 export class LeadtapError extends Error {
   override readonly name: string = 'LeadtapError';
   readonly code: ErrorCode;
@@ -29,14 +30,18 @@ export class LeadtapError extends Error {
   /** How long the service asks you to wait. */
   readonly retryAfterMs: number | undefined;
   readonly rateLimits: readonly RateLimit[];
+  /** What a failed `sendLeads` has stored: the leads of its earlier requests, the first of the array. */
+  readonly sent: readonly WrittenLead[];
 
-  constructor({ code, message, status, problem, retryAfterMs, rateLimits = [], cause }: ErrorFacts) {
+  constructor(facts: ErrorFacts) {
+    const { code, message, status, problem, retryAfterMs, rateLimits = [], sent = [], cause } = facts;
     super(message, { cause });
     this.code = code;
     this.status = status;
     this.problem = problem;
     this.retryAfterMs = retryAfterMs;
     this.rateLimits = rateLimits;
+    this.sent = sent;
   }
 
   /** Whether a retry of the same request may succeed without any change by the caller. */
@@ -53,7 +58,7 @@ export class UnauthorizedError extends LeadtapError {
   override readonly name = 'UnauthorizedError';
 }
 
-/** 403: the user is not on the Professional plan. */
+/** 403: the user is not on the Professional plan, or the token lacks the scope. */
 export class ForbiddenError extends LeadtapError {
   override readonly name = 'ForbiddenError';
 }

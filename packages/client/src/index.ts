@@ -1,5 +1,13 @@
 export { type Checkpoint, type CheckpointStore, memoryCheckpoint } from './checkpoint.ts';
-export type { Lead, LeadStatus, ParameterError, Problem, ProblemCode } from './contract.ts';
+export type {
+  Lead,
+  LeadError,
+  LeadStatus,
+  ParameterError,
+  Problem,
+  ProblemCode,
+  WrittenLead,
+} from './contract.ts';
 export type { Environment, FetchOptions } from './environment.ts';
 export {
   type ErrorCode,
@@ -14,3 +22,4 @@ export type { ConnectionOptions } from './options.ts';
 export type { Page } from './page.ts';
 export { type PollOptions, poll } from './poll.ts';
 export type { RateLimit } from './rate-limits.ts';
+export { type LeadToSend, type SendLeadsOptions, sendLeads } from './send-leads.ts';

@@ -1,4 +1,4 @@
-import { NEW_LEADS_PATH } from './contract.ts';
+import { LEADS_PATH, NEW_LEADS_PATH } from './contract.ts';
 import { type Environment, PLATFORM } from './environment.ts';
 
 /** What every request needs. */
@@ -14,7 +14,9 @@ export interface ConnectionOptions {
 }
 
 export interface Connection {
+  /** Of polls. */
   readonly endpoint: string;
+  readonly leadsEndpoint: string;
   readonly token: () => Promise<string>;
   readonly timeoutMs: number;
   readonly environment: Environment;
@@ -27,22 +29,24 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 export function readConnection(options: ConnectionOptions): Connection {
   const { token } = options;
   if (typeof token !== 'function') checkToken(token);
+  const base = readBaseUrl(options.baseUrl);
   return {
-    endpoint: endpointOf(options.baseUrl),
+    endpoint: base + NEW_LEADS_PATH,
+    leadsEndpoint: base + LEADS_PATH,
     token: async () => checkToken(typeof token === 'function' ? await token() : token),
     timeoutMs: readDuration('timeoutMs', options.timeoutMs, 30_000),
     environment: { ...PLATFORM, ...options.environment },
   };
 }
 
-/** The path may end in a slash, and may be that of the endpoint itself: people paste what they have. */
-function endpointOf(baseUrl: unknown): string {
+/** The path may end in a slash, and may be that of the polling endpoint: people paste what they have. */
+function readBaseUrl(baseUrl: unknown): string {
   const url = URL.canParse(String(baseUrl)) ? new URL(String(baseUrl)) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
     throw new TypeError(`baseUrl must be an address such as https://leads.example.com, not ${baseUrl}`);
   if (url.username || url.password) throw new TypeError('baseUrl must hold no password; give a token');
   const prefix = url.pathname.replace(/\/+$/, '');
-  return `${url.origin}${prefix.endsWith(NEW_LEADS_PATH) ? prefix : prefix + NEW_LEADS_PATH}`;
+  return url.origin + (prefix.endsWith(NEW_LEADS_PATH) ? prefix.slice(0, -NEW_LEADS_PATH.length) : prefix);
 }
 
 function checkToken(token: unknown): string {

@@ -54,7 +54,7 @@ export class Pace {
     this.#allowance.sent();
   }
 
-  answered({ rateLimits }: Page, next: Following): void {
+  answered({ rateLimits }: Pick<Page, 'rateLimits'>, next: Following): void {
     const now = this.#environment.now();
     this.#failures = 0;
     this.#allowance.update(rateLimits, now);

@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const SOURCE = fileURLToPath(new URL('../src/index.ts', import.meta.url));
-const LIMIT_BYTES = 5000;
+const LIMIT_BYTES = 6_500;
 
 /** All of the client as a bundler makes it for browsers, whatever of it is used. */
 async function bundle(): Promise<string> {
@@ -31,7 +31,7 @@ async function bundle(): Promise<string> {
   return chunks.map(({ code }) => code).join('');
 }
 
-it('is under 5 kB and needs nothing of Node.js', async () => {
+it('is under 6.5 kB and needs nothing of Node.js', async () => {
   const code = await bundle();
   expect(code).toContain('/automation/new-leads');
   expect(code).not.toMatch(/\bnode:|\b(process|Buffer|global|require)\b/);

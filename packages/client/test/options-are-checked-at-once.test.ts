@@ -1,4 +1,4 @@
-import { newLeads, poll } from '@leadtap/client';
+import { type LeadToSend, newLeads, poll, sendLeads } from '@leadtap/client';
 import { describe, expect, it } from 'vitest';
 
 const GOOD = { baseUrl: 'https://leads.example.com', token: 'token' };
@@ -24,6 +24,27 @@ describe('refused before anything is sent', () => {
     const given = { ...GOOD, ...options, environment: { fetch: () => expect.fail('it was sent') } };
     expect(() => newLeads(given)).toThrow(message);
     await expect(poll(given)).rejects.toThrow(message);
+    if (!('since' in options)) await expect(sendLeads({}, given)).rejects.toThrow(message);
+  });
+
+  it.each([
+    ['no attempt', { maxAttempts: 0 }, /maxAttempts must be a number of at least 1/],
+    ['attempts that are no number', { maxAttempts: Number.NaN }, /maxAttempts must be/],
+    ['an empty key', { idempotencyKey: '' }, /idempotencyKey must have 1 to 200 printable/],
+    ['a key of two lines', { idempotencyKey: 'a\r\nX-Evil: 1' }, /idempotencyKey must/],
+    ['a key that is too long', { idempotencyKey: 'k'.repeat(201) }, /idempotencyKey must/],
+    ['the key of a part', { idempotencyKey: 'job#part-2' }, /must not end like #part-2/],
+  ])('%s for leads', async (_, options, message) => {
+    const given = { ...GOOD, ...options, environment: { fetch: () => expect.fail('it was sent') } };
+    await expect(sendLeads({}, given)).rejects.toThrow(message);
+  });
+
+  it.each([[null], ['Ada'], [[[]]]])('a lead that is no object: %j', async (lead) => {
+    const given = { ...GOOD, environment: { fetch: () => expect.fail('it was sent') } };
+    const leads = [{ id: 'good' }, lead].flat(0) as LeadToSend[];
+    await expect(sendLeads(leads, given)).rejects.toThrow(
+      'lead 1 must be an object with the fields of a lead',
+    );
   });
 
   it.each([-1, 2 ** 31, Number.POSITIVE_INFINITY])('an interval of %d', (intervalMs) => {

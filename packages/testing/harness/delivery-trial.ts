@@ -6,7 +6,7 @@ import { deleteCompanyFrom } from '../delivery-trial/postgres/remade-company.ts'
 import { readStoredFrom } from '../delivery-trial/postgres/stored.ts';
 import { deleteCompanyFromFile, readStoredFromFile } from '../delivery-trial/sqlite/statements.ts';
 import { Trial } from '../delivery-trial/trial.ts';
-import { startService } from './service.ts';
+import { startIntake } from './intake.ts';
 
 export interface TestTrialOptions {
   readonly companies?: number;
@@ -32,17 +32,19 @@ export async function makeTestTrial(options: TestTrialOptions = {}) {
   const clock = () => Date.now() + state.offsetMs;
   const isSqlite = inject('store') === 'sqlite';
   const clocked = isSqlite && isClockStepped ? { clock } : {};
-  const first = await startService({ organisation, ...clocked });
-  const second = await startService({ organisation: { companies: [] }, beside: first, ...clocked });
+  const first = await startIntake({ organisation, ...clocked });
+  const second = await startIntake({ organisation: { companies: [] }, beside: first, ...clocked });
   const { url } = first.database;
   const file = url.replace(/^sqlite:/, '');
   const openStore = () => first.database.openStore(clocked);
   const store = await openStore();
   onTestFinished(() => store.close());
   const setDatabaseClock = isSqlite || !isClockStepped ? undefined : await installSteppedClock(url);
-  const token = (userId: string) => first.token(userId, { expiresInMs: DAY_MS });
+  const token = (userId: string) =>
+    first.token(userId, { expiresInMs: DAY_MS, scopes: ['leads:read', 'leads:write'] });
+  const installation = { urls: [first.url, second.url], token };
   const trial = new Trial({
-    installation: { urls: [first.url, second.url], token },
+    installation,
     pollers,
     // On a busy machine a poll may wait too long for its database. It is asked again, and judged then.
     mayFail: (_client, status) => status === 503,
@@ -50,6 +52,8 @@ export async function makeTestTrial(options: TestTrialOptions = {}) {
   });
   return {
     trial,
+    installation,
+    pollers,
     service: first,
     url,
     file,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
-import { issueToken, type LeadInput, type Organisation, type Store } from 'leadtap';
+import { issueToken, type LeadInput, type Organisation, type Store, type TokenScope } from 'leadtap';
 import { onTestFinished } from 'vitest';
 import { compose, type Service } from '../../server/src/app.ts';
 import { type Clock, systemClock } from '../../server/src/clock.ts';
@@ -47,7 +47,10 @@ export interface TestService {
   readonly store: Store;
   /** For tests that use up what a user may ask. */
   readonly limiters: Limiters;
-  token(userId: string, options?: { tokenId?: string; expiresInMs?: number }): Promise<string>;
+  token(
+    userId: string,
+    options?: { tokenId?: string; expiresInMs?: number; scopes?: readonly TokenScope[] },
+  ): Promise<string>;
   /** Polls as a user; `query` is what stands behind the question mark. */
   poll(userId: string, query?: string, init?: RequestInit): Promise<Response>;
   leads(userId: string, query?: string): Promise<Lead[]>;
@@ -113,8 +116,17 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   await service.store.applyOrganisation(options.organisation ?? ORGANISATION);
   const url = `${running.url}${config.basePath}`;
 
-  const token: TestService['token'] = (userId, { tokenId = randomUUID(), expiresInMs = 3_600_000 } = {}) =>
-    issueToken(service.keys, { userId, tokenId, issuedAt: clock(), expiresAt: clock() + expiresInMs });
+  const token: TestService['token'] = (
+    userId,
+    { tokenId = randomUUID(), expiresInMs = 3_600_000, scopes } = {},
+  ) =>
+    issueToken(service.keys, {
+      userId,
+      tokenId,
+      issuedAt: clock(),
+      expiresAt: clock() + expiresInMs,
+      ...(scopes && { scopes }),
+    });
   const poll: TestService['poll'] = async (userId, query = '', init = {}) =>
     fetch(`${url}/automation/new-leads${query && `?${query}`}`, {
       ...init,

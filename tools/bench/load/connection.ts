@@ -4,6 +4,7 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 const LENGTH = Buffer.from('content-length: ');
 const LINK_SINCE = Buffer.from('?since=');
 const OK = 200;
+const CREATED = 201;
 const ZERO = 0x30;
 
 /** All connections read into it: a response is parsed before the next read, and nothing of it is kept. */
@@ -99,7 +100,7 @@ export class Connection {
       return false;
     }
     const status = number(input, 9);
-    if (status !== OK) {
+    if (status !== OK && status !== CREATED) {
       this.#fail(`answered ${input.toString('utf8', 0, Math.min(length, 2000))}`);
       return false;
     }

@@ -2,6 +2,20 @@
 const HOST = 'leads.example.com';
 export const NEW_LEADS = '/automation/new-leads';
 
+/** A program that sends leads as JSON, which must be ASCII. */
+export const leadsRequest = (token: string, json: string): string =>
+  [
+    'POST /leads HTTP/1.1',
+    `Host: ${HOST}`,
+    'User-Agent: leadtap-bench',
+    'Accept: application/json',
+    'Content-Type: application/json',
+    `Content-Length: ${json.length}`,
+    `Authorization: Bearer ${token}`,
+    '',
+    json,
+  ].join('\r\n');
+
 /** What an automation platform sends. */
 export const pollRequest = (token: string, query: string, ...headers: readonly string[]): string =>
   [

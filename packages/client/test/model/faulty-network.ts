@@ -80,13 +80,16 @@ export class FaultyNetwork {
     const madeUp = standIn(step) ?? (step.fault === 'stale-answer' ? this.#stalePage : undefined);
     const answer = madeUp ?? (await this.#forward(incoming, script.targetUrl));
     if (!madeUp) await script.read(step, answer);
-    if (!madeUp && answer.status === 200 && answer.body.length > 2) this.#stalePage ??= answer;
+    if (!madeUp && incoming.method === 'GET' && answer.status === 200 && answer.body.length > 2)
+      this.#stalePage ??= answer;
     send(script, step, answer, response);
   }
 
   async #forward(incoming: IncomingMessage, targetUrl: string): Promise<Answer> {
     const { host: _, connection: __, ...headers } = incoming.headers;
-    const outgoing = request(`${targetUrl}${incoming.url}`, { headers, agent: this.#agent }).end();
+    const { method } = incoming;
+    const outgoing = request(`${targetUrl}${incoming.url}`, { method, headers, agent: this.#agent });
+    incoming.pipe(outgoing);
     const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
     const chunks: Buffer[] = [];
     for await (const chunk of answer) chunks.push(chunk);
@@ -122,8 +125,8 @@ function problem(status: number, code: string, headers: Record<string, string> =
 function send(script: Script, { fault }: NetworkStep, answer: Answer, response: ServerResponse): void {
   const { status, headers, body } = answer;
   if (fault === 'answer-lost') hangUp(script, response);
-  // A problem is a problem, whatever becomes of its text: only pages are cut.
-  else if (status === 200 && CUT[fault]) CUT[fault](script, response, answer);
+  // A problem is a problem, whatever becomes of its text: only successes are cut.
+  else if (status < 300 && CUT[fault]) CUT[fault](script, response, answer);
   else {
     script.delivered(answer);
     response.writeHead(status, headers);

@@ -1,5 +1,6 @@
+import { startIntake } from '../../../testing/harness/intake.ts';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
-import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
+import { leaveRequests, type TestService } from '../../../testing/harness/service.ts';
 import type { WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 const USER = 'boss';
@@ -24,8 +25,12 @@ export class LiveService {
 
   static async start(whenDone: WhenDone): Promise<LiveService> {
     const clock = manualClock();
-    const service = await startService({ clock, whenDone });
-    return new LiveService(service, clock, await service.token(USER, { expiresInMs: YEARS_MS }), whenDone);
+    const service = await startIntake({ clock, whenDone });
+    const token = await service.token(USER, {
+      expiresInMs: YEARS_MS,
+      scopes: ['leads:read', 'leads:write'],
+    });
+    return new LiveService(service, clock, token, whenDone);
   }
 
   get url(): string {
@@ -45,10 +50,23 @@ export class LiveService {
     this.leadIds.push(...ids);
   }
 
+  /** All leads that were stored after this moment, as the store has them. */
+  async storedSince(since: number) {
+    const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+    return (await this.#service.store.readPage({ scope, since, limit: 100_000 })).leads;
+  }
+
+  /** The `createdAt` of the newest lead. */
+  async newestStamp(): Promise<number> {
+    const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+    const { leads } = await this.#service.store.readPage({ scope, limit: 1 });
+    return leads[0]?.createdAt ?? 0;
+  }
+
   /** Stops the service, and starts it again over the same database, at another address. */
   async restart(): Promise<void> {
     await this.#service.stop();
-    this.#service = await startService({
+    this.#service = await startIntake({
       clock: this.clock,
       beside: this.#service,
       whenDone: this.#whenDone,

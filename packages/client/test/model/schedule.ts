@@ -58,7 +58,7 @@ export interface Schedule {
 }
 
 /** Mostly the first, so that a schedule is not all trouble. */
-const mostly = <T>(usual: T, other: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T> =>
+export const mostly = <T>(usual: T, other: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T> =>
   fc.oneof({ weight: times, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other });
 
 const leadCount = fc.oneof(
@@ -66,7 +66,7 @@ const leadCount = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(99, 100, 101, 230) },
 );
 
-const networkStep: fc.Arbitrary<NetworkStep> = fc.record({
+export const networkStep: fc.Arbitrary<NetworkStep> = fc.record({
   fault: mostly<Fault>('none', fc.constantFrom(...FAULTS), 1),
   leadsBefore: leadCount,
   leadsMeanwhile: mostly(0, fc.nat(2)),

@@ -1,4 +1,5 @@
 import { type Checkpoint, type Environment, type Lead, LeadtapError, newLeads } from '@leadtap/client';
+import { expect } from 'vitest';
 import { AnnouncedQuota } from './announced-quota.ts';
 import type { Answer, FaultyNetwork, Script } from './faulty-network.ts';
 import type { LiveService } from './live-service.ts';
@@ -132,6 +133,7 @@ export class Trial implements Script {
     return {
       now: clock,
       random: () => this.#schedule.random,
+      uniqueId: () => expect.fail('a poll needs no key'),
       fetch: (url, init) => {
         this.#rules.requested(url, init.headers, this.#place());
         return fetch(url, init);

@@ -7,6 +7,7 @@ import {
   remakeCompanyWithLateStamps,
   setClockBackOnEmptyFeed,
 } from '../../../testing/delivery-trial/actors/forced.ts';
+import { httpSender, sendersOf } from '../../../testing/delivery-trial/actors/http-sender.ts';
 import { importProcess } from '../../../testing/delivery-trial/actors/import-process.ts';
 import { packageWriter } from '../../../testing/delivery-trial/actors/package-writer.ts';
 import { findingsOf } from '../../../testing/delivery-trial/findings.ts';
@@ -22,31 +23,48 @@ const SLOW = { timeout: 300_000 };
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
 
 describe('leads that are written in every supported way at once', () => {
-  it('reach every client: from imports, from programs with the package, and beside SQL', SLOW, async () => {
-    const { trial, url, file, service, companyIds, openStore } = await makeTestTrial({
-      companies: 2,
-      usersOfEach: 25,
-    });
-    const options = { companyIds, contendedIds: CONTENDED_IDS };
-    const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
-    const spawnLeadtap = (argv: readonly string[]) =>
-      spawn(process.execPath, [BIN, ...argv], { cwd: service.folder, env });
-    const sql = (name: string) =>
-      inject('store') === 'sqlite'
-        ? statementWriter({ file, name, companyIds, ids: CONTENDED_IDS })
-        : contentionWriter(url, name, companyIds);
-    const actors = [
-      atMost(20, packageWriter({ ...options, name: 'package-1', openStore })),
-      atMost(20, packageWriter({ ...options, name: 'package-2', openStore })),
-      atMost(2, importProcess({ ...options, name: 'import', spawnLeadtap })),
-      atMost(20, sql('sql-1')),
-      atMost(20, sql('sql-2')),
-    ];
-    await trial.run(actors, { seed: 4, isEnough: () => false });
-    expect(findingsOf(await trial.finish())).toEqual({});
-    const counts = ['leads through the package', 'leads imported', 'deletes', 'updates', 'moves'];
-    expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
-  });
+  it(
+    'reach every client: from imports, over HTTP, from programs with the package, and beside SQL',
+    SLOW,
+    async () => {
+      const { trial, url, file, service, installation, pollers, companyIds, openStore } = await makeTestTrial(
+        {
+          companies: 2,
+          usersOfEach: 25,
+        },
+      );
+      const options = { companyIds, contendedIds: CONTENDED_IDS };
+      const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
+      const spawnLeadtap = (argv: readonly string[]) =>
+        spawn(process.execPath, [BIN, ...argv], { cwd: service.folder, env });
+      const sql = (name: string) =>
+        inject('store') === 'sqlite'
+          ? statementWriter({ file, name, companyIds, ids: CONTENDED_IDS })
+          : contentionWriter(url, name, companyIds);
+      const actors = [
+        atMost(20, packageWriter({ ...options, name: 'package-1', openStore })),
+        atMost(20, packageWriter({ ...options, name: 'package-2', openStore })),
+        atMost(2, importProcess({ ...options, name: 'import', spawnLeadtap })),
+        ...['http-1', 'http-2'].map((name) =>
+          // On a busy machine a request may wait too long for its database.
+          atMost(20, httpSender({ name, installation, users: sendersOf(pollers), toleratesFaults: true })),
+        ),
+        atMost(20, sql('sql-1')),
+        atMost(20, sql('sql-2')),
+      ];
+      await trial.run(actors, { seed: 4, isEnough: () => false });
+      expect(findingsOf(await trial.finish())).toEqual({});
+      const counts = [
+        'leads through the package',
+        'leads imported',
+        'leads over HTTP',
+        'deletes',
+        'updates',
+        'moves',
+      ];
+      expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
+    },
+  );
 });
 
 describe('a clock that is set back by an hour', () => {

@@ -2,15 +2,16 @@ import type { Change, History, Page, SeenLead, StoredLead, Write } from './histo
 
 /** A commit that has been sent. Without a word about its end, its outcome stays unknown. */
 export interface Commit {
-  /** With the stamps of all its leads, in their order, where the answer gives them. */
-  acknowledge(createdAt?: readonly (number | undefined)[]): void;
+  /** With the stamps of all its leads, in their order, where the answer gives them, and with the ids of those that had none. */
+  acknowledge(createdAt?: readonly (number | undefined)[], ids?: readonly (string | undefined)[]): void;
   /** The database has said that nothing was committed. */
   refuse(): void;
   /** It may have been committed, but cannot be from now on: its connection or its process is gone. */
   settle(): void;
 }
 
-type OpenWrite = Omit<Change, 'createdAt'> & {
+type OpenWrite = Omit<Change, 'createdAt' | 'id'> & {
+  id: string;
   createdAt?: number | undefined;
   readonly begun: number;
   acknowledged: number | undefined;
@@ -45,11 +46,12 @@ export class Recorder {
     const writes = changes.map((change): OpenWrite => ({ ...change, begun, acknowledged: undefined }));
     for (const write of writes) this.#writes.add(write);
     return {
-      acknowledge: (createdAt = []) => {
+      acknowledge: (createdAt = [], ids = []) => {
         const acknowledged = this.next();
         for (const [index, write] of writes.entries()) {
           write.acknowledged = acknowledged;
           write.createdAt ??= createdAt[index];
+          write.id = ids[index] ?? write.id;
         }
         this.announce(writes);
       },

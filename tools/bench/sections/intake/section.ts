@@ -1,142 +1,166 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
+import { openPostgresStore, openSqliteStore, type Store } from 'leadtap';
 import { startPostgres } from '../../../../packages/testing/servers/postgres.ts';
 import { atLeast, BARS } from '../../bars.ts';
-import { organisation, WHOLE_COMPANY } from '../../made-up/organisation.ts';
+import type { Load } from '../../load/messages.ts';
+import { leadsRequest } from '../../load/requests.ts';
+import { leadLine } from '../../made-up/leads.ts';
+import { organisation, userId, WHOLE_COMPANY } from '../../made-up/organisation.ts';
 import { ratio, whole } from '../../report/figures.ts';
-import { type Spread, spread } from '../../report/statistics.ts';
+import { median, type Spread, spread } from '../../report/statistics.ts';
 import type { Bench, Section, SectionResult } from '../../section.ts';
 import { databaseFile, type Home, leadtap, sqliteIn } from '../../service/leadtap.ts';
+import { newDatabase } from '../../service/postgres-database.ts';
 import { POSTGRES_SETTINGS } from '../../service/postgres-settings.ts';
-import { bareInsertRate, bareSqliteInsertRate } from './bare-insert.ts';
-import { importRate, type Kind, writeLeadFile } from './imports.ts';
-import { MAKE_UNSTAMPED, type Spreading, sqlWriteRate } from './sql-writers.ts';
+import { serve } from '../../service/serve.ts';
+import { storeWriteRate } from './store-writes.ts';
 
-interface ImportFigures {
-  readonly store: 'sqlite' | 'postgres';
-  readonly kind: Kind;
-  readonly perSecond: Spread;
-  readonly barePerSecond: Spread;
+type StoreName = 'sqlite' | 'postgres';
+
+interface Measured {
+  readonly store: StoreName;
+  /** Leads a second, one in each request. */
+  readonly single: Spread;
+  /** Leads a second by one-row transactions of the store, without HTTP. */
+  readonly storeSingle: Spread;
+  /** Of neighbouring rounds. */
+  readonly singleOfStore: number;
+  /** Leads a second, 100 in each request. */
+  readonly arrays: Spread;
 }
 
-interface WriterFigures {
-  readonly writers: number;
-  readonly spreading: Spreading;
-  readonly perSecond: number;
-  readonly unstampedPerSecond: number;
+const CONNECTIONS = 64;
+const COMPANIES = 100;
+/** A user may send 600 requests a minute: these may send more than any machine takes. */
+const USERS_PER_COMPANY = 20;
+const ARRAY = 100;
+
+interface Place {
+  readonly name: StoreName;
+  readonly home: Home;
+  openStore(): Promise<Store>;
 }
 
-const KINDS: readonly Kind[] = ['live', 'history'];
-const WRITERS = [1, 8, 64];
-const IN_WORDS: Record<Kind, string> = { live: 'over 100 companies', history: 'as history into one' };
-
-type Server = Awaited<ReturnType<typeof startPostgres>>;
-
-/** A database of its own on the server. */
-async function newDatabase(server: Server, name: string): Promise<string> {
-  const client = new pg.Client(server.url);
-  await client.connect();
-  await client.query(`CREATE DATABASE ${name}`);
-  await client.end();
-  const url = new URL(server.url);
-  url.pathname = `/${name}`;
-  return url.href;
-}
-
-async function measureImport(
-  bench: Bench,
-  server: Server,
-  kind: Kind,
-  leads: number,
-): Promise<ImportFigures[]> {
-  const file = await writeLeadFile(bench.folder, leads, kind);
-  const rates = { sqlite: [] as number[], postgres: [] as number[] };
-  const bare = { sqlite: [] as number[], postgres: [] as number[] };
-  for (let round = 0; round < Math.min(3, bench.options.rounds); round += 1) {
-    bench.progress(`import ${IN_WORDS[kind]}, round ${round + 1}`);
-    const folder = join(bench.folder, `${kind}-${round}`);
-    rates.sqlite.push(await importRate(sqliteIn(folder), file, leads, kind));
-    bare.sqlite.push(bareSqliteInsertRate(databaseFile(folder), leads));
-    const url = await newDatabase(server, `${kind}_${round}`);
-    const home: Home = { folder, settings: { LEADTAP_DATABASE_URL: url } };
-    rates.postgres.push(await importRate(home, file, leads, kind));
-    bare.postgres.push(await bareInsertRate(url, leads));
-  }
-  return (['sqlite', 'postgres'] as const).map((store) => ({
-    store,
-    kind,
-    perSecond: spread(rates[store]),
-    barePerSecond: spread(bare[store]),
-  }));
-}
-
-async function measureWriters(bench: Bench, server: Server): Promise<WriterFigures[]> {
-  const url = await newDatabase(server, 'writers');
-  const folder = join(bench.folder, 'writers');
-  await mkdir(folder);
-  const home: Home = { folder, settings: { LEADTAP_DATABASE_URL: url } };
-  const size = { companies: Math.max(...WRITERS), usersPerCompany: 0, places: WHOLE_COMPANY };
-  await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(size))]);
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query(MAKE_UNSTAMPED);
-  await client.end();
-  const seconds = bench.options.quick ? 2 : 5;
-  const figures: WriterFigures[] = [];
-  for (const spreading of ['one', 'many'] as const)
-    for (const writers of WRITERS) {
-      bench.progress(`${writers} programs insert into ${spreading}`);
-      const unstampedPerSecond = await sqlWriteRate(url, writers, spreading, 'unstamped_leads', seconds);
-      const perSecond = await sqlWriteRate(url, writers, spreading, 'leadtap.leads', seconds);
-      figures.push({ writers, spreading, perSecond, unstampedPerSecond });
+/** Without ids: the same request adds other leads each time. */
+function requestsOf(tokens: ReadonlyMap<string, string>, leadsOfEach: number, users: number): string[] {
+  const requests: string[] = [];
+  for (let user = 0; user < users; user += 1)
+    for (let company = 0; company < COMPANIES; company += 1) {
+      const line = (_: unknown, n: number) =>
+        leadLine(company + COMPANIES * (user * leadsOfEach + n), COMPANIES);
+      const lines = Array.from({ length: leadsOfEach }, line);
+      const json = leadsOfEach === 1 ? lines.join() : `[${lines.join()}]`;
+      requests.push(leadsRequest(tokens.get(userId(company, user)) ?? '', json));
     }
-  return figures;
+  return requests;
+}
+
+async function measureStore(bench: Bench, { name, home, openStore }: Place): Promise<Measured> {
+  await mkdir(home.folder, { recursive: true });
+  const size = { companies: COMPANIES, usersPerCompany: USERS_PER_COMPANY, places: WHOLE_COMPANY };
+  await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(size))]);
+  const issued: { userId: string; token: string }[] = JSON.parse(
+    await leadtap(home, ['token', 'issue', '--all-users', '--scope', 'leads:write', '--json']),
+  );
+  const tokens = new Map(issued.map(({ userId: id, token }) => [id, token]));
+  const single = `${name} single`;
+  const arrays = `${name} arrays`;
+  await bench.generator.learn({ name: single, requests: requestsOf(tokens, 1, USERS_PER_COMPANY) });
+  await bench.generator.learn({ name: arrays, requests: requestsOf(tokens, ARRAY, 2) });
+  const service = bench.cleanup.own(await serve(home));
+  const store = await openStore();
+  const seconds = bench.options.quick ? 2 : 5;
+  const load = (requests: string): Load => ({
+    requests,
+    ports: [service.port],
+    connections: CONNECTIONS,
+    processes: { service: [service.pid] },
+  });
+  const sendRate = async (requests: string, leadsOfEach: number) => {
+    const report = await bench.generator.closedLoop(load(requests), { seconds });
+    service.emptyLog();
+    return (report.answers * leadsOfEach) / report.seconds;
+  };
+  const rates = { single: [] as number[], storeSingle: [] as number[], arrays: [] as number[] };
+  try {
+    // One round of each to warm up, which does not count.
+    for (let round = 0; round <= bench.options.rounds; round += 1) {
+      bench.progress(`${name}: round ${round} of ${bench.options.rounds}`);
+      const measured = {
+        storeSingle: await storeWriteRate(store, CONNECTIONS, COMPANIES, seconds),
+        single: await sendRate(single, 1),
+        arrays: await sendRate(arrays, ARRAY),
+      };
+      if (round === 0) continue;
+      rates.storeSingle.push(measured.storeSingle);
+      rates.single.push(measured.single);
+      rates.arrays.push(measured.arrays);
+    }
+  } finally {
+    await store.close();
+    await service.stop();
+  }
+  return {
+    store: name,
+    single: spread(rates.single),
+    storeSingle: spread(rates.storeSingle),
+    singleOfStore: median(rates.single.map((rate, round) => rate / (rates.storeSingle[round] ?? Number.NaN))),
+    arrays: spread(rates.arrays),
+  };
 }
 
 async function measure(bench: Bench): Promise<SectionResult> {
-  const leads = bench.options.quick ? 30_000 : 200_000;
   const server = bench.cleanup.own(await startPostgres({ settings: POSTGRES_SETTINGS }));
-  const imports: ImportFigures[] = [];
-  for (const kind of KINDS) imports.push(...(await measureImport(bench, server, kind, leads)));
-  const writers = await measureWriters(bench, server);
-  const cell = ({ median, low, high }: Spread) => `${whole(median)} (${whole(low)}-${whole(high)})`;
+  const url = await newDatabase(server, 'intake');
+  const intakeOn = { LEADTAP_INTAKE: 'on' };
+  const sqlite = sqliteIn(join(bench.folder, 'sqlite'));
+  const places: readonly Place[] = [
+    {
+      name: 'sqlite',
+      home: { ...sqlite, settings: { ...sqlite.settings, ...intakeOn } },
+      openStore: () => openSqliteStore({ file: databaseFile(sqlite.folder), migrate: false }),
+    },
+    {
+      name: 'postgres',
+      home: { folder: join(bench.folder, 'postgres'), settings: { LEADTAP_DATABASE_URL: url, ...intakeOn } },
+      // A busy machine is slow, and not a fault.
+      openStore: () =>
+        openPostgresStore({ url, migrate: false, connectLimitMs: 60_000, queryLimitMs: 60_000 }),
+    },
+  ];
+  const figures: Measured[] = [];
+  for (const place of places) figures.push(await measureStore(bench, place));
+  const cell = ({ median: middle, low, high }: Spread) => `${whole(middle)} (${whole(low)}-${whole(high)})`;
   return {
     tables: [
       {
-        title: `leadtap leads import, ${whole(leads)} leads: leads a second, beside one bare INSERT of the same rows`,
-        columns: ['', 'import', 'bare INSERT', 'ratio'],
-        rows: imports.map(({ store, kind, perSecond, barePerSecond }) => [
-          `${store}, ${IN_WORDS[kind]}`,
-          cell(perSecond),
-          cell(barePerSecond),
-          ratio(perSecond.median / barePerSecond.median),
+        title: `POST /leads, ${CONNECTIONS} connections, ${COMPANIES} companies: leads a second`,
+        columns: ['', 'single', 'store alone', 'ratio', `arrays of ${ARRAY}`],
+        rows: figures.map(({ store, single, storeSingle, singleOfStore, arrays }) => [
+          store,
+          cell(single),
+          cell(storeSingle),
+          ratio(singleOfStore),
+          cell(arrays),
         ]),
-      },
-      {
-        title: 'Programs that insert with SQL, a row and a transaction at a time: leads a second',
-        columns: ['', 'with stamps', 'without', 'ratio'],
-        rows: writers.map(({ spreading, writers: count, perSecond, unstampedPerSecond }) => [
-          `${count} to ${spreading === 'one' ? 'one company' : 'as many companies'}`,
-          whole(perSecond),
-          whole(unstampedPerSecond),
-          ratio(perSecond / unstampedPerSecond),
-        ]),
+        note: 'Store alone: one-row transactions by as many callers, in one process, without HTTP.',
       },
     ],
-    verdicts: imports.map(({ store, kind, perSecond }) =>
+    verdicts: figures.flatMap(({ store, singleOfStore, arrays }) => [
+      atLeast(BARS.intake.singleOfStore, singleOfStore, `intake, ${store}: single leads, to the store alone`),
       atLeast(
-        store === 'sqlite' ? BARS.import.sqlitePerSecond : BARS.import.postgresPerSecond,
-        perSecond.median,
-        `import, ${store}, ${IN_WORDS[kind]}: leads a second`,
+        store === 'sqlite' ? BARS.intake.sqliteArraysPerSecond : BARS.intake.postgresArraysPerSecond,
+        arrays.median,
+        `intake, ${store}: leads a second in arrays of ${ARRAY}`,
       ),
-    ),
-    figures: { leads, imports, writers },
+    ]),
+    figures: { connections: CONNECTIONS, companies: COMPANIES, stores: figures },
   };
 }
 
 export const intake: Section = {
   name: 'intake',
-  about: 'how fast leads come in, by import and by SQL',
+  about: 'how fast leads come in over HTTP',
   measure,
 };

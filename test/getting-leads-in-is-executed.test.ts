@@ -1,0 +1,319 @@
+/** Every example of docs/getting-leads-in.md, run as it is there, against a running service. */
+import { execFile, spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Lead } from '@leadtap/contract';
+import { type INode, Workflow } from 'n8n-workflow';
+import pg from 'pg';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { runLeadtap } from '../packages/testing/harness/leadtap-process.ts';
+import { keyFileOf, type TestService } from '../packages/testing/harness/service.ts';
+import { shareService } from '../packages/testing/harness/shared-service.ts';
+import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
+import { freePort } from '../packages/testing/servers/free-port.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const page = readFileSync(join(ROOT, 'docs/getting-leads-in.md'), 'utf8');
+const organisation = JSON.parse(readFileSync(join(ROOT, 'examples/organisation.json'), 'utf8'));
+
+/** The block of that language in the section with that title; the first one, if there are several. */
+function block(title: string, language: string, number = 0): string {
+  const [, section = ''] = page.split(`\n## ${title}\n`);
+  const [text = ''] = section.split('\n## ');
+  const blocks = [...text.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)^\`\`\``, 'gm'))];
+  const found = blocks[number]?.[1];
+  if (found === undefined) throw new Error(`${title} has no ${language} block ${number}`);
+  return found;
+}
+
+interface Installation {
+  readonly service: TestService;
+  /** That of the command in the document. */
+  readonly token: string;
+  /** The settings of commands on the machine of the service. */
+  readonly env: Record<string, string>;
+  /** The leads of this test, oldest first. */
+  polled(): Promise<Lead[]>;
+}
+
+const shared = shareService({ organisation, env: { LEADTAP_INTAKE: 'on' } });
+let issued: Promise<string> | undefined;
+
+async function issueToken(env: Record<string, string>): Promise<string> {
+  const words = block('Over HTTP', 'sh').match(/"[^"]*"|\S+/g) ?? [];
+  const [npx, leadtap, ...argv] = words.map((word) => word.replaceAll('"', ''));
+  expect([npx, leadtap]).toEqual(['npx', 'leadtap']);
+  const { code, stdout, stderr } = await runLeadtap(argv, env);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  return stdout.trim();
+}
+
+/** All tests share one service. */
+async function install(): Promise<Installation> {
+  const service = shared();
+  const env = { ...service.database.env, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
+  issued ??= issueToken(env);
+  const [newest] = await service.leads('ada', 'limit=1');
+  const since = newest?.createdAt ?? '1970-01-01';
+  return { service, token: await issued, env, polled: () => service.leads('ada', `since=${since}`) };
+}
+
+const runShell = (script: string, env: Record<string, string>) =>
+  promisify(execFile)('sh', ['-c', script], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+
+/** A program of the document in a folder of its own, in which the client is installed. It ends with the test. */
+async function startProgram(name: string, files: Record<string, string>, env: Record<string, string>) {
+  const folder = tempFolder();
+  mkdirSync(join(folder, 'node_modules/@leadtap'), { recursive: true });
+  symlinkSync(join(ROOT, 'packages/client'), join(folder, 'node_modules/@leadtap/client'), 'junction');
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(folder, file), text);
+  const port = await freePort();
+  const child = spawn(process.execPath, [name], {
+    cwd: folder,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const closed = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill();
+    await closed;
+  });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const isUp = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    );
+  const ended = closed.then(() => Promise.reject(new Error(`${name} ended: ${stderr}`)));
+  ended.catch(() => undefined);
+  while (!(await Promise.race([isUp(), ended])));
+  return { url, stderr: () => stderr };
+}
+
+it('with curl, and the response is that of the document', async () => {
+  const { service, token, polled } = await install();
+  const script = block('Over HTTP', 'sh', 1).replace('http://127.0.0.1:3000', service.url);
+  expect(script).toContain(service.url);
+  const { stdout } = await runShell(script, { LEADTAP_TOKEN: token });
+  const [lead] = await polled();
+  expect(lead).toMatchObject({ id: 'web-1', fullName: 'Ada Moreau', email: 'ada@example.com' });
+  const shown = JSON.parse(block('Over HTTP', 'json'));
+  shown.leads[0].createdAt = lead?.createdAt;
+  expect(JSON.parse(stdout)).toEqual(shown);
+});
+
+describe('from a web form', () => {
+  const start = ({ service, token }: Installation) =>
+    startProgram(
+      'form-handler.mjs',
+      { 'form.html': block('A web form', 'html'), 'form-handler.mjs': block('A web form', 'js') },
+      { LEADTAP_URL: service.url, LEADTAP_TOKEN: token },
+    );
+
+  /** What a browser sends: all fields of the form, also those that were left empty. */
+  async function fillIn(url: string, values: Record<string, string>): Promise<URLSearchParams> {
+    const html = await (await fetch(url)).text();
+    const fields = [...html.matchAll(/<(?:input|textarea)[^>]*\bname="(\w+)"(?:[^>]*\bvalue="([^"]*)")?/g)];
+    const pairs = fields.map(([, name = '', value = '']): [string, string] => [name, values[name] ?? value]);
+    return new URLSearchParams(pairs);
+  }
+
+  const post = async (url: string, body: URLSearchParams) => {
+    const response = await fetch(url, { method: 'POST', body });
+    return { status: response.status, text: await response.text() };
+  };
+
+  const ADA = {
+    firstName: 'Ada',
+    lastName: 'Moreau',
+    email: 'ada@example.com',
+    message: 'A "new" roof & more',
+  };
+
+  it('once, however often it is sent', async () => {
+    const installation = await install();
+    const { url } = await start(installation);
+    const form = await fillIn(url, ADA);
+    for (let times = 0; times < 3; times += 1)
+      expect(await post(url, form)).toEqual({ status: 200, text: '<p>Thank you. We will call you.' });
+    expect(await installation.polled()).toMatchObject([
+      {
+        firstName: 'Ada',
+        lastName: 'Moreau',
+        email: 'ada@example.com',
+        phone1: null,
+        customFields: { source: 'web form', message: 'A "new" roof & more' },
+      },
+    ]);
+    // Another visitor.
+    await post(url, await fillIn(url, { ...ADA, firstName: 'Grace' }));
+    expect((await installation.polled()).map(({ firstName }) => firstName)).toEqual(['Ada', 'Grace']);
+  });
+
+  it('without fields that the form does not have', async () => {
+    const installation = await install();
+    const [lead] = await installation.service.add({ companyId: 'soleil', id: 'known' });
+    const { url } = await start(installation);
+    const form = await fillIn(url, ADA);
+    form.set('id', 'known');
+    form.set('statusValue', 'WON');
+    expect((await post(url, form)).status).toBe(200);
+    const [known, added] = await installation.polled();
+    expect(known).toMatchObject({
+      id: 'known',
+      firstName: null,
+      createdAt: new Date(lead ?? 0).toISOString(),
+    });
+    expect(added).toMatchObject({ firstName: 'Ada', statusValue: 'NEW' });
+  });
+
+  it('and says so if it was not stored', async () => {
+    const installation = await install();
+    const { url, stderr } = await start(installation);
+    const { status, text } = await post(url, await fillIn(url, { ...ADA, email: 'ada' }));
+    expect(status).toBe(422);
+    expect(text).toContain('could not be sent');
+    expect(stderr()).toContain('invalid-lead');
+    const huge = await fillIn(url, { ...ADA, message: 'x'.repeat(60_000) });
+    expect((await post(url, huge)).status).toBe(413);
+    expect(await installation.polled()).toEqual([]);
+  });
+});
+
+it('from a webhook, once, and only with its signature', async () => {
+  const installation = await install();
+  const { url } = await startProgram(
+    'receiver.mjs',
+    { 'receiver.mjs': block('A webhook from another system', 'js') },
+    { LEADTAP_URL: installation.service.url, LEADTAP_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
+  );
+  const body = JSON.stringify({
+    event: { id: 42 },
+    contact: { name: 'Ada Moreau', email: 'ada@example.com', phone: '+33 1 70 18 99 00' },
+  });
+  const send = async (secret: string) => {
+    const signature = createHmac('sha256', secret).update(body).digest('hex');
+    return (await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })).status;
+  };
+  expect(await send('wrong')).toBe(401);
+  expect(await installation.polled()).toEqual([]);
+  expect([await send('secret'), await send('secret')]).toEqual([200, 200]);
+  expect(await installation.polled()).toMatchObject([
+    { id: 'shop-42', fullName: 'Ada Moreau', email: 'ada@example.com', phone1: '+33 1 70 18 99 00' },
+  ]);
+});
+
+it('from Facebook Lead Ads, through the expression for n8n', async () => {
+  const { service, token, polled } = await install();
+  const node: INode = { id: '', name: 'Lead', type: '', typeVersion: 1, position: [0, 0], parameters: {} };
+  const unknownType = () => undefined as never;
+  const { expression } = new Workflow({
+    nodes: [node],
+    connections: {},
+    active: true,
+    nodeTypes: { getByName: unknownType, getByNameAndVersion: unknownType, getKnownTypes: () => ({}) },
+  });
+  // As the trigger of n8n gives a lead, with Simplify Output.
+  const json = {
+    id: '4711',
+    data: { full_name: 'Ada "A" Moreau', email: 'ada@example.com', phone_number: '+33170189900' },
+    form: { id: '1', name: 'Roofs', locale: 'fr_FR', status: 'ACTIVE' },
+    ad: { id: '2', name: 'Spring' },
+    adset: { id: '3', name: 'Lyon' },
+    page: { id: '4', name: 'Soleil Roofing' },
+    created_time: '2026-03-02T09:30:00+0000',
+  };
+  const value = block('Facebook Lead Ads', 'text').trim();
+  const body = expression.getParameterValue(value, null, 0, 0, node.name, [{ json }], 'trigger', {});
+  const response = await fetch(`${service.url}/leads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: String(body),
+  });
+  expect(response.status).toBe(201);
+  expect(await polled()).toMatchObject([
+    {
+      id: 'facebook-4711',
+      fullName: 'Ada "A" Moreau',
+      email: 'ada@example.com',
+      phone1: '+33170189900',
+      customFields: { source: 'Facebook', form: 'Roofs', ad: 'Spring' },
+    },
+  ]);
+});
+
+it('from CSV', async () => {
+  const { env, polled } = await install();
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'leads.csv'), block('CSV', 'csv'));
+  const [, , ...argv] = block('CSV', 'sh').trim().split(' ');
+  const ran = await runLeadtap(argv, env, folder);
+  expect(ran).toMatchObject({ code: 0, stdout: '2 added, 0 updated, 0 rejected\n' });
+  expect((await polled()).map(({ id, customFields }) => [id, customFields])).toEqual([
+    ['fair-1', { source: 'trade fair' }],
+    ['fair-2', { source: 'trade fair' }],
+  ]);
+});
+
+if (inject('store') === 'postgres') {
+  const withClient = async (url: string, work: (client: pg.Client) => Promise<unknown>) => {
+    const client = new pg.Client(url);
+    await client.connect();
+    await work(client).finally(() => client.end());
+  };
+
+  it('from a cron job, once, however often it runs', async () => {
+    const { service, token, polled } = await install();
+    const { url } = service.database;
+    const env = { CRM_DATABASE_URL: url, LEADTAP_URL: service.url, LEADTAP_TOKEN: token };
+    const script = block('A cron job from another database', 'sh');
+    await withClient(url, (client) =>
+      client.query(`CREATE TABLE public.customers (id serial PRIMARY KEY, first_name text, last_name text, email text,
+        created_at timestamptz DEFAULT now())`),
+    );
+    const runJob = async () => (await runShell(script, env)).stdout;
+    expect(await runJob()).toBe('');
+    await withClient(url, (client) =>
+      client.query(`INSERT INTO public.customers (first_name, last_name, email, created_at) VALUES
+        ('Old', 'Customer', NULL, now() - interval '1 year'), ('Ada', 'O''Neill "A"', 'ada@example.com', now())`),
+    );
+    expect(JSON.parse(await runJob()).leads).toMatchObject([{ id: 'crm-2', result: 'added' }]);
+    await withClient(url, (client) =>
+      client.query(`INSERT INTO public.customers (first_name) VALUES ('Bo')`),
+    );
+    await runJob();
+    await runJob();
+    expect((await polled()).map(({ id, fullName }) => [id, fullName])).toEqual([
+      ['crm-2', 'Ada O\'Neill "A"'],
+      ['crm-3', 'Bo'],
+    ]);
+  });
+
+  it('with plain SQL', async () => {
+    const { service, polled } = await install();
+    await withClient(service.database.url, (client) => client.query(block('Plain SQL', 'sql')));
+    expect(await polled()).toMatchObject([{ id: 'crm-1', fullName: 'Ada Moreau', email: 'ada@example.com' }]);
+  });
+} else {
+  it('with the package on SQLite', async () => {
+    const { service, polled } = await install();
+    const folder = tempFolder();
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
+    const file = service.database.url.slice('sqlite:'.length);
+    const program = block('The package on SQLite', 'js').replace('data/leadtap.db', file);
+    expect(program).toContain(file);
+    writeFileSync(join(folder, 'program.mjs'), program);
+    const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder });
+    expect(stdout).toMatch(/kind: 'added'/);
+    expect(await polled()).toMatchObject([{ id: 'crm-1', firstName: 'Ada', email: 'ada@example.com' }]);
+  });
+}
