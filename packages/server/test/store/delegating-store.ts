@@ -59,16 +59,23 @@ export class DelegatingStore implements Store {
   }
   writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
     return this.inner.writeAllLeads(leads, scope);
-  planLeads(leads: readonly LeadInput[], options?: WriteOptions) 
+  }
+  planLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.planLeads(leads, options);
-  listLeads(query: LeadListQuery) 
+  }
+  listLeads(query: LeadListQuery) {
     return this.inner.listLeads(query);
-  findLeads(id: string, companyId?: string) 
+  }
+  findLeads(id: string, companyId?: string) {
     return this.inner.findLeads(id, companyId);
-  status() 
+  }
+  status() {
     return this.inner.status();
-  ping() 
+  }
+  ping() {
     return this.inner.ping();
-  close() 
+  }
+  close() {
     return this.inner.close();
+  }
 }
