@@ -62,6 +62,7 @@ export class SimulatedHour {
       now: () => START + this.#nowMs,
       sleep: async (ms) => this.#advance(ms),
       random: () => 0.5,
+      uniqueId: () => 'unused',
       timeLimit: () => new AbortController().signal,
       fetch: async (url, init) => this.#fetch(new URL(url), init),
     };
