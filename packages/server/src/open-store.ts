@@ -7,10 +7,11 @@ import {
   type PostgresDatabase,
   type SqliteDatabase,
 } from './config.ts';
+import { pgDumpCommand } from './store/postgres/dump-command.ts';
 import { postgresHints } from './store/postgres/hints.ts';
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
-import type { Inspection, MigrationReport, Store } from './store/store.ts';
+import type { BackupOptions, BackupReport, Inspection, MigrationReport, Store } from './store/store.ts';
 import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
 
 export interface OpenStoreOptions {
@@ -49,6 +50,10 @@ export interface Engine {
   readonly file?: string;
   /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
   readonly server?: { readonly url: string; readonly connections: number };
+  /** Copies the database to a new file while it is in use. Absent: the engine has its own tool, see `dumpCommand`. */
+  backup?(target: string, options: BackupOptions): Promise<BackupReport>;
+  /** The command line of that tool, without the password. */
+  dumpCommand?(target: string): string;
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
@@ -79,6 +84,10 @@ const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
     ],
   },
   file,
+  backup: async (target, options) => {
+    const { backupSqlite } = await import('./store/sqlite/backup.ts');
+    return backupSqlite(file, target, options);
+  },
   openMoveSource: async () => {
     const { openSqliteMoveSource } = await import('./store/sqlite/transfer-source.ts');
     return openSqliteMoveSource(file);
@@ -114,6 +123,7 @@ function postgresEngine(database: PostgresDatabase): Engine {
       ],
     },
     server: database,
+    dumpCommand: (target) => pgDumpCommand(url, target),
     openMoveTarget: async () => {
       const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
       return openPostgresMoveTarget(url);

@@ -11,6 +11,8 @@ import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { databaseFailure, Failure } from './failure.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
+import { registerErase } from './leads/erase.ts';
+import { registerPrune } from './leads/prune.ts';
 import { writeLine } from './output.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
@@ -38,6 +40,7 @@ Lines with errors are reported and skipped, and the exit code is then 1. docs/im
 export interface ImportFlags extends ReportOptions {
   readonly format?: LeadsFormat;
   readonly historical?: true;
+  readonly allowErased?: true;
   readonly rejects?: string;
 }
 
@@ -54,6 +57,7 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
     .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
     .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
+    .option('--allow-erased', 'also add leads that were erased, as new leads')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
     .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
     .option('--acknowledge', 'print "committed N" each time the lines up to N are saved')
@@ -61,6 +65,8 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
+  registerErase(leads, context);
+  registerPrune(leads, context);
 }
 
 export async function importFile(
@@ -76,13 +82,14 @@ export async function importFile(
     try {
       const report = new ImportReport(context, flags, input, rejects);
       const { clock, signal } = context;
-      const { skipLines, historical = false } = flags;
+      const { skipLines, historical = false, allowErased = false } = flags;
       const { onHeader, onItems, onRejected, onCommitted, onPaced } = report;
       await withStore(context, async (store, config) => {
         const outcome = await importLeads({
           lines: readLeads(input, { historical, clock, skipLines, onHeader, onItems }),
           store,
           historical,
+          allowErased,
           skippedLines: skipLines,
           newId: () => v7({ msecs: clock() }),
           elapsedMs: () => performance.now(),

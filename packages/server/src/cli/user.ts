@@ -10,6 +10,7 @@ import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
 import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { registerUserAdd } from './user-add.ts';
 
 const LIST_HELP = `
 Examples:
@@ -50,6 +51,7 @@ export function registerUser(program: Command, context: CommandContext): void {
     .action(({ json }: { json?: true }) =>
       withStore(context, (store) => listUsers(store, context, json === true)),
     );
+  registerUserAdd(user, context);
   user
     .command('set')
     .description('change a user')
@@ -109,7 +111,7 @@ async function listUsers(
     count += page.length;
     await table.add(page.map(toRow));
   }
-  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` creates them.');
+  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` and `leadtap user add` create them.');
 }
 
 async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {
@@ -148,7 +150,10 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
 }
 
 /** A branch that the access level ignores would look like a restriction. */
-function refuseUnusedPlace({ branch, department }: SetOptions, level: AccessLevel): void {
+export function refuseUnusedPlace(
+  { branch, department }: Pick<SetOptions, 'branch' | 'department'>,
+  level: AccessLevel,
+): void {
   const places = [
     { flag: '--branch', value: branch, needed: 'BRANCH' },
     { flag: '--department', value: department, needed: 'DEPARTMENT' },

@@ -1,9 +1,10 @@
 import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
+import { hashErasedId } from '../erased-id.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, resolvePlace } from '../placement.ts';
 import type { LeadInput } from '../records.ts';
-import type { LeadResult, WriteOptions, WriteOutcome } from '../store.ts';
+import type { LeadResult, PlacementProblem, WriteOptions, WriteOutcome } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -52,7 +53,9 @@ export function preparePlaces(connection: Connection): Places {
 interface Batch {
   readonly now: number;
   readonly historical: boolean;
+  readonly allowErased: boolean;
   readonly stamps: Stamps;
+  readonly hasErased: (companyId: string) => boolean;
   /** Returns the place of a new lead. */
   readonly resolveNew: (lead: LeadInput) => ReturnType<typeof resolvePlace>;
 }
@@ -65,6 +68,9 @@ export class LeadWriter {
   readonly #find;
   readonly #insert;
   readonly #update;
+  readonly #anyErased;
+  readonly #findErased;
+  readonly #forgetErased;
 
   constructor(connection: Connection, places: Places, clock: Clock) {
     this.#clock = clock;
@@ -81,13 +87,21 @@ export class LeadWriter {
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
         WHERE company_id = ? AND created_at = ?`,
     );
+    this.#anyErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? LIMIT 1');
+    this.#findErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? AND id_hash = ?');
+    this.#forgetErased = connection.prepare('DELETE FROM erased_leads WHERE company_id = ? AND id_hash = ?');
   }
 
   /** The caller holds the write lock, before the clock is read (D2, D3). */
-  write(leads: readonly LeadInput[], { historical = false }: WriteOptions): WriteOutcome {
+  write(leads: readonly LeadInput[], options: WriteOptions): WriteOutcome {
+    const { historical = false, allowErased = false } = options;
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
-    const batch = { now, historical, stamps, resolveNew: this.#cachePlaces() };
+    const batch = {
+      ...{ now, historical, allowErased, stamps },
+      resolveNew: this.#cachePlaces(),
+      hasErased: this.#cacheErased(),
+    };
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
     return { kind: 'written', results };
@@ -104,10 +118,36 @@ export class LeadWriter {
     };
   }
 
+  /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
+  #cacheErased(): Batch['hasErased'] {
+    const cached = new Map<string, boolean>();
+    return (companyId) => {
+      const known = cached.get(companyId) ?? this.#anyErased.get(companyId) !== undefined;
+      cached.set(companyId, known);
+      return known;
+    };
+  }
+
+  /** Not for a lead that exists: another program may have added it. */
+  #isErased({ companyId, id }: LeadInput): boolean {
+    if (id === undefined || this.#findErased.get(companyId, hashErasedId(id)) === undefined) return false;
+    return this.#find.get(companyId, id) === undefined;
+  }
+
+  /** The problem of a lead that was erased and may not be added again. */
+  findErased(lead: LeadInput, { allowErased = false }: WriteOptions): PlacementProblem[] {
+    if (allowErased || lead.id === undefined || !this.#isErased(lead)) return [];
+    return [{ field: 'id', reason: 'erased', value: lead.id }];
+  }
+
   /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */
   #writeLead(lead: LeadInput, batch: Batch): LeadResult {
     const { companyId, id } = lead;
     const placed = batch.resolveNew(lead);
+    if (id !== undefined && 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead)) {
+      if (!batch.allowErased) return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
+      this.#forgetErased.run(companyId, hashErasedId(id));
+    }
     const added = 'place' in placed && this.#add(lead, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);

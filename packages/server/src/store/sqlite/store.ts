@@ -24,6 +24,8 @@ import {
   schemaVersion,
 } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
+import { prepareOrganisationReader } from './organisation-reader.ts';
+import { createRemoval, prepareRemoval } from './removal.ts';
 
 export type { StoreLog } from './database-file.ts';
 
@@ -135,6 +137,8 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     leads: new LeadWriter(connection, places, clock),
     readLeads: preparePages(connection),
     readChanges: prepareChangeLog(connection),
+    removal: prepareRemoval(connection, clock),
+    organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
     ping: () => ping.get(),
@@ -239,6 +243,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
 
     findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
     listUsers: (afterId, limit) => read(({ accounts }) => accounts.listUsers(afterId, limit)),
+    addUser: (user) => write(({ accounts }) => accounts.addUser(user)),
     updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
     removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
     countAccounts: () => read(({ accounts }) => accounts.countAccounts()),
@@ -252,8 +257,26 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
-    findPlacementProblems: (leads) =>
-      read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places))),
+    findPlacementProblems: (batch, writeOptions = {}) =>
+      read(({ places, leads }) =>
+        batch.map((lead) => [
+          ...findPlacementProblems(lead, places),
+          ...leads.findErased(lead, writeOptions),
+        ]),
+      ),
+    organisation: {
+      readCompanies: (afterId, limit) =>
+        read(({ organisation }) => organisation.readCompanies(afterId, limit)),
+      readCompany: (id) => read(({ organisation }) => organisation.readCompany(id)),
+      readUsers: (companyId, afterId, limit) =>
+        read(({ organisation }) => organisation.readUsers(companyId, afterId, limit)),
+    },
+    removal: createRemoval({
+      file,
+      connection: () => current.database.connection,
+      read: (work) => read(({ removal }) => work(removal)),
+      write: (work) => write(({ removal }) => work(removal)),
+    }),
 
     async ping() {
       current.check();
