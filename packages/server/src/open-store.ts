@@ -28,6 +28,8 @@ export interface OpenStoreOptions {
 export interface StoreTimeouts {
   /** How long a poll waits for the lock of a writer. */
   readonly pollLockWaitMs?: number;
+  /** How long `leads erase` waits for other programs before it gives up cleaning an SQLite file. */
+  readonly vacuumWaitMs?: number;
   /** For a connection to a database server. */
   readonly connectLimitMs?: number;
   /** For the query of a poll at a database server. */
@@ -70,8 +72,12 @@ export function engineOf(database: Database): Engine {
 }
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
-  open: ({ timeouts: { pollLockWaitMs } = {}, ...options }) =>
-    openSqliteStore({ file, ...options, ...(pollLockWaitMs !== undefined && { pollLockWaitMs }) }),
+  open: ({ timeouts: { pollLockWaitMs, vacuumWaitMs } = {}, ...options }) =>
+    openSqliteStore({
+      ...{ file, ...options },
+      ...(pollLockWaitMs !== undefined && { pollLockWaitMs }),
+      ...(vacuumWaitMs !== undefined && { vacuumWaitMs }),
+    }),
   migrate: () => migrateSqlite(file),
   inspect: () => inspectSqlite(file),
   hints: (error, setting) => [sqliteHint(error, file, setting)],

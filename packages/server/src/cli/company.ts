@@ -30,7 +30,9 @@ export async function* companyPages(
 
 /** The company with this id. */
 export async function findCompany(store: Store, id: string, signal: AbortSignal): Promise<StoredCompany> {
-  return (await organisationOf(store).readCompany(id)) ?? Promise.reject(await noSuchCompany(store, id, signal));
+  return (
+    (await organisationOf(store).readCompany(id)) ?? Promise.reject(await noSuchCompany(store, id, signal))
+  );
 }
 
 export async function noSuchCompany(store: Store, id: string, signal: AbortSignal): Promise<Failure> {

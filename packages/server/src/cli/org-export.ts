@@ -36,9 +36,7 @@ async function exportOrganisation(
   { stdout, signal }: CommandContext,
 ): Promise<void> {
   const pages =
-    companyId === undefined
-      ? companyPages(store, signal)
-      : [[await findCompany(store, companyId, signal)]];
+    companyId === undefined ? companyPages(store, signal) : [[await findCompany(store, companyId, signal)]];
   let separator = '';
   await write(stdout, '{\n  "companies": [');
   for await (const page of pages)
@@ -99,7 +97,10 @@ async function writeUsers(
 }
 
 /** Pages are read one after the other. The place of a user may have been created after the places were read. */
-function refuseNewPlace({ id, accessLevel, branchId, departmentId }: User, places: ReadonlySet<string>): void {
+function refuseNewPlace(
+  { id, accessLevel, branchId, departmentId }: User,
+  places: ReadonlySet<string>,
+): void {
   if (accessLevel === 'COMPANY') return;
   const placeId = accessLevel === 'BRANCH' ? branchId : departmentId;
   if (places.has(`${accessLevel} ${placeId}`)) return;

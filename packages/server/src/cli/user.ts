@@ -111,7 +111,11 @@ async function listUsers(
     count += page.length;
     await table.add(page.map(toRow));
   }
-  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` and `leadtap user add` create them.');
+  if (count === 0)
+    await writeLine(
+      stderr,
+      'There are no users yet. `leadtap org apply` and `leadtap user add` create them.',
+    );
 }
 
 async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {

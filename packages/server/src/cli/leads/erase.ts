@@ -251,7 +251,10 @@ async function report(
 /** Without names, except for --dry-run. */
 const printJson = (
   { stdout }: CommandContext,
-  { leads, ...result }: { readonly leads: readonly RemovableLead[] } & Partial<VacuumReport & { erased: number }>,
+  {
+    leads,
+    ...result
+  }: { readonly leads: readonly RemovableLead[] } & Partial<VacuumReport & { erased: number }>,
 ): Promise<void> =>
   writeJson(stdout, {
     ...result,

@@ -96,8 +96,7 @@ async function countLeads(
     if (count > 0) old.push({ companyId: id, count });
   };
   if (companyId !== undefined) await add((await findCompany(store, companyId, signal)).id);
-  else
-    for await (const page of companyPages(store, signal)) for (const { id } of page) await add(id);
+  else for await (const page of companyPages(store, signal)) for (const { id } of page) await add(id);
   return old;
 }
 

@@ -60,8 +60,7 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);
-    for (const { line, issues } of await addPlacementIssues(rejections, run))
-      run.onRejected(line, issues);
+    for (const { line, issues } of await addPlacementIssues(rejections, run)) run.onRejected(line, issues);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;
     await run.onCommitted({ counts: { ...counts }, savedLine });
   }

@@ -160,10 +160,7 @@ class Batch {
     return this.#leads.map((lead) => this.#planLead(lead, options));
   }
 
-  #planLead(
-    lead: IdentifiedLead,
-    { historical = false, allowErased = false }: WriteOptions,
-  ): DraftResult {
+  #planLead(lead: IdentifiedLead, { historical = false, allowErased = false }: WriteOptions): DraftResult {
     const { companyId, id } = lead;
     const existing = this.#drafts.get(idInCompany(companyId, id));
     const resolved = resolvePlace(lead, existing?.place, this.#places);

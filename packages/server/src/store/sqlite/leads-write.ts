@@ -145,7 +145,8 @@ export class LeadWriter {
     const { companyId, id } = lead;
     const placed = batch.resolveNew(lead);
     if (id !== undefined && 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead)) {
-      if (!batch.allowErased) return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
+      if (!batch.allowErased)
+        return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
       this.#forgetErased.run(companyId, hashErasedId(id));
     }
     const added = 'place' in placed && this.#add(lead, placed.place, batch);

@@ -22,11 +22,15 @@ export function prepareOrganisationReader(connection: Connection) {
   const statuses = connection.prepare<StatusRow>(
     'SELECT value, label, color, final FROM statuses WHERE company_id = ? ORDER BY position, value',
   );
-  const branches = connection.prepare<Named>('SELECT id, name FROM branches WHERE company_id = ? ORDER BY id');
+  const branches = connection.prepare<Named>(
+    'SELECT id, name FROM branches WHERE company_id = ? ORDER BY id',
+  );
   const departments = connection.prepare<DepartmentRow>(
     'SELECT id, name, branch_id AS branchId FROM departments WHERE company_id = ? ORDER BY id',
   );
-  const users = connection.prepare<User>(`${SELECT_USERS} WHERE company_id = ? AND id > ? ORDER BY id LIMIT ?`);
+  const users = connection.prepare<User>(
+    `${SELECT_USERS} WHERE company_id = ? AND id > ? ORDER BY id LIMIT ?`,
+  );
 
   function toCompany({ id, name }: Named): StoredCompany {
     const departmentsOf = new Map<string, Named[]>();

@@ -17,8 +17,6 @@ import type { Connection } from './connection.ts';
 
 /** Some megabytes, read in some milliseconds. */
 const LEADS_PER_SCAN = 5000;
-/** For the write lock, which VACUUM needs, and until no reader uses the write-ahead log. */
-const VACUUM_WAIT_MS = 10_000;
 const CHECKPOINT_RETRY_MS = 20;
 
 const COLUMNS = `company_id AS companyId, created_at AS createdAt, id,
@@ -69,9 +67,7 @@ export function prepareRemoval(connection: Connection, clock: Clock) {
       const found = companyIds.flatMap((company) =>
         [...new Set(ids)].flatMap((id) => byId.get(company, id) ?? []),
       );
-      return found
-        .map(toLead)
-        .sort((a, b) => (a.companyId === b.companyId ? a.createdAt - b.createdAt : 0));
+      return found.map(toLead).sort((a, b) => (a.companyId === b.companyId ? a.createdAt - b.createdAt : 0));
     },
 
     scan(contact: Contact, after: LeadKey | undefined, companyId?: string): ScanResult {
@@ -118,18 +114,20 @@ type Prepared = ReturnType<typeof prepareRemoval>;
 
 export interface RemovalAccess {
   readonly file: string;
+  /** For the write lock, which VACUUM needs, and until no reader uses the write-ahead log. */
+  readonly vacuumWaitMs: number;
   connection(): Connection;
   read<T>(work: (prepared: Prepared) => T): Promise<T>;
   write<T>(work: (prepared: Prepared) => T): Promise<T>;
 }
 
-export const createRemoval = ({ file, connection, read, write }: RemovalAccess): LeadRemoval => ({
+export const createRemoval = ({ read, write, ...access }: RemovalAccess): LeadRemoval => ({
   findByIds: (ids, companyId) => read((prepared) => prepared.findByIds(ids, companyId)),
   scan: (contact, after, companyId) => read((prepared) => prepared.scan(contact, after, companyId)),
   erase: (leads) => write((prepared) => prepared.erase(leads)),
   countOlder: (companyId, before) => read((prepared) => prepared.countOlder(companyId, before)),
   prune: (companyId, before, limit) => write((prepared) => prepared.prune(companyId, before, limit)),
-  vacuum: (full = true) => vacuum(connection(), file, full),
+  vacuum: (full = true) => vacuum(access, full),
 });
 
 const AGAIN = 'Run `leadtap leads erase --vacuum` to remove them.';
@@ -139,24 +137,30 @@ const AGAIN = 'Run `leadtap leads erase --vacuum` to remove them.';
  * of the page, in a test of one lead in a hundred. Only VACUUM, which writes the file again, removes them. Polls are answered
  * meanwhile; writers wait, some seconds for each gigabyte.
  */
-async function vacuum(connection: Connection, file: string, full: boolean): Promise<VacuumReport> {
+async function vacuum(
+  { file, connection: current, vacuumWaitMs }: Pick<RemovalAccess, 'file' | 'connection' | 'vacuumWaitMs'>,
+  full: boolean,
+): Promise<VacuumReport> {
+  const connection = current();
   const remains: string[] = [];
   let isComplete = true;
   try {
-    if (full) await connection.retryWhileBusy(VACUUM_WAIT_MS, () => connection.exec('VACUUM'));
+    if (full) await connection.retryWhileBusy(vacuumWaitMs, () => connection.exec('VACUUM'));
     else remains.push(`Unused parts of ${file} may contain copies of deleted leads. ${AGAIN}`);
   } catch (error) {
     isComplete = false;
-    remains.push(`${file} was not rewritten (${messageOf(error)}), so it may contain copies of deleted leads. ${AGAIN}`);
+    remains.push(
+      `${file} was not rewritten (${messageOf(error)}), so it may contain copies of deleted leads. ${AGAIN}`,
+    );
   }
-  if (await checkpoint(connection)) return { isComplete, remains };
+  if (await checkpoint(connection, vacuumWaitMs)) return { isComplete, remains };
   const log = `${file}-wal contains the deleted leads, because another program has been reading the database all the time. ${AGAIN}`;
   return { isComplete: false, remains: [...remains, log] };
 }
 
 /** Copies the write-ahead log, which contains older versions of pages, into the file and empties it. */
-async function checkpoint(connection: Connection): Promise<boolean> {
-  const deadline = performance.now() + VACUUM_WAIT_MS;
+async function checkpoint(connection: Connection, waitMs: number): Promise<boolean> {
+  const deadline = performance.now() + waitMs;
   while (!connection.checkpoint()) {
     if (performance.now() >= deadline) return false;
     await sleep(CHECKPOINT_RETRY_MS);

@@ -37,6 +37,8 @@ const REVALIDATION_LOCK_WAIT_MS = 20;
 const WRITE_LOCK_WAIT_MS = 10_000;
 /** Several processes that open a new database at once create its schema one after the other. */
 const OPEN_LOCK_WAIT_MS = 10_000;
+/** After `leads erase`: for the write lock, and until no program reads the write-ahead log. */
+const VACUUM_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
 
 export interface SqliteOptions {
@@ -48,6 +50,7 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
+  readonly vacuumWaitMs?: number;
   /** For events that the operator must know about: the file is missing, replaced or damaged. */
   readonly log?: StoreLog;
 }
@@ -273,6 +276,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     },
     removal: createRemoval({
       file,
+      vacuumWaitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS,
       connection: () => current.database.connection,
       read: (work) => read(({ removal }) => work(removal)),
       write: (work) => write(({ removal }) => work(removal)),
