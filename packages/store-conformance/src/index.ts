@@ -13,6 +13,7 @@ import { completenessChecks } from './completeness.ts';
 import { contentChecks } from './content.ts';
 import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
+import { erasedLeadChecks } from './erased-leads.ts';
 import { historyChecks } from './history.ts';
 import { organisationChecks } from './organisation.ts';
 import { pageChecks } from './pages.ts';
@@ -36,6 +37,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...completenessChecks,
   ...updateChecks,
   ...deletedLeadChecks,
+  ...erasedLeadChecks,
   ...historyChecks,
   ...changeTrackingChecks,
 ];
