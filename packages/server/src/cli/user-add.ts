@@ -12,7 +12,6 @@ import { findCompany, noSuchCompany, requirePart, suggest } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { writeJson, writeLine } from './output.ts';
-import { refuseUnusedPlace } from './user.ts';
 
 const HELP = `
 The access level decides which leads the user sees: COMPANY all leads of the company, BRANCH those of one branch,
@@ -95,6 +94,24 @@ function toUser(id: string, options: AddOptions): User {
     branchId: branch ?? null,
     departmentId: department ?? null,
   };
+}
+
+/** A branch that the access level ignores would look like a restriction. */
+export function refuseUnusedPlace(
+  { branch, department }: Pick<AddOptions, 'branch' | 'department'>,
+  level: AccessLevel,
+): void {
+  const places = [
+    { flag: '--branch', value: branch, needed: 'BRANCH' },
+    { flag: '--department', value: department, needed: 'DEPARTMENT' },
+  ];
+  for (const { flag, value, needed } of places)
+    if (value !== undefined && level !== needed)
+      throw new Failure(
+        'usage',
+        `${flag} has no effect at the access level ${level}`,
+        `Add --access-level ${needed}, or remove ${flag}.`,
+      );
 }
 
 async function explain(

@@ -10,7 +10,7 @@ import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
 import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
-import { registerUserAdd } from './user-add.ts';
+import { refuseUnusedPlace, registerUserAdd } from './user-add.ts';
 
 const LIST_HELP = `
 Examples:
@@ -111,11 +111,7 @@ async function listUsers(
     count += page.length;
     await table.add(page.map(toRow));
   }
-  if (count === 0)
-    await writeLine(
-      stderr,
-      'There are no users yet. `leadtap org apply` and `leadtap user add` create them.',
-    );
+  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` creates them.');
 }
 
 async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {
@@ -151,24 +147,6 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
   if (Object.keys(changes).length === 0)
     throw new Failure('usage', 'there is nothing to change', 'Give at least one option. --help lists them.');
   return changes;
-}
-
-/** A branch that the access level ignores would look like a restriction. */
-export function refuseUnusedPlace(
-  { branch, department }: Pick<SetOptions, 'branch' | 'department'>,
-  level: AccessLevel,
-): void {
-  const places = [
-    { flag: '--branch', value: branch, needed: 'BRANCH' },
-    { flag: '--department', value: department, needed: 'DEPARTMENT' },
-  ];
-  for (const { flag, value, needed } of places)
-    if (value !== undefined && level !== needed)
-      throw new Failure(
-        'usage',
-        `${flag} has no effect at the access level ${level}`,
-        `Add --access-level ${needed}, or remove ${flag}.`,
-      );
 }
 
 function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome): User {

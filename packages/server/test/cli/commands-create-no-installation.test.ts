@@ -5,7 +5,9 @@ import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
 test.each([
+  'org export',
   'user list',
+  'user add ada --company acme --plan BASIC --access-level COMPANY',
   'user set boss --plan BASIC',
   'user remove boss',
   'token issue --user boss --force',
@@ -13,6 +15,9 @@ test.each([
   'token list --user boss',
   'token revoke 5b1f0c5e',
   'leads import -',
+  'leads erase 4711 --yes',
+  'leads prune --older-than 400d --yes',
+  'backup copy.db',
 ])('%s fails without a database, names the place, and creates nothing', async (command) => {
   const { run, cwd, database } = terminal({ empty: true });
   const { env } = await database();

@@ -7,14 +7,19 @@ const COMMANDS = [
   'serve',
   'demo',
   'org apply organisation.json',
+  'org export',
   'user list',
+  'user add ada --company acme --plan BASIC --access-level COMPANY',
   'user set boss --plan BASIC',
   'user remove boss',
   'token issue --user boss',
   'token list --user boss',
   'token revoke 5b1f0c5e',
   'leads import -',
+  'leads erase 4711 --yes',
+  'leads prune --older-than 400d --yes',
   'migrate',
+  'backup copy.db',
   'doctor',
 ];
 
@@ -39,11 +44,17 @@ test.each(COMMANDS.filter((command) => command !== 'demo'))(
 test.each([
   'org apply nowhere.json',
   'leads import nowhere.csv',
+  'org export --company unknown',
+  'user add ada --company unknown --plan BASIC --access-level COMPANY',
   'user set unknown --plan BASIC',
   'user remove unknown',
   'token issue --user unknown',
   'token list --user unknown',
   'token revoke nothing',
+  'leads erase unknown --yes',
+  'leads erase --email unknown@example.com --yes',
+  'leads prune --older-than 1d --company unknown --yes',
+  'backup nowhere/copy.db',
 ])('%s: not found is 1', async (command) => {
   const shell = await terminalWithUsers();
   expect((await shell.run(command)).code).toBe(1);

@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { systemCode } from '../../system-error.ts';
 import { type BackupOptions, type BackupReport, BackupTargetError, UnusableDatabaseError } from '../store.ts';
+import { driverModule } from './connection.ts';
 import { asStoreError } from './errors.ts';
 
 const PROGRESS_MS = 100;
@@ -19,7 +19,7 @@ const PROGRESS_MS = 100;
  */
 const WORKER = `
 const { parentPort, workerData } = require('node:worker_threads');
-const { DatabaseSync } = process.getBuiltinModule('node:sqlite') ?? require(workerData.driver);
+const { DatabaseSync } = require(workerData.driver);
 const inDatabase = (file, work) => {
   const database = new DatabaseSync(file);
   try {
@@ -87,8 +87,8 @@ async function refuseExisting(target: string): Promise<void> {
 }
 
 function copyInThread(source: string, target: string, signal: AbortSignal): Promise<WorkerResult> {
-  const driver = createRequire(import.meta.url).resolve('@photostructure/sqlite');
-  const worker = new Worker(WORKER, { eval: true, workerData: { driver, source, target } });
+  const workerData = { driver: driverModule(), source, target };
+  const worker = new Worker(WORKER, { eval: true, workerData });
   return new Promise<WorkerResult>((resolve, reject) => {
     const abort = () => void worker.terminate();
     signal.addEventListener('abort', abort, { once: true });

@@ -35,6 +35,10 @@ export function loadDriver(): Driver {
   return fallback;
 }
 
+/** What a thread passes to `require` to load the same driver. */
+export const driverModule = (): string =>
+  process.getBuiltinModule('node:sqlite') ? 'node:sqlite' : require.resolve('@photostructure/sqlite');
+
 export interface FileIdentity {
   /** Device and inode: unique among existing files, but the inode of a deleted file is reused for new files. */
   readonly inode: string;

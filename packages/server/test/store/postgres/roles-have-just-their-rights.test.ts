@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openPostgresStore } from 'leadtap';
+import { openPostgresStore, type User } from 'leadtap';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -41,10 +41,12 @@ async function withLead(login: string): Promise<Client> {
   return connectSql(address(login, name));
 }
 
-const sampleUser = {
+const sampleUser: Omit<User, 'id'> = {
   ...{ companyId: 'acme', email: null, name: null, plan: 'BASIC' },
-  ...{ accessLevel: 'COMPANY', branchId: null, departmentId: null },
-} as const;
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+};
 
 const CHANGES_OF_THE_SCHEMA = [
   'ALTER TABLE leadtap.leads ADD COLUMN mine text',
