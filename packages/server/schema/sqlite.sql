@@ -212,3 +212,13 @@ CREATE TRIGGER restore_stamp_of_changed_company_id AFTER UPDATE OF id ON compani
 BEGIN
   UPDATE companies SET last_stamp = (SELECT last_stamp FROM stamp_floors WHERE company_id = NEW.id) WHERE id = NEW.id;
 END;
+
+CREATE TABLE erased_leads (
+  company_id TEXT NOT NULL,
+  -- SHA-256 in hexadecimal, because an id may be personal data.
+  id_hash    TEXT NOT NULL CHECK (length(id_hash) = 64),
+  erased_at  INTEGER NOT NULL,
+  PRIMARY KEY (company_id, id_hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX users_by_company ON users (company_id, id);

@@ -56,7 +56,9 @@ export {
   type WindowState,
 } from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
+export type * from './store/lead-removal.ts';
 export { DEFAULT_LEAD_FIELDS } from './store/lead-row.ts';
+export type { OrganisationReader, StoredCompany } from './store/organisation-reader.ts';
 export { openPostgresStore, type PostgresOptions } from './store/postgres/store.ts';
 export type * from './store/records.ts';
 export { openSqliteStore, type SqliteOptions } from './store/sqlite/store.ts';

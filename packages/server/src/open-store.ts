@@ -7,10 +7,11 @@ import {
   type PostgresDatabase,
   type SqliteDatabase,
 } from './config.ts';
+import { pgDumpCommand } from './store/postgres/dump-command.ts';
 import { postgresHints } from './store/postgres/hints.ts';
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
-import type { Inspection, MigrationReport, Store } from './store/store.ts';
+import type { BackupOptions, BackupReport, Inspection, MigrationReport, Store } from './store/store.ts';
 import type { MoveSource, MoveTarget } from './store/transfer/port.ts';
 
 export interface OpenStoreOptions {
@@ -27,6 +28,8 @@ export interface OpenStoreOptions {
 export interface StoreTimeouts {
   /** How long a poll waits for the lock of a writer. */
   readonly pollLockWaitMs?: number;
+  /** How long `leads erase` waits for other programs before it gives up cleaning an SQLite file. */
+  readonly vacuumWaitMs?: number;
   /** For a connection to a database server. */
   readonly connectLimitMs?: number;
   /** For the query of a poll at a database server. */
@@ -49,6 +52,10 @@ export interface Engine {
   readonly file?: string;
   /** The database is on a server, so instances on several machines can use it. The URL may contain a password. */
   readonly server?: { readonly url: string; readonly connections: number };
+  /** Copies the database to a new file while it is in use. Absent: the engine has its own tool, see `dumpCommand`. */
+  backup?(target: string, options: BackupOptions): Promise<BackupReport>;
+  /** The command line of that tool, without the password. */
+  dumpCommand?(target: string): string;
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
@@ -65,8 +72,12 @@ export function engineOf(database: Database): Engine {
 }
 
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
-  open: ({ timeouts: { pollLockWaitMs } = {}, ...options }) =>
-    openSqliteStore({ file, ...options, ...(pollLockWaitMs !== undefined && { pollLockWaitMs }) }),
+  open: ({ timeouts: { pollLockWaitMs, vacuumWaitMs } = {}, ...options }) =>
+    openSqliteStore({
+      ...{ file, ...options },
+      ...(pollLockWaitMs !== undefined && { pollLockWaitMs }),
+      ...(vacuumWaitMs !== undefined && { vacuumWaitMs }),
+    }),
   migrate: () => migrateSqlite(file),
   inspect: () => inspectSqlite(file),
   hints: (error, setting) => [sqliteHint(error, file, setting)],
@@ -79,6 +90,10 @@ const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
     ],
   },
   file,
+  backup: async (target, options) => {
+    const { backupSqlite } = await import('./store/sqlite/backup.ts');
+    return backupSqlite(file, target, options);
+  },
   openMoveSource: async () => {
     const { openSqliteMoveSource } = await import('./store/sqlite/transfer-source.ts');
     return openSqliteMoveSource(file);
@@ -114,6 +129,7 @@ function postgresEngine(database: PostgresDatabase): Engine {
       ],
     },
     server: database,
+    dumpCommand: (target) => pgDumpCommand(url, target),
     openMoveTarget: async () => {
       const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
       return openPostgresMoveTarget(url);

@@ -14,6 +14,7 @@ import { completenessChecks } from './completeness.ts';
 import { contentChecks } from './content.ts';
 import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
+import { erasedLeadChecks } from './erased-leads.ts';
 import { historyChecks } from './history.ts';
 import { listChecks } from './lists.ts';
 import { organisationChecks } from './organisation.ts';
@@ -39,6 +40,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...completenessChecks,
   ...updateChecks,
   ...deletedLeadChecks,
+  ...erasedLeadChecks,
   ...historyChecks,
   ...listChecks,
   ...changeTrackingChecks,

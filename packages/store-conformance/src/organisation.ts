@@ -171,4 +171,42 @@ export const organisationChecks = [
     const [result] = await write(other, [lead('1', { departmentId: 'sales' })]);
     assert.equal(result?.kind, 'added');
   }),
+
+  check('organisation: it is read as it was applied, sorted by id, page by page', async ({ store }) => {
+    const reader = store.organisation;
+    if (!reader) return;
+    const unsorted = ['b', 'B', 'a', '\u00e9', 'a-1'];
+    const statuses = ['WON', 'NEW'].map((value) => status(value));
+    const users = unsorted.map((id) => user(`user ${id}`));
+    const branches = unsorted.map((id) => ({ id, name: `Branch ${id}`, departments: [] }));
+    await apply(store, bare('z'), bare('acme', { statuses, branches, users }), bare('b'));
+    const sorted = ['B', 'a', 'a-1', 'b', '\u00e9'];
+    const acme = {
+      id: 'acme',
+      name: 'acme',
+      statuses,
+      branches: sorted.map((id) => ({ id, name: `Branch ${id}`, departments: [] })),
+    };
+    assert.deepEqual(await reader.readCompany('acme'), acme);
+    assert.equal(await reader.readCompany('unknown'), undefined);
+    const first = await reader.readCompanies(undefined, 2);
+    assert.deepEqual(first[0], acme);
+    assert.deepEqual(
+      [...first, ...(await reader.readCompanies('b', 2))].map(({ id }) => id),
+      ['acme', 'b', 'z'],
+    );
+    const page = await reader.readUsers('acme', undefined, 3);
+    assert.deepEqual(page[0], { ...user('user B'), companyId: 'acme' });
+    assert.deepEqual(
+      [...page, ...(await reader.readUsers('acme', page[2]?.id, 3))].map(({ id }) => id),
+      sorted.map((id) => `user ${id}`),
+    );
+    assert.deepEqual(await reader.readUsers('z', undefined, 3), []);
+    await apply(store, ACME);
+    const { branches: placed = [] } = (await reader.readCompany('acme')) ?? {};
+    assert.deepEqual(
+      placed.filter(({ id }) => ['north', 'south'].includes(id)),
+      ACME.branches,
+    );
+  }),
 ];

@@ -1,11 +1,27 @@
 /** Questions to a person at a terminal. */
 import { createInterface } from 'node:readline/promises';
 import type { CommandContext } from './context.ts';
+import { Failure } from './failure.ts';
 import { writeLine } from './output.ts';
 
 /** A person can read the question and type an answer. */
 export const isInteractive = ({ stdin, stderr }: CommandContext): boolean =>
   stdin.isTTY === true && stderr.isTTY === true;
+
+export interface ConfirmFlags {
+  readonly yes?: true;
+  readonly dryRun?: true;
+}
+
+/** For commands that delete: a script must say --yes. Called before anything is read. */
+export function requireConsent(command: string, flags: ConfirmFlags, context: CommandContext): void {
+  if (flags.yes || flags.dryRun || isInteractive(context)) return;
+  throw new Failure(
+    'usage',
+    `${command} asks before it deletes, and there is no terminal to ask on`,
+    'Add --yes to delete without a question, or --dry-run to see what would be deleted.',
+  );
+}
 
 /** True after `y` or `yes`. Any other answer, and the end of the input, is a no. */
 export async function confirm(question: string, { stdin, stderr, signal }: CommandContext): Promise<boolean> {

@@ -22,7 +22,9 @@ import {
 import { printDryRun } from './import/deliveries.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
+import { registerErase } from './leads/erase.ts';
 import { registerLeadsList } from './leads/list.ts';
+import { registerPrune } from './leads/prune.ts';
 import { registerLeadsShow } from './leads/show.ts';
 import { registerLeadsSendTest } from './leads/test-lead.ts';
 import { writeLine } from './output.ts';
@@ -58,6 +60,7 @@ export interface ImportFlags extends ReportOptions, CsvFlags {
   readonly encoding?: Encoding;
   readonly historical?: true;
   readonly yes?: true;
+  readonly allowErased?: true;
   readonly rejects?: string;
 }
 
@@ -85,6 +88,7 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .option('--map <column=field>', 'the field of a column of CSV; nothing after = ignores it', collectMap)
     .option('--map-file <file>', 'read the map of the columns from a JSON file; with --map, save it there')
     .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
+    .option('--allow-erased', 'also add leads that were erased, as new leads')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
     .option('--skip-lines <n>', 'continue an import: skip the first n lines', parseWholeNumber, 0)
     .addOption(new Option('--dry-run', 'write nothing: count, check, and show who would get the leads'))
@@ -103,6 +107,8 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
   registerLeadsSendTest(leads, context);
+  registerErase(leads, context);
+  registerPrune(leads, context);
 }
 
 export async function importFile(
@@ -120,7 +126,14 @@ export async function importFile(
       flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
     try {
       const report = new ImportReport(context, flags, input, rejects);
-      const { skipLines, historical = false, company: companyId, encoding, separator } = flags;
+      const {
+        skipLines,
+        historical = false,
+        allowErased = false,
+        company: companyId,
+        encoding,
+        separator,
+      } = flags;
       const { onHeader, onItems, onRecognised, onRejected, onCommitted, onPaced } = report;
       const parse = { historical, clock, skipLines, companyId, encoding, separator };
       const options = { ...parse, columnMap: columnMap.columns, onHeader, onItems, onRecognised };
@@ -133,6 +146,7 @@ export async function importFile(
           store: dryRun ?? store,
           historical,
           dryRun: dryRun !== undefined,
+          allowErased,
           skippedLines: skipLines,
           newId: dryRun ? undefined : () => v7({ msecs: clock() }),
           elapsedMs: () => performance.now(),

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { reasonOf, systemCode } from '../system-error.ts';
 import { VERSION } from '../version.ts';
+import { registerBackup } from './backup.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
@@ -81,6 +82,7 @@ export function buildProgram(context: CommandContext): Command {
   registerLeads(program, context);
   program.commandsGroup('Maintain the installation:');
   registerMigrate(program, context);
+  registerBackup(program, context);
   registerDoctor(program, context);
   return program;
 }

@@ -11,6 +11,7 @@ import type { OrganisationChanges, OrganisationConflict, Store } from '../store/
 import { messageOf } from '../system-error.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure, fileFailure } from './failure.ts';
+import { registerOrgExport } from './org-export.ts';
 import { Table, writeJson, writeLine } from './output.ts';
 
 const HELP = `
@@ -40,6 +41,7 @@ export function registerOrg(program: Command, context: CommandContext): void {
     .option('--json', 'print the changes as JSON')
     .addHelpText('after', HELP)
     .action((file: string, { json }: { json?: true }) => applyOrganisation(file, json === true, context));
+  registerOrgExport(org, context);
 }
 
 async function applyOrganisation(file: string, json: boolean, context: CommandContext): Promise<void> {

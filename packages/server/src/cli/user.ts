@@ -10,6 +10,7 @@ import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
 import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { refuseUnusedPlace, registerUserAdd } from './user-add.ts';
 
 const LIST_HELP = `
 Examples:
@@ -50,6 +51,7 @@ export function registerUser(program: Command, context: CommandContext): void {
     .action(({ json }: { json?: true }) =>
       withStore(context, (store) => listUsers(store, context, json === true)),
     );
+  registerUserAdd(user, context);
   user
     .command('set')
     .description('change a user')
@@ -149,21 +151,6 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
   if (Object.keys(changes).length === 0)
     throw new Failure('usage', 'there is nothing to change', 'Give at least one option. --help lists them.');
   return changes;
-}
-
-/** A branch that the access level ignores would look like a restriction. */
-function refuseUnusedPlace({ branch, department }: SetOptions, level: AccessLevel): void {
-  const places = [
-    { flag: '--branch', value: branch, needed: 'BRANCH' },
-    { flag: '--department', value: department, needed: 'DEPARTMENT' },
-  ];
-  for (const { flag, value, needed } of places)
-    if (value !== undefined && level !== needed)
-      throw new Failure(
-        'usage',
-        `${flag} has no effect at the access level ${level}`,
-        `Add --access-level ${needed}, or remove ${flag}.`,
-      );
 }
 
 function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome): User {

@@ -2,6 +2,8 @@
  * The port between Leadtap and a database. It names no driver: `sqlite/` and `postgres/` are its adapters, and
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
+import type { LeadRemoval } from './lead-removal.ts';
+import type { OrganisationReader } from './organisation-reader.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
 
 export interface PageQuery {
@@ -129,7 +131,9 @@ export type PlacementProblem =
       readonly field: 'id' | 'branchId' | 'departmentId';
       readonly reason: 'outside-scope';
       readonly value: string | null;
-    };
+    }
+  /** The lead was erased for good. */
+  | { readonly field: 'id'; readonly reason: 'erased'; readonly value: string };
 
 export interface WrittenLead {
   readonly kind: 'added' | 'updated';
@@ -148,6 +152,8 @@ export interface WriteOutcome {
 export interface WriteOptions {
   /** Keep the `createdAt` of the leads instead of stamping them. */
   readonly historical?: boolean;
+  /** Add leads that were erased before, as new leads. Default: they are rejected. */
+  readonly allowErased?: boolean;
 }
 
 /** All leads are durable, or none was written. */
@@ -233,6 +239,13 @@ export type UpdateUserOutcome =
   /** The access level needs a place that is not given, or the user's company does not have the place. */
   | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
 
+export type AddUserOutcome =
+  | { readonly kind: 'added'; readonly user: User }
+  /** Nothing was changed. */
+  | { readonly kind: 'exists'; readonly user: User }
+  | { readonly kind: 'no-such-company' }
+  | Extract<UpdateUserOutcome, { readonly field: string }>;
+
 export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
 
 export interface StoreStatus {
@@ -260,15 +273,22 @@ export interface IntakeStore extends PollStore {
    * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
    * Absent: an import reports only that one.
    */
-  findPlacementProblems?(leads: readonly LeadInput[]): Promise<readonly (readonly PlacementProblem[])[]>;
+  findPlacementProblems?(
+    leads: readonly LeadInput[],
+    options?: WriteOptions,
+  ): Promise<readonly (readonly PlacementProblem[])[]>;
 }
 
 export interface Store extends IntakeStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
+  /** Absent: the organisation cannot be exported. */
+  readonly organisation?: OrganisationReader;
   /** Sorted by id, starting after `afterId`: page by page for any number of companies. */
   listCompanies(afterId: string | undefined, limit: number): Promise<readonly CompanyName[]>;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. Of one company, or of all. */
   listUsers(afterId: string | undefined, limit: number, companyId?: string): Promise<readonly User[]>;
+  /** Absent: users are added with `applyOrganisation` only. */
+  addUser?(user: User): Promise<AddUserOutcome>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
   removeUser(userId: string): Promise<boolean>;
 
@@ -285,6 +305,9 @@ export interface Store extends IntakeStore {
   listLeads(query: LeadListQuery): Promise<readonly StoredLead[]>;
   /** The leads with this id, of one company or of all, sorted by company. */
   findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
+
+  /** Erases persons and prunes old leads. Absent: the store has no such commands. */
+  readonly removal?: LeadRemoval;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;
@@ -323,6 +346,16 @@ export interface ServerFacts {
   readonly missingRoles: readonly string[];
 }
 
+export interface BackupOptions {
+  readonly signal: AbortSignal;
+  /** The total is an estimate: a copy has no free pages. */
+  readonly onProgress?: (bytes: number, totalBytes: number) => void;
+}
+
+export interface BackupReport {
+  readonly bytes: number;
+}
+
 export interface MigrationReport {
   readonly from: number;
   readonly to: number;
@@ -340,6 +373,11 @@ export class StoreUnavailableError extends Error {
 /** The client disconnected, so its poll was aborted. */
 export class ClientDisconnectedError extends Error {
   override readonly name = 'ClientDisconnectedError';
+}
+
+/** The file of a backup exists already, or cannot be written. */
+export class BackupTargetError extends Error {
+  override readonly name = 'BackupTargetError';
 }
 
 /** The schema is newer than this program, or must be migrated first. */

@@ -5,7 +5,9 @@ import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
 test.each([
+  'org export',
   'user list',
+  'user add ada --company acme --plan BASIC --access-level COMPANY',
   'user set boss --plan BASIC',
   'user remove boss',
   'token issue --user boss --force',
@@ -16,6 +18,9 @@ test.each([
   'leads list',
   'leads show 4711',
   'leads send-test --company acme',
+  'leads erase 4711 --yes',
+  'leads prune --older-than 400d --yes',
+  'backup copy.db',
 ])('%s fails without a database, names the place, and creates nothing', async (command) => {
   const { run, cwd, database } = terminal({ empty: true });
   const { env } = await database();

@@ -7,7 +7,9 @@ const COMMANDS = [
   'serve',
   'demo',
   'org apply organisation.json',
+  'org export',
   'user list',
+  'user add ada --company acme --plan BASIC --access-level COMPANY',
   'user set boss --plan BASIC',
   'user remove boss',
   'token issue --user boss',
@@ -17,7 +19,10 @@ const COMMANDS = [
   'leads list',
   'leads show 4711',
   'leads send-test --company acme',
+  'leads erase 4711 --yes',
+  'leads prune --older-than 400d --yes',
   'migrate',
+  'backup copy.db',
   'doctor',
 ];
 
@@ -45,11 +50,17 @@ test.each([
   'leads list --company unknown',
   'leads show unknown',
   'leads send-test --company unknown',
+  'org export --company unknown',
+  'user add ada --company unknown --plan BASIC --access-level COMPANY',
   'user set unknown --plan BASIC',
   'user remove unknown',
   'token issue --user unknown',
   'token list --user unknown',
   'token revoke nothing',
+  'leads erase unknown --yes',
+  'leads erase --email unknown@example.com --yes',
+  'leads prune --older-than 1d --company unknown --yes',
+  'backup nowhere/copy.db',
 ])('%s: not found is 1', async (command) => {
   const shell = await terminalWithUsers();
   expect((await shell.run(command)).code).toBe(1);

@@ -21,11 +21,21 @@ const step = (text: string, run: (model: ModelStore, real: Real) => Promise<void
   toString: () => text,
 });
 
-async function write(store: Store, ids: readonly string[], firstName: string, createdAt?: number) {
+interface WriteParts {
+  readonly createdAt?: number;
+  readonly allowErased?: boolean;
+}
+
+async function write(
+  store: Store,
+  ids: readonly string[],
+  firstName: string,
+  { createdAt, allowErased = false }: WriteParts = {},
+) {
   const leads = ids.map((id): LeadInput => {
     return { companyId: 'acme', id, fields: { firstName }, ...(createdAt !== undefined && { createdAt }) };
   });
-  const outcome = await store.writeLeads(leads, { historical: createdAt !== undefined });
+  const outcome = await store.writeLeads(leads, { historical: createdAt !== undefined, allowErased });
   assert.equal(outcome.kind, 'written');
 }
 
@@ -54,10 +64,30 @@ const writesHistory = fc
   .map(([index, leads, name, ago]) =>
     step(`write history ${leads} of ${ago} s ago`, async (model, { stores, clock }) => {
       const createdAt = clock.now - ago * 1000;
-      await write(stores[index], leads, name, createdAt);
+      await write(stores[index], leads, name, { createdAt });
       model.write(leads, name, createdAt);
     }),
   );
+
+/** Of leads that exist, and of some that do not. The clients forget them, so that one that comes again is not a repetition. */
+const erases = fc.tuple(which, ids).map(([index, leads]) =>
+  step(`erase ${leads}`, async (model, { stores, pollers }) => {
+    const removal = stores[index].removal;
+    const found = (await removal?.findByIds(leads, 'acme')) ?? [];
+    assert.deepEqual(new Set(found.map(({ id }) => id)), new Set(leads.filter((id) => model.leads.has(id))));
+    assert.equal(await removal?.erase(found), found.length);
+    model.erase(found.map(({ id }) => id));
+    for (const poller of Object.values(pollers)) for (const { id } of found) poller.forget(id);
+  }),
+);
+
+const writesErased = fc.tuple(which, ids, firstName).map(([index, leads, name]) =>
+  step(`write ${leads} (${name}), also erased ones`, async (model, { stores }) => {
+    await write(stores[index], leads, name, { allowErased: true });
+    model.allowErased(leads);
+    model.write(leads, name);
+  }),
+);
 
 const polls = pollerName.map((name) => step(`poll by ${name}`, (_, { pollers }) => pollers[name].poll()));
 
@@ -102,7 +132,9 @@ export async function compare(model: ModelStore, { stores, pollers }: Real): Pro
 
 const compares = fc.constant(step('compare with the model', compare));
 
-export const commands = fc.commands([writes, writesHistory, polls, pollsMeanwhile, movesClock, compares], {
+const steps = [writes, writesHistory, erases, writesErased, polls, pollsMeanwhile, movesClock, compares];
+
+export const commands = fc.commands(steps, {
   maxCommands: 40,
   size: 'max',
 });

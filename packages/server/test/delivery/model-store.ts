@@ -11,6 +11,7 @@ export class ModelStore {
   readonly leads = new Map<string, ModelLead>();
   /** The leads that are news: all that were not imported as history. */
   readonly news = new Set<string>();
+  readonly #erased = new Set<string>();
   #lastStamp = 0;
 
   constructor(clock: SteppedClock) {
@@ -18,12 +19,25 @@ export class ModelStore {
   }
 
   write(ids: readonly string[], firstName: string, createdAt?: number): void {
-    for (const id of ids) {
+    for (const id of ids.filter((id) => !this.#erased.has(id))) {
       const existing = this.leads.get(id);
       const at = existing?.createdAt ?? (createdAt === undefined ? this.#stamp(id) : this.#free(createdAt));
       this.#lastStamp = Math.max(this.#lastStamp, at);
       this.leads.set(id, { createdAt: at, firstName });
     }
+  }
+
+  /** Their stamps stay given. An erased lead that comes again is rejected. */
+  erase(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.leads.delete(id);
+      this.news.delete(id);
+      this.#erased.add(id);
+    }
+  }
+
+  allowErased(ids: readonly string[]): void {
+    for (const id of ids) this.#erased.delete(id);
   }
 
   /** Oldest first. */

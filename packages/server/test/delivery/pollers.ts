@@ -30,6 +30,12 @@ export abstract class Poller {
   /** One round of an automation: everything that is new. */
   abstract poll(): Promise<void>;
 
+  /** For a lead that was erased. */
+  forget(id: string): void {
+    this.received.delete(id);
+    this.repeated.delete(id);
+  }
+
   lost(written: Iterable<string>): string[] {
     return [...written].filter((id) => !this.received.has(id));
   }

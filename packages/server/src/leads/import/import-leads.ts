@@ -34,6 +34,8 @@ export interface LeadImport {
   readonly lines: AsyncIterable<readonly ParsedLine[]>;
   readonly store: Pick<Store, 'writeLeads' | 'findPlacementProblems'>;
   readonly historical: boolean;
+  /** Add leads that were erased before, as new leads. */
+  readonly allowErased?: boolean;
   /** The lines that an earlier run has saved. */
   readonly skippedLines: number;
   /** A new id, for leads that bring none. Absent: they keep having none. */
@@ -60,8 +62,7 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);
-    for (const { line, issues } of await addPlacementIssues(rejections, run.store))
-      run.onRejected(line, issues);
+    for (const { line, issues } of await addPlacementIssues(rejections, run)) run.onRejected(line, issues);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;
     await run.onCommitted({ counts: { ...counts }, savedLine });
   }
@@ -83,12 +84,12 @@ const RETRY_DELAYS_MS = [250, 500, 1000, 2000, 4000];
 
 async function writeWithRetries(
   leads: readonly LeadInput[],
-  { store, historical, sleep, signal }: LeadImport,
+  { store, historical, allowErased = false, sleep, signal }: LeadImport,
 ): Promise<WriteOutcome | Stopped> {
   const delays = RETRY_DELAYS_MS.values();
   for (;;) {
     try {
-      return await store.writeLeads(leads, { historical });
+      return await store.writeLeads(leads, { historical, allowErased });
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       const delayMs = delays.next().value;
@@ -200,12 +201,12 @@ function countResults(
  */
 async function addPlacementIssues(
   rejections: readonly Rejection[],
-  store: LeadImport['store'],
+  { store, allowErased = false }: LeadImport,
 ): Promise<readonly Rejection[]> {
   const leadOf = ({ line: { parsed } }: Rejection) => parsed.lead ?? parsed.partialLead;
   const leads = rejections.flatMap((rejection) => leadOf(rejection) ?? []);
   if (leads.length === 0 || store.findPlacementProblems === undefined) return rejections;
-  const problems = await store.findPlacementProblems(leads).catch(ignoreUnavailable);
+  const problems = await store.findPlacementProblems(leads, { allowErased }).catch(ignoreUnavailable);
   if (problems === undefined) return rejections;
   const remaining = problems.values();
   return rejections.map((rejection) => {
@@ -236,6 +237,8 @@ function placementDetail(problem: PlacementProblem): string {
     return `department ${value} belongs to branch ${quote(problem.branchId)}; give that branchId, or leave branchId out`;
   if (problem.reason === 'not-stored')
     return `lead ${value} was not stored: a trigger of the database suppressed it`;
+  if (problem.reason === 'erased')
+    return `lead ${value} was erased; leadtap leads import --allow-erased adds it as a new lead`;
   if (problem.field === 'statusValue')
     return `unknown status ${value}; use one of ${problem.allowed.join(', ')}, or add it with leadtap org apply`;
   return `unknown ${PLACES[problem.field]} ${value}; create it with leadtap org apply`;

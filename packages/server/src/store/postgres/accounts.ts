@@ -1,16 +1,18 @@
 import { placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
-import type { ListedToken, Store, UpdateUserOutcome } from '../store.ts';
+import type { AddUserOutcome, ListedToken, Store, UpdateUserOutcome } from '../store.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
 
 export const USER_COLUMNS = `id, company_id AS "companyId", email, name, plan, access_level AS "accessLevel",
   branch_id AS "branchId", department_id AS "departmentId"`;
 
-/** Takes a JSON array of users. */
-export const PUT_USERS = `
+/** Each takes a JSON array of users. */
+const INSERT_USERS = `
   INSERT INTO leadtap.users (id, company_id, email, name, plan, access_level, branch_id, department_id)
   SELECT * FROM json_to_recordset($1) AS u (id text, "companyId" text, email text, name text, plan text,
-    "accessLevel" text, "branchId" text, "departmentId" text)
+    "accessLevel" text, "branchId" text, "departmentId" text)`;
+const ADD_USERS = `${INSERT_USERS} ON CONFLICT (id) DO NOTHING RETURNING id`;
+export const PUT_USERS = `${INSERT_USERS}
   ON CONFLICT (id) DO UPDATE SET email = excluded.email, name = excluded.name, plan = excluded.plan,
     access_level = excluded.access_level, branch_id = excluded.branch_id, department_id = excluded.department_id`;
 
@@ -19,6 +21,7 @@ const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users
   WHERE id > $1 AND ($3::text IS NULL OR company_id = $3) ORDER BY id LIMIT $2`;
 
 const FIND_PLACES = `SELECT
+  EXISTS (SELECT FROM leadtap.companies WHERE id = $1) AS "hasCompany",
   EXISTS (SELECT FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 
@@ -47,7 +50,7 @@ const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1'
 
 type AccountMethods = Pick<
   Store,
-  | ('findUser' | 'listUsers' | 'updateUser' | 'removeUser')
+  | ('findUser' | 'listUsers' | 'addUser' | 'updateUser' | 'removeUser')
   | ('isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken')
 >;
 
@@ -59,6 +62,20 @@ export const accountMethods = (database: Database): AccountMethods => ({
     isStorable(companyId ?? '')
       ? database.query<User>(LIST_USERS, [afterId ?? '', limit, companyId ?? null])
       : [],
+
+  addUser: (user) =>
+    database.transaction(async (session): Promise<AddUserOutcome> => {
+      const known = await findUser(session, FIND_USER, user.id);
+      if (known) return { kind: 'exists', user: known };
+      const places = await findPlaces(session, user);
+      if (!places.hasCompany()) return { kind: 'no-such-company' };
+      const placed = placeUser(user, places);
+      if ('kind' in placed) return placed;
+      // Another transaction may add the same user at this moment.
+      const added = await session.query(ADD_USERS, [JSON.stringify([placed])]);
+      const existing = added.length > 0 ? undefined : await findUser(session, FIND_USER, user.id);
+      return existing ? { kind: 'exists', user: existing } : { kind: 'added', user: placed };
+    }),
 
   updateUser: (userId, changes) =>
     database.transaction(async (session): Promise<UpdateUserOutcome> => {
@@ -113,11 +130,13 @@ async function findUser(session: Session, text: string, userId: string): Promise
 
 async function findPlaces(session: Session, { companyId, branchId, departmentId }: User) {
   const values = [companyId, branchId, departmentId];
-  const [found] = await session.query<{ hasBranch: boolean; branchOfDepartment: string | null }>(
-    FIND_PLACES,
-    values,
-  );
+  const [found] = await session.query<{
+    hasCompany: boolean;
+    hasBranch: boolean;
+    branchOfDepartment: string | null;
+  }>(FIND_PLACES, values);
   return {
+    hasCompany: () => found?.hasCompany ?? false,
     hasBranch: () => found?.hasBranch ?? false,
     branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
   };

@@ -28,6 +28,8 @@ const UNUSABLE = new Map([
   ['0A', 'the database server is too old; Leadtap needs PostgreSQL 14 or later'],
   // From leadtap.refuse_later_triggers.
   ['LT001', 'the database refuses to write leads'],
+  // From leadtap.leads_before_insert. `writeLeads` rejects erased leads itself, unless a trigger of the operator's changes ids.
+  ['LT002', 'the database refuses a lead that was erased'],
   ['XX', 'the database is damaged, or its server has a defect'],
 ]);
 

@@ -78,6 +78,7 @@ const POSTGRES_HINTS: Readonly<Record<string, Hint>> = {
   '57014': BUSY,
   '55P03': BUSY,
   LT001: 'Rename that trigger so that its name sorts earlier: ALTER TRIGGER … ON leadtap.leads RENAME TO …',
+  LT002: 'Find the trigger on leadtap.leads that gives leads the id of an erased lead.',
   '0A': 'Update PostgreSQL to version 14 or later.',
   '25000': ({ user }) => `Run: ALTER ROLE ${user} SET default_transaction_isolation = 'read committed'`,
   '25006': ({ setting }) =>

@@ -1,4 +1,5 @@
 import { v7 } from 'uuid';
+import { hashErasedId } from '../erased-id.ts';
 import {
   type ColumnKind,
   DEFAULT_LEAD_FIELDS,
@@ -16,7 +17,7 @@ import {
   toRejection,
 } from '../placement.ts';
 import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
-import type { LeadResult, Store, WriteAllOutcome } from '../store.ts';
+import type { LeadResult, Store, WriteAllOutcome, WriteOptions } from '../store.ts';
 import { type Database, lockCompanies, type Session } from './connection.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
@@ -64,6 +65,11 @@ const INSERT_LEADS = `INSERT INTO leadtap.leads (company_id, id, created_at, ${C
   SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), ${contentOf('b').join(', ')} FROM ${BATCH}
   RETURNING company_id, id, leadtap.to_ms(created_at) AS created_at`;
 
+/** Takes two columns of keys, like FIND_LEADS; the ids are hashed. */
+const ERASED_KEYS = '(company_id, id_hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
+const FIND_ERASED = `SELECT company_id, id_hash FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
+const FORGET_ERASED = `DELETE FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
+
 interface InsertedRow {
   company_id: string;
   id: string;
@@ -99,10 +105,10 @@ type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' |
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
 export const leadMethods = (database: Database): WriteMethods => ({
-  async writeLeads(leads, { historical = false } = {}) {
+  async writeLeads(leads, options = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
-      const { results } = await writeBatch(session, leads, { historical });
+      const { results } = await writeBatch(session, leads, options);
       return { kind: 'written', results };
     });
   },
@@ -110,24 +116,32 @@ export const leadMethods = (database: Database): WriteMethods => ({
   async writeAllLeads(leads, scope) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     const written = database.transaction(async (session): Promise<WriteAllOutcome> => {
-      const { results, places } = await writeBatch(session, leads, { historical: false, scope });
+      const { results, places } = await writeBatch(session, leads, { scope });
       return { kind: 'written', results: requireAllWritten(leads, results, places) };
     });
     return written.catch(toRejection);
   },
 
-  async findPlacementProblems(leads) {
+  async findPlacementProblems(leads, { allowErased = false } = {}) {
     const places = await readPlaces(database, leads);
-    return leads.map((lead) => findPlacementProblems(lead, places));
+    const erased = allowErased ? undefined : await readErased(database, leads, places);
+    return leads.map((lead) => [
+      ...findPlacementProblems(lead, places),
+      ...(lead.id !== undefined && erased?.has(idInCompany(lead.companyId, lead.id))
+        ? [{ field: 'id', reason: 'erased', value: lead.id } as const]
+        : []),
+    ]);
   },
 
-  async planLeads(leads) {
-    const { places, rows } = await database.transaction(async (session) => {
+  async planLeads(leads, { allowErased = false } = {}) {
+    const { places, rows, erased } = await database.transaction(async (session) => {
       await session.query(BEGIN_BATCH, ['']);
       const ids = toKeyColumns(leads, ({ id }) => id);
+      const places = await readPlaces(session, leads);
       return {
-        places: await readPlaces(session, leads),
+        places,
         rows: await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids),
+        erased: allowErased ? new Set() : await readErased(session, leads, places),
       };
     });
     const existing = new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
@@ -135,14 +149,15 @@ export const leadMethods = (database: Database): WriteMethods => ({
       const before = lead.id === undefined ? undefined : existing.get(idInCompany(lead.companyId, lead.id));
       const placed = resolvePlace(lead, before, places);
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+      if (!before && lead.id !== undefined && erased.has(idInCompany(lead.companyId, lead.id)))
+        return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: lead.id } };
       const { branchId, departmentId } = placed.place;
       return { kind: before ? 'updated' : 'added', branchId, departmentId };
     });
   },
 });
 
-interface BatchOptions {
-  readonly historical: boolean;
+interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */
   readonly scope?: Scope;
 }
@@ -175,26 +190,36 @@ class Batch {
   readonly #leads: readonly IdentifiedLead[];
   readonly places: Places;
   readonly #drafts: Map<string, Draft>;
+  /** By company and id: leads that were erased and do not exist. */
+  readonly #erased: ReadonlySet<string>;
   readonly #added = new Set<Draft>();
   readonly #updated = new Set<Draft>();
 
-  private constructor(leads: readonly IdentifiedLead[], places: Places, existing: readonly ExistingRow[]) {
+  private constructor(
+    leads: readonly IdentifiedLead[],
+    places: Places,
+    existing: readonly ExistingRow[],
+    erased: ReadonlySet<string>,
+  ) {
     this.#leads = leads;
     this.places = places;
+    this.#erased = erased;
     this.#drafts = new Map(existing.map((row) => [idInCompany(row.company_id, row.id), toDraft(row)]));
   }
 
   static async read(session: Session, leads: readonly IdentifiedLead[]): Promise<Batch> {
     const places = await readPlaces(session, leads);
     const ids = toKeyColumns(leads, ({ id }) => id);
-    return new Batch(leads, places, await session.query<ExistingRow>(FIND_LEADS, ids));
+    const existing = await session.query<ExistingRow>(FIND_LEADS, ids);
+    return new Batch(leads, places, existing, await readErased(session, leads, places));
   }
 
   plan(options: BatchOptions): DraftResult[] {
     return this.#leads.map((lead) => this.#planLead(lead, options));
   }
 
-  #planLead(lead: IdentifiedLead, { historical, scope }: BatchOptions): DraftResult {
+  #planLead(lead: IdentifiedLead, options: BatchOptions): DraftResult {
+    const { historical = false, allowErased = false, scope } = options;
     const { companyId, id } = lead;
     const existing = this.#drafts.get(idInCompany(companyId, id));
     const resolved = resolvePlace(lead, existing?.place, this.places, scope);
@@ -205,6 +230,8 @@ class Batch {
       if (!this.#added.has(existing)) this.#updated.add(existing);
       return { kind: 'updated', draft: existing };
     }
+    if (!allowErased && this.#erased.has(idInCompany(companyId, id)))
+      return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
     const draft: Draft = {
       companyId,
       id,
@@ -222,6 +249,12 @@ class Batch {
     if (this.#updated.size > 0) await session.query(UPDATE_LEADS, [toJson([...this.#updated])]);
     if (this.#added.size === 0) return;
     const added = [...this.#added];
+    const again = added.filter(({ companyId, id }) => this.#erased.has(idInCompany(companyId, id)));
+    if (again.length > 0)
+      await session.query(
+        FORGET_ERASED,
+        toKeyColumns(again, ({ id }) => hashErasedId(id)),
+      );
     const rows = await session.query<InsertedRow>(INSERT_LEADS, [toJson(added)]);
     for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
       // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
@@ -260,11 +293,17 @@ const toJson = (drafts: readonly Draft[]): string =>
     })),
   );
 
+type ReadPlaces = Places & {
+  /** Whether the company has erased leads at all. Nearly none has, and then no further query is needed. */
+  hasErased(companyId: string): boolean;
+};
+
 /** The companies of the leads, and the branches and departments that the leads name. */
-async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<Places> {
-  const companies = await session.query<{ id: string; statuses: string[] }>(
+async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<ReadPlaces> {
+  const companies = await session.query<{ id: string; statuses: string[]; hasErased: boolean }>(
     `SELECT c.id, array(SELECT s.value::text FROM leadtap.statuses AS s WHERE s.company_id = c.id
-                         ORDER BY s.position) AS statuses
+                         ORDER BY s.position) AS statuses,
+            EXISTS (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = c.id) AS "hasErased"
        FROM leadtap.companies AS c WHERE c.id = ANY ($1)`,
     [companiesOf(leads)],
   );
@@ -279,6 +318,7 @@ async function readPlaces(session: Session, leads: readonly LeadInput[]): Promis
     toKeyColumns(leads, ({ departmentId }) => departmentId),
   );
   const statusesOf = new Map(companies.map(({ id, statuses }) => [id, statuses]));
+  const withErased = new Set(companies.filter(({ hasErased }) => hasErased).map(({ id }) => id));
   const branchIds = new Set(branches.map(({ company_id, id }) => idInCompany(company_id, id)));
   const branchOf = new Map(
     departments.map(({ company_id, id, branch_id }) => [idInCompany(company_id, id), branch_id]),
@@ -288,7 +328,30 @@ async function readPlaces(session: Session, leads: readonly LeadInput[]): Promis
     statusValues: (companyId) => statusesOf.get(companyId) ?? [],
     hasBranch: (companyId, branchId) => branchIds.has(idInCompany(companyId, branchId)),
     branchOfDepartment: (companyId, departmentId) => branchOf.get(idInCompany(companyId, departmentId)),
+    hasErased: (companyId) => withErased.has(companyId),
   };
+}
+
+/** The leads, by company and id, that were erased. One that exists all the same is an update, and not looked up here. */
+async function readErased(
+  session: Session,
+  leads: readonly LeadInput[],
+  { hasErased }: ReadPlaces,
+): Promise<ReadonlySet<string>> {
+  const hashed = leads.flatMap(({ companyId, id }) =>
+    id !== undefined && hasErased(companyId) ? [{ companyId, id, hash: hashErasedId(id) }] : [],
+  );
+  if (hashed.length === 0) return new Set();
+  const rows = await session.query<{ company_id: string; id_hash: string }>(
+    FIND_ERASED,
+    toKeyColumns(hashed, ({ hash }) => hash),
+  );
+  const found = new Set(rows.map(({ company_id, id_hash }) => idInCompany(company_id, id_hash)));
+  return new Set(
+    hashed
+      .filter(({ companyId, hash }) => found.has(idInCompany(companyId, hash)))
+      .map(({ companyId, id }) => idInCompany(companyId, id)),
+  );
 }
 
 const companiesOf = (leads: readonly LeadInput[]): string[] => [
@@ -296,7 +359,7 @@ const companiesOf = (leads: readonly LeadInput[]): string[] => [
 ];
 
 /** The distinct pairs of a company and an id, as two columns for `unnest`. */
-function toKeyColumns<Lead extends LeadInput>(
+function toKeyColumns<Lead extends { readonly companyId: string }>(
   leads: readonly Lead[],
   idOf: (lead: Lead) => string | null | undefined,
 ): [string[], string[]] {

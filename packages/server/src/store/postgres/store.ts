@@ -8,6 +8,8 @@ import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
 import { inspect, migrate, useSchema } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
+import { organisationReader } from './organisation-reader.ts';
+import { removalMethods } from './removal.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
@@ -62,6 +64,8 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...accountMethods(database),
     ...leadMethods(database),
     ...listMethods(database),
+    removal: removalMethods(database),
+    organisation: organisationReader(database),
 
     applyOrganisation: (organisation) =>
       database.transaction((session) => applyOrganisation(session, organisation)),

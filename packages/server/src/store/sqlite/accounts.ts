@@ -1,7 +1,7 @@
 /** Users and issued tokens. */
 import { type Places, placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
-import type { AccountCounts, ListedToken, UpdateUserOutcome, UserChanges } from '../store.ts';
+import type { AccountCounts, AddUserOutcome, ListedToken, UpdateUserOutcome, UserChanges } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 export const SELECT_USERS = `SELECT id, company_id AS companyId, email, name, plan, access_level AS accessLevel,
@@ -63,6 +63,15 @@ export function prepareAccounts(connection: Connection, places: Places) {
 
   return {
     findUser,
+    addUser(user: User): AddUserOutcome {
+      const existing = findUser(user.id);
+      if (existing) return { kind: 'exists', user: existing };
+      if (!places.hasCompany(user.companyId)) return { kind: 'no-such-company' };
+      const placed = placeUser(user, places);
+      if ('kind' in placed) return placed;
+      putUsers.run(JSON.stringify([placed]));
+      return { kind: 'added', user: placed };
+    },
     updateUser(userId: string, changes: UserChanges): UpdateUserOutcome {
       const existing = findUser(userId);
       if (!existing) return { kind: 'no-such-user' };

@@ -1,9 +1,17 @@
 import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
+import { hashErasedId } from '../erased-id.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';
-import type { LeadResult, PlannedLead, WriteAllOutcome, WriteOptions, WriteOutcome } from '../store.ts';
+import type {
+  LeadResult,
+  PlacementProblem,
+  PlannedLead,
+  WriteAllOutcome,
+  WriteOptions,
+  WriteOutcome,
+} from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -52,9 +60,11 @@ export function preparePlaces(connection: Connection): Places {
 interface Batch {
   readonly now: number;
   readonly historical: boolean;
+  readonly allowErased: boolean;
   readonly stamps: Stamps;
   /** Leads outside of it are rejected. */
   readonly scope: Scope | undefined;
+  readonly hasErased: (companyId: string) => boolean;
   /** Returns the place of a new lead. */
   readonly resolveNew: (lead: LeadInput) => ReturnType<typeof resolvePlace>;
 }
@@ -67,6 +77,9 @@ export class LeadWriter {
   readonly #find;
   readonly #insert;
   readonly #update;
+  readonly #anyErased;
+  readonly #findErased;
+  readonly #forgetErased;
 
   constructor(connection: Connection, places: Places, clock: Clock) {
     this.#clock = clock;
@@ -83,35 +96,48 @@ export class LeadWriter {
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
         WHERE company_id = ? AND created_at = ?`,
     );
+    this.#anyErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? LIMIT 1');
+    this.#findErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? AND id_hash = ?');
+    this.#forgetErased = connection.prepare('DELETE FROM erased_leads WHERE company_id = ? AND id_hash = ?');
   }
 
   /** The caller holds the write lock, before the clock is read (D2, D3). */
-  write(leads: readonly LeadInput[], { historical = false }: WriteOptions): WriteOutcome {
-    return { kind: 'written', results: this.#writeBatch(leads, historical, undefined) };
+  write(leads: readonly LeadInput[], options: WriteOptions): WriteOutcome {
+    return { kind: 'written', results: this.#writeBatch(leads, options, undefined) };
   }
 
   /** Throws `LeadsRejected`, and the caller rolls back. */
   writeAll(leads: readonly LeadInput[], scope: Scope): WriteAllOutcome {
-    const results = this.#writeBatch(leads, false, scope);
+    const results = this.#writeBatch(leads, {}, scope);
     return { kind: 'written', results: requireAllWritten(leads, results, this.#places) };
   }
 
-  #writeBatch(leads: readonly LeadInput[], historical: boolean, scope: Scope | undefined): LeadResult[] {
+  #writeBatch(
+    leads: readonly LeadInput[],
+    { historical = false, allowErased = false }: WriteOptions,
+    scope: Scope | undefined,
+  ): LeadResult[] {
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
-    const batch = { now, historical, stamps, scope, resolveNew: this.#cachePlaces(scope) };
+    const batch = {
+      ...{ now, historical, allowErased, stamps, scope },
+      resolveNew: this.#cachePlaces(scope),
+      hasErased: this.#cacheErased(),
+    };
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
     return results;
   }
 
   /** What `write` would do. Writes nothing, so it needs no lock. */
-  plan(leads: readonly LeadInput[]): PlannedLead[] {
+  plan(leads: readonly LeadInput[], options: WriteOptions): PlannedLead[] {
     const resolveNew = this.#cachePlaces(undefined);
     return leads.map((lead) => {
       const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
       const placed = existing ? resolvePlace(lead, placeOf(existing), this.#places) : resolveNew(lead);
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+      const [erased] = this.findErased(lead, options);
+      if (erased) return { kind: 'rejected', problem: erased };
       const { branchId, departmentId } = placed.place;
       return { kind: existing ? 'updated' : 'added', branchId, departmentId };
     });
@@ -128,10 +154,37 @@ export class LeadWriter {
     };
   }
 
+  /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
+  #cacheErased(): Batch['hasErased'] {
+    const cached = new Map<string, boolean>();
+    return (companyId) => {
+      const known = cached.get(companyId) ?? this.#anyErased.get(companyId) !== undefined;
+      cached.set(companyId, known);
+      return known;
+    };
+  }
+
+  /** Not for a lead that exists: another program may have added it. */
+  #isErased({ companyId, id }: LeadInput): boolean {
+    if (id === undefined || this.#findErased.get(companyId, hashErasedId(id)) === undefined) return false;
+    return this.#find.get(companyId, id) === undefined;
+  }
+
+  /** The problem of a lead that was erased and may not be added again. */
+  findErased(lead: LeadInput, { allowErased = false }: WriteOptions): PlacementProblem[] {
+    if (allowErased || lead.id === undefined || !this.#isErased(lead)) return [];
+    return [{ field: 'id', reason: 'erased', value: lead.id }];
+  }
+
   /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */
   #writeLead(lead: LeadInput, batch: Batch): LeadResult {
     const { companyId, id } = lead;
     const placed = batch.resolveNew(lead);
+    if (id !== undefined && 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead)) {
+      if (!batch.allowErased)
+        return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
+      this.#forgetErased.run(companyId, hashErasedId(id));
+    }
     const added = 'place' in placed && this.#add(lead, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);

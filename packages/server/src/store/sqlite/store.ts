@@ -25,6 +25,8 @@ import {
   schemaVersion,
 } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
+import { prepareOrganisationReader } from './organisation-reader.ts';
+import { createRemoval, prepareRemoval } from './removal.ts';
 
 export type { StoreLog } from './database-file.ts';
 
@@ -36,6 +38,8 @@ const REVALIDATION_LOCK_WAIT_MS = 20;
 const WRITE_LOCK_WAIT_MS = 10_000;
 /** Several processes that open a new database at once create its schema one after the other. */
 const OPEN_LOCK_WAIT_MS = 10_000;
+/** After `leads erase`: for the write lock, and until no program reads the write-ahead log. */
+const VACUUM_WAIT_MS = 10_000;
 const NO_COMPANIES: ReadonlySet<string> = new Set();
 
 export interface SqliteOptions {
@@ -47,6 +51,7 @@ export interface SqliteOptions {
   readonly clock?: Clock;
   readonly pollLockWaitMs?: number;
   readonly writeLockWaitMs?: number;
+  readonly vacuumWaitMs?: number;
   /** For events that the operator must know about: the file is missing, replaced or damaged. */
   readonly log?: StoreLog;
 }
@@ -137,6 +142,8 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     readLeads: preparePages(connection),
     lists: prepareLists(connection),
     readChanges: prepareChangeLog(connection),
+    removal: prepareRemoval(connection, clock),
+    organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
     ping: () => ping.get(),
@@ -246,6 +253,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     listUsers: (afterId, limit, companyId) =>
       read(({ accounts }) => accounts.listUsers(afterId, limit, companyId)),
     listCompanies: (afterId, limit) => read(({ lists }) => lists.listCompanies(afterId, limit)),
+    addUser: (user) => write(({ accounts }) => accounts.addUser(user)),
     updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
     removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
     countAccounts: () => read(({ accounts }) => accounts.countAccounts()),
@@ -260,11 +268,30 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
     writeAllLeads: (batch, scope) => write(({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
-    findPlacementProblems: (leads) =>
-      read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places))),
-    planLeads: (batch) => read(({ leads }) => leads.plan(batch)),
+    findPlacementProblems: (batch, writeOptions = {}) =>
+      read(({ places, leads }) =>
+        batch.map((lead) => [
+          ...findPlacementProblems(lead, places),
+          ...leads.findErased(lead, writeOptions),
+        ]),
+      ),
+    planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
     findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
+    organisation: {
+      readCompanies: (afterId, limit) =>
+        read(({ organisation }) => organisation.readCompanies(afterId, limit)),
+      readCompany: (id) => read(({ organisation }) => organisation.readCompany(id)),
+      readUsers: (companyId, afterId, limit) =>
+        read(({ organisation }) => organisation.readUsers(companyId, afterId, limit)),
+    },
+    removal: createRemoval({
+      file,
+      vacuumWaitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS,
+      connection: () => current.database.connection,
+      read: (work) => read(({ removal }) => work(removal)),
+      write: (work) => write(({ removal }) => work(removal)),
+    }),
 
     async ping() {
       current.check();

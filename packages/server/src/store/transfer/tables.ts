@@ -69,6 +69,7 @@ const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', '
   expires_at: 'time',
 });
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
+const ERASED_LEADS = defineTable('erased_leads', ['company_id', 'id_hash'], [], { erased_at: 'time' });
 
 export const LEADS: Table = {
   ...defineTable(
@@ -90,7 +91,7 @@ export const USERS = defineTable(
 /** In the order of copying: each table after those that it refers to. */
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
-  ...[ISSUED_TOKENS, REVOKED_TOKENS],
+  ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
   ...[LEADS, USERS],
 ];
 

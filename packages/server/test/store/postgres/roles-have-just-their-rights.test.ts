@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { openPostgresStore } from 'leadtap';
+import { openPostgresStore, type User } from 'leadtap';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -40,6 +40,13 @@ async function withLead(login: string): Promise<Client> {
   await store.writeLeads([{ companyId: 'acme', id: 'x', departmentId: 'sales', fields: {} }]);
   return connectSql(address(login, name));
 }
+
+const sampleUser: Omit<User, 'id'> = {
+  ...{ companyId: 'acme', email: null, name: null, plan: 'BASIC' },
+  accessLevel: 'COMPANY',
+  branchId: null,
+  departmentId: null,
+};
 
 const CHANGES_OF_THE_SCHEMA = [
   'ALTER TABLE leadtap.leads ADD COLUMN mine text',
@@ -120,8 +127,26 @@ describe('leadtap_service', () => {
     expect(await store.updateUser('boss', { plan: 'BASIC' })).toMatchObject({ kind: 'updated' });
     expect(await store.removeUser('boss')).toBe(true);
     expect(await store.listUsers(undefined, 10)).toHaveLength(6);
+    expect(await store.addUser?.({ ...sampleUser, id: 'new' })).toMatchObject({ kind: 'added' });
+    expect(await store.organisation?.readCompany('acme')).toMatchObject({ name: 'Acme & Co' });
+    expect(await store.organisation?.readUsers('acme', undefined, 10)).toHaveLength(4);
     await store.ping();
     expect((await store.status()).latestStamp).toBeGreaterThan(1000);
+  });
+
+  test('can erase and prune leads, and add an erased lead again', async () => {
+    const store = await openAsService();
+    await store.applyOrganisation(ORGANISATION);
+    const lead = { companyId: 'acme', id: 'x', fields: { email: 'ada@example.com' } };
+    await store.writeLeads([lead]);
+    const { removal } = store;
+    const found = (await removal?.scan({ emails: ['ADA@example.com'], phones: [] }, undefined))?.leads ?? [];
+    expect(await removal?.erase(found)).toBe(1);
+    expect(await store.writeLeads([lead])).toMatchObject({ results: [{ kind: 'rejected' }] });
+    expect(await store.writeLeads([lead], { allowErased: true })).toMatchObject({
+      results: [{ kind: 'added' }],
+    });
+    expect(await removal?.prune('acme', Date.now() + 60_000, 10)).toBe(1);
   });
 
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
@@ -154,7 +179,6 @@ describe('leadtap_service', () => {
     const client = await withLead('app');
     const statements = [
       ...CHANGES_OF_THE_SCHEMA,
-      'DELETE FROM leadtap.leads',
       // What is revoked stays revoked.
       'DELETE FROM leadtap.revoked_tokens',
       `UPDATE leadtap.revoked_tokens SET token_id = 'other'`,
@@ -195,7 +219,7 @@ describe('leadtap_writer', () => {
     const client = await withLead('crm');
     const statements = [
       ...CHANGES_OF_THE_SCHEMA,
-      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations'].map(
+      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations', 'erased_leads'].map(
         (table) => `SELECT FROM leadtap.${table}`,
       ),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
@@ -204,6 +228,7 @@ describe('leadtap_writer', () => {
       `UPDATE leadtap.companies SET name = 'Mine'`,
       'UPDATE leadtap.companies SET stamp_floor = NULL, last_writer = NULL',
       `UPDATE leadtap.statuses SET label = 'Mine'`,
+      'DELETE FROM leadtap.erased_leads',
       `INSERT INTO leadtap.branches (company_id, id, name) VALUES ('acme', 'mine', 'Mine')`,
       `UPDATE leadtap.departments SET branch_id = 'south'`,
       `INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ('t', now())`,

@@ -1,0 +1,73 @@
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { describeDatabase } from '../config.ts';
+import { engineOf } from '../open-store.ts';
+import { BackupTargetError, SchemaVersionError } from '../store/store.ts';
+import { type CommandContext, loadConfig } from './context.ts';
+import { exitCodeOf } from './exit.ts';
+import { asFailure, Failure } from './failure.ts';
+import { writeJson, writeLine } from './output.ts';
+import { ProgressBar } from './progress-bar.ts';
+
+const HELP = `
+Copies an SQLite database while the service runs. The copy contains every lead that was acknowledged before the command
+started. It gets its name when it is complete, checked and on the disk; before that it is called FILE.….partial. An
+existing file is never replaced. Only its owner can read the file, because it contains the data of your customers.
+
+The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use.
+
+Examples:
+  leadtap backup backup.db
+  leadtap backup /backups/leadtap-$(date +%F).db --json`;
+
+export function registerBackup(program: Command, context: CommandContext): void {
+  program
+    .command('backup')
+    .description('copy an SQLite database while it is served')
+    .argument('<file>', 'the new file')
+    .option('--json', 'print { file, bytes }')
+    .addHelpText('after', HELP)
+    .action((file: string, { json }: { json?: true }) => backup(file, json === true, context));
+}
+
+const PASSWORD_HINT = 'The line has no password: pg_dump asks for it, or reads PGPASSWORD or ~/.pgpass.';
+const MIB = 1024 * 1024;
+
+async function backup(file: string, json: boolean, context: CommandContext): Promise<void> {
+  const { stdout, stderr, clock, signal, cwd } = context;
+  const config = await loadConfig(context);
+  const { database, signingKey } = config;
+  const target = resolve(cwd, file);
+  const engine = engineOf(database);
+  const progress = new ProgressBar(stderr, clock, 'MiB copied');
+  try {
+    const state = await engine.inspect(clock);
+    if (!state.exists) throw new SchemaVersionError(0, state.expectedVersion);
+    if (!engine.backup)
+      throw new Failure(
+        'unavailable',
+        `leadtap backup copies SQLite files, and ${describeDatabase(database)} is a server`,
+        ...(engine.dumpCommand ? [`Run: ${engine.dumpCommand(target)}`, PASSWORD_HINT] : []),
+      );
+    const { bytes } = await engine.backup(target, {
+      signal,
+      onProgress: (done, total) =>
+        progress.update({ count: done / MIB, share: total > 0 ? Math.min(done / total, 1) : 1 }),
+    });
+    progress.clear();
+    if (json) return await writeJson(stdout, { file: target, bytes });
+    await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
+    if ('file' in signingKey)
+      await writeLine(stderr, `Keep a copy of the signing key with it: ${signingKey.file}`);
+  } catch (error) {
+    progress.clear();
+    if (signal.aborted) throw exitCodeOf(signal);
+    if (error instanceof BackupTargetError)
+      throw new Failure(
+        'unavailable',
+        error.message,
+        'Give the name of a new file in a folder that this user may write to.',
+      ).causedBy(error.cause);
+    throw asFailure(error, config);
+  }
+}

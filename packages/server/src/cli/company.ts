@@ -1,0 +1,56 @@
+import { nearestName } from '../nearest-name.ts';
+import type { OrganisationReader, StoredCompany } from '../store/organisation-reader.ts';
+import type { Store } from '../store/store.ts';
+import { Failure } from './failure.ts';
+
+const COMPANIES_PER_PAGE = 100;
+/** More ids are not compared with a mistyped one. */
+const MAX_COMPARED = 10_000;
+
+/** The stores of `open-store.ts` have every optional part; a store of another program may not. */
+export function requirePart<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Failure('unavailable', 'the store of this database cannot do that');
+  return part;
+}
+
+export const organisationOf = (store: Store): OrganisationReader => requirePart(store.organisation);
+
+/** All companies sorted by id, page by page. */
+export async function* companyPages(
+  store: Store,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredCompany[]> {
+  let page: readonly StoredCompany[] = [];
+  do {
+    signal.throwIfAborted();
+    page = await organisationOf(store).readCompanies(page.at(-1)?.id, COMPANIES_PER_PAGE);
+    yield page;
+  } while (page.length === COMPANIES_PER_PAGE);
+}
+
+/** The company with this id. */
+export async function findCompany(store: Store, id: string, signal: AbortSignal): Promise<StoredCompany> {
+  return (
+    (await organisationOf(store).readCompany(id)) ?? Promise.reject(await noSuchCompany(store, id, signal))
+  );
+}
+
+export async function noSuchCompany(store: Store, id: string, signal: AbortSignal): Promise<Failure> {
+  const ids: string[] = [];
+  for await (const page of companyPages(store, signal)) {
+    ids.push(...page.map((company) => company.id));
+    if (ids.length >= MAX_COMPARED) break;
+  }
+  return new Failure('not-found', `there is no company ${id}`, ...suggest(id, ids, 'company'));
+}
+
+/** Names the id that was probably meant, or else a few of those that exist. */
+export function suggest(given: string, known: readonly string[], kind: string): string[] {
+  const near = nearestName(given, known);
+  if (near !== undefined) return [`Did you mean ${near}?`];
+  if (known.length === 0) return [`There is no ${kind} yet. \`leadtap org apply\` creates them.`];
+  const shown = known.slice(0, MAX_SHOWN).join(', ');
+  return [`Known: ${shown}${known.length > MAX_SHOWN ? ', …' : ''}`];
+}
+
+const MAX_SHOWN = 10;

@@ -1,0 +1,143 @@
+/** Copies the database into a new file while it is in use. */
+import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { systemCode } from '../../system-error.ts';
+import { type BackupOptions, type BackupReport, BackupTargetError, UnusableDatabaseError } from '../store.ts';
+import { driverModule } from './connection.ts';
+import { asStoreError } from './errors.ts';
+
+const PROGRESS_MS = 100;
+
+/**
+ * In a thread, because `VACUUM INTO` and the check block their thread for as long as the database is large. It is JavaScript in
+ * a text, because a file of its own would have another path in `src/` than in `dist/`. VACUUM INTO is one read transaction: it
+ * contains all that was committed before it began, waits for no writer, and copies no bytes of deleted rows.
+ */
+const WORKER = `
+const { parentPort, workerData } = require('node:worker_threads');
+const { DatabaseSync } = require(workerData.driver);
+const inDatabase = (file, work) => {
+  const database = new DatabaseSync(file);
+  try {
+    database.exec('PRAGMA busy_timeout = 10000');
+    return work(database);
+  } finally {
+    database.close();
+  }
+};
+try {
+  inDatabase(workerData.source, (database) => database.prepare('VACUUM INTO ?').run(workerData.target));
+  const rows = inDatabase(workerData.target, (database) => database.prepare('PRAGMA integrity_check').all());
+  parentPort.postMessage({ faults: rows.map((row) => row.integrity_check).filter((line) => line !== 'ok') });
+} catch ({ code, errcode, message }) {
+  parentPort.postMessage({ error: { code, errcode, message } });
+}`;
+
+interface WorkerResult {
+  readonly faults?: readonly string[];
+  readonly error?: { readonly code?: string; readonly errcode?: number; readonly message: string };
+}
+
+/** The target gets its name when it is complete, checked and on the disk. */
+export async function backupSqlite(
+  source: string,
+  target: string,
+  { signal, onProgress }: BackupOptions,
+): Promise<BackupReport> {
+  await refuseExisting(target);
+  const partial = `${target}.${randomBytes(4).toString('hex')}.partial`;
+  try {
+    // SQLite would create it readable for every user of the machine. It accepts an empty file.
+    await (await open(partial, constants.O_CREAT | constants.O_EXCL | constants.O_WRONLY, 0o600)).close();
+    const totalBytes = (await stat(source)).size;
+    const copying = copyInThread(source, partial, signal);
+    await reportProgress(copying, partial, (bytes) => onProgress?.(bytes, totalBytes));
+    const { faults = [], error } = await copying;
+    if (error) throw Object.assign(new Error(error.message), error);
+    if (faults.length > 0) throw new UnusableDatabaseError(`the copy is damaged: ${faults[0]}`);
+    await syncToDisk(partial);
+    await moveIntoPlace(partial, target);
+    await syncToDisk(dirname(target));
+    return { bytes: (await stat(target)).size };
+  } catch (error) {
+    // All calls of the file system are about the copy.
+    if (error instanceof Error && 'syscall' in error) throw unwritable(target, error);
+    throw asStoreError(error);
+  } finally {
+    for (const suffix of ['', '-journal']) await rm(`${partial}${suffix}`, { force: true });
+  }
+}
+
+const unwritable = (target: string, cause: unknown): BackupTargetError =>
+  new BackupTargetError(`${target} cannot be written`, { cause });
+const existing = (target: string): BackupTargetError => new BackupTargetError(`${target} exists already`);
+
+async function refuseExisting(target: string): Promise<void> {
+  try {
+    await lstat(target);
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT') return;
+    throw unwritable(target, error);
+  }
+  throw existing(target);
+}
+
+function copyInThread(source: string, target: string, signal: AbortSignal): Promise<WorkerResult> {
+  const workerData = { driver: driverModule(), source, target };
+  const worker = new Worker(WORKER, { eval: true, workerData });
+  return new Promise<WorkerResult>((resolve, reject) => {
+    const abort = () => void worker.terminate();
+    signal.addEventListener('abort', abort, { once: true });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', () => {
+      signal.removeEventListener('abort', abort);
+      reject(signal.aborted ? signal.reason : new Error('the thread of the backup ended without a result'));
+    });
+    if (signal.aborted) abort();
+  });
+}
+
+async function reportProgress(
+  copying: Promise<unknown>,
+  file: string,
+  report: (bytes: number) => void,
+): Promise<void> {
+  let isDone = false;
+  const done = copying.then(
+    () => (isDone = true),
+    () => (isDone = true),
+  );
+  while (!isDone) {
+    await Promise.race([done, sleep(PROGRESS_MS)]);
+    report((await stat(file).catch(() => undefined))?.size ?? 0);
+  }
+}
+
+async function syncToDisk(path: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** File systems without hard links, such as FAT, report one of these. */
+const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
+/** Unlike a rename, a link never replaces a file that another program has created meanwhile. */
+async function moveIntoPlace(partial: string, target: string): Promise<void> {
+  try {
+    await link(partial, target);
+  } catch (error) {
+    const code = systemCode(error) ?? '';
+    if (code === 'EEXIST') throw existing(target);
+    if (!NO_LINKS.includes(code)) throw error;
+    await rename(partial, target);
+  }
+}
