@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 /** The part of the port that deletes leads: erasing a person, and pruning leads that are older than they may be kept. */
 
 /** Identifies a lead in the order of the table. */
@@ -60,3 +61,6 @@ export const normalizeEmail = (email: string): string => email.trim().toLowerCas
 
 /** `00` at the start means the same as `+`. */
 export const normalizePhone = (phone: string): string => phone.replace(/[^0-9]/g, '').replace(/^00/, '');
+
+/** An id may be personal data, an e-mail address for one, so only its hash is kept. PostgreSQL computes the same in a trigger. */
+export const hashErasedId = (id: string): string => createHash('sha256').update(id).digest('hex');

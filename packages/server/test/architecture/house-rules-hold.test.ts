@@ -65,7 +65,7 @@ const PLAIN_WORDS = ['packages', 'tools', 'integrations'];
 const SYSTEM_USER = /'no(?:body)'/g;
 
 /** Limits for packages/server/src: files, and those of them with fewer than 20 lines. */
-const MAX_SERVER_FILES = 150;
+const MAX_SERVER_FILES = 180;
 const MAX_SHORT_FILES = 20;
 
 const offences = ({ where, never, read }: Rule): string[] =>

@@ -1,5 +1,5 @@
 import { v7 } from 'uuid';
-import { hashErasedId } from '../erased-id.ts';
+import { hashErasedId } from '../lead-removal.ts';
 import {
   type ColumnKind,
   DEFAULT_LEAD_FIELDS,

@@ -1,6 +1,6 @@
 /** Deletes leads: erased persons and pruned leads. */
-import { hashErasedId } from '../erased-id.ts';
 import {
+  hashErasedId,
   type LeadKey,
   type LeadRemoval,
   normalizeEmail,

@@ -1,6 +1,6 @@
 import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
-import { hashErasedId } from '../erased-id.ts';
+import { hashErasedId } from '../lead-removal.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import { type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';

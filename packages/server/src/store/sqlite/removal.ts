@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../system-error.ts';
-import { hashErasedId } from '../erased-id.ts';
 import {
   type Contact,
+  hashErasedId,
   type LeadKey,
   type LeadRemoval,
   normalizeEmail,
