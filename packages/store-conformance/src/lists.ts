@@ -56,6 +56,22 @@ export const listChecks = [
       assert.deepEqual(await listAll(store, { companyId, limit: 10 }), [], JSON.stringify(companyId));
   }),
 
+  check('lists: companies with many and with few leads are listed in one order', async ({ store }) => {
+    await apply(store, bare('many'), bare('some'), bare('one'));
+    const batch = Array.from({ length: 200 }, (_, index) => {
+      const companyId = index === 150 ? 'one' : index % 3 === 0 && index > 50 ? 'some' : 'many';
+      return lead(`${index}`, { companyId, createdAt: Date.UTC(2020, 0) + index });
+    });
+    await stamp(store, batch, { historical: true });
+    const names = batch.map(({ companyId, id }) => `${companyId}/${id}`);
+    for (const limit of [40, 150, 199, 200, 500]) {
+      assert.deepEqual(await listAll(store, { since: 0, limit }), names);
+      assert.deepEqual(await listAll(store, { limit }), [...names].reverse());
+      const page = await store.listLeads({ limit });
+      assert.equal(page.length, Math.min(limit, names.length), 'a page is full if there are enough leads');
+    }
+  }),
+
   check('lists: a lead has the fields of a poll and the ids of its places', async ({ store }) => {
     await apply(store, ACME, GLOBEX);
     const fields = {

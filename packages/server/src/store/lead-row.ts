@@ -68,9 +68,6 @@ export type StoredLeadRow = LeadRow & {
   department_id: string | null;
 };
 
-/** Initial bounds of `listLeads` without `since`: after every time that a lead can have. */
-export const END_OF_TIME = Date.UTC(10_000, 0);
-
 type Values = Record<string, unknown>;
 
 /** Makes a function that copies values to other names. To overwrite a copy of a template is three times as fast as to add name by name. */

@@ -4,6 +4,7 @@ import {
   type Clock,
   type IssuedToken,
   type LeadInput,
+  type LeadListQuery,
   openSqliteStore,
   type PageQuery,
   type Scope,
@@ -94,12 +95,30 @@ class TrimsIds extends DelegatingStore {
   }
 }
 
+/** A cursor of the time alone: leads of other companies with the same time are lost at the end of a page. */
+class ListsByTimeAlone extends DelegatingStore {
+  override listLeads({ after, ...query }: LeadListQuery) {
+    const since = query.since === undefined ? undefined : (after?.createdAt ?? query.since);
+    return this.inner.listLeads({ ...query, since, ...(since === undefined && after && { after }) });
+  }
+}
+
+class WritesItsPlans extends DelegatingStore {
+  override async planLeads(leads: readonly LeadInput[]) {
+    const plans = await this.inner.planLeads(leads);
+    await this.inner.writeLeads(leads);
+    return plans;
+  }
+}
+
 /** A defect, and the prefix of the checks that must detect it. */
 const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3']],
   ['includes since', broken(IncludesSince), ['pages', 'D4']],
   ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
   ['returns the whole company to every user', broken(IgnoresScope), ['pages']],
+  ['lists leads by their time alone', broken(ListsByTimeAlone), ['lists']],
+  ['writes what it should only plan', broken(WritesItsPlans), ['lists']],
   ['adds every lead as a new one', broken(IgnoresIds), ['D5']],
   ['adds the valid leads of a rejected request', broken(WritesWhatItCan), ['all or nothing']],
   ['adds leads outside of the scope', broken(WritesOutsideScope), ['all or nothing']],

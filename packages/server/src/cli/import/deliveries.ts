@@ -2,7 +2,7 @@
 import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts';
 import type { DryRun, PlaceCount } from '../../leads/import/dry-run.ts';
 import type { ImportCounts } from '../../leads/import/import-leads.ts';
-import type { AccessLevel, Scope } from '../../store/records.ts';
+import type { AccessLevel, Scope, User } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { Table, writeLine } from '../output.ts';
@@ -36,36 +36,40 @@ const placeOf = (scope: Scope): string => {
   return scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
 };
 
-async function findAudiences(
-  store: Store,
-  companyId: string,
-  places: readonly PlaceCount[],
-  signal: AbortSignal,
-): Promise<Audience[]> {
-  const audiences = new Map<string, Audience>();
-  for await (const users of userPages(store, signal, companyId))
-    for (const user of users.filter(mayPoll)) {
-      const scope = scopeOf(user);
-      if (scope === undefined) continue;
-      const key = JSON.stringify([scope.level, placeOf(scope)]);
-      const { accessLevel, branchId, departmentId } = user;
-      const leads = audiences.get(key)?.leads ?? leadsInScope(scope, places);
-      const audience = audiences.get(key) ?? { accessLevel, branchId, departmentId, users: 0, leads };
-      audience.users += 1;
-      audiences.set(key, audience);
-    }
-  return [...audiences.values()]
-    .filter(({ leads }) => leads > 0)
-    .sort((a, b) => LEVELS.indexOf(a.accessLevel) - LEVELS.indexOf(b.accessLevel) || b.leads - a.leads);
+/** Adds the user to those of the same access level and place. */
+function countUser(user: User, places: readonly PlaceCount[], audiences: Map<string, Audience>): void {
+  const scope = mayPoll(user) ? scopeOf(user) : undefined;
+  if (scope === undefined) return;
+  const key = JSON.stringify([scope.level, placeOf(scope)]);
+  const { accessLevel, branchId, departmentId } = user;
+  const known = audiences.get(key);
+  if (known) known.users += 1;
+  else
+    audiences.set(key, { accessLevel, branchId, departmentId, users: 1, leads: leadsInScope(scope, places) });
 }
 
+const byLevel = (a: Audience, b: Audience): number =>
+  LEVELS.indexOf(a.accessLevel) - LEVELS.indexOf(b.accessLevel) || b.leads - a.leads;
+
+/** Reads all users once, unless all leads are of one company. */
 async function findDeliveries(store: Store, dryRun: DryRun, signal: AbortSignal): Promise<Delivery[]> {
-  const deliveries: Delivery[] = [];
-  for (const [companyId, places] of dryRun.newLeads) {
-    const audiences = await findAudiences(store, companyId, places, signal);
-    deliveries.push({ companyId, newLeads: sum(places), audiences });
-  }
-  return deliveries;
+  const companies = [...dryRun.newLeads].map(([companyId, places]) => ({
+    ...{ companyId, places, audiences: new Map<string, Audience>() },
+  }));
+  const [first, ...others] = companies;
+  if (first === undefined) return [];
+  const byId = new Map(companies.map((company) => [company.companyId, company]));
+  const only = others.length === 0 ? first.companyId : undefined;
+  for await (const users of userPages(store, signal, only))
+    for (const user of users) {
+      const company = byId.get(user.companyId);
+      if (company) countUser(user, company.places, company.audiences);
+    }
+  return companies.map(({ companyId, places, audiences }) => ({
+    companyId,
+    newLeads: sum(places),
+    audiences: [...audiences.values()].filter(({ leads }) => leads > 0).sort(byLevel),
+  }));
 }
 
 export interface DryRunReport {

@@ -20,6 +20,7 @@ export interface PlaceCount {
 }
 
 type PlanningStore = Pick<Store, 'planLeads' | 'findPlacementProblems'>;
+type FindProblems = NonNullable<PlanningStore['findPlacementProblems']>;
 
 export class DryRun {
   readonly #store: PlanningStore;
@@ -39,9 +40,9 @@ export class DryRun {
   }
 
   async findPlacementProblems(
-    leads: readonly LeadInput[],
+    ...[leads, ...options]: Parameters<FindProblems>
   ): Promise<readonly (readonly PlacementProblem[])[]> {
-    return (await this.#store.findPlacementProblems?.(leads)) ?? leads.map(() => []);
+    return (await this.#store.findPlacementProblems?.(leads, ...options)) ?? leads.map(() => []);
   }
 
   /** The new leads of each company by their places. */

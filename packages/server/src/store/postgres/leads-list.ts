@@ -1,5 +1,7 @@
 /** Leads for the operator: lists over all companies, and leads by their id. */
-import { END_OF_TIME, LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
+import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+import type { StoredLead } from '../records.ts';
 import type { CompanyName, Store } from '../store.ts';
 import { type Database, isStorable } from './connection.ts';
 
@@ -22,25 +24,34 @@ const FIND_LEADS = `SELECT ${STORED_COLUMNS} FROM leadtap.companies AS c
   CROSS JOIN LATERAL (SELECT * FROM leadtap.leads AS o WHERE o.company_id = c.id AND o.id = $2 LIMIT 1) AS l
   ${NAMES} WHERE $1::text IS NULL OR c.id = $1 ORDER BY c.id`;
 
+/** The keys of a company after the last lead of the page before. A company that sorts after it may have a lead of the same time. */
+const keysSql = ({ after, oneBack }: ListOrder) => `
+  SELECT i.created_at FROM leadtap.leads AS i WHERE i.company_id = o.id
+     AND i.created_at ${after} leadtap.from_ms(CASE WHEN o.id ${after} $2::text THEN $3::bigint ${oneBack} ELSE $3 END)`;
+
 /**
- * Reads the first keys of each company, a range of its primary key, then sorts them: no index sorts the leads of all companies.
- * A company that sorts after the last lead of the page before may have a lead of the same millisecond.
+ * No index sorts the leads of all companies. So the first keys of each company are read, a range of its primary key, and sorted.
+ * `$5` bounds how many: up to the horizon, no company has more than `$5` + 1 leads.
  */
-const listSql = (comparison: '>' | '<', inclusive: string, direction: 'ASC' | 'DESC') => `
+const listSql = (order: ListOrder) => `
+  WITH horizon AS MATERIALIZED (
+    SELECT ${order.nearest}(k.created_at) AS at FROM leadtap.companies AS o
+     CROSS JOIN LATERAL (${keysSql(order)} ORDER BY i.created_at ${order.direction} LIMIT 1 OFFSET $5) AS k
+     WHERE $5::bigint IS NOT NULL)
   SELECT ${STORED_COLUMNS} FROM (
     SELECT o.id AS company_id, k.created_at FROM leadtap.companies AS o
-     CROSS JOIN LATERAL (SELECT i.created_at FROM leadtap.leads AS i WHERE i.company_id = o.id
-        AND i.created_at ${comparison} leadtap.from_ms(CASE WHEN o.id ${comparison} $2::text THEN ${inclusive} ELSE $3 END)
-      ORDER BY i.created_at ${direction} LIMIT $4) AS k
+     CROSS JOIN LATERAL (${keysSql(order)}
+        AND i.created_at ${order.upTo} coalesce((SELECT at FROM horizon), '${order.direction === 'ASC' ? '' : '-'}infinity')
+      ORDER BY i.created_at ${order.direction} LIMIT $4) AS k
      WHERE $1::text IS NULL OR o.id = $1
-     ORDER BY k.created_at ${direction}, o.id ${direction} LIMIT $4) AS page
+     ORDER BY k.created_at ${order.direction}, o.id ${order.direction} LIMIT $4) AS page
   CROSS JOIN LATERAL (SELECT * FROM leadtap.leads AS o
     WHERE o.company_id = page.company_id AND o.created_at = page.created_at LIMIT 1) AS l
   JOIN leadtap.companies AS c ON c.id = l.company_id ${NAMES}
-  ORDER BY page.created_at ${direction}, page.company_id ${direction}`;
+  ORDER BY page.created_at ${order.direction}, page.company_id ${order.direction}`;
 
-const FOLLOWING = listSql('>', '$3::bigint - 1', 'ASC');
-const NEWEST = listSql('<', '$3::bigint + 1', 'DESC');
+const FOLLOWING = listSql(OLDEST_FIRST);
+const NEWEST = listSql(NEWEST_FIRST);
 
 /** As for polls: a table without statistics, after a bulk load for one, would be read and sorted as a whole. */
 const INDEX_SCANS = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
@@ -64,11 +75,16 @@ export function listMethods(database: Database): ListMethods {
       return found.filter(({ lead }) => lead.id === id);
     },
 
-    async listLeads({ companyId, since, after, limit }) {
-      if (!isStorable(companyId ?? '')) return [];
-      const from = after?.createdAt ?? since ?? END_OF_TIME;
-      const values = [companyId ?? null, after?.companyId ?? null, from, limit];
-      return read(since === undefined ? NEWEST : FOLLOWING, values);
+    async listLeads(query) {
+      const { companyId = null } = query;
+      const leads: StoredLead[] = [];
+      if (!isStorable(companyId ?? '')) return leads;
+      const text = query.since === undefined ? NEWEST : FOLLOWING;
+      for (let next = firstStep(query); next !== undefined; next = nextStep(next, query, leads))
+        leads.push(
+          ...(await read(text, [companyId, next.afterCompany, next.from, next.limit, next.lookahead])),
+        );
+      return leads;
     },
 
     /** Every id sorts after the empty string. */

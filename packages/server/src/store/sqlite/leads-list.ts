@@ -1,5 +1,6 @@
 /** Leads for the operator: lists over all companies, and leads by their id. */
-import { END_OF_TIME, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
+import { type StoredLeadRow, toStoredLead } from '../lead-row.ts';
 import type { StoredLead } from '../records.ts';
 import type { CompanyName, LeadListQuery } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -20,31 +21,39 @@ const FIND_LEADS = `
    WHERE ?1 IS NULL OR c.id = ?1
    ORDER BY c.id`;
 
+/** The keys of a company after the last lead of the page before. A company that sorts after it may have a lead of the same time. */
+const keysSql = (order: ListOrder) => `
+  SELECT i.created_at FROM leads AS i
+   WHERE i.company_id = o.id
+     AND i.created_at ${order.after} CASE WHEN o.id ${order.after} ?2 THEN ?3 ${order.oneBack} ELSE ?3 END`;
+
 /**
- * Reads the first keys of each company, a range of its primary key, then sorts them: no index sorts the leads of all companies.
- * A company that sorts after the last lead of the page before may have a lead of the same millisecond.
+ * No index sorts the leads of all companies. So the first keys of each company are read, a range of its primary key, and sorted.
+ * `?5` bounds how many: up to the horizon, no company has more than `?5` + 1 leads. With 1,000 companies, a page of 500
+ * leads takes 130 ms instead of 500 ms if their leads arrive in turns.
  */
-const listSql = (comparison: '>' | '<', inclusive: string, direction: 'ASC' | 'DESC') => `
+const listSql = (order: ListOrder) => `
   SELECT ${STORED_COLUMNS}
     FROM (SELECT o.id AS company_id, k.value AS created_at
             FROM companies AS o
             CROSS JOIN json_each((SELECT json_group_array(created_at) FROM (
-              SELECT i.created_at FROM leads AS i
-               WHERE i.company_id = o.id
-                 AND i.created_at ${comparison} CASE WHEN o.id ${comparison} ?2 THEN ${inclusive} ELSE ?3 END
-               ORDER BY i.created_at ${direction} LIMIT ?4))) AS k
+              ${keysSql(order)}
+                 AND (?5 IS NULL OR i.created_at ${order.upTo} coalesce((
+                   SELECT ${order.nearest}((${keysSql(order)} ORDER BY i.created_at ${order.direction} LIMIT 1 OFFSET ?5))
+                     FROM companies AS o), i.created_at))
+               ORDER BY i.created_at ${order.direction} LIMIT ?4))) AS k
            WHERE ?1 IS NULL OR o.id = ?1
-           ORDER BY k.value ${direction}, o.id ${direction} LIMIT ?4) AS page
+           ORDER BY k.value ${order.direction}, o.id ${order.direction} LIMIT ?4) AS page
     CROSS JOIN leads AS l ON l.company_id = page.company_id AND l.created_at = page.created_at
     CROSS JOIN companies AS c ON c.id = l.company_id ${NAMES}
-   ORDER BY page.created_at ${direction}, page.company_id ${direction}`;
+   ORDER BY page.created_at ${order.direction}, page.company_id ${order.direction}`;
 
 const decode = (row: StoredLeadRow): StoredLead => toStoredLead(row, decodeLead(row));
 
 export function prepareLists(connection: Connection) {
   const find = connection.prepare<StoredLeadRow>(FIND_LEADS);
-  const following = connection.prepare<StoredLeadRow>(listSql('>', '?3 - 1', 'ASC'));
-  const newest = connection.prepare<StoredLeadRow>(listSql('<', '?3 + 1', 'DESC'));
+  const following = connection.prepare<StoredLeadRow>(listSql(OLDEST_FIRST));
+  const newest = connection.prepare<StoredLeadRow>(listSql(NEWEST_FIRST));
   const companies = connection.prepare<CompanyName>(
     'SELECT id, name FROM companies WHERE id > ? ORDER BY id LIMIT ?',
   );
@@ -55,11 +64,15 @@ export function prepareLists(connection: Connection) {
         .all(companyId ?? null, id)
         .map(decode)
         .filter((found) => found.lead.id === id && found.companyId === (companyId ?? found.companyId)),
-    listLeads({ companyId, since, after, limit }: LeadListQuery): StoredLead[] {
-      const statement = since === undefined ? newest : following;
-      const from = after?.createdAt ?? since ?? END_OF_TIME;
-      const rows = statement.all(companyId ?? null, after?.companyId ?? null, from, limit);
-      return rows.map(decode).filter((found) => found.companyId === (companyId ?? found.companyId));
+    listLeads(query: LeadListQuery): StoredLead[] {
+      const { companyId = null } = query;
+      const statement = query.since === undefined ? newest : following;
+      const leads: StoredLead[] = [];
+      for (let next = firstStep(query); next !== undefined; next = nextStep(next, query, leads)) {
+        const rows = statement.all(companyId, next.afterCompany, next.from, next.limit, next.lookahead);
+        leads.push(...rows.map(decode).filter((found) => found.companyId === (companyId ?? found.companyId)));
+      }
+      return leads;
     },
     /** Every id sorts after the empty string. */
     listCompanies: (afterId: string | undefined, limit: number): CompanyName[] =>

@@ -1,0 +1,62 @@
+/** The order and the steps in which both adapters list leads over all companies. */
+import type { StoredLead } from './records.ts';
+import type { LeadListQuery } from './store.ts';
+
+/** The parts of SQL that differ between the two orders. */
+export interface ListOrder {
+  readonly direction: 'ASC' | 'DESC';
+  readonly after: '>' | '<';
+  readonly upTo: '<=' | '>=';
+  readonly oneBack: '- 1' | '+ 1';
+  /** Of several times, the one that comes first. */
+  readonly nearest: 'min' | 'max';
+}
+
+export const OLDEST_FIRST: ListOrder = {
+  ...{ direction: 'ASC', after: '>', upTo: '<=', oneBack: '- 1', nearest: 'min' },
+};
+export const NEWEST_FIRST: ListOrder = {
+  ...{ direction: 'DESC', after: '<', upTo: '>=', oneBack: '+ 1', nearest: 'max' },
+};
+
+/** After every time that a lead can have. */
+const END_OF_TIME = Date.UTC(10_000, 0);
+/** How many leads of each company one step reads at most. A company with all the leads needs more steps then. */
+const MAX_LOOKAHEAD = 32;
+
+/** The parameters of one query. */
+export interface ListStep {
+  readonly afterCompany: string | null;
+  readonly from: number;
+  readonly limit: number;
+  /** Null: no bound. */
+  readonly lookahead: number | null;
+}
+
+const toStep = (
+  { companyId, since }: LeadListQuery,
+  after: LeadListQuery['after'],
+  limit: number,
+): ListStep => ({
+  afterCompany: after?.companyId ?? null,
+  from: after?.createdAt ?? since ?? END_OF_TIME,
+  limit,
+  lookahead: companyId === undefined && limit > MAX_LOOKAHEAD ? MAX_LOOKAHEAD : null,
+});
+
+export const firstStep = (query: LeadListQuery): ListStep | undefined =>
+  query.limit > 0 ? toStep(query, query.after, query.limit) : undefined;
+
+/** The step after one that has left the page with these leads; undefined if the page is complete. */
+export function nextStep(
+  { from, afterCompany, lookahead }: ListStep,
+  query: LeadListQuery,
+  leads: readonly StoredLead[],
+): ListStep | undefined {
+  const last = leads.at(-1);
+  const limit = query.limit - leads.length;
+  if (last === undefined || lookahead === null || limit <= 0) return undefined;
+  const after = { companyId: last.companyId, createdAt: last.lead.createdAt };
+  const isEmptyStep = after.createdAt === from && after.companyId === afterCompany;
+  return isEmptyStep ? undefined : toStep(query, after, limit);
+}
