@@ -30,6 +30,8 @@ DECLARE
   is_known boolean;
   now_ms bigint;
   department text;
+  -- Whether the company has erased leads at all. Nearly none has, and then the id is not hashed.
+  has_erased boolean;
   hash text COLLATE "C";
   -- 'on' keeps the created_at of the row; 'moved', for `leadtap migrate --from`, also its other times and its trigger id.
   history text := current_setting('leadtap.historical', true);
@@ -42,8 +44,9 @@ BEGIN
                   (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = c.id ORDER BY l.created_at DESC LIMIT 1),
                   (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = c.id ORDER BY d.created_at DESC LIMIT 1)),
          NEW.id = (SELECT l.id FROM leadtap.leads AS l WHERE l.company_id = NEW.company_id AND l.id >= NEW.id
-                    ORDER BY l.id LIMIT 1)
-    INTO writer, writer_server, last, is_known FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
+                    ORDER BY l.id LIMIT 1),
+         (SELECT true FROM leadtap.erased_leads AS e WHERE e.company_id = c.id ORDER BY e.id_hash LIMIT 1)
+    INTO writer, writer_server, last, is_known, has_erased FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
   IF NOT FOUND THEN
     RAISE foreign_key_violation USING
       MESSAGE = format('there is no company %L', NEW.company_id),
@@ -102,7 +105,7 @@ BEGIN
   END IF;
 
   -- Searched for in the order of the index, like the id above.
-  IF NEW.id IS NOT NULL AND history IS DISTINCT FROM 'moved' THEN
+  IF has_erased AND NEW.id IS NOT NULL AND history IS DISTINCT FROM 'moved' THEN
     hash := encode(sha256(convert_to(NEW.id, 'UTF8')), 'hex');
     IF hash = (SELECT e.id_hash FROM leadtap.erased_leads AS e
                    WHERE e.company_id = NEW.company_id AND e.id_hash >= hash
