@@ -4,7 +4,7 @@
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
-import type { WaitingPoll } from '../cache/waiting-polls.ts';
+import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';
 import { type PollQuery, poll } from '../leads/poll.ts';
@@ -34,7 +34,7 @@ import {
 } from './page-response.ts';
 import { ProblemError } from './problems.ts';
 import { parseQuery } from './query.ts';
-import { createWait } from './wait-for-leads.ts';
+import { createWait, type FirstPage } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions extends IdentificationOptions {
@@ -72,33 +72,39 @@ function createAnswer(options: PollOptions): (exchange: Exchange<PollState>) => 
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { readers, identify, identifyAgain } = createIdentification({ ...options, limiter, clock });
 
-  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, waiting: WaitingPoll) => {
+  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, place: WaitingPlace) => {
     const { token, user, reader } = await identifyAgain(exchange);
     requirePollRights(user, token);
     // Before the read, so that no lead is committed between the two.
-    waiting.watchCompany(user.companyId);
+    place.watchCompany(user.companyId);
     // Only the last read waits for a writer: its page may be empty, and then has a time.
-    const read = waiting.isDue ? reader.readPage : reader.readCommitted;
+    const read = place.isDue ? reader.readPage : reader.readCommitted;
     return poll((page) => read(page, exchange.disconnected), user, query);
   };
   const waitIfPreferred = createWait(readers.changes, options, checkAgain);
 
-  return async (exchange) => {
-    const { request, context, headers, state, disconnected } = exchange;
-    requireHost(request);
-    requireMethod(request);
+  /** A function of its own, so that its data do not stay in memory while the request waits. */
+  async function readFirstPage(exchange: Exchange<PollState>): Promise<FirstPage> {
+    const { request, disconnected } = exchange;
     // Token: 401. Rate limit: 429. User: 404.
     const { token, user, reader } = await identify(exchange);
     requirePollRights(user, token);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
-
     const page = await poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query);
-    const result = await waitIfPreferred(exchange, page, token, query);
-    addPageHeaders(headers, context.baseUrl(), result, query);
+    return { page, token, query };
+  }
+
+  return async (exchange) => {
+    const { request, context, headers, state } = exchange;
+    requireHost(request);
+    requireMethod(request);
+    const first = await readFirstPage(exchange);
+    const result = await waitIfPreferred(exchange, first);
+    addPageHeaders(headers, context.baseUrl(), result, first.query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.leads = result.page.leads.count;
-    state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
+    state.answer = { status: isNotModified ? 304 : 200, poll: result, query: first.query };
     return state.answer;
   };
 }
