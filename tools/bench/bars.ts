@@ -17,6 +17,16 @@ export const BARS = {
   /** With 100,000 active users. */
   memoryMb: 150,
   startMs: 1000,
+  waiting: {
+    /** From the commit of a lead in another process to the last byte at each of 1,000 waiting clients. */
+    p50Ms: 60,
+    p99Ms: 200,
+    /** With 10,000 waiting clients. */
+    memoryMb: 150,
+    idleShareOfCore: 0.05,
+    /** Ordinary empty polls beside them, to the same without them. */
+    pollsBeside: 0.9,
+  },
   import: { sqlitePerSecond: 10_000, postgresPerSecond: 6_000 },
 } as const;
 

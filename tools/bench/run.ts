@@ -17,9 +17,10 @@ import { intake } from './sections/intake/section.ts';
 import { memory } from './sections/memory.ts';
 import { polls } from './sections/polls/section.ts';
 import { startUp } from './sections/start-up.ts';
+import { waiting } from './sections/waiting/section.ts';
 
 /** In this order; each has a file of its own, or a folder. */
-const SECTIONS: readonly Section[] = [polls, intake, growth, memory, startUp];
+const SECTIONS: readonly Section[] = [polls, waiting, intake, growth, memory, startUp];
 
 /** What README shows. */
 const IMAGE = new URL('../../../../../docs/images/performance.svg', import.meta.url);

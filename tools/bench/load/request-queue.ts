@@ -7,10 +7,7 @@ export class RequestQueue {
   #next = 0;
 
   constructor({ requests, followLinks = false }: RequestSet) {
-    this.#requests = requests.map((text) => ({
-      bytes: Buffer.from(text, 'latin1'),
-      ...(followLinks && sinceOf(text)),
-    }));
+    this.#requests = requests.map((text) => toRequest(text, followLinks));
   }
 
   get size(): number {
@@ -24,6 +21,11 @@ export class RequestQueue {
     return request;
   }
 }
+
+export const toRequest = (text: string, followsLink: boolean): Request => ({
+  bytes: Buffer.from(text, 'latin1'),
+  ...(followsLink && sinceOf(text)),
+});
 
 /** Where the value stands. It is written as in a `Link`, whose times all have the same length. */
 function sinceOf(text: string): { sinceAt: number; sinceLength: number } {

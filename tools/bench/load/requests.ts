@@ -3,7 +3,7 @@ const HOST = 'leads.example.com';
 export const NEW_LEADS = '/automation/new-leads';
 
 /** What an automation platform sends. */
-export const pollRequest = (token: string, query: string): string =>
+export const pollRequest = (token: string, query: string, ...headers: readonly string[]): string =>
   [
     `GET ${NEW_LEADS}${query} HTTP/1.1`,
     `Host: ${HOST}`,
@@ -11,5 +11,6 @@ export const pollRequest = (token: string, query: string): string =>
     'Accept: application/json',
     'Content-Type: application/json',
     `Authorization: Bearer ${token}`,
+    ...headers,
     '\r\n',
   ].join('\r\n');

@@ -20,22 +20,18 @@ export interface WaitingOptions {
   readonly schedule?: Schedule | undefined;
 }
 
-/**
- * `check`: what the poll has read may be stale. `stopped`: the service stops. `left`: the poll has given up its place.
- */
-export type Wake = 'check' | 'stopped' | 'left';
-
-/** A poll that waits for a lead. It is checking from the start: the caller reads first, and calls `next` when it found no lead. */
-export interface WaitingPoll {
-  /** Its time is over: the next check is the last one. */
-  readonly isDue: boolean;
-  /** Changes of this company wake the poll, instead of those of the company before. */
-  watchCompany(companyId: string): void;
-  /** The check has failed: the next revalidation that succeeds wakes the poll. */
-  retry(): void;
-  /** Ends a check. Resolves at once if there was a change during the check. */
-  next(): Promise<Wake>;
-  leave(): void;
+export interface PollToHold {
+  readonly bearer: Bearer;
+  readonly waitMs: number;
+  /** The time until the token expires: the poll is then checked. */
+  readonly expiresInMs: number;
+  /**
+   * Reads again, and gives up the place if there is an answer. It never rejects. `failed`: the next revalidation that succeeds begins
+   * another check.
+   */
+  check(place: WaitingPlace): Promise<'checked' | 'failed'>;
+  /** The service stops. */
+  stop(): void;
 }
 
 /** How often the change log is read while polls wait. */
@@ -50,32 +46,47 @@ const scheduleTimeout: Schedule = (callback, delayMs) => {
   return () => clearTimeout(timer);
 };
 
-interface Entry {
-  isDue: boolean;
-  isChecking: boolean;
+/** The place of one waiting poll. 10,000 of them are usual, so it is small. */
+export class WaitingPlace {
+  readonly #owner: WaitingPolls;
+  readonly poll: PollToHold;
+  /** Its time is over: the check is the last one. */
+  isDue = false;
+  isChecking = false;
   /** There was a change since the last check began. */
-  hasChanged: boolean;
-  companyKey: string | undefined;
-  readonly accountKeys: readonly string[];
-  readonly timers: (() => void)[];
-  wake: ((wake: Wake) => void) | undefined;
+  hasChanged = false;
+  companyId: string | undefined;
+  cancelTimer: (() => void) | undefined;
+
+  constructor(owner: WaitingPolls, poll: PollToHold) {
+    this.#owner = owner;
+    this.poll = poll;
+  }
+
+  /** Changes of this company wake the poll, instead of those of the company before. */
+  watchCompany(companyId: string): void {
+    if (this.companyId !== companyId) this.#owner.watchCompany(this, companyId);
+  }
+
+  leave(): void {
+    this.#owner.leave(this);
+  }
 }
 
 /**
- * The polls that wait for a lead, by what wakes them: their company, user and token. While there are any, one revalidation in
- * 50 ms reads the change log for all of them; without any, nothing runs. Revalidations of ordinary polls wake them as well,
- * because each change is returned to one revalidation only.
+ * The polls that wait for a lead. While there are any, one revalidation in 50 ms reads the change log for all of them; without any,
+ * nothing runs. Revalidations of ordinary polls wake them as well, because each change is returned to one revalidation only.
  */
 export class WaitingPolls {
   readonly #source: ChangeSource;
   readonly #maxWaiting: number;
   readonly #onCount: (count: number) => void;
   readonly #schedule: Schedule;
-  readonly #entries = new Set<Entry>();
-  readonly #byKey = new Map<string, Set<Entry>>();
+  readonly #places = new Set<WaitingPlace>();
+  readonly #byCompany = new Map<string, Set<WaitingPlace>>();
   /** To be checked, in their order. */
-  readonly #woken = new Set<Entry>();
-  readonly #failed = new Set<Entry>();
+  readonly #woken = new Set<WaitingPlace>();
+  readonly #failed = new Set<WaitingPlace>();
   #checks = 0;
   #cancelTick: (() => void) | undefined;
   #isRevalidating = false;
@@ -92,99 +103,85 @@ export class WaitingPolls {
   }
 
   /**
-   * Undefined if the service stops, or if as many polls wait as may. `expiresInMs` is the time until the token expires: the poll
-   * is then checked.
+   * Holds a poll and checks it at once, because there may have been a change since its page was read. Undefined if the service
+   * stops, or if as many polls wait as may.
    */
-  enter({ userId, tokenId }: Bearer, waitMs: number, expiresInMs = Infinity): WaitingPoll | undefined {
-    if (this.#isStopped || this.#entries.size >= this.#maxWaiting) return undefined;
-    const entry: Entry = {
-      isDue: false,
-      isChecking: true,
-      hasChanged: false,
-      companyKey: undefined,
-      accountKeys: [userKey(userId), ...(tokenId === undefined ? [] : [tokenKey(tokenId)])],
-      timers: [],
-      wake: undefined,
-    };
-    this.#checks += 1;
-    this.#entries.add(entry);
-    for (const key of entry.accountKeys) this.#addKey(key, entry);
-    entry.timers.push(this.#schedule(() => this.#end(entry), waitMs));
-    if (expiresInMs < waitMs) entry.timers.push(this.#schedule(() => this.#wake(entry), expiresInMs));
+  enter(poll: PollToHold): WaitingPlace | undefined {
+    if (this.#isStopped || this.#places.size >= this.#maxWaiting) return undefined;
+    const place = new WaitingPlace(this, poll);
+    this.#places.add(place);
+    this.#startTimer(place);
     this.#cancelTick ??= this.#schedule(() => this.#tick(), TICK_MS);
-    this.#onCount(this.#entries.size);
-    return {
-      get isDue() {
-        return entry.isDue;
-      },
-      watchCompany: (companyId) => this.#watchCompany(entry, companyKey(companyId)),
-      retry: () => this.#failed.add(entry),
-      next: () => this.#next(entry),
-      leave: () => this.#leave(entry),
-    };
+    this.#onCount(this.#places.size);
+    void this.#check(place);
+    return place;
   }
 
   /** Ends all waits. Later polls do not wait. */
   stop(): void {
     this.#isStopped = true;
-    for (const entry of this.#entries) resolveWith(entry, 'stopped');
+    for (const { poll } of this.#places) poll.stop();
   }
 
-  #end(entry: Entry): void {
-    entry.isDue = true;
-    this.#wake(entry);
+  watchCompany(place: WaitingPlace, companyId: string): void {
+    if (!this.#places.has(place)) return;
+    this.#forgetCompany(place);
+    place.companyId = companyId;
+    const places = this.#byCompany.get(companyId);
+    if (places) places.add(place);
+    else this.#byCompany.set(companyId, new Set([place]));
   }
 
-  #watchCompany(entry: Entry, key: string): void {
-    if (entry.companyKey === key || !this.#entries.has(entry)) return;
-    if (entry.companyKey !== undefined) this.#removeKey(entry.companyKey, entry);
-    entry.companyKey = key;
-    this.#addKey(key, entry);
-  }
-
-  async #next(entry: Entry): Promise<Wake> {
-    if (!this.#entries.has(entry)) return 'left';
-    if (this.#isStopped) return 'stopped';
-    this.#endCheck(entry);
-    const woken = new Promise<Wake>((resolve) => {
-      entry.wake = resolve;
-    });
-    if (entry.hasChanged) this.#woken.add(entry);
-    this.#startChecks();
-    return woken;
-  }
-
-  #leave(entry: Entry): void {
-    if (!this.#entries.delete(entry)) return;
-    for (const cancel of entry.timers) cancel();
-    for (const key of entry.accountKeys) this.#removeKey(key, entry);
-    if (entry.companyKey !== undefined) this.#removeKey(entry.companyKey, entry);
-    this.#woken.delete(entry);
-    this.#failed.delete(entry);
-    this.#endCheck(entry);
-    resolveWith(entry, 'left');
-    if (this.#entries.size === 0) {
+  leave(place: WaitingPlace): void {
+    if (!this.#places.delete(place)) return;
+    place.cancelTimer?.();
+    this.#forgetCompany(place);
+    this.#woken.delete(place);
+    this.#failed.delete(place);
+    this.#endCheck(place);
+    if (this.#places.size === 0) {
       this.#cancelTick?.();
       this.#cancelTick = undefined;
     }
-    this.#onCount(this.#entries.size);
+    this.#onCount(this.#places.size);
     this.#startChecks();
   }
 
-  #endCheck(entry: Entry): void {
-    if (entry.isChecking) this.#checks -= 1;
-    entry.isChecking = false;
+  /** One timer at a time: until the token expires, or else until the time is over. */
+  #startTimer(place: WaitingPlace): void {
+    const { waitMs, expiresInMs } = place.poll;
+    const end = () => {
+      place.isDue = true;
+      this.#wake(place);
+    };
+    const expire = () => {
+      place.cancelTimer = this.#schedule(end, waitMs - expiresInMs);
+      this.#wake(place);
+    };
+    place.cancelTimer =
+      expiresInMs < waitMs ? this.#schedule(expire, expiresInMs) : this.#schedule(end, waitMs);
   }
 
   #receive(changes: readonly Change[] | undefined): void {
-    if (this.#entries.size === 0) return;
+    if (this.#places.size === 0) return;
     if (changes === undefined) this.#mustCheckAll = true;
+    const accounts = new Set<string>();
     for (const { kind, id } of changes ?? [])
-      for (const entry of this.#byKey.get(KEY_OF[kind](id)) ?? []) this.#markChanged(entry);
+      if (kind === 'user' || kind === 'token') accounts.add(id);
+      else for (const place of this.#byCompany.get(id) ?? []) this.#markChanged(place);
+    if (accounts.size > 0) this.#markAccounts(accounts);
     this.#startChecks();
   }
 
-  /** The next tick begins on time, also if this one takes longer; it then does nothing. */
+  /** Accounts rarely change, so they are searched for instead of indexed. */
+  #markAccounts(ids: ReadonlySet<string>): void {
+    for (const place of this.#places) {
+      const { userId, tokenId } = place.poll.bearer;
+      if (ids.has(userId) || (tokenId !== undefined && ids.has(tokenId))) this.#markChanged(place);
+    }
+  }
+
+  /** The next tick begins on time, also if the revalidation of this one takes longer; it then does nothing. */
   #tick(): void {
     this.#cancelTick = this.#schedule(() => this.#tick(), TICK_MS);
     this.#ticksSinceSweep += 1;
@@ -195,9 +192,9 @@ export class WaitingPolls {
     this.#isRevalidating = true;
     try {
       await this.#source.revalidate();
-      for (const entry of this.#failed) this.#markChanged(entry);
+      for (const place of this.#failed) this.#markChanged(place);
       this.#failed.clear();
-      if (this.#mustCheckAll && this.#ticksSinceSweep >= TICKS_BETWEEN_SWEEPS) this.#checkAll();
+      if (this.#mustCheckAll && this.#ticksSinceSweep >= TICKS_BETWEEN_SWEEPS) this.#markAll();
       this.#startChecks();
     } catch {
       // The database is unavailable. The polls wait until it answers, or until their time is over.
@@ -205,59 +202,51 @@ export class WaitingPolls {
     this.#isRevalidating = false;
   }
 
-  #checkAll(): void {
+  #markAll(): void {
     this.#mustCheckAll = false;
     this.#ticksSinceSweep = 0;
-    for (const entry of this.#entries) this.#markChanged(entry);
+    for (const place of this.#places) this.#markChanged(place);
   }
 
-  #wake(entry: Entry): void {
-    this.#markChanged(entry);
+  #wake(place: WaitingPlace): void {
+    this.#markChanged(place);
     this.#startChecks();
   }
 
-  #markChanged(entry: Entry): void {
-    entry.hasChanged = true;
-    if (entry.wake) this.#woken.add(entry);
+  #markChanged(place: WaitingPlace): void {
+    place.hasChanged = true;
+    if (!place.isChecking) this.#woken.add(place);
   }
 
   #startChecks(): void {
-    for (const entry of this.#woken) {
+    for (const place of this.#woken) {
       if (this.#checks >= MAX_CONCURRENT_CHECKS) return;
-      this.#woken.delete(entry);
-      this.#checks += 1;
-      entry.isChecking = true;
-      entry.hasChanged = false;
-      resolveWith(entry, 'check');
+      this.#woken.delete(place);
+      void this.#check(place);
     }
   }
 
-  #addKey(key: string, entry: Entry): void {
-    const entries = this.#byKey.get(key);
-    if (entries) entries.add(entry);
-    else this.#byKey.set(key, new Set([entry]));
+  async #check(place: WaitingPlace): Promise<void> {
+    this.#checks += 1;
+    place.isChecking = true;
+    place.hasChanged = false;
+    const result = await place.poll.check(place);
+    if (!this.#places.has(place)) return;
+    this.#endCheck(place);
+    if (result === 'failed') this.#failed.add(place);
+    if (place.hasChanged) this.#woken.add(place);
+    this.#startChecks();
   }
 
-  #removeKey(key: string, entry: Entry): void {
-    const entries = this.#byKey.get(key);
-    entries?.delete(entry);
-    if (entries?.size === 0) this.#byKey.delete(key);
+  #endCheck(place: WaitingPlace): void {
+    if (place.isChecking) this.#checks -= 1;
+    place.isChecking = false;
+  }
+
+  #forgetCompany(place: WaitingPlace): void {
+    const { companyId } = place;
+    const places = companyId === undefined ? undefined : this.#byCompany.get(companyId);
+    places?.delete(place);
+    if (companyId !== undefined && places?.size === 0) this.#byCompany.delete(companyId);
   }
 }
-
-function resolveWith(entry: Entry, wake: Wake): void {
-  const { wake: resolve } = entry;
-  entry.wake = undefined;
-  resolve?.(wake);
-}
-
-const companyKey = (id: string): string => `company ${id}`;
-const userKey = (id: string): string => `user ${id}`;
-const tokenKey = (id: string): string => `token ${id}`;
-
-const KEY_OF: Readonly<Record<Change['kind'], (id: string) => string>> = {
-  'leads-appended': companyKey,
-  company: companyKey,
-  user: userKey,
-  token: tokenKey,
-};

@@ -6,7 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import { createReaders } from '../cache/poll-cache.ts';
-import type { WaitingPoll } from '../cache/waiting-polls.ts';
+import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';
 import { type PollQuery, type PollReader, poll } from '../leads/poll.ts';
@@ -40,7 +40,7 @@ import {
   requestIdOf,
   requestLine,
 } from './request-log.ts';
-import { createWait } from './wait-for-leads.ts';
+import { createWait, type FirstPage } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions {
@@ -187,21 +187,20 @@ function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<Pol
     return { token, reader };
   }
 
-  const checkAgain = async (exchange: Exchange, query: PollQuery, waiting: WaitingPoll) => {
+  const checkAgain = async (exchange: Exchange, query: PollQuery, place: WaitingPlace) => {
     const { token, reader } = await checkToken(exchange);
     const user = await checkUser(token, reader);
     // Before the read, so that no lead is committed between the two.
-    waiting.watchCompany(user.companyId);
+    place.watchCompany(user.companyId);
     // Only the last read waits for a writer: its page may be empty, and then has a time.
-    const read = waiting.isDue ? reader.readPage : reader.readCommitted;
+    const read = place.isDue ? reader.readPage : reader.readCommitted;
     return poll((page) => read(page, exchange.disconnected), user, query);
   };
   const waitIfPreferred = createWait(changes, options, checkAgain);
 
-  return async (exchange) => {
-    const { request, response, context, headers, state, disconnected } = exchange;
-    requireHost(request);
-    requireMethod(request);
+  /** A function of its own, so that its data do not stay in memory while the request waits. */
+  async function readFirstPage(exchange: Exchange): Promise<FirstPage> {
+    const { request, response, headers, disconnected } = exchange;
     const { token, reader } = await checkToken(exchange);
 
     // Rate limit: 429. Counted even if the client has disconnected: disconnecting must not be a way around the limit.
@@ -213,12 +212,19 @@ function createAnswer(options: PollOptions): (exchange: Exchange) => Promise<Pol
     const user = await checkUser(token, reader);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
-
     const page = await poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query);
-    const result = await waitIfPreferred(exchange, page, token, query);
-    addPageHeaders(headers, context.baseUrl(), result, query);
+    return { page, token, query };
+  }
+
+  return async (exchange) => {
+    const { request, context, headers, state } = exchange;
+    requireHost(request);
+    requireMethod(request);
+    const first = await readFirstPage(exchange);
+    const result = await waitIfPreferred(exchange, first);
+    addPageHeaders(headers, context.baseUrl(), result, first.query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
-    state.answer = { status: isNotModified ? 304 : 200, poll: result, query };
+    state.answer = { status: isNotModified ? 304 : 200, poll: result, query: first.query };
     return state.answer;
   };
 }

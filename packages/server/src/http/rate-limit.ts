@@ -5,14 +5,9 @@ import { ProblemError } from './problems.ts';
 
 /** Adds `RateLimit-Policy` and `RateLimit` in the syntax of the IETF draft. */
 export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
-  let policies = '';
-  let state = '';
-  for (const { policy, remaining, resetS } of windows) {
-    const separator = state === '' ? '' : ', ';
-    policies += `${separator}"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
-    state += `${separator}"${policy.name}";r=${remaining};t=${resetS}`;
-  }
-  headers.push('ratelimit-policy', policies, 'ratelimit', state);
+  const policies = windows.map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowS}`);
+  const state = windows.map(({ policy, remaining, resetS }) => `"${policy.name}";r=${remaining};t=${resetS}`);
+  headers.push('ratelimit-policy', policies.join(', '), 'ratelimit', state.join(', '));
 }
 
 export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict): ProblemError =>

@@ -1,10 +1,17 @@
 /** `Prefer: wait=N` (RFC 7240): a poll with `since` whose page is empty waits for a lead. */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { VerifiedToken } from '../accounts/tokens.ts';
-import { type ChangeSource, type Schedule, type WaitingPoll, WaitingPolls } from '../cache/waiting-polls.ts';
+import {
+  type ChangeSource,
+  type PollToHold,
+  type Schedule,
+  type WaitingPlace,
+  WaitingPolls,
+} from '../cache/waiting-polls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import { ClientDisconnectedError } from '../store/store.ts';
+import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
+import { onceClosed } from './connections.ts';
 import type { HeaderList, PollObserver, RequestState } from './page-response.ts';
 import { parseWait } from './prefer.ts';
 import { isUnavailability } from './problems.ts';
@@ -21,21 +28,23 @@ export interface WaitOptions {
 /** A request that may wait. */
 interface WaitingRequest {
   readonly request: IncomingMessage;
+  readonly response: ServerResponse;
   readonly headers: HeaderList;
   readonly state: RequestState;
-  disconnected(): AbortSignal;
+}
+
+/** The first page of a request. */
+export interface FirstPage {
+  readonly page: Poll;
+  readonly token: VerifiedToken;
+  readonly query: PollQuery;
 }
 
 /** Runs the checks of a request again, except for the rate limit, and reads its page. Throws the problem that ends the wait. */
-type CheckAgain<R> = (request: R, query: PollQuery, waiting: WaitingPoll) => Promise<Poll>;
+type CheckAgain<R> = (request: R, query: PollQuery, place: WaitingPlace) => Promise<Poll>;
 
-/** Returns the page that was read, or a later one if the request has waited. */
-export type WaitIfPreferred<R> = (
-  request: R,
-  page: Poll,
-  token: VerifiedToken,
-  query: PollQuery,
-) => Poll | Promise<Poll>;
+/** Returns the first page, or a later one if the request has waited. */
+export type WaitIfPreferred<R> = (request: R, first: FirstPage) => Poll | Promise<Poll>;
 
 const DEFAULT_MAX_WAITING = 20_000;
 /** Timers may be early by a fraction of a millisecond: the token must have expired when it is checked. */
@@ -47,7 +56,7 @@ export function createWait<R extends WaitingRequest>(
   checkAgain: CheckAgain<R>,
 ): WaitIfPreferred<R> {
   // Without a change log there is nothing to wait for but the next poll.
-  if (!changes) return (_request, page) => page;
+  if (!changes) return (_request, { page }) => page;
   const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, clock = systemClock } = options;
   const onCount = (count: number) => observer?.observeWaiting?.(count);
   const waitingPolls = new WaitingPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
@@ -55,32 +64,25 @@ export function createWait<R extends WaitingRequest>(
   stopSignal?.addEventListener('abort', stop, { once: true });
   if (stopSignal?.aborted) stop();
 
-  return (request, page, token, query) => {
-    const waitS = waitOf(request.request, query);
-    return waitS === undefined ? page : waitForLeads(request, page, token, query, waitS);
+  return (request, first) => {
+    const waitS = waitOf(request.request, first.query);
+    if (waitS === undefined) return first.page;
+    if (first.page.page.leads.count === 0) return waitForLeads(request, first, waitS);
+    addPreferenceApplied(request.headers, waitS);
+    return first.page;
   };
 
-  async function waitForLeads(
-    request: R,
-    page: Poll,
-    token: VerifiedToken,
-    query: PollQuery,
-    waitS: number,
-  ): Promise<Poll> {
-    const { headers } = request;
-    const applied = ['preference-applied', `wait=${waitS}`];
-    if (page.page.leads.count > 0) {
-      headers.push(...applied);
-      return page;
-    }
+  async function waitForLeads(request: R, { page, token, query }: FirstPage, waitS: number): Promise<Poll> {
     const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;
-    const waiting = waitingPolls.enter(token, waitS * 1000, expiresInMs);
-    if (!waiting) return page;
-    const later = await hold(request, waiting, () => checkAgain(request, query, waiting));
-    headers.push(...applied);
-    if (later) return later;
+    const times = { waitMs: waitS * 1000, expiresInMs };
+    const result = await hold(waitingPolls, request, token, times, (place) =>
+      checkAgain(request, query, place),
+    );
+    if (result === 'full') return page;
+    addPreferenceApplied(request.headers, waitS);
+    if (result !== 'stopped') return result;
     // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.
-    headers.push('connection', 'close');
+    request.headers.push('connection', 'close');
     return page;
   }
 }
@@ -92,38 +94,55 @@ function waitOf({ method, headers }: IncomingMessage, { since }: PollQuery): num
   return parseWait(prefer);
 }
 
+const addPreferenceApplied = (headers: HeaderList, waitS: number) =>
+  headers.push('preference-applied', `wait=${waitS}`);
+
 /**
- * Checks whenever there was a change, until the page has leads, the time is over, or a check fails. Undefined if the service stops.
- * While the database is unavailable the request is held: thousands of clients that get a 503 at the same time would all try again
- * together.
+ * Holds a request until its page has leads, its time is over, a check throws a problem, or the service stops. While the database is
+ * unavailable it is held: thousands of clients that get a 503 at the same time would all try again together.
  */
-async function hold(
-  { state, disconnected }: WaitingRequest,
-  waiting: WaitingPoll,
-  check: () => Promise<Poll>,
-): Promise<Poll | undefined> {
+function hold(
+  waitingPolls: WaitingPolls,
+  { request, response, state }: WaitingRequest,
+  bearer: Bearer,
+  times: Pick<PollToHold, 'waitMs' | 'expiresInMs'>,
+  read: (place: WaitingPlace) => Promise<Poll>,
+): Promise<Poll | 'stopped' | 'full'> {
   const startedAt = performance.now();
-  const signal = disconnected();
-  const leave = () => waiting.leave();
-  signal.addEventListener('abort', leave, { once: true });
-  if (signal.aborted) leave();
-  try {
-    for (;;) {
-      const { isDue } = waiting;
-      try {
-        const poll = await check();
-        if (isDue || poll.page.leads.count > 0) return poll;
-      } catch (error) {
-        if (isDue || !isUnavailability(error)) throw error;
-        waiting.retry();
-      }
-      const wake = await waiting.next();
+  return new Promise((resolve, reject) => {
+    const measure = () => {
       state.waitedMs = performance.now() - startedAt;
-      if (wake === 'left') throw new ClientDisconnectedError('the client has disconnected');
-      if (wake === 'stopped') return undefined;
-    }
-  } finally {
-    leave();
-    signal.removeEventListener('abort', leave);
-  }
+    };
+    const place = waitingPolls.enter({
+      bearer,
+      ...times,
+      async check(checked) {
+        const { isDue } = checked;
+        measure();
+        try {
+          const poll = await read(checked);
+          if (!isDue && poll.page.leads.count === 0) return 'checked';
+          checked.leave();
+          resolve(poll);
+        } catch (error) {
+          if (!isDue && isUnavailability(error)) return 'failed';
+          checked.leave();
+          reject(error);
+        }
+        return 'checked';
+      },
+      stop() {
+        measure();
+        resolve('stopped');
+        place?.leave();
+      },
+    });
+    if (!place) return resolve('full');
+    return onceClosed(request, response, () => {
+      if (response.writableEnded) return;
+      measure();
+      reject(new ClientDisconnectedError('the client has disconnected'));
+      place.leave();
+    });
+  });
 }
