@@ -78,6 +78,12 @@ export const OUR_WAYS = {
     toKnow:
       'n8n saves the position and starts the workflow at the same time, without waiting. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. Stop n8n normally. After a crash, choose *Start From: A Date* with a date before it once, and drop duplicates by *Trigger ID*.',
   },
+  n8nInstant: {
+    name: 'n8n instant trigger',
+    outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
+    toKnow:
+      'As for the n8n node: if n8n is killed within the milliseconds in which it saves the position and starts the workflow, the leads of that run can be lost, up to 100. The durable cursors of n8n do not apply to it.',
+  },
   workatoConnector: {
     name: 'Workato connector',
     outcomes: wellBut({}),
@@ -114,11 +120,21 @@ export const OUR_WAYS = {
     toKnow:
       'Set `contextStorage` to `localfilesystem`. Node-RED then saves the position to a file every 30 seconds. If it is killed before, the leads of that time are delivered again: drop them by the trigger id, `msg.topic`.',
   },
+  nodeRedInstant: {
+    name: 'Node-RED instant flow',
+    outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
+    toKnow: 'As for the Node-RED flow.',
+  },
   client: {
     name: 'Our client',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
     toKnow:
       'A lead is handled when the checkpoint is saved after it. If the program is killed before, that one lead is delivered again. To prevent this, save the checkpoint in the same transaction as your own data.',
+  },
+  clientInstant: {
+    name: 'Our client, `instant`',
+    outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
+    toKnow: 'As for our client.',
   },
 } as const satisfies Record<string, Way>;
 

@@ -1,11 +1,16 @@
 import { vi } from 'vitest';
 import type { TestService } from './service.ts';
 
-/** Resolves when so many requests wait for a lead (`Prefer: wait`), by the metric of the service. */
+/** How many requests wait for a lead (`Prefer: wait`), by the metric of the service. */
+export async function countHeld({ metricsUrl }: Pick<TestService, 'metricsUrl'>): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return Number(/^leadtap_waiting_polls (\d+)/m.exec(text)?.[1]);
+}
+
+/** Resolves when so many requests wait for a lead for a lead. */
 export async function untilHeld({ metricsUrl }: Pick<TestService, 'metricsUrl'>, count = 1): Promise<void> {
   const check = async () => {
-    const text = await (await fetch(metricsUrl)).text();
-    const waiting = Number(/^leadtap_waiting_polls (\d+)/m.exec(text)?.[1]);
+    const waiting = await countHeld({ metricsUrl });
     if (waiting !== count) throw new Error(`${waiting} requests wait, not ${count}`);
   };
   // The limit only ends tests that would hang; no slow machine reaches it.

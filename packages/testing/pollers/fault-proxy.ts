@@ -20,6 +20,10 @@ export interface Road {
   beforeRequest: () => Promise<void>;
   /** Called before each answer goes back. */
   fateOf: (answer: Answer) => Fate;
+  /** The `since` of the last request that asks the service to wait, while there is no answer. */
+  heldSince: string | undefined;
+  /** Answers to requests that wait go back while a poll is under way, so that faults meet them as they meet others. */
+  untilPoll: () => Promise<void>;
 }
 
 export async function layRoad(whenDone: WhenDone): Promise<Road> {
@@ -39,6 +43,8 @@ export async function layRoad(whenDone: WhenDone): Promise<Road> {
     target: undefined,
     beforeRequest: async () => undefined,
     fateOf: () => 'arrives',
+    heldSince: undefined,
+    untilPoll: async () => undefined,
   };
   return road;
 }
@@ -51,14 +57,24 @@ async function travel(
 ): Promise<void> {
   await road.beforeRequest();
   if (road.target === undefined) return void answered.destroy();
-  const answer = await forward(road.target, agent, asked);
+  const isHeld = asked.headers['prefer'] !== undefined;
+  const since = new URL(asked.url ?? '', road.url).searchParams.get('since') ?? undefined;
+  if (isHeld) road.heldSince = since;
+  const answer = await forward(road.target, agent, asked, answered);
+  if (isHeld && road.heldSince === since) road.heldSince = undefined;
+  if (isHeld) await road.untilPoll();
   const fate = road.fateOf(answer);
   if (fate === 'arrives') answered.writeHead(answer.status, answer.headers).end(answer.body);
   else if (fate === 'is lost') answered.destroy();
 }
 
 /** The headers go along as they are, `Host` among them: the service gives the address of the road as the next one. */
-function forward(target: string, agent: Agent, { url, headers }: IncomingMessage): Promise<Answer> {
+function forward(
+  target: string,
+  agent: Agent,
+  { url, headers }: IncomingMessage,
+  answered: ServerResponse,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const sent = request(`${target}${url}`, { agent, headers }, (answer) => {
       const chunks: Buffer[] = [];
@@ -67,6 +83,10 @@ function forward(target: string, agent: Agent, { url, headers }: IncomingMessage
       answer.on('end', () =>
         resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
       );
+    });
+    // A poller that is killed leaves no request behind at the service.
+    answered.once('close', () => {
+      if (!answered.writableEnded) sent.destroy();
     });
     sent.on('error', reject).end();
   });

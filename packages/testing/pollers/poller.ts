@@ -14,6 +14,8 @@ export interface Environment {
   readonly handOn: (lead: HandedOn) => void;
   /** Every change of what outlives the poller's process is made in here. */
   readonly store: (write: () => void) => void;
+  /** Resolves when the service holds a request of the poller, and there is no lead that would end the wait. */
+  readonly untilHeld: () => Promise<void>;
 }
 
 /** A platform's way of polling. */

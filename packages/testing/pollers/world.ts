@@ -1,6 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Lead } from '@leadtap/contract';
 import type { Store } from 'leadtap';
 import type { Outcome } from '../../../tools/generate/poller-outcomes.ts';
+import { deferred } from '../harness/deferred.ts';
+import { countHeld } from '../harness/held-polls.ts';
 import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../harness/service.ts';
 import type { WhenDone } from '../harness/temp-folder.ts';
@@ -35,6 +38,10 @@ export class World {
   readonly #added: string[] = [];
   #service: TestService;
   #nextPollAt: number;
+  /** The `createdAt` of the newest lead. */
+  #lastStamp = 0;
+  /** Resolves when a poll is under way. */
+  #polling = deferred();
 
   private constructor(
     { clock, road, service, token, whenDone }: Parts,
@@ -51,7 +58,9 @@ export class World {
       now: () => clock() + skewMs,
       handOn: this.automation.handOn,
       store: this.automation.store,
+      untilHeld: () => this.#untilHeld(),
     });
+    road.untilPoll = () => this.#polling.promise;
   }
 
   /** The poller is turned on an hour after the last of three leads came, which are not news to it. */
@@ -62,7 +71,8 @@ export class World {
     road.target = service.url;
     const token = await service.token(USER, { expiresInMs: MONTH_MS });
     const world = new World({ clock, road, service, token, whenDone }, makePoller, skewMs);
-    await service.add({ id: 'old-1' }, { id: 'old-2' }, { id: 'old-3' });
+    const old = await service.add({ id: 'old-1' }, { id: 'old-2' }, { id: 'old-3' });
+    world.#lastStamp = old.at(-1) ?? 0;
     clock.advance(60 * MINUTE_MS);
     await world.#poller.turnOn();
     // Samples of what was there already are no news.
@@ -75,7 +85,8 @@ export class World {
   async add(count: number): Promise<void> {
     this.#goTo(this.#nextPollAt - INTERVAL_MS / 2);
     const ids = this.#newIds(count);
-    await this.#service.add(...ids.map((id) => ({ id })));
+    const stamps = await this.#service.add(...ids.map((id) => ({ id })));
+    this.#lastStamp = stamps.at(-1) ?? this.#lastStamp;
   }
 
   /** Writers with a connection each. They offer their leads one by one, all at the millisecond that it is now. */
@@ -86,7 +97,11 @@ export class World {
     );
     for (const store of stores) this.#whenDone(() => store.close());
     const write = async (store: Store, ids: readonly string[]) => {
-      for (const id of ids) await store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
+      for (const id of ids) {
+        const { results } = await store.writeLeads([{ companyId: 'acme', id, fields: {} }]);
+        const [result] = results;
+        if (result?.kind === 'added') this.#lastStamp = Math.max(this.#lastStamp, result.createdAt);
+      }
     };
     return async (leadsEach) =>
       void (await Promise.all(stores.map((store) => write(store, this.#newIds(leadsEach)))));
@@ -110,7 +125,22 @@ export class World {
 
   async pollNow(): Promise<void> {
     this.automation.begin();
-    await this.#poller.poll();
+    this.#polling.resolve();
+    try {
+      await this.#poller.poll();
+    } finally {
+      this.#polling = deferred();
+    }
+  }
+
+  /** Also resolves when the poll is over. */
+  async #untilHeld(): Promise<void> {
+    const polling = this.#polling;
+    while (this.#polling === polling) {
+      const since = Date.parse(this.road.heldSince ?? '');
+      if (since >= this.#lastStamp && (await countHeld(this.#service)) > 0) return;
+      await wait(5);
+    }
   }
 
   /** The next poll of the schedule. It must succeed. */

@@ -1,6 +1,8 @@
+import { makeInstantWorkflow } from '../../../../integrations/n8n/test/instant-workflow.ts';
 import { makeWorkflow } from '../../../../integrations/n8n/test/workflow.ts';
 import { readPage } from '../page.ts';
 import type { MakePoller } from '../poller.ts';
+import { VirtualSleep } from '../virtual-sleep.ts';
 
 const INTERVAL_MS = 2 * 60_000;
 const isoTime = (ms: number): string => new Date(ms).toISOString();
@@ -19,6 +21,38 @@ export const n8nNode: MakePoller = ({ connection: { baseUrl, token }, handOn, st
       for (const { id } of leads) handOn({ id: String(id) });
     },
     restart: () => workflow.restart(),
+  };
+};
+
+/** Our instant trigger. n8n saves what it remembers as for a poll, and is killed at the same moment. */
+export const n8nInstant: MakePoller = ({ connection, now, handOn, store, untilHeld }) => {
+  let process = new VirtualSleep(now);
+  let isActive = false;
+  const workflow = makeInstantWorkflow({
+    credential: { baseUrl: connection.baseUrl, accessToken: connection.token },
+    timing: { now, sleep: (ms) => process.sleep(ms), random: () => 0.5 },
+    onLeads: (leads) => {
+      for (const { id } of leads) handOn({ id: String(id) });
+    },
+    store,
+  });
+  const untilIdle = () => Promise.race([process.untilAsleep(), untilHeld()]);
+  return {
+    turnOn: async () => {
+      await workflow.activate();
+      isActive = true;
+      await untilIdle();
+    },
+    poll: async () => {
+      if (!isActive) await workflow.activate('init');
+      isActive = true;
+      await untilIdle();
+    },
+    restart: () => {
+      workflow.kill();
+      process = new VirtualSleep(now);
+      isActive = false;
+    },
   };
 };
 

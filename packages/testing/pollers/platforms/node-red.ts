@@ -1,6 +1,7 @@
 import type { Lead } from '@leadtap/contract';
-import { NodeRed } from '../../../../integrations/node-red/test/node-red.ts';
+import { INSTANT_FLOW, NodeRed } from '../../../../integrations/node-red/test/node-red.ts';
 import type { Environment, MakePoller, Poller } from '../poller.ts';
+import { VirtualSleep } from '../virtual-sleep.ts';
 
 /** Our flow. Node-RED works on its context in memory and writes it to files, if configured, half a minute later. */
 function runFlow({ connection, handOn, store }: Environment, keepsContextInFiles: boolean): Poller {
@@ -30,3 +31,41 @@ export const nodeRedFlow: MakePoller = (environment) => runFlow(environment, tru
 
 /** As it is installed. */
 export const nodeRedContextInMemory: MakePoller = (environment) => runFlow(environment, false);
+
+/** Our instant flow, with its context in files. */
+export const nodeRedInstant: MakePoller = ({ connection, now, handOn, store, untilHeld }) => {
+  const env = { LEADTAP_URL: connection.baseUrl, LEADTAP_TOKEN: connection.token };
+  let files: [string, unknown][] = [];
+  let running: { readonly nodeRed: NodeRed; readonly process: VirtualSleep } | undefined;
+  const start = () => {
+    const process = new VirtualSleep(now);
+    const nodeRed = new NodeRed(env, {
+      flow: INSTANT_FLOW,
+      context: new Map(files),
+      now,
+      pause: process.sleep,
+    });
+    void nodeRed.inject();
+    return { nodeRed, process };
+  };
+  const poll = async () => {
+    running ??= start();
+    const { nodeRed, process } = running;
+    await Promise.race([process.untilAsleep(), untilHeld()]);
+    const leads = nodeRed.shown.get('leadtap-instant-lead') ?? [];
+    nodeRed.shown.delete('leadtap-instant-lead');
+    for (const { payload } of leads) handOn(payload as Lead);
+    const written = [...nodeRed.context];
+    store(() => {
+      files = written;
+    });
+  };
+  return {
+    turnOn: poll,
+    poll,
+    restart: () => {
+      running?.nodeRed.stop();
+      running = undefined;
+    },
+  };
+};
