@@ -6,6 +6,8 @@ export function nearestName(given: string, names: readonly string[]): string | u
   if (given.length > MAX_LENGTH) return undefined;
   const word = normalize(given);
   const near = names
+    // The distance is at least the difference of the lengths.
+    .filter((name) => Math.abs(word.length - normalize(name).length) <= maxDistance(name))
     .map((name) => ({ name, distance: editDistance(word, normalize(name)) }))
     .filter(({ name, distance }) => distance <= maxDistance(name))
     .sort((a, b) => a.distance - b.distance);

@@ -7,6 +7,7 @@
  * @module
  */
 
+import { allOrNothingChecks } from './all-or-nothing.ts';
 import { changeTrackingChecks } from './change-tracking.ts';
 import type { ConformanceCheck } from './check.ts';
 import { completenessChecks } from './completeness.ts';
@@ -30,6 +31,7 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...userChecks,
   ...tokenChecks,
   ...placementChecks,
+  ...allOrNothingChecks,
   ...contentChecks,
   ...pageChecks,
   ...stampChecks,

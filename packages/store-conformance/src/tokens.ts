@@ -14,7 +14,8 @@ const token = (id: string, rest: Partial<IssuedToken> = {}): IssuedToken => ({
 
 export const tokenChecks = [
   check('tokens: a recorded token is found, also for a user who does not exist', async ({ store }) => {
-    const recorded = token('a', { name: 'Zapier', userId: 'not-there-yet' });
+    const scopes = ['leads:read', 'leads:write'];
+    const recorded = token('a', { name: 'Zapier', userId: 'not-there-yet', scopes });
     await store.recordTokens([recorded]);
     assert.deepEqual(await store.findToken('a'), recorded);
     assert.equal(await store.findToken('b'), undefined);
@@ -22,7 +23,7 @@ export const tokenChecks = [
 
   check('tokens: the tokens of one user are listed in the order of issue', async ({ store }) => {
     const later = token('a', { issuedAt: START + 2 });
-    const sooner = token('b', { issuedAt: START + 1, name: 'Make' });
+    const sooner = token('b', { issuedAt: START + 1, name: 'Make', scopes: ['leads:write'] });
     await store.recordTokens([later, sooner, token('c', { userId: 'seller' })]);
     assert.deepEqual(await store.listTokens('boss'), [
       { ...sooner, revokedAt: null },

@@ -31,7 +31,7 @@ export type IntakeOutcome =
 /** Bounds the size of the response to a body that contains nothing but errors. */
 const MAX_ERRORS = 10_000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
-const MAX_FIELDS = 1000;
+const MAX_FIELDS = 100;
 
 const formatNumber = (value: number): string => value.toLocaleString('en');
 

@@ -35,7 +35,7 @@ test('only the token is on standard output; it works and is recorded', async () 
   });
   expect(await verify(shell, stdout.trim())).toEqual({
     kind: 'valid',
-    token: { userId: 'boss', tokenId: recorded.tokenId },
+    token: { userId: 'boss', tokenId: recorded.tokenId, scopes: ['leads:read'] },
   });
 });
 
@@ -63,10 +63,47 @@ test('--all-users --json issues one for every user', async () => {
     'starter',
   ]);
   for (const { userId, tokenId, token, ...rest } of issued) {
-    expect(rest).toEqual({ expiresAt: toIso(ISSUED_AT + 90 * DAY_MS) });
-    expect(await verify(shell, token)).toEqual({ kind: 'valid', token: { userId, tokenId } });
+    expect(rest).toEqual({ expiresAt: toIso(ISSUED_AT + 90 * DAY_MS), scopes: ['leads:read'] });
+    expect(await verify(shell, token)).toMatchObject({ kind: 'valid', token: { userId, tokenId } });
   }
   expect((await shell.run('token list --user starter')).stdout).toContain(issued[6]?.tokenId);
+});
+
+describe('--scope', () => {
+  const claimOf = (token: string): unknown =>
+    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).scope;
+
+  test.each([
+    ['', undefined, ['leads:read']],
+    ['--scope leads:read', 'leads:read', ['leads:read']],
+    ['--scope leads:write', 'leads:write', ['leads:write']],
+    ['--scope leads:write --scope leads:read', 'leads:read leads:write', ['leads:read', 'leads:write']],
+    ['--scope leads:write --scope leads:write', 'leads:write', ['leads:write']],
+  ])('%s: the claim is %s, and it is recorded', async (options, claim, scopes) => {
+    const shell = await terminalWithUsers();
+    const issued = JSON.parse((await shell.run(`token issue --user boss --json ${options}`.trim())).stdout);
+    expect(claimOf(issued.token)).toBe(claim);
+    expect(issued.scopes).toEqual(scopes);
+    expect(await verify(shell, issued.token)).toMatchObject({ token: { scopes } });
+    const [recorded] = JSON.parse((await shell.run('token list --user boss --json')).stdout);
+    expect(recorded.scopes).toEqual(scopes);
+    expect((await shell.run('token list --user boss')).stdout).toContain(scopes.join(' '));
+  });
+
+  test('is also for --all-users', async () => {
+    const shell = await terminalWithUsers();
+    const issued = JSON.parse((await shell.run('token issue --all-users --json --scope leads:write')).stdout);
+    expect(issued.map(({ token }: { token: string }) => claimOf(token))).toEqual(
+      issued.map(() => 'leads:write'),
+    );
+  });
+
+  test('is shown on a terminal; a token that cannot poll needs no plan', async () => {
+    const { run } = await terminalWithUsers();
+    const { stderr } = await run('token issue --user starter --scope leads:write', { isTTY: true });
+    expect(stderr).toContain('Its scope is leads:write.');
+    expect(stderr).not.toContain('--plan');
+  });
 });
 
 test('a token for an unknown user needs --force', async () => {
@@ -104,6 +141,8 @@ test.each([
   ['token issue --user boss --all-users --json', 'give either --user ID or --all-users'],
   ['token issue --all-users', '--all-users needs --json'],
   ['token issue --all-users --json --force', '--force works only with --user'],
+  ['token issue --user boss --scope leads:delete', 'Write leads:read or leads:write'],
+  ['token issue --user boss --scope leads:read,leads:write', 'Write leads:read or leads:write'],
   ['token issue --user boss --expires-in 5s', 'Write 30m, 12h, 90d or 1y'],
   [`token issue --user boss --name ${'x'.repeat(201)}`, '--name must have 1 to 200 characters'],
 ])('%s is refused', async (command, message) => {

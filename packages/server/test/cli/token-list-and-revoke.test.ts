@@ -26,7 +26,7 @@ test('a token is active, then expired; a revoked one stays revoked', async () =>
   expect(await stateAt(EXPIRES_AT)).toBe('revoked');
 });
 
-test('token list shows the id, the name and the times', async () => {
+test('token list shows the id, the name, the scopes and the times', async () => {
   const { run, tokenId } = await issued();
   await run(`token revoke ${tokenId}`);
   expect(JSON.parse((await run('token list --user boss --json')).stdout)).toEqual([
@@ -34,6 +34,7 @@ test('token list shows the id, the name and the times', async () => {
       tokenId,
       userId: 'boss',
       name: null,
+      scopes: ['leads:read'],
       issuedAt: '2026-03-02T09:30:00.000Z',
       expiresAt: '2026-05-31T09:30:00.000Z',
       revokedAt: toIso(NOW),

@@ -23,7 +23,7 @@ const COMPILER_OPTIONS = {
 /** The files in docs/embedding.md: each block begins with a comment that names it. */
 function writeFiles(folder: string): void {
   for (const [, file = '', text = ''] of readFileSync(DOCUMENT, 'utf8').matchAll(
-    /```ts\n\/\/ ([\w.]+)\n([\s\S]+?)```/g,
+    /```ts\n\/\/ ([\w.-]+)\n([\s\S]+?)```/g,
   ))
     writeFileSync(join(folder, file), text);
 }

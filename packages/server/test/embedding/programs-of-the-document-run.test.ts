@@ -55,3 +55,53 @@ it("an error in a route of the application stays the application's", async () =>
   const { url } = await runProgram(join(folder, 'fastify.js'));
   expect(await (await fetch(`${url}/broken`)).json()).toEqual({ crm: 'something broke' });
 });
+
+it.each(['fastify', 'express', 'node'])(
+  'the %s program of docs/embedding.md that accepts leads delivers them to polls',
+  async (program) => {
+    const { url, line } = await runProgram(join(folder, `intake-${program}.js`));
+    const send = (body: unknown, token = 'key-of-the-form') =>
+      fetch(`${url}/api/leads`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+    const poll = (token: string) =>
+      fetch(`${url}/api/automation/new-leads`, { headers: { authorization: `Bearer ${token}` } });
+
+    const answer = await send([{ id: 'a', fullName: 'Ada' }, { firstName: 'Grace' }]);
+    expect([answer.status, await answer.json()]).toMatchObject([
+      201,
+      {
+        leads: [
+          { id: 'a', result: 'added' },
+          { id: 'new-1', result: 'added' },
+        ],
+      },
+    ]);
+    expect(answer.headers.get('ratelimit-policy')).toBe('"intake";q=600;w=60');
+    expect(await line()).toBe('intake: 201, 2 added, 0 updated');
+    expect((await send({ id: 'a', lastName: 'Lovelace' })).status).toBe(200);
+    expect(await line()).toBe('intake: 200, 0 added, 1 updated');
+
+    const newest = (await (await poll('key-of-ada')).json()) as Lead[];
+    expect(newest).toMatchObject([
+      { id: 'new-1', firstName: 'Grace' },
+      { id: 'a', fullName: 'Ada', lastName: 'Lovelace', branchName: 'north' },
+    ]);
+
+    expect(await (await send([{ id: 'b' }, { branchId: 'south' }])).json()).toMatchObject({
+      code: 'invalid-lead',
+      errors: [{ index: 1, field: 'branchId' }],
+    });
+    expect(await line()).toBe('intake: 422, 0 added, 0 updated');
+    expect(await (await send({}, 'key-of-ada')).json()).toMatchObject({ code: 'insufficient-scope' });
+    expect(await line()).toBe('intake: 403, 0 added, 0 updated');
+    expect(await (await poll('key-of-the-form')).json()).toMatchObject({ code: 'insufficient-scope' });
+    const get = await fetch(`${url}/api/leads`);
+    expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(await line()).toBe('intake: 405, 0 added, 0 updated');
+    const large = await send({ address: 'x'.repeat(1024 * 1024) });
+    expect(await large.json()).toMatchObject({ status: 413, code: 'payload-too-large' });
+  },
+);

@@ -2,9 +2,11 @@ import { join } from 'node:path';
 import { storeConformance } from '@leadtap/store-conformance';
 import {
   type Clock,
+  type IssuedToken,
   type LeadInput,
   openSqliteStore,
   type PageQuery,
+  type Scope,
   type Store,
   type WriteOptions,
 } from 'leadtap';
@@ -58,6 +60,27 @@ class StampsHistory extends DelegatingStore {
   }
 }
 
+class WritesWhatItCan extends DelegatingStore {
+  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
+    const outcome = await this.inner.writeAllLeads(leads, scope);
+    if (outcome.kind === 'rejected')
+      await this.inner.writeLeads(leads.filter((_, index) => outcome.problems[index]?.length === 0));
+    return outcome;
+  }
+}
+
+class WritesOutsideScope extends DelegatingStore {
+  override writeAllLeads(leads: readonly LeadInput[], { companyId }: Scope) {
+    return this.inner.writeAllLeads(leads, { level: 'COMPANY', companyId });
+  }
+}
+
+class ForgetsScopes extends DelegatingStore {
+  override recordTokens(tokens: readonly IssuedToken[]) {
+    return this.inner.recordTokens(tokens.map((token) => ({ ...token, scopes: ['leads:read'] })));
+  }
+}
+
 class ReturnsClockAsLastStamp extends DelegatingStore {
   override async readPage(query: PageQuery) {
     const page = await this.inner.readPage(query);
@@ -78,6 +101,9 @@ const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['answers with a time after its snapshot', broken(AnswersTooLate), ['D3']],
   ['returns the whole company to every user', broken(IgnoresScope), ['pages']],
   ['adds every lead as a new one', broken(IgnoresIds), ['D5']],
+  ['adds the valid leads of a rejected request', broken(WritesWhatItCan), ['all or nothing']],
+  ['adds leads outside of the scope', broken(WritesOutsideScope), ['all or nothing']],
+  ['forgets the scopes of tokens', broken(ForgetsScopes), ['tokens']],
   ['stamps history', broken(StampsHistory), ['history']],
   ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],
   ['finds a user by an id with spaces', broken(TrimsIds), ['users']],

@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import type { LeadInput, PlacementProblem, Scope, Store } from 'leadtap';
+import { check, START } from './check.ts';
+import {
+  ACME,
+  ALL_OF_ACME,
+  apply,
+  FROM_THE_FIRST,
+  find,
+  GLOBEX,
+  idsOf,
+  lead,
+  poll,
+  stamp,
+} from './sample.ts';
+
+const NORTH: Scope = { level: 'BRANCH', companyId: 'acme', branchId: 'north' };
+const SALES: Scope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' };
+
+async function writeAll(store: Store, leads: readonly LeadInput[], scope: Scope = ALL_OF_ACME) {
+  const outcome = await store.writeAllLeads(leads, scope);
+  assert(outcome.kind === 'written', `not written: ${JSON.stringify(outcome)}`);
+  return outcome.results;
+}
+
+async function problemsOf(store: Store, leads: readonly LeadInput[], scope: Scope = ALL_OF_ACME) {
+  const outcome = await store.writeAllLeads(leads, scope);
+  assert(outcome.kind === 'rejected', `not rejected: ${JSON.stringify(outcome)}`);
+  return outcome.problems;
+}
+
+const outside = (field: 'id' | 'branchId' | 'departmentId', value: string | null): PlacementProblem => ({
+  field,
+  reason: 'outside-scope',
+  value,
+});
+
+/** Within a scope, a new lead gets one of these problems. */
+const OUTSIDE: readonly [Scope, Partial<LeadInput>, PlacementProblem][] = [
+  [NORTH, {}, outside('branchId', null)],
+  [NORTH, { branchId: 'south' }, outside('branchId', 'south')],
+  [NORTH, { departmentId: 'south-sales' }, outside('branchId', 'south')],
+  [SALES, { branchId: 'north' }, outside('departmentId', null)],
+  [SALES, { departmentId: 'service' }, outside('departmentId', 'service')],
+  [{ level: 'COMPANY', companyId: 'globex' }, {}, outside('branchId', null)],
+];
+
+export const allOrNothingChecks = [
+  check('all or nothing: leads are added and updated like those of a batch', async ({ store }) => {
+    await apply(store, ACME);
+    const [createdAt] = await stamp(store, [
+      lead('old', { fields: { firstName: 'Ada', lastName: 'Byron' } }),
+    ]);
+    const results = await writeAll(store, [lead('new'), lead('old', { fields: { lastName: 'Lovelace' } })]);
+    const { leads } = await poll(store);
+    assert.deepEqual(idsOf(leads), ['old', 'new']);
+    assert.deepEqual(results, [
+      { kind: 'added', id: 'new', createdAt: leads[1]?.createdAt },
+      { kind: 'updated', id: 'old', createdAt },
+    ]);
+    const { firstName, lastName } = await find(store, 'old');
+    assert.deepEqual([firstName, lastName], ['Ada', 'Lovelace']);
+  }),
+
+  check('all or nothing: a lead without an id gets one, and an empty list is allowed', async ({ store }) => {
+    await apply(store, ACME);
+    assert.deepEqual(await writeAll(store, []), []);
+    const [result] = await writeAll(store, [{ companyId: 'acme', fields: {} }]);
+    assert.deepEqual(idsOf((await poll(store)).leads), [result?.id]);
+  }),
+
+  check(
+    'all or nothing: if one lead is rejected, nothing is added, nothing is changed, and no stamp is used',
+    async ({ store, openAnother }) => {
+      await apply(store, ACME);
+      await stamp(store, [lead('old')]);
+      const before = await poll(store);
+      const batch = [
+        lead('a'),
+        lead('old', { fields: { firstName: 'Eve' } }),
+        lead('b', { branchId: 'west' }),
+      ];
+      const unknown: PlacementProblem = { field: 'branchId', reason: 'unknown', value: 'west' };
+      assert.deepEqual(await problemsOf(store, batch), [[], [], [unknown]]);
+      const other = await openAnother();
+      assert.deepEqual((await poll(other)).leads, before.leads);
+      const [next] = await writeAll(other, [lead('next')]);
+      assert.equal(next?.createdAt, START + 2, 'the stamp after that of the first lead');
+    },
+  ),
+
+  check('all or nothing: all problems of each lead are returned', async ({ store }) => {
+    await apply(store, ACME);
+    const wrong = lead('a', { branchId: 'west', departmentId: 'it', statusValue: 'UNKNOWN' });
+    const [problems = []] = await problemsOf(store, [wrong, lead('b')]);
+    assert.deepEqual(problems.map(({ field }) => field).sort(), ['branchId', 'departmentId', 'statusValue']);
+  }),
+
+  check('all or nothing: a lead is not placed outside of the scope', async ({ store }) => {
+    await apply(store, ACME, GLOBEX);
+    for (const [scope, input, problem] of OUTSIDE)
+      assert.deepEqual(
+        await problemsOf(store, [lead('1', input)], scope),
+        [[problem]],
+        JSON.stringify(input),
+      );
+    assert.deepEqual((await poll(store)).leads, []);
+    await writeAll(store, [lead('1', { branchId: 'north' }), lead('2', { departmentId: 'sales' })], NORTH);
+    await writeAll(store, [lead('3', { departmentId: 'sales' })], SALES);
+    assert.deepEqual(idsOf((await poll(store)).leads), ['1', '2', '3']);
+  }),
+
+  check('all or nothing: a lead outside of the scope is neither changed nor moved', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(store, [lead('1', { branchId: 'south' }), lead('2', { departmentId: 'service' }), lead('3')]);
+    const before = await store.readPage(FROM_THE_FIRST);
+    const take: readonly [Scope, LeadInput][] = [
+      [NORTH, lead('1', { branchId: 'north', fields: { firstName: 'Eve' } })],
+      [NORTH, lead('3', { branchId: 'north' })],
+      [SALES, lead('2', { departmentId: 'sales' })],
+    ];
+    for (const [scope, input] of take)
+      assert.deepEqual(await problemsOf(store, [input], scope), [[outside('id', input.id ?? '')]]);
+    assert.deepEqual(await problemsOf(store, [lead('2', { branchId: 'south' })], NORTH), [
+      [outside('branchId', 'south')],
+    ]);
+    assert.deepEqual((await store.readPage(FROM_THE_FIRST)).leads, before.leads);
+  }),
+];
