@@ -34,10 +34,15 @@ export const CACHE_LIMITS: CacheLimits = {
 
 export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
 
+/** The caches of all stores: the endpoints of one store share one cache and its revalidations. */
+const caches = new WeakMap<ChangeTrackingStore, PollCache>();
+
 /** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll queries the store. */
 export function readerFactory(store: PollStore): CreateReader {
-  if (!store.changeTracking) return (bearer) => createStoreReader(store, bearer);
-  const cache = new PollCache(store, store.changeTracking);
+  const { changeTracking } = store;
+  if (!changeTracking) return (bearer) => createStoreReader(store, bearer);
+  const cache = caches.get(changeTracking) ?? new PollCache(store, changeTracking);
+  caches.set(changeTracking, cache);
   return (bearer) => cache.createReader(bearer);
 }
 

@@ -33,6 +33,43 @@ describe("tokens of the operator's identity provider", () => {
     );
   });
 
+  it('may poll without the claim `scope`, otherwise only with leads:read in it', async () => {
+    const key = await makeKey('ES256');
+    const { url } = await startService({ env: (await startIdentityProvider(key)).env });
+    const expected: readonly [unknown, string][] = [
+      [undefined, '200'],
+      ['leads:read', '200'],
+      ['openid leads:read profile', '200'],
+      ['openid profile', '403 insufficient-scope'],
+      ['leads:write', '403 insufficient-scope'],
+      ['leads:readonly', '403 insufficient-scope'],
+      ['', '403 insufficient-scope'],
+      [['leads:read'], '401 token-invalid'],
+      [7, '401 token-invalid'],
+    ];
+    for (const [scope, result] of expected)
+      expect([scope, await outcome(await pollWith(url, await sign(key, { scope })))]).toEqual([
+        scope,
+        result,
+      ]);
+  });
+
+  it('may send leads with leads:write', async () => {
+    const key = await makeKey('ES256');
+    const { url } = await startService({
+      env: { ...(await startIdentityProvider(key)).env, LEADTAP_INTAKE: 'on' },
+    });
+    const send = async (scope: string) => {
+      const headers = {
+        authorization: `Bearer ${await sign(key, { scope })}`,
+        'content-type': 'application/json',
+      };
+      return fetch(`${url}/leads`, { method: 'POST', headers, body: '{}' });
+    };
+    expect((await send('openid leads:write')).status).toBe(201);
+    expect(await outcome(await send('leads:read'))).toBe('403 insufficient-scope');
+  });
+
   it('may have several audiences', async () => {
     const key = await makeKey('ES256');
     const { url } = await startService({ env: (await startIdentityProvider(key)).env });
