@@ -32,7 +32,7 @@ const SLOW = [
   'test/**',
   'packages/server/test/{delivery,operations,transfer}/**',
   'packages/server/test/cli/{bin,demo,serve}-*',
-  'packages/client/test/{a-killed,no-lead-is-lost,package-works,readme-program}*',
+  'packages/client/test/{a-killed,no-lead-is,package-works,readme-program}*',
   'integrations/workato/test/**',
 ];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];

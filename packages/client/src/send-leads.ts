@@ -78,11 +78,12 @@ export async function sendLeads(
     pace: new Pace(0, connection.environment, 0),
   };
   const givenKey = readKey(options.idempotencyKey);
-  const key = givenKey ?? connection.environment.uniqueId();
+  let key = givenKey;
   const sent: WrittenLead[] = [];
   for (const [index, part] of split(Array.isArray(leads) ? leads : [leads]).entries()) {
-    const partKey = index === 0 ? key : `${key}#part-${index + 1}`;
+    if (part.hasLeadWithoutId) key ??= connection.environment.uniqueId();
     const isKeyed = givenKey !== undefined || part.hasLeadWithoutId;
+    const partKey = index === 0 ? key : `${key}#part-${index + 1}`;
     try {
       sent.push(...(await sendPart(sending, part, isKeyed ? partKey : undefined)));
     } catch (error) {
