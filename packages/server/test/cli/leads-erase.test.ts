@@ -84,7 +84,7 @@ describe('leads erase', () => {
       expect(stderr).toMatch(/^ID +COMPANY +CREATED +NAME\n/m);
       expect(stderr).toMatch(/^ada-1 +acme +2026-03-02T09:30:00\.\d+Z +Ada Lovelace\n/m);
       expect(stderr).toMatch(/^ada-2 +acme +\S+ +A\. Lovelace\n/m);
-      expect(stderr).toContain('Erase 2 leads for good? [y/N] Nothing was erased.\n');
+      expect(stderr).toMatch(/Erase 2 leads for good\? \[y\/N\] \n?Nothing was erased\.\n/);
     }
     expect(await ids()).toHaveLength(6);
     const { code, stdout } = await run(BY_EMAIL, { isTTY: true, parts: { stdin: typed('Y\n') } });

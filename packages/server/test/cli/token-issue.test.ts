@@ -33,7 +33,7 @@ test('only the token is on standard output; it works and is recorded', async () 
     expiresAt: toIso(ISSUED_AT + 90 * DAY_MS),
     state: 'active',
   });
-  expect(await verify(shell, stdout.trim())).toEqual({
+  expect(await verify(shell, stdout.trim())).toMatchObject({
     kind: 'valid',
     token: { userId: 'boss', tokenId: recorded.tokenId, scopes: ['leads:read'] },
   });
