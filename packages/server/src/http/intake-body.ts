@@ -104,11 +104,13 @@ export function endWithUnreadBody(request: IncomingMessage, response: ServerResp
   request.once('end', end).once('close', end).resume();
 }
 
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
 export function parseBody(mediaType: MediaType, bytes: Buffer): IntakeContent {
   let text: string;
   try {
     // Also removes a byte order mark, which RFC 8259 allows a parser to ignore.
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    text = UTF_8.decode(bytes);
   } catch {
     throw malformedBody('The body contains bytes that are not UTF-8. Send it as UTF-8.');
   }

@@ -34,6 +34,7 @@ const MAX_ERRORS = 10_000;
 const MAX_FIELDS = 100;
 
 const formatNumber = (value: number): string => value.toLocaleString('en');
+const MAX_LEADS = formatNumber(MAX_INTAKE_LEADS);
 
 /** All leads are written, or none. */
 export async function receiveLeads(content: IntakeContent, options: IntakeOptions): Promise<IntakeOutcome> {
@@ -81,15 +82,16 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: IntakeOptio
 }
 
 function findBodyError(value: unknown, items: readonly unknown[]): LeadError | undefined {
-  const max = formatNumber(MAX_INTAKE_LEADS);
   if (items.length === 0)
-    return toError(0, { detail: `the array is empty; send one lead, or an array of 1 to ${max} leads` });
+    return toError(0, {
+      detail: `the array is empty; send one lead, or an array of 1 to ${MAX_LEADS} leads`,
+    });
   if (items.length > MAX_INTAKE_LEADS)
     return toError(MAX_INTAKE_LEADS, {
-      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${max} in one request`,
+      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${MAX_LEADS} in one request`,
     });
   if (Array.isArray(value) || isJsonObject(value)) return undefined;
-  return toError(0, { detail: `the body must be an object, or an array of 1 to ${max} objects` });
+  return toError(0, { detail: `the body must be an object, or an array of 1 to ${MAX_LEADS} objects` });
 }
 
 const toError = (index: number, { field = null, detail }: ValidationIssue | LeadError): LeadError => ({

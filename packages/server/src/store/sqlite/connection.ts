@@ -63,6 +63,9 @@ export class Connection {
   readonly #begin;
   readonly #commit;
   readonly #rollback;
+  readonly #savepoint;
+  readonly #releaseSavepoint;
+  readonly #rollbackToSavepoint;
   #waiting = 0;
   #isClosed = false;
 
@@ -79,6 +82,9 @@ export class Connection {
       this.#begin = this.prepare('BEGIN IMMEDIATE');
       this.#commit = this.prepare('COMMIT');
       this.#rollback = this.prepare('ROLLBACK');
+      this.#savepoint = this.prepare('SAVEPOINT part');
+      this.#releaseSavepoint = this.prepare('RELEASE part');
+      this.#rollbackToSavepoint = this.prepare('ROLLBACK TO part');
     } catch (error) {
       this.#database.close();
       throw error;
@@ -131,6 +137,25 @@ export class Connection {
     } catch (error) {
       this.#rollBack();
       throw error;
+    }
+  }
+
+  /** Runs a part of a transaction. If it throws, this part alone is rolled back, and the error is returned. */
+  savepoint<T>(work: () => T): { readonly value: T } | { readonly error: unknown } {
+    this.#savepoint.run();
+    try {
+      const value = work();
+      this.#releaseSavepoint.run();
+      return { value };
+    } catch (error) {
+      try {
+        this.#rollbackToSavepoint.run();
+        this.#releaseSavepoint.run();
+      } catch {
+        // After some errors, such as a full disk, SQLite has already rolled back the whole transaction.
+        throw error;
+      }
+      return { error };
     }
   }
 

@@ -13,6 +13,7 @@ import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
+import { GroupCommit } from './group-commit.ts';
 import { preparePages } from './leads-read.ts';
 import { LeadWriter, preparePlaces } from './leads-write.ts';
 import {
@@ -186,6 +187,8 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     return connection.retryWhileBusy(writeLockWaitMs, () => connection.transaction(transaction));
   }
 
+  const groupCommit = new GroupCommit(write);
+
   const changeTracking: ChangeTrackingStore = {
     /** While another process holds the write lock, all companies are busy; accounts and changes are still returned. */
     async revalidate({ companies, bearers }, known) {
@@ -252,7 +255,8 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
-    writeAllLeads: (batch, scope) => write(({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
+    writeAllLeads: (batch, scope) =>
+      groupCommit.write(batch.length, ({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
     findPlacementProblems: (leads) =>
       read(({ places }) => leads.map((lead) => findPlacementProblems(lead, places))),
 

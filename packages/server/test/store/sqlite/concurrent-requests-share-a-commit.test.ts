@@ -1,0 +1,78 @@
+import { join } from 'node:path';
+import { type LeadInput, openSqliteStore, type Scope } from 'leadtap';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { openSqliteStore as openSourceStore } from '../../../src/store/sqlite/store.ts';
+
+const SCOPE: Scope = { level: 'COMPANY', companyId: 'acme' };
+const lead = (id: string, rest: Partial<LeadInput> = {}): LeadInput => ({
+  companyId: 'acme',
+  id,
+  fields: {},
+  ...rest,
+});
+
+async function openStore(open = openSqliteStore) {
+  const store = await open({ file: join(tempFolder(), 'leads.db') });
+  onTestFinished(() => store.close());
+  await store.applyOrganisation(ORGANISATION);
+  const ids = async () => {
+    const { leads } = await store.readPage({ scope: SCOPE, since: 0, limit: 100_000 });
+    return leads.map(({ id }) => id);
+  };
+  return { store, ids };
+}
+
+describe('requests that arrive together', () => {
+  it('share a transaction of at most 1,000 leads', async () => {
+    const { store, ids } = await openStore(openSourceStore);
+    const transactions = vi.spyOn(Connection.prototype, 'transaction');
+    onTestFinished(() => transactions.mockRestore());
+    const send = (count: number, size: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) =>
+          store.writeAllLeads(
+            Array.from({ length: size }, (_, index) => lead(`${size}-${n}-${index}`)),
+            SCOPE,
+          ),
+        ),
+      );
+    await send(50, 1);
+    expect(transactions).toHaveBeenCalledTimes(1);
+    await send(5, 400);
+    expect(transactions).toHaveBeenCalledTimes(4);
+    expect(await ids()).toHaveLength(2050);
+  });
+
+  it('are stored or rejected one by one', async () => {
+    const { store, ids } = await openStore();
+    const outcomes = await Promise.all([
+      store.writeAllLeads([lead('a'), lead('b')], SCOPE),
+      store.writeAllLeads([lead('c'), lead('d', { branchId: 'west' })], SCOPE),
+      store.writeAllLeads([lead('a'), lead('e')], SCOPE),
+    ]);
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['written', 'rejected', 'written']);
+    expect(outcomes[2]).toMatchObject({ results: [{ kind: 'updated' }, { kind: 'added' }] });
+    expect(await ids()).toEqual(['a', 'b', 'e']);
+  });
+
+  it('do not fail because another one does', async () => {
+    const { store, ids } = await openStore();
+    // The database refuses an id of this length; the intake checks it before.
+    const broken = store.writeAllLeads([lead('x'), lead('y'.repeat(201))], SCOPE);
+    const [failed, written] = await Promise.allSettled([broken, store.writeAllLeads([lead('a')], SCOPE)]);
+    expect([failed.status, written.status]).toEqual(['rejected', 'fulfilled']);
+    expect(await ids()).toEqual(['a']);
+  });
+
+  it('are all rejected if the transaction fails', async () => {
+    const { store } = await openStore();
+    const sent = [lead('a'), lead('b')].map((each) => store.writeAllLeads([each], SCOPE));
+    await store.close();
+    store.close = async () => undefined;
+    const settled = await Promise.allSettled(sent);
+    expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  });
+});
