@@ -107,15 +107,6 @@ export const listChecks = [
     assert.deepEqual(await names('1', 'nowhere'), []);
   }),
 
-  check('lists: companies are listed in pages, sorted by id', async ({ store }) => {
-    await apply(store, bare('b', { name: 'Second' }), bare('C'), bare('a'));
-    assert.deepEqual(await store.listCompanies(undefined, 2), [
-      { id: 'C', name: 'C' },
-      { id: 'a', name: 'a' },
-    ]);
-    assert.deepEqual(await store.listCompanies('a', 2), [{ id: 'b', name: 'Second' }]);
-  }),
-
   check('lists: a plan says what a write would do, and writes nothing', async ({ store, openAnother }) => {
     await apply(store, ACME, GLOBEX);
     const [createdAt] = await stamp(store, [lead('old', { departmentId: 'service' })]);

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
-import { nearestName } from '../nearest-name.ts';
 import { openStore, type StoreTimeouts } from '../open-store.ts';
 import type { User } from '../store/records.ts';
-import type { CompanyName, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
 import { asFailure, Failure } from './failure.ts';
 import type { Output } from './output.ts';
@@ -60,31 +59,6 @@ export async function findUser(store: Store, id: string): Promise<User> {
 
 export const noSuchUser = (id: string): Failure =>
   new Failure('not-found', `there is no user ${id}`, '`leadtap user list` shows all users.');
-
-const COMPANIES_PER_PAGE = 500;
-
-/** Throws with the nearest id if there is no such company. */
-export async function findCompany(store: Store, id: string, signal: AbortSignal): Promise<CompanyName> {
-  const ids: string[] = [];
-  let page: readonly CompanyName[] = [];
-  do {
-    signal.throwIfAborted();
-    page = await store.listCompanies(page.at(-1)?.id, COMPANIES_PER_PAGE);
-    const company = page.find((candidate) => candidate.id === id);
-    if (company) return company;
-    ids.push(...page.map((candidate) => candidate.id));
-  } while (page.length === COMPANIES_PER_PAGE);
-  throw new Failure('not-found', `there is no company ${id}`, companyHint(id, ids));
-}
-
-const MAX_COMPANIES_SHOWN = 10;
-
-function companyHint(id: string, ids: readonly string[]): string {
-  const nearest = nearestName(id, ids);
-  if (nearest !== undefined) return `Did you mean ${nearest}?`;
-  if (ids.length === 0 || ids.length > MAX_COMPANIES_SHOWN) return '`leadtap org apply` creates companies.';
-  return `The companies are ${ids.join(', ')}.`;
-}
 
 export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
   const { env, cwd } = context;

@@ -7,8 +7,9 @@ import { DryRun } from '../leads/import/dry-run.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
 import { type Encoding, type ReadOptions, UnusableFileError } from '../leads/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
+import { findCompany } from './company.ts';
 import { confirm, isInteractive } from './confirm.ts';
-import { type CommandContext, findCompany, withStore } from './context.ts';
+import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { databaseFailure, Failure } from './failure.ts';
 import {

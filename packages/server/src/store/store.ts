@@ -181,11 +181,6 @@ export interface LeadListQuery {
   readonly limit: number;
 }
 
-export interface CompanyName {
-  readonly id: string;
-  readonly name: string;
-}
-
 export interface ChangeCount {
   readonly created: number;
   readonly updated: number;
@@ -283,8 +278,6 @@ export interface Store extends IntakeStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
   /** Absent: the organisation cannot be exported. */
   readonly organisation?: OrganisationReader;
-  /** Sorted by id, starting after `afterId`: page by page for any number of companies. */
-  listCompanies(afterId: string | undefined, limit: number): Promise<readonly CompanyName[]>;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. Of one company, or of all. */
   listUsers(afterId: string | undefined, limit: number, companyId?: string): Promise<readonly User[]>;
   /** Absent: users are added with `applyOrganisation` only. */

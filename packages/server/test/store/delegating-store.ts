@@ -30,9 +30,6 @@ export class DelegatingStore implements Store {
   applyOrganisation(organisation: Organisation) {
     return this.inner.applyOrganisation(organisation);
   }
-  listCompanies(afterId: string | undefined, limit: number) {
-    return this.inner.listCompanies(afterId, limit);
-  }
   listUsers(afterId: string | undefined, limit: number, companyId?: string) {
     return this.inner.listUsers(afterId, limit, companyId);
   }

@@ -4,7 +4,8 @@ import { toWire } from '../../leads/render.ts';
 import { parseInstant } from '../../leads/since.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { LeadListQuery, Store } from '../../store/store.ts';
-import { type CommandContext, findCompany, withStore } from '../context.ts';
+import { findCompany } from '../company.ts';
+import { type CommandContext, withStore } from '../context.ts';
 import { Table, writeJsonArray, writeLine } from '../output.ts';
 import { parseLifetime } from '../token.ts';
 

@@ -6,7 +6,8 @@ import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts
 import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
 import type { LeadInput, StoredLead, User } from '../../store/records.ts';
 import type { PlacementProblem, Store } from '../../store/store.ts';
-import { type CommandContext, findCompany, withStore } from '../context.ts';
+import { findCompany } from '../company.ts';
+import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
 import { userPages } from '../user.ts';

@@ -2,7 +2,7 @@
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
 import type { StoredLead } from '../records.ts';
-import type { CompanyName, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { type Database, isStorable } from './connection.ts';
 
 const STORED_COLUMNS = [
@@ -57,7 +57,7 @@ const NEWEST = listSql(NEWEST_FIRST);
 const INDEX_SCANS = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
   set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`;
 
-type ListMethods = Pick<Store, 'listLeads' | 'findLeads' | 'listCompanies'>;
+type ListMethods = Pick<Store, 'listLeads' | 'findLeads'>;
 
 export function listMethods(database: Database): ListMethods {
   const read = async (text: string, values: readonly (string | number | null)[]) => {
@@ -86,12 +86,5 @@ export function listMethods(database: Database): ListMethods {
         );
       return leads;
     },
-
-    /** Every id sorts after the empty string. */
-    listCompanies: (afterId, limit) =>
-      database.query<CompanyName>(
-        'SELECT id, name FROM leadtap.companies WHERE id > $1 ORDER BY id LIMIT $2',
-        [afterId ?? '', limit],
-      ),
   };
 }

@@ -2,7 +2,7 @@
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
 import { type StoredLeadRow, toStoredLead } from '../lead-row.ts';
 import type { StoredLead } from '../records.ts';
-import type { CompanyName, LeadListQuery } from '../store.ts';
+import type { LeadListQuery } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
@@ -54,9 +54,6 @@ export function prepareLists(connection: Connection) {
   const find = connection.prepare<StoredLeadRow>(FIND_LEADS);
   const following = connection.prepare<StoredLeadRow>(listSql(OLDEST_FIRST));
   const newest = connection.prepare<StoredLeadRow>(listSql(NEWEST_FIRST));
-  const companies = connection.prepare<CompanyName>(
-    'SELECT id, name FROM companies WHERE id > ? ORDER BY id LIMIT ?',
-  );
   return {
     /** A driver may cut a text at its first NUL, so the ids of the rows are compared, too. */
     findLeads: (id: string, companyId?: string): StoredLead[] =>
@@ -74,8 +71,5 @@ export function prepareLists(connection: Connection) {
       }
       return leads;
     },
-    /** Every id sorts after the empty string. */
-    listCompanies: (afterId: string | undefined, limit: number): CompanyName[] =>
-      companies.all(afterId ?? '', limit).map(({ id, name }) => ({ id, name })),
   };
 }

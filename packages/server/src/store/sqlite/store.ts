@@ -255,7 +255,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
     listUsers: (afterId, limit, companyId) =>
       read(({ accounts }) => accounts.listUsers(afterId, limit, companyId)),
-    listCompanies: (afterId, limit) => read(({ lists }) => lists.listCompanies(afterId, limit)),
     addUser: (user) => write(({ accounts }) => accounts.addUser(user)),
     updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
     removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
