@@ -31,6 +31,7 @@ describe('leads that are written in every supported way at once', () => {
         {
           companies: 2,
           usersOfEach: 25,
+          hasWaitingClients: true,
         },
       );
       const options = { companyIds, contendedIds: CONTENDED_IDS };
@@ -61,6 +62,7 @@ describe('leads that are written in every supported way at once', () => {
         'deletes',
         'updates',
         'moves',
+        'answers to waiting clients',
       ];
       expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
     },

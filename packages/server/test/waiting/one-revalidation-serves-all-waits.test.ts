@@ -13,13 +13,14 @@ function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
   let report: (changes: readonly Change[] | undefined) => void = () => undefined;
   let changes: Change[] | undefined = [];
   const state = { revalidations: 0, checks: 0, running: 0, maxRunning: 0 };
+  const revalidate = async () => {
+    state.revalidations += 1;
+    if (changes === undefined || changes.length > 0) report(changes);
+    changes = [];
+  };
   const waitingPolls = new WaitingPolls(
     {
-      revalidate: async () => {
-        state.revalidations += 1;
-        if (changes === undefined || changes.length > 0) report(changes);
-        changes = [];
-      },
+      revalidate,
       onChanges: (listener) => {
         report = listener;
       },
@@ -46,6 +47,7 @@ function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
     timers,
     state,
     enter,
+    revalidate,
     change: (...entries: Change[]) => void changes?.push(...entries),
     changeAnything: () => {
       changes = undefined;
@@ -87,6 +89,22 @@ describe('waiting polls', () => {
     expect(await checksAfter({ kind: 'user', id: 'eve' }, { kind: 'token', id: 'another' })).toBe(0);
     expect(await checksAfter({ kind: 'leads-appended', id: 'initech' })).toBe(0);
     expect(await checksAfter()).toBe(0);
+  });
+
+  it('are checked again when there is a change during a check', async () => {
+    const { timers, state, enter, change, revalidate } = makeWaitingPolls();
+    enter({ userId: 'ada' }, 'acme');
+    await settle();
+    change({ kind: 'leads-appended', id: 'acme' });
+    const ticked = timers.advance(TICK_MS);
+    await Promise.resolve();
+    expect(state).toMatchObject({ checks: 2, running: 1 });
+    change({ kind: 'leads-appended', id: 'acme' });
+    // As an ordinary poll does.
+    await revalidate();
+    await ticked;
+    await settle();
+    expect(state).toMatchObject({ checks: 3, running: 0 });
   });
 
   it('are checked in groups, so that a change for all of them does not block the others', async () => {

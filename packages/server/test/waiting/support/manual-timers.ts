@@ -36,6 +36,8 @@ export class ManualTimers {
 }
 
 /** Promises and the turns of the event loop that batches wait for, for work without I/O. */
-export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 6; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+export const settle = (): Promise<void> => passTurns(10);
+
+export async function passTurns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,6 +6,10 @@ import {
   type User,
 } from 'leadtap';
 import { sampleLead } from '../../cache/support/sample-lead.ts';
+import { passTurns } from './manual-timers.ts';
+
+/** Turns of the event loop that a read takes. */
+const READ_TURNS = 3;
 
 export interface ModelLead {
   readonly createdAt: number;
@@ -31,6 +35,8 @@ export class ModelStore implements PollStore {
   readonly leads: ModelLead[] = [];
   readonly busy = new Set<string>();
   isDown = false;
+  /** So many reads of leads fail next. */
+  failingReads = 0;
   readonly #clock: () => number;
   readonly #log: Change[] = [];
   /** Entries before it are lost. */
@@ -84,13 +90,20 @@ export class ModelStore implements PollStore {
     },
     readLeads: async ({ scope, since = 0, limit }) => {
       this.#assertUp();
+      if (this.failingReads > 0) {
+        this.failingReads -= 1;
+        throw new StoreUnavailableError('the read has failed');
+      }
       const inScope = this.leads.filter(
         ({ companyId, branchId, createdAt }) =>
           createdAt > since &&
           companyId === scope.companyId &&
           (scope.level === 'COMPANY' || (scope.level === 'BRANCH' && branchId === scope.branchId)),
       );
-      return inScope.slice(0, limit).map(({ createdAt }) => sampleLead(createdAt));
+      const page = inScope.slice(0, limit).map(({ createdAt }) => sampleLead(createdAt));
+      // What is committed meanwhile is not in the page.
+      await passTurns(READ_TURNS);
+      return page;
     },
   };
 
