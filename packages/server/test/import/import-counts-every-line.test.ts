@@ -68,7 +68,7 @@ test('historical leads are written as historical', async () => {
   for (const historical of [true, false]) {
     const store = new MemoryStore();
     await runImport(inChunks(goodLines(1), 1), { store, historical });
-    expect(store.options).toEqual([{ historical }]);
+    expect(store.options).toEqual([{ historical, allowErased: false }]);
   }
 });
 
