@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
+import { LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { describeDatabase, VARIABLES } from '../config.ts';
 import { openStore } from '../open-store.ts';
@@ -76,7 +77,8 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   const url = `${running.url}${config.basePath}`;
   const database = describeDatabase(config.database);
   const signingKey = keyFile ?? VARIABLES.signingKey.name;
-  logger.info({ version: VERSION, url, metricsUrl, database, signingKey }, 'serving new leads');
+  const intakeUrl = config.intake ? `${url}${LEADS_PATH}` : undefined;
+  logger.info({ version: VERSION, url, intakeUrl, metricsUrl, database, signingKey }, 'serving new leads');
   // Not awaited: counting a million users takes long.
   void store.countAccounts?.(signal).then(
     (counts) => counts && logger.info(counts, 'accounts'),

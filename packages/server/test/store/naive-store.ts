@@ -1,4 +1,4 @@
-import type { Clock, LeadInput, Page, PageQuery, Store } from 'leadtap';
+import type { Clock, LeadInput, Page, PageQuery, Scope, Store, WriteAllOutcome } from 'leadtap';
 import { DelegatingStore } from './delegating-store.ts';
 
 /** Called between stamp and commit, to simulate a slow writer. */
@@ -23,6 +23,14 @@ export class NaiveStore extends DelegatingStore {
     await this.#beforeCommit();
     const stamped = leads.map((lead) => ({ ...lead, createdAt }));
     return this.inner.writeLeads(stamped, { historical: true });
+  }
+
+  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope): Promise<WriteAllOutcome> {
+    const { results } = await this.writeLeads(leads);
+    const written = results.filter((result) => result.kind !== 'rejected');
+    return written.length === results.length
+      ? { kind: 'written', results: written }
+      : this.inner.writeAllLeads(leads, scope);
   }
 
   override async readPage(query: PageQuery): Promise<Page> {
