@@ -50,7 +50,7 @@ const BULK: readonly TrialCompany[] = ['bulk-1', 'bulk-2', 'bulk-3', 'bulk-4'].m
 
 function companiesOf({ companies, actors }: SoakOptions): TrialCompany[] {
   return [
-    ...companyIds(companies).map((id) => ({ id })),
+    ...companyIds(companies).map((id) => ({ id, hasWaitingClients: true })),
     ...(actors.has('remade') ? [{ id: REMADE }] : []),
     ...(actors.has('clock')
       ? [

@@ -13,6 +13,8 @@ export interface TestTrialOptions {
   /** Clients with a limit of 1, 2 and 7 as well. */
   readonly isQuiet?: boolean;
   readonly usersOfEach?: number;
+  /** Clients that wait for leads as well. */
+  readonly hasWaitingClients?: boolean;
   /** Lets the test step the clock. */
   readonly isClockStepped?: boolean;
 }
@@ -22,8 +24,9 @@ const DAY_MS = 86_400_000;
 /** Two instances that share a database, and clients of all kinds. The test ends what this starts. */
 export async function makeTestTrial(options: TestTrialOptions = {}) {
   const { companies = 1, isQuiet = false, usersOfEach = 12, isClockStepped = false } = options;
+  const { hasWaitingClients = false } = options;
   const ids = companyIds(companies);
-  const pollers = ids.flatMap((id) => pollersOf({ id, isQuiet }, usersOfEach));
+  const pollers = ids.flatMap((id) => pollersOf({ id, isQuiet, hasWaitingClients }, usersOfEach));
   const organisation = organisationOf(
     ids.map((id) => ({ id })),
     pollers,

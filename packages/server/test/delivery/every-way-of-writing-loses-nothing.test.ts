@@ -26,6 +26,7 @@ describe('leads that are written in every supported way at once', () => {
     const { trial, url, file, service, companyIds, openStore } = await makeTestTrial({
       companies: 2,
       usersOfEach: 25,
+      hasWaitingClients: true,
     });
     const options = { companyIds, contendedIds: CONTENDED_IDS };
     const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
@@ -44,7 +45,8 @@ describe('leads that are written in every supported way at once', () => {
     ];
     await trial.run(actors, { seed: 4, isEnough: () => false });
     expect(findingsOf(await trial.finish())).toEqual({});
-    const counts = ['leads through the package', 'leads imported', 'deletes', 'updates', 'moves'];
+    const written = ['leads through the package', 'leads imported', 'deletes', 'updates', 'moves'];
+    const counts = [...written, 'answers to waiting clients'];
     expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
   });
 });

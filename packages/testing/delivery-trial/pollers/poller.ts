@@ -69,8 +69,9 @@ export class TrialPoller {
   async #ask(): Promise<Answer> {
     const query = this.#query;
     const cached = this.#cached?.query === query ? this.#cached.answer : undefined;
-    const { validates } = this.setup.profile;
+    const { validates, waitS } = this.setup.profile;
     const headers: Record<string, string> = validates && cached ? { 'if-none-match': cached.etag } : {};
+    const prefer: Record<string, string> = waitS === undefined ? {} : { prefer: `wait=${waitS}` };
     if (validates === 'head') {
       const begun = this.#recorder.next();
       const response = await this.#request('HEAD', query, headers);
@@ -78,7 +79,8 @@ export class TrialPoller {
       if (response.status === 304 && cached) return this.#repeat(cached, begun, response);
     }
     const begun = this.#recorder.next();
-    const response = await this.#request('GET', query, validates === 'etag' ? headers : {});
+    const response = await this.#request('GET', query, { ...prefer, ...(validates === 'etag' && headers) });
+    if (response.headers.has('preference-applied')) this.#recorder.count('answers to waiting clients');
     if (response.status === 304 && cached) return this.#repeat(cached, begun, response);
     const leads = ((await response.json()) as Lead[]).map(toSeen);
     const since = new URLSearchParams(query).get('since');

@@ -11,6 +11,8 @@ export interface PollerProfile {
   readonly startsWithoutSince?: boolean;
   /** How it avoids reading the same page again: `If-None-Match`, or a HEAD request with it before each GET. */
   readonly validates?: 'etag' | 'head';
+  /** Waits so many seconds for a lead: `Prefer: wait`. */
+  readonly waitS?: number;
 }
 
 /** Every company has each of these at every access level. */
@@ -36,6 +38,13 @@ const PATIENT_PROFILES: readonly PollerProfile[] = [
   { name: 'Date, limit 7', memory: 'date', limit: 7 },
 ];
 
+/** Every company with waiting clients has each of these at every access level. */
+const WAITING_PROFILES: readonly PollerProfile[] = [
+  { name: 'createdAt, wait', memory: 'createdAt', limit: 100, waitS: 1 },
+  { name: 'Date, wait', memory: 'date', limit: 100, waitS: 1 },
+  { name: 'Link, wait, ETag', memory: 'link', limit: 7, waitS: 1, validates: 'etag' },
+];
+
 export interface PollerSetup {
   readonly profile: PollerProfile;
   readonly client: Client;
@@ -47,6 +56,7 @@ export interface TrialCompany {
   readonly id: string;
   /** Few leads come, so clients with a small limit keep up. */
   readonly isQuiet?: boolean;
+  readonly hasWaitingClients?: boolean;
 }
 
 /** From 3 on: by `hashtext`, the lock of company-4 comes before that of company-3. */
@@ -54,13 +64,14 @@ export const companyIds = (companies: number): string[] =>
   Array.from({ length: companies }, (_, index) => `company-${index + 3}`);
 
 export function pollersOf(
-  { id: companyId, isQuiet = false }: TrialCompany,
+  { id: companyId, isQuiet = false, hasWaitingClients = false }: TrialCompany,
   usersOfEach: number,
 ): PollerSetup[] {
   const turn = [...companyId].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
   const others = [...OTHER_PROFILES, ...(isQuiet ? PATIENT_PROFILES : [])];
+  const main = [...MAIN_PROFILES, ...(hasWaitingClients ? WAITING_PROFILES : [])];
   return [
-    ...LEVELS.flatMap((level) => MAIN_PROFILES.map((profile) => ({ profile, level }))),
+    ...LEVELS.flatMap((level) => main.map((profile) => ({ profile, level }))),
     ...others.map((profile, index) => ({
       profile,
       level: LEVELS[(turn + index) % LEVELS.length] ?? 'COMPANY',

@@ -92,9 +92,7 @@ async function deploy(bench: Bench, store: StoreName): Promise<Deployment> {
     store === 'postgres'
       ? bench.cleanup.own(await startPostgres({ settings: POSTGRES_SETTINGS }))
       : undefined;
-  const home: Home = server
-    ? { folder, settings: { LEADTAP_DATABASE_URL: server.url } }
-    : sqliteIn(folder);
+  const home: Home = server ? { folder, settings: { LEADTAP_DATABASE_URL: server.url } } : sqliteIn(folder);
   const size = { companies: COMPANIES, usersPerCompany: USERS, places: WHOLE_COMPANY };
   await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(size))]);
   const issued: { userId: string; token: string }[] = JSON.parse(
@@ -215,7 +213,11 @@ const verdictsOf = (figures: WaitingFigures): Verdict[] => {
     }),
     atMost(bars.memoryMb, memoryMb, `waiting, ${store}: MB for 10,000 clients`),
     atMost(bars.idleShareOfCore, idle, `waiting, ${store}: share of a core, idle with 10,000 clients`),
-    atLeast(bars.pollsBeside, pollsBeside / pollsAlone, `waiting, ${store}: empty polls beside 10,000 clients`),
+    atLeast(
+      bars.pollsBeside,
+      pollsBeside / pollsAlone,
+      `waiting, ${store}: empty polls beside 10,000 clients`,
+    ),
   ];
 };
 
@@ -224,7 +226,8 @@ async function measure(bench: Bench): Promise<SectionResult> {
   return {
     tables: [
       {
-        title: 'From the commit of a lead in another process to the last byte at a waiting client; 1,000 clients wait',
+        title:
+          'From the commit of a lead in another process to the last byte at a waiting client; 1,000 clients wait',
         columns: ['', 'p50', 'p99', 'max'],
         rows: figures.flatMap(({ store, latencies }) =>
           latencies.map(({ clientsOfLead, p50Ms, p99Ms, maxMs }) => [
