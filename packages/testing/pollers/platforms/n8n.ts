@@ -26,17 +26,17 @@ export const n8nNode: MakePoller = ({ connection: { baseUrl, token }, handOn, st
 
 /** Our instant trigger. n8n saves what it remembers as for a poll, and is killed at the same moment. */
 export const n8nInstant: MakePoller = ({ connection, now, handOn, store, untilHeld }) => {
-  let process = new VirtualSleep(now);
+  let sleeper = new VirtualSleep(now);
   let isActive = false;
   const workflow = makeInstantWorkflow({
     credential: { baseUrl: connection.baseUrl, accessToken: connection.token },
-    timing: { now, sleep: (ms) => process.sleep(ms), random: () => 0.5 },
+    timing: { now, sleep: (ms) => sleeper.sleep(ms), random: () => 0.5 },
     onLeads: (leads) => {
       for (const { id } of leads) handOn({ id: String(id) });
     },
     store,
   });
-  const untilIdle = () => Promise.race([process.untilAsleep(), untilHeld()]);
+  const untilIdle = () => Promise.race([sleeper.untilAsleep(), untilHeld()]);
   return {
     turnOn: async () => {
       await workflow.activate();
@@ -50,7 +50,7 @@ export const n8nInstant: MakePoller = ({ connection, now, handOn, store, untilHe
     },
     restart: () => {
       workflow.kill();
-      process = new VirtualSleep(now);
+      sleeper = new VirtualSleep(now);
       isActive = false;
     },
   };

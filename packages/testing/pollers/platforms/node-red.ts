@@ -36,22 +36,22 @@ export const nodeRedContextInMemory: MakePoller = (environment) => runFlow(envir
 export const nodeRedInstant: MakePoller = ({ connection, now, handOn, store, untilHeld }) => {
   const env = { LEADTAP_URL: connection.baseUrl, LEADTAP_TOKEN: connection.token };
   let files: [string, unknown][] = [];
-  let running: { readonly nodeRed: NodeRed; readonly process: VirtualSleep } | undefined;
+  let running: { readonly nodeRed: NodeRed; readonly sleeper: VirtualSleep } | undefined;
   const start = () => {
-    const process = new VirtualSleep(now);
+    const sleeper = new VirtualSleep(now);
     const nodeRed = new NodeRed(env, {
       flow: INSTANT_FLOW,
       context: new Map(files),
       now,
-      pause: process.sleep,
+      pause: sleeper.sleep,
     });
     void nodeRed.inject();
-    return { nodeRed, process };
+    return { nodeRed, sleeper };
   };
   const poll = async () => {
     running ??= start();
-    const { nodeRed, process } = running;
-    await Promise.race([process.untilAsleep(), untilHeld()]);
+    const { nodeRed, sleeper } = running;
+    await Promise.race([sleeper.untilAsleep(), untilHeld()]);
     const leads = nodeRed.shown.get('leadtap-instant-lead') ?? [];
     nodeRed.shown.delete('leadtap-instant-lead');
     for (const { payload } of leads) handOn(payload as Lead);
