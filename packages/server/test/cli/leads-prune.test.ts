@@ -109,3 +109,30 @@ test.each(['0d', '23h', '400', '-1d', 'soon'])('--older-than %s is refused with 
   const { run } = await terminalWithUsers();
   expect((await run(['leads', 'prune', '--older-than', age, '--yes'])).code).toBe(2);
 });
+
+test('between two batches, other programs can write and poll at once', async () => {
+  const { run, database, count } = await terminalWithOldLeads();
+  const other = await (await database()).openStore();
+  let batches = 0;
+  const { code } = await run('leads prune --older-than 400d --company acme --yes', {
+    parts: {
+      openStore: async (config, options) => {
+        const store = await openStore(config, options);
+        const { removal } = store;
+        if (!removal) throw new Error('the store has no removal');
+        const prune: typeof removal.prune = async (...args) => {
+          const deleted = await removal.prune(...args);
+          await other.writeLeads([{ companyId: 'acme', id: `new-${batches}`, fields: {} }]);
+          const page = await other.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 1 });
+          expect(page).toMatchObject({ locked: true, leads: [{ id: `new-${batches}` }] });
+          batches += 1;
+          return deleted;
+        };
+        return { ...store, removal: { ...removal, prune } };
+      },
+    },
+  });
+  await other.close();
+  expect({ code, batches }).toEqual({ code: 0, batches: 3 });
+  expect(await count('acme')).toBe(6);
+});
