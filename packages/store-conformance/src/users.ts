@@ -74,17 +74,6 @@ export const userChecks = [
     assert.deepEqual(listed, ids);
   }),
 
-  check('users: the users of one company are listed in pages', async ({ store }) => {
-    await apply(store, ACME, GLOBEX);
-    const ids = async (afterId: string | undefined, limit: number, companyId: string) =>
-      (await store.listUsers(afterId, limit, companyId)).map(({ id }) => id);
-    assert.deepEqual(await ids(undefined, 2, 'acme'), ['boss', 'north-lead']);
-    assert.deepEqual(await ids('north-lead', 2, 'acme'), ['seller']);
-    assert.deepEqual(await ids(undefined, 10, 'globex'), ['rival']);
-    for (const unknown of ['nowhere', 'ACME', 'acme ', '', 'acme\0'])
-      assert.deepEqual(await ids(undefined, 10, unknown), [], JSON.stringify(unknown));
-  }),
-
   check('users: a change updates only the given fields', async ({ store }) => {
     await apply(store, ACME);
     const before = await store.findUser('seller');

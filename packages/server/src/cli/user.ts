@@ -7,6 +7,7 @@ import {
 } from '../accounts/organisation.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
+import { organisationOf } from './company.ts';
 import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
@@ -84,7 +85,11 @@ export async function* userPages(
   let page: readonly User[] = [];
   do {
     signal.throwIfAborted();
-    page = await store.listUsers(page.at(-1)?.id, USERS_PER_PAGE, companyId);
+    const afterId = page.at(-1)?.id;
+    page =
+      companyId === undefined
+        ? await store.listUsers(afterId, USERS_PER_PAGE)
+        : await organisationOf(store).readUsers(companyId, afterId, USERS_PER_PAGE);
     yield page;
   } while (page.length === USERS_PER_PAGE);
 }

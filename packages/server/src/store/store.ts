@@ -278,8 +278,8 @@ export interface Store extends IntakeStore {
   applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
   /** Absent: the organisation cannot be exported. */
   readonly organisation?: OrganisationReader;
-  /** Sorted by id, starting after `afterId`: page by page for any number of users. Of one company, or of all. */
-  listUsers(afterId: string | undefined, limit: number, companyId?: string): Promise<readonly User[]>;
+  /** Sorted by id, starting after `afterId`: page by page for any number of users. */
+  listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
   /** Absent: users are added with `applyOrganisation` only. */
   addUser?(user: User): Promise<AddUserOutcome>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;

@@ -30,8 +30,8 @@ export class DelegatingStore implements Store {
   applyOrganisation(organisation: Organisation) {
     return this.inner.applyOrganisation(organisation);
   }
-  listUsers(afterId: string | undefined, limit: number, companyId?: string) {
-    return this.inner.listUsers(afterId, limit, companyId);
+  listUsers(afterId: string | undefined, limit: number) {
+    return this.inner.listUsers(afterId, limit);
   }
   updateUser(userId: string, changes: UserChanges) {
     return this.inner.updateUser(userId, changes);

@@ -18,7 +18,7 @@ export const PUT_USERS = `${INSERT_USERS}
 
 const FIND_USER = `SELECT ${USER_COLUMNS} FROM leadtap.users WHERE id = $1`;
 const LIST_USERS = `SELECT ${USER_COLUMNS} FROM leadtap.users
-  WHERE id > $1 AND ($3::text IS NULL OR company_id = $3) ORDER BY id LIMIT $2`;
+  WHERE id > $1 ORDER BY id LIMIT $2`;
 
 const FIND_PLACES = `SELECT
   EXISTS (SELECT FROM leadtap.companies WHERE id = $1) AS "hasCompany",
@@ -58,10 +58,7 @@ export const accountMethods = (database: Database): AccountMethods => ({
   findUser: (userId) => findUser(database, FIND_USER, userId),
 
   /** Every id sorts after the empty string. */
-  listUsers: async (afterId, limit, companyId) =>
-    isStorable(companyId ?? '')
-      ? database.query<User>(LIST_USERS, [afterId ?? '', limit, companyId ?? null])
-      : [],
+  listUsers: (afterId, limit) => database.query<User>(LIST_USERS, [afterId ?? '', limit]),
 
   addUser: (user) =>
     database.transaction(async (session): Promise<AddUserOutcome> => {

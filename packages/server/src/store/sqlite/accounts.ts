@@ -31,9 +31,7 @@ const toUser = (row: User): User => {
 
 export function prepareAccounts(connection: Connection, places: Places) {
   const userById = connection.prepare<User>(`${SELECT_USERS} WHERE id = ?`);
-  const usersAfter = connection.prepare<User>(
-    `${SELECT_USERS} WHERE id > ?1 AND (?3 IS NULL OR company_id = ?3) ORDER BY id LIMIT ?2`,
-  );
+  const usersAfter = connection.prepare<User>(`${SELECT_USERS} WHERE id > ? ORDER BY id LIMIT ?`);
   const putUsers = connection.prepare(PUT_USERS);
   const deleteUser = connection.prepare('DELETE FROM users WHERE id = ?');
   const counts = connection.prepare<AccountCounts>(
@@ -81,11 +79,8 @@ export function prepareAccounts(connection: Connection, places: Places) {
       return { kind: 'updated', user: placed };
     },
     /** Every id sorts after the empty string. */
-    listUsers: (afterId: string | undefined, limit: number, companyId?: string): User[] =>
-      usersAfter
-        .all(afterId ?? '', limit, companyId ?? null)
-        .map(toUser)
-        .filter((user) => user.companyId === (companyId ?? user.companyId)),
+    listUsers: (afterId: string | undefined, limit: number): User[] =>
+      usersAfter.all(afterId ?? '', limit).map(toUser),
     removeUser: (userId: string): boolean => deleteUser.run(userId).changes > 0,
     countAccounts: (): AccountCounts => counts.get() ?? { companies: 0, users: 0 },
     recordTokens(tokens: readonly IssuedToken[]): void {

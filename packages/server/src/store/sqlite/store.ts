@@ -253,8 +253,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     },
 
     findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
-    listUsers: (afterId, limit, companyId) =>
-      read(({ accounts }) => accounts.listUsers(afterId, limit, companyId)),
+    listUsers: (afterId, limit) => read(({ accounts }) => accounts.listUsers(afterId, limit)),
     addUser: (user) => write(({ accounts }) => accounts.addUser(user)),
     updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
     removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
