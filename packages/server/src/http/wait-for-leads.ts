@@ -11,7 +11,7 @@ import {
 import { type Clock, systemClock } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
 import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
-import { onceClosed } from './connections.ts';
+import { isDisconnected, onceClosed } from './connections.ts';
 import type { HeaderList, PollObserver, RequestState } from './page-response.ts';
 import { parseWait } from './prefer.ts';
 import { isUnavailability } from './problems.ts';
@@ -138,11 +138,13 @@ function hold(
       },
     });
     if (!place) return resolve('full');
-    return onceClosed(request, response, () => {
+    const disconnect = () => {
       if (response.writableEnded) return;
       measure();
       reject(new ClientDisconnectedError('the client has disconnected'));
       place.leave();
-    });
+    };
+    if (isDisconnected(request, response)) return disconnect();
+    return onceClosed(request, response, disconnect);
   });
 }
