@@ -11,7 +11,7 @@ import {
 import { type Clock, systemClock } from '../clock.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
 import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
-import { onceClosed } from './connections.ts';
+import { isDisconnected, onceClosed } from './connections.ts';
 import type { HeaderList } from './exchange.ts';
 import type { PollObserver, PollState } from './page-response.ts';
 import { parseWait } from './prefer.ts';
@@ -139,11 +139,13 @@ function hold(
       },
     });
     if (!place) return resolve('full');
-    return onceClosed(request, response, () => {
+    const disconnect = () => {
       if (response.writableEnded) return;
       measure();
       reject(new ClientDisconnectedError('the client has disconnected'));
       place.leave();
-    });
+    };
+    if (isDisconnected(request, response)) return disconnect();
+    return onceClosed(request, response, disconnect);
   });
 }

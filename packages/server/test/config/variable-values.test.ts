@@ -154,6 +154,18 @@ describe('LEADTAP_JWKS_URL, LEADTAP_TOKEN_ISSUER and LEADTAP_TOKEN_AUDIENCE', ()
   });
 });
 
+describe('LEADTAP_MAX_WAITING', () => {
+  test.each([
+    ['0', 0],
+    ['20000', 20_000],
+    ['1000000', 1_000_000],
+  ])('%s', (text, count) => expect(configOf({ LEADTAP_MAX_WAITING: text }).maxWaiting).toBe(count));
+
+  test.each(['-1', '1.5', '1e3', '1000001', 'many', 'off'])('%s is refused', (text) =>
+    expect(problemsOf({ LEADTAP_MAX_WAITING: text })).toHaveLength(1),
+  );
+});
+
 describe('LEADTAP_METRICS_ADDRESS', () => {
   test.each([
     ['off', 'off'],

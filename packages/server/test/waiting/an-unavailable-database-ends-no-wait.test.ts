@@ -5,11 +5,8 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/waiting-service.ts';
 
-/** From now on the database fails. Resolves after some failures. */
-async function failDatabase(
-  { store }: WaitingService,
-  question: 'findUser' | 'readPage',
-): Promise<() => void> {
+/** From now on the question fails. `hasFailed` resolves after some failures. */
+function failDatabase({ store }: WaitingService, question: 'findUser' | 'readPage') {
   const hasFailed = deferred();
   let failures = 0;
   const recover = beforeQuestion(store, question, async () => {
@@ -17,8 +14,7 @@ async function failDatabase(
     if (failures === 3) hasFailed.resolve();
     throw new StoreUnavailableError('the database is down');
   });
-  if (question === 'findUser') await hasFailed.promise;
-  return recover;
+  return { recover, hasFailed: hasFailed.promise };
 }
 
 test('a lead that was committed during the outage ends the wait after it', async () => {
@@ -26,7 +22,8 @@ test('a lead that was committed during the outage ends the wait after it', async
   const other = await startService({ beside: service, organisation: { companies: [] } });
   const answer = service.wait('boss');
   await service.untilWaiting(1);
-  const recover = await failDatabase(service, 'findUser');
+  const { recover, hasFailed } = failDatabase(service, 'findUser');
+  await hasFailed;
   await other.add({ id: 'meanwhile' });
   expect(service.waiting()).toBe(1);
   recover();
@@ -37,15 +34,9 @@ test('a page that could not be read is read again, although its change was seen 
   const service = await startWaitingService();
   const answer = service.wait('boss');
   await service.untilWaiting(1);
-  const hasFailed = deferred();
-  let failures = 0;
-  const recover = beforeQuestion(service.store, 'readPage', async () => {
-    failures += 1;
-    if (failures === 3) hasFailed.resolve();
-    throw new StoreUnavailableError('the database is down');
-  });
+  const { recover, hasFailed } = failDatabase(service, 'readPage');
   await service.add({ id: 'unread' });
-  await hasFailed.promise;
+  await hasFailed;
   expect(service.waiting()).toBe(1);
   recover();
   expect(await idsOf(await answer)).toEqual(['unread']);
@@ -55,7 +46,7 @@ test('a database that is still unavailable after N seconds is reported', async (
   const service = await startWaitingService();
   const answer = service.wait('boss', 'since=2026-01-01', { headers: { prefer: 'wait=1' } });
   await service.untilWaiting(1);
-  await failDatabase(service, 'findUser');
+  failDatabase(service, 'findUser');
   const response = await answer;
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toMatch(/^\d+$/);

@@ -1,5 +1,8 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
+import { beforeQuestion } from '../../../testing/harness/before-question.ts';
+import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { requestText } from '../../../testing/harness/raw-http.ts';
 import { appliedOf, idsOf, startWaitingService } from './support/waiting-service.ts';
@@ -49,6 +52,29 @@ describe('a client that disconnects', () => {
     socket.destroy();
     await untilWaiting(0);
     await vi.waitFor(() => expect(lines.at(-1)).toMatchObject({ status: 499, waitedMs: expect.any(Number) }));
+  });
+
+  it('does not wait if it disconnected during the first read', async () => {
+    const lines: { status?: number }[] = [];
+    const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) };
+    const { store, wait, waiting, service } = await startWaitingService({ logTo });
+    const connected = once(service.app.server, 'connection');
+    const [arrived, release] = [deferred(), deferred()];
+    beforeQuestion(store, 'readPage', () => {
+      arrived.resolve();
+      return release.promise;
+    });
+    const abort = new AbortController();
+    const answer = wait('boss', 'since=2026-01-01', { signal: abort.signal });
+    await arrived.promise;
+    const [socket]: Socket[] = await connected;
+    const closed = new Promise((resolve) => socket?.once('close', resolve));
+    abort.abort();
+    await expect(answer).rejects.toThrow();
+    await closed;
+    release.resolve();
+    await vi.waitFor(() => expect(lines.at(-1)).toMatchObject({ status: 499 }));
+    expect(waiting()).toBe(0);
   });
 
   it('frees its place also when it only ends its side of the connection', async () => {
