@@ -75,7 +75,7 @@ describe('an hour with 5,000 leads', () => {
         expect(hour.statuses).not.toContain(429);
         expect(longestMs).toBeLessThan(3_700);
       }),
-      { numRuns: 5 },
+      { numRuns: 5, endOnFailure: true },
     );
   });
 
