@@ -27,12 +27,10 @@ async function reference(token: string, nowMs: number): Promise<Verification> {
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(nowMs),
       });
-      const { sub, jti } = payload;
+      const { sub, jti, exp = 0 } = payload;
       if (!isUserId(sub)) return { kind: 'invalid' };
-      return {
-        kind: 'valid',
-        token: { userId: sub, tokenId: typeof jti === 'string' && jti !== '' ? jti : undefined },
-      };
+      const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
+      return { kind: 'valid', token: { userId: sub, tokenId, expiresAt: exp * 1000 } };
     } catch (error) {
       if (error instanceof errors.JWTExpired)
         return isUserId(error.payload.sub) ? { kind: 'expired' } : { kind: 'invalid' };
