@@ -18,7 +18,7 @@ export const BARS = {
   memoryMb: 150,
   startMs: 1000,
   waiting: {
-    /** From the commit of a lead in another process to the last byte at each of 1,000 waiting clients. */
+    /** From the commit of a lead in another process to the last byte at the clients that it is for; 1,000 wait. */
     p50Ms: 60,
     p99Ms: 200,
     /** With 10,000 waiting clients. */

@@ -30,14 +30,12 @@ async function reference(token: string, nowMs: number): Promise<Verification> {
         requiredClaims: ['exp', 'sub'],
         currentDate: new Date(nowMs),
       });
-      const { sub, jti, scope } = payload;
+      const { sub, jti, scope, exp = 0 } = payload;
       if (!isUserId(sub) || !isScope(scope)) return { kind: 'invalid' };
       const names = (scope ?? 'leads:read').split(' ');
       const scopes = (['leads:read', 'leads:write'] as const).filter((known) => names.includes(known));
-      return {
-        kind: 'valid',
-        token: { userId: sub, tokenId: typeof jti === 'string' && jti !== '' ? jti : undefined, scopes },
-      };
+      const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
+      return { kind: 'valid', token: { userId: sub, tokenId, scopes, expiresAt: exp * 1000 } };
     } catch (error) {
       if (error instanceof errors.JWTExpired) {
         const { sub, scope } = error.payload;

@@ -207,7 +207,8 @@ const verdictsOf = (figures: WaitingFigures): Verdict[] => {
   const { store, latencies, memoryMb, idleShare: idle, pollsAlone, pollsBeside } = figures;
   const bars = BARS.waiting;
   return [
-    ...latencies.flatMap(({ clientsOfLead, p50Ms, p99Ms }) => {
+    // A lead for all of them at once is shown without a bar: it measures how fast 1,000 responses are sent.
+    ...latencies.slice(0, 1).flatMap(({ clientsOfLead, p50Ms, p99Ms }) => {
       const figure = `waiting, ${store}: a lead to ${whole(clientsOfLead)} of 1,000 clients`;
       return [atMost(bars.p50Ms, p50Ms, `${figure}, p50 ms`), atMost(bars.p99Ms, p99Ms, `${figure}, p99 ms`)];
     }),
