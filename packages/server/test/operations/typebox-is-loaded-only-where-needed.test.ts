@@ -52,7 +52,7 @@ test('serve loads it for /openapi.json', async () => {
   expect(hasLoadedTypeBox(folder)).toBe(true);
 });
 
-test('of the commands for the organisation, only `org apply` loads it', async () => {
+test('of the commands for companies and users, only `org apply` loads it', async () => {
   const folder = tempFolder();
   writeFileSync(join(folder, 'organisation.json'), '{"companies":[{"id":"soleil","name":"Soleil Roofing"}]}');
   expect((await start(['migrate'], folder).ended).code).toBe(0);
