@@ -41,6 +41,8 @@ export default defineConfig(({ mode }) => ({
   resolve: {
     // The sources, not the build, so that coverage speaks of what people read.
     alias: {
+      '@leadtap/contract/schemas': source('./packages/contract/src/schemas.ts'),
+      '@leadtap/contract/openapi': source('./packages/contract/src/openapi.ts'),
       '@leadtap/contract': source('./packages/contract/src/index.ts'),
       '@leadtap/client/file': source('./packages/client/src/file.ts'),
       '@leadtap/client': source('./packages/client/src/index.ts'),

@@ -12,6 +12,8 @@ const PACKAGES = [
   '@leadtap/client',
   '@leadtap/client/file',
   '@leadtap/contract',
+  '@leadtap/contract/schemas',
+  '@leadtap/contract/openapi',
   'leadtap',
   '@leadtap/store-conformance',
 ];

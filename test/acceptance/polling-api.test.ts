@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import process from 'node:process';
-import { Lead, type Problem } from '@leadtap/contract';
+import type { Problem } from '@leadtap/contract';
+import { Lead } from '@leadtap/contract/schemas';
 import { Compile } from 'typebox/compile';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Caller, findTarget, type Target } from './support/target.ts';

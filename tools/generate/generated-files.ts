@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { openApiDocument } from '@leadtap/contract';
+import { openApiDocument } from '@leadtap/contract/openapi';
 import { clientContract } from './client-contract.ts';
 import { docsPage } from './docs-page/page.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';

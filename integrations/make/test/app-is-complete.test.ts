@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { exampleLead, Lead, MAX_LEADS_PER_PAGE, PROBLEMS } from '@leadtap/contract';
+import { exampleLead, MAX_LEADS_PER_PAGE, PROBLEMS } from '@leadtap/contract';
+import { Lead } from '@leadtap/contract/schemas';
 import { expect, it } from 'vitest';
 import { fileOf, readApp } from './interpreter/app.ts';
 import { inherit } from './interpreter/merge.ts';

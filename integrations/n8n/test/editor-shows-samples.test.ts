@@ -1,4 +1,5 @@
-import { exampleLead, Lead } from '@leadtap/contract';
+import { exampleLead } from '@leadtap/contract';
+import { Lead } from '@leadtap/contract/schemas';
 import type { INodeParameters } from 'n8n-workflow';
 import { Value } from 'typebox/value';
 import { describe, expect, it } from 'vitest';

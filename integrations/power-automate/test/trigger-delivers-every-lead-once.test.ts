@@ -1,4 +1,5 @@
-import { Lead, RATE_LIMITS } from '@leadtap/contract';
+import { RATE_LIMITS } from '@leadtap/contract';
+import { Lead } from '@leadtap/contract/schemas';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService } from '../../../packages/testing/harness/service.ts';

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { Lead, LeadStatus, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { Lead, LeadStatus } from '@leadtap/contract/schemas';
 import { expect, it } from 'vitest';
 
 const connector = readFileSync(new URL('../connector.rb', import.meta.url), 'utf8');

@@ -1,13 +1,12 @@
-export { HEADERS, type HeaderName, type HeaderValues, headerSpelling } from './headers.ts';
+/** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
 export {
+  exampleLead,
   exampleNewLead,
+  exampleProblem,
   exampleWrittenLeads,
-  NewLead,
-  WRITE_RESULTS,
-  WrittenLead,
-  WrittenLeads,
-} from './intake.ts';
-export { exampleLead, Lead, LeadStatus, sampleLead } from './lead.ts';
+  sampleLead,
+} from './examples.ts';
+export { HEADERS, type HeaderName, type HeaderValues, headerSpelling } from './headers.ts';
 export {
   IMPORT_FIELDS,
   type ImportField,
@@ -29,27 +28,29 @@ export {
   MIN_WAIT_S,
   RATE_LIMITS,
 } from './limits.ts';
-export {
-  LEADS_PATH,
-  NEW_LEADS_PATH,
-  type OpenApiDocument,
-  openApiDocument,
-} from './openapi.ts';
-export { exampleProblem } from './openapi-responses.ts';
+export type { OpenApiDocument } from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
 export {
-  LeadError,
-  ParameterError,
   PROBLEM_CODES,
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
-  Problem,
   type ProblemCode,
   problemType,
 } from './problems.ts';
 export {
-  NewLeadsQuery,
+  LEADS_PATH,
+  NEW_LEADS_PATH,
   SINCE_EXAMPLE,
   SINCE_FORMS,
   SINCE_PATTERN,
 } from './query.ts';
+export type {
+  Lead,
+  LeadError,
+  LeadStatus,
+  NewLeadsQuery,
+  ParameterError,
+  Problem,
+  WrittenLead,
+  WrittenLeads,
+} from './schemas.ts';

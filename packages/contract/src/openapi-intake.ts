@@ -1,5 +1,5 @@
 /** `POST {base_url}/leads` in the OpenAPI description. */
-import { exampleNewLead, exampleWrittenLeads } from './intake.ts';
+import { exampleNewLead, exampleWrittenLeads } from './examples.ts';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS, RATE_LIMITS } from './limits.ts';
 import { acknowledgementHeaders, INTAKE_CODES, problemResponses } from './openapi-responses.ts';
 import type { IntakePathItem, Parameter, Response, Schema } from './openapi-types.ts';

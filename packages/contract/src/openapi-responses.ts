@@ -1,33 +1,8 @@
 /** The problem responses of the operations. */
-import { exampleRequestId, type HeaderName, headersOf, headersOfStatus } from './headers.ts';
+import { exampleProblem } from './examples.ts';
+import { type HeaderName, headersOf, headersOfStatus } from './headers.ts';
 import type { MediaType, Reference, Response } from './openapi-types.ts';
-import {
-  PROBLEM_CODES,
-  PROBLEM_MEDIA_TYPE,
-  PROBLEMS,
-  type Problem,
-  type ProblemCode,
-  problemType,
-} from './problems.ts';
-import { SINCE_EXAMPLE } from './query.ts';
-
-const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;
-
-export function exampleProblem(code: ProblemCode): Problem {
-  const { status, title, detail } = PROBLEMS[code];
-  const problem = { type: problemType(code), title, status, detail, code, requestId: exampleRequestId };
-  if (code === 'invalid-query')
-    return { ...problem, errors: [{ parameter: 'since', detail: EXAMPLE_ERROR }] };
-  if (code === 'invalid-lead')
-    return {
-      ...problem,
-      errors: [
-        { index: 0, field: 'email', detail: '"ada" is not an e-mail address; write it like ada@example.com' },
-      ],
-    };
-  if (code === 'rate-limit-exceeded') return { ...problem, violatedPolicies: ['minute'] };
-  return problem;
-}
+import { PROBLEM_CODES, PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from './problems.ts';
 
 function problems(codes: readonly ProblemCode[]): MediaType {
   const examples = codes.map((code) => [

@@ -1,12 +1,21 @@
+import { exampleLead, exampleNewLead, exampleWrittenLeads } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
-import { exampleNewLead, exampleWrittenLeads, NewLead, WrittenLead, WrittenLeads } from './intake.ts';
-import { exampleLead, Lead, LeadStatus } from './lead.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import { LeadError, ParameterError, Problem } from './problems.ts';
-import { NewLeadsQuery } from './query.ts';
+import { LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
+import {
+  Lead,
+  LeadError,
+  LeadStatus,
+  NewLead,
+  NewLeadsQuery,
+  ParameterError,
+  Problem,
+  WrittenLead,
+  WrittenLeads,
+} from './schemas.ts';
 
 type ComponentName = 'Lead' | 'LeadStatus' | 'Problem' | 'ParameterError' | 'LeadError';
 type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
@@ -73,12 +82,6 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
   WrittenLead: openApiSchema(WrittenLead),
   WrittenLeads: { ...openApiSchema(WrittenLeads), examples: [exampleWrittenLeads] },
 };
-
-/** The path of the endpoint below `{base_url}`. */
-export const NEW_LEADS_PATH = '/automation/new-leads';
-
-/** The path below `{base_url}` that leads are sent to. */
-export const LEADS_PATH = '/leads';
 
 export type OpenApiDocument = OpenApi<
   typeof NEW_LEADS_PATH,

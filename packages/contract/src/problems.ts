@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox';
 import { MAX_HEADER_BYTES, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS, RATE_LIMITS } from './limits.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
@@ -214,55 +213,3 @@ export const PROBLEM_CODES = Object.keys(PROBLEMS) as readonly ProblemCode[];
 
 /** The `type` of a problem: a stable name that is the same in every installation. */
 export const problemType = (code: ProblemCode): string => `urn:problem-type:leadtap:${code}`;
-
-export const ParameterError = Type.Object(
-  {
-    parameter: Type.String({ description: 'The query parameter.' }),
-    detail: Type.String({ description: 'Why the value was rejected, with a valid example.' }),
-  },
-  { additionalProperties: false, description: 'An error in one query parameter.' },
-);
-
-export type ParameterError = Static<typeof ParameterError>;
-
-export const LeadError = Type.Object(
-  {
-    index: Type.Integer({
-      minimum: 0,
-      description: 'The position of the lead in the request; 0 is the first.',
-    }),
-    field: Type.Union([Type.String(), Type.Null()], {
-      description: 'The field of the lead; null if the lead is wrong as a whole.',
-    }),
-    detail: Type.String({ description: 'Why the value was rejected, and what to do.' }),
-  },
-  { additionalProperties: false, description: 'An error in one field of one lead.' },
-);
-
-export type LeadError = Static<typeof LeadError>;
-
-/** RFC 9457 problem details. */
-export const Problem = Type.Object(
-  {
-    type: Type.String({ format: 'uri', description: 'Names the kind of problem.' }),
-    title: Type.String({ description: 'The kind of problem in words, always the same.' }),
-    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status of the answer.' }),
-    detail: Type.String({ description: 'What happened this time and what to do.' }),
-    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to use in programs.' }),
-    requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),
-    errors: Type.Optional(
-      Type.Array(Type.Union([ParameterError, LeadError]), {
-        description:
-          'With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead.',
-      }),
-    ),
-    violatedPolicies: Type.Optional(
-      Type.Array(Type.String(), {
-        description: 'With `rate-limit-exceeded`: the limits that were exceeded.',
-      }),
-    ),
-  },
-  { description: 'A problem of RFC 9457.' },
-);
-
-export type Problem = Static<typeof Problem>;

@@ -1,5 +1,8 @@
-import { type Static, Type } from 'typebox';
-import { MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
+/** The path of the endpoint below `{base_url}`. */
+export const NEW_LEADS_PATH = '/automation/new-leads';
+
+/** The path below `{base_url}` that leads are sent to. */
+export const LEADS_PATH = '/leads';
 
 /**
  * The lexical form of `since`: ISO 8601, wide enough for what clients really send. `T` may be lower-case or a
@@ -10,28 +13,6 @@ export const SINCE_PATTERN =
   '^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2}):(\\d{2})(?:\\.(\\d{1,9}))?(?:([Zz])|([+\\- ])(\\d{2})(?::?(\\d{2}))?)?)?$';
 
 export const SINCE_EXAMPLE = '2026-03-02T09:30:00.000Z';
-
-export const NewLeadsQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: MIN_LEADS_PER_PAGE,
-      default: MAX_LEADS_PER_PAGE,
-      description: `Maximum number of leads returned. Above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
-      examples: [50],
-    }),
-  ),
-  since: Type.Optional(
-    Type.String({
-      // Not SINCE_PATTERN: Postman and other converters build a value from a pattern, such as 0238-90-35, and send it.
-      format: 'date-time',
-      description:
-        'ISO 8601 date-time. Only leads created strictly after it are returned, oldest first. Without an offset it is read as UTC; a date alone is its midnight UTC; more than three fraction digits are cut to milliseconds. Omit it to get the newest leads, newest first.',
-      examples: [SINCE_EXAMPLE],
-    }),
-  ),
-});
-
-export type NewLeadsQuery = Static<typeof NewLeadsQuery>;
 
 interface SinceForm {
   readonly form: string;

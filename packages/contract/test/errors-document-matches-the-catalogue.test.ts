@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { exampleProblem, PROBLEM_CODES, PROBLEMS, Problem } from '../src/index.ts';
+import { exampleProblem, PROBLEM_CODES, PROBLEMS } from '../src/index.ts';
+import { Problem } from '../src/schemas.ts';
 
 const text = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
 const sections = new Map(

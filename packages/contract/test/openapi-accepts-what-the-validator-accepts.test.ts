@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { expect, test } from 'vitest';
-import { exampleLead, Lead, NewLeadsQuery } from '../src/index.ts';
+import { exampleLead } from '../src/index.ts';
+import { Lead, NewLeadsQuery } from '../src/schemas.ts';
 import { matches, published } from './published-document.ts';
 
 const fieldName = fc.constantFrom(...Object.keys(exampleLead), 'unheardOf');

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { LEADS_PATH, Lead, NEW_LEADS_PATH, openApiDocument } from '../src/index.ts';
+import { LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
+import { openApiDocument } from '../src/openapi.ts';
+import { Lead } from '../src/schemas.ts';
 import { published, publishedText } from './published-document.ts';
 
 const { get, head } = published.paths[NEW_LEADS_PATH];

@@ -1,6 +1,6 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { expect, test } from 'vitest';
-import { openApiDocument } from '../src/index.ts';
+import { openApiDocument } from '../src/openapi.ts';
 import { publishedText } from './published-document.ts';
 
 async function faults(source: string): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem, type ProblemCode, problemType } from '@leadtap/contract';
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode, problemType } from '@leadtap/contract';
+import { Problem } from '@leadtap/contract/schemas';
 import { Value } from 'typebox/value';
 import { expect } from 'vitest';
 

@@ -1,4 +1,5 @@
-import { LEADS_PATH, NEW_LEADS_PATH, type OpenApiDocument, openApiDocument } from '@leadtap/contract';
+import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
+import { type OpenApiDocument, openApiDocument } from '@leadtap/contract/openapi';
 import { codeBlock, Html, html } from './html.ts';
 import { intakeSection } from './intake-section.ts';
 import { pollingSection } from './polling-section.ts';

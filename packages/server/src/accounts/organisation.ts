@@ -1,7 +1,21 @@
-/** The organisation file: companies with their branches, departments, statuses and users. */
+/**
+ * The organisation file: companies with their branches, departments, statuses and users. Only `org apply` loads this module:
+ * TypeBox and its compiler take 0.3 s to load, longer than any other command needs.
+ */
 import { type Static, type TSchema, Type } from 'typebox';
-import type { AccessLevel, Company, Organisation, UserInput } from '../store/records.ts';
+import { Compile } from 'typebox/compile';
+import { Settings } from 'typebox/system';
+import type { Company, Organisation, UserInput } from '../store/records.ts';
 import { isJsonObject } from '../store/records.ts';
+import {
+  ACCESS_LEVELS,
+  type FindProblem,
+  findColorProblem,
+  findEmailProblem,
+  findPlanProblem,
+  findStatusProblem,
+  findTextProblem,
+} from './organisation-fields.ts';
 
 /** A mistake at one place of the file. */
 export interface FileProblem {
@@ -13,38 +27,6 @@ export interface FileProblem {
 export type ParsedOrganisation =
   | { readonly kind: 'ok'; readonly organisation: Organisation }
   | { readonly kind: 'invalid'; readonly problems: readonly FileProblem[] };
-
-export const ACCESS_LEVELS = ['COMPANY', 'BRANCH', 'DEPARTMENT'] as const satisfies readonly AccessLevel[];
-
-const MAX_TEXT_LENGTH = 200;
-const MAX_EMAIL_LENGTH = 320;
-const EMAIL = /^[^\s@]+@[^\s@]+$/;
-const COLOR = /^#[0-9a-f]{6}$/i;
-const UPPER_CASE_WORD = /^[A-Z][A-Z0-9_]{0,63}$/;
-/** Control characters, and single surrogates, which a database cannot store. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}]/u;
-
-/** The mistake in a value, to follow its name; undefined if it is right. */
-type FindProblem = (text: string) => string | undefined;
-
-export const findTextProblem = (text: string, maxLength: number = MAX_TEXT_LENGTH): string | undefined => {
-  if (text.trim() === '') return 'must not be empty';
-  if (text.length > maxLength) return `must have at most ${maxLength} characters, not ${text.length}`;
-  return UNPRINTABLE.test(text) ? 'must not hold control or broken characters' : undefined;
-};
-
-export const findEmailProblem: FindProblem = (text) => {
-  const problem = findTextProblem(text, MAX_EMAIL_LENGTH);
-  if (problem !== undefined || EMAIL.test(text)) return problem;
-  return `must be an e-mail address, such as ada@example.com, not ${JSON.stringify(text)}`;
-};
-
-const requirePattern =
-  (pattern: RegExp, example: string): FindProblem =>
-  (text) =>
-    pattern.test(text) ? undefined : `must be ${example}`;
-
-export const findPlanProblem = requirePattern(UPPER_CASE_WORD, 'an upper-case word, such as PROFESSIONAL');
 
 const stringWith = (findProblem: FindProblem) =>
   Type.Refine(
@@ -65,9 +47,9 @@ const text = stringWith((value) => findTextProblem(value));
 const nullableText = nullableWith((value) => findTextProblem(value));
 
 const StatusSchema = record({
-  value: stringWith(requirePattern(UPPER_CASE_WORD, 'an upper-case word, such as NEW')),
+  value: stringWith(findStatusProblem),
   label: text,
-  color: stringWith(requirePattern(COLOR, 'a colour, such as #2563eb')),
+  color: stringWith(findColorProblem),
   final: Type.Boolean(),
 });
 
@@ -101,8 +83,8 @@ type CompanyFile = Static<typeof CompanySchema>;
 type UserFile = Static<typeof UserSchema>;
 
 /** Checks the whole file, so that all mistakes are reported together. */
-export async function parseOrganisation(json: unknown): Promise<ParsedOrganisation> {
-  const problems = [...(await findSchemaProblems(json)), ...findReferenceProblems(json)];
+export function parseOrganisation(json: unknown): ParsedOrganisation {
+  const problems = [...findSchemaProblems(json), ...findReferenceProblems(json)];
   if (problems.length > 0) return { kind: 'invalid', problems };
   const { companies } = json as Static<typeof FileSchema>;
   return { kind: 'ok', organisation: { companies: companies.map(toCompany) } };
@@ -111,12 +93,7 @@ export async function parseOrganisation(json: unknown): Promise<ParsedOrganisati
 /** By default TypeBox stops after 8. */
 const MAX_PROBLEMS = 1000;
 
-async function findSchemaProblems(json: unknown): Promise<FileProblem[]> {
-  // Loaded here, because the validator takes longer to load than any other command needs.
-  const [{ Compile }, { Settings }] = await Promise.all([
-    import('typebox/compile'),
-    import('typebox/system'),
-  ]);
+function findSchemaProblems(json: unknown): FileProblem[] {
   Settings.Set({ maxErrors: MAX_PROBLEMS });
   const validator = Compile(FileSchema);
   // `Check` takes 2 µs for a user, `Errors` takes 90.

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
-import { parseOrganisation } from '../accounts/organisation.ts';
 import { loadSigningKeys } from '../accounts/signing-keys.ts';
 import type { Config } from '../config.ts';
 import type { Organisation } from '../store/records.ts';
@@ -72,7 +71,9 @@ const sourceOf = (file: string): string => (file === '-' ? 'standard input' : fi
 
 async function readOrganisation(file: string, text: string): Promise<Organisation> {
   const source = sourceOf(file);
-  const parsed = await parseOrganisation(parseJson(source, text));
+  const json = parseJson(source, text);
+  const { parseOrganisation } = await import('../accounts/organisation.ts');
+  const parsed = parseOrganisation(json);
   if (parsed.kind === 'ok') return parsed.organisation;
   const lines = parsed.problems.map(({ path, detail }) => `${path || 'the file'} ${detail}`);
   throw new Failure('bad-input', `${source} is not a valid organisation file; nothing was changed`, ...lines);

@@ -4,7 +4,7 @@ import {
   findEmailProblem,
   findPlanProblem,
   findTextProblem,
-} from '../accounts/organisation.ts';
+} from '../accounts/organisation-fields.ts';
 import { mayPoll } from '../leads/access.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { AddUserOutcome, Store } from '../store/store.ts';

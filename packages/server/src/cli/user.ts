@@ -4,7 +4,7 @@ import {
   findEmailProblem,
   findPlanProblem,
   findTextProblem,
-} from '../accounts/organisation.ts';
+} from '../accounts/organisation-fields.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
 import { organisationOf } from './company.ts';

@@ -17,26 +17,26 @@ const status = (parts: object = {}) => ({
   ...parts,
 });
 
-async function problemsOf(json: unknown): Promise<string[]> {
-  const parsed = await parseOrganisation(json);
+function problemsOf(json: unknown): string[] {
+  const parsed = parseOrganisation(json);
   return parsed.kind === 'ok' ? [] : parsed.problems.map(({ path, detail }) => `${path} ${detail}`);
 }
 
-async function userOf(json: unknown) {
-  const parsed = await parseOrganisation(json);
+function userOf(json: unknown) {
+  const parsed = parseOrganisation(json);
   return parsed.kind === 'ok' ? parsed.organisation.companies[0]?.users[0] : parsed.problems;
 }
 
-test('a company needs only an id and a name', async () => {
-  expect(await parseOrganisation(company())).toEqual({
+test('a company needs only an id and a name', () => {
+  expect(parseOrganisation(company())).toEqual({
     kind: 'ok',
     organisation: { companies: [{ id: 'soleil', name: 'Soleil Roofing', branches: [], users: [] }] },
   });
 });
 
-test('a complete company is read without changes', async () => {
+test('a complete company is read without changes', () => {
   const given = company({ statuses: [status()], branches: BRANCHES, users: [user({ name: 'Ada' })] });
-  expect(await parseOrganisation(given)).toEqual({
+  expect(parseOrganisation(given)).toEqual({
     kind: 'ok',
     organisation: {
       companies: [
@@ -52,7 +52,7 @@ test('a complete company is read without changes', async () => {
   });
 });
 
-test('all problems are reported together, with their paths', async () => {
+test('all problems are reported together, with their paths', () => {
   const broken = {
     companies: [
       {
@@ -64,7 +64,7 @@ test('all problems are reported together, with their paths', async () => {
       'acme',
     ],
   };
-  expect(await problemsOf(broken)).toEqual([
+  expect(problemsOf(broken)).toEqual([
     'companies[0].id is missing',
     'companies[0].colour is not known here; known are id, name, statuses, branches, users',
     'companies[0].name must not be empty',
@@ -74,18 +74,18 @@ test('all problems are reported together, with their paths', async () => {
   ]);
 });
 
-test('mistakes in values and in references are reported together', async () => {
+test('mistakes in values and in references are reported together', () => {
   const users = [user({ plan: 'pro' }), user({ accessLevel: 'BRANCH', branchId: 'oslo' })];
-  expect(await problemsOf(company({ users }))).toEqual([
+  expect(problemsOf(company({ users }))).toEqual([
     'companies[0].users[0].plan must be an upper-case word, such as PROFESSIONAL',
     'companies[0].users[1].id "ada" is used before, at companies[0].users[0].id',
     'companies[0].users[1].branchId "oslo" is not a branch of this company in this file',
   ]);
 });
 
-test('more than a few problems are all reported', async () => {
+test('more than a few problems are all reported', () => {
   const users = Array.from({ length: 100 }, (_, n) => user({ id: `user-${n}`, plan: 'pro' }));
-  expect(await problemsOf(company({ users }))).toHaveLength(100);
+  expect(problemsOf(company({ users }))).toHaveLength(100);
 });
 
 describe('other JSON', () => {
@@ -97,7 +97,7 @@ describe('other JSON', () => {
     [{ companies: [], 'odd key': 1 }, '["odd key"] is not known here; known are companies'],
     [company({ branches: null }), 'companies[0].branches must be an array'],
     [company({ statuses: null }), 'companies[0].statuses must be an array'],
-  ])('%j', async (json, problem) => expect((await problemsOf(json))[0]).toBe(problem));
+  ])('%j', (json, problem) => expect(problemsOf(json)[0]).toBe(problem));
 });
 
 describe('ids and names', () => {
@@ -108,17 +108,17 @@ describe('ids and names', () => {
     ['a\u0000b', 'must not hold control or broken characters'],
     ['a\nb', 'must not hold control or broken characters'],
     ['a\ud800', 'must not hold control or broken characters'],
-  ])('the id %j is rejected', async (id, detail) =>
-    expect(await problemsOf(company({ id }))).toEqual([`companies[0].id ${detail}`]),
+  ])('the id %j is rejected', (id, detail) =>
+    expect(problemsOf(company({ id }))).toEqual([`companies[0].id ${detail}`]),
   );
 
-  test('200 characters of any script are accepted', async () => {
-    expect(await problemsOf(company({ id: 'é'.repeat(200), name: '株'.repeat(200) }))).toEqual([]);
+  test('200 characters of any script are accepted', () => {
+    expect(problemsOf(company({ id: 'é'.repeat(200), name: '株'.repeat(200) }))).toEqual([]);
   });
 });
 
 describe('ids that are used twice', () => {
-  test('a company, a branch, a department, a user, a status', async () => {
+  test('a company, a branch, a department, a user, a status', () => {
     const department = { id: 'repairs', name: 'Repairs' };
     const twice = {
       companies: [
@@ -135,7 +135,7 @@ describe('ids that are used twice', () => {
         { id: 'a', name: 'A', users: [user()] },
       ],
     };
-    expect(await problemsOf(twice)).toEqual([
+    expect(problemsOf(twice)).toEqual([
       'companies[0].statuses[1].value "NEW" is used before, at companies[0].statuses[0].value',
       'companies[0].branches[1].id "b" is used before, at companies[0].branches[0].id',
       'companies[0].branches[1].departments[0].id "repairs" is used before, at companies[0].branches[0].departments[0].id',
@@ -144,7 +144,7 @@ describe('ids that are used twice', () => {
     ]);
   });
 
-  test('two companies may use the same ids for branches, departments and statuses', async () => {
+  test('two companies may use the same ids for branches, departments and statuses', () => {
     const parts = { statuses: [status()], branches: BRANCHES };
     const file = {
       companies: [
@@ -152,13 +152,13 @@ describe('ids that are used twice', () => {
         { id: 'b', name: 'B', ...parts },
       ],
     };
-    expect(await problemsOf(file)).toEqual([]);
+    expect(problemsOf(file)).toEqual([]);
   });
 });
 
 describe('statuses', () => {
-  test('an empty catalogue is rejected', async () =>
-    expect((await problemsOf(company({ statuses: [] })))[0]).toContain('must list at least one status'));
+  test('an empty catalogue is rejected', () =>
+    expect(problemsOf(company({ statuses: [] }))[0]).toContain('must list at least one status'));
 
   test.each([
     [{ value: 'new' }, 'value must be an upper-case word, such as NEW'],
@@ -166,8 +166,8 @@ describe('statuses', () => {
     [{ color: 'blue' }, 'color must be a colour, such as #2563eb'],
     [{ color: '#12345' }, 'color must be a colour, such as #2563eb'],
     [{ final: 'no' }, 'final must be true or false'],
-  ])('%j is rejected', async (parts, problem) =>
-    expect(await problemsOf(company({ statuses: [status(parts)] }))).toEqual([
+  ])('%j is rejected', (parts, problem) =>
+    expect(problemsOf(company({ statuses: [status(parts)] }))).toEqual([
       `companies[0].statuses[0].${problem}`,
     ]),
   );
@@ -181,8 +181,8 @@ describe('the branch and department of a user', () => {
     [{ accessLevel: 'BRANCH', branchId: 'lyon', departmentId: 'repairs' }, 'lyon', null],
     [{ accessLevel: 'COMPANY', branchId: 'nice' }, null, null],
     [{ accessLevel: 'COMPANY', branchId: null, departmentId: null, email: null, name: null }, null, null],
-  ])('%j', async (parts, branchId, departmentId) =>
-    expect(await userOf(withUser(parts))).toMatchObject({ branchId, departmentId }),
+  ])('%j', (parts, branchId, departmentId) =>
+    expect(userOf(withUser(parts))).toMatchObject({ branchId, departmentId }),
   );
 
   test.each([
@@ -204,28 +204,28 @@ describe('the branch and department of a user', () => {
       { accessLevel: 'DEPARTMENT', departmentId: 'repairs', branchId: 'nice' },
       'branchId must be "lyon", the branch of the department',
     ],
-  ])('%j is rejected', async (parts, problem) =>
-    expect(await problemsOf(withUser(parts))).toEqual([`companies[0].users[0].${problem}`]),
+  ])('%j is rejected', (parts, problem) =>
+    expect(problemsOf(withUser(parts))).toEqual([`companies[0].users[0].${problem}`]),
   );
 
-  test('a branch of another company is rejected', async () => {
+  test('a branch of another company is rejected', () => {
     const file = {
       companies: [
         { id: 'a', name: 'A', branches: BRANCHES },
         { id: 'b', name: 'B', users: [user({ accessLevel: 'BRANCH', branchId: 'lyon' })] },
       ],
     };
-    expect((await problemsOf(file))[0]).toContain('is not a branch of this company');
+    expect(problemsOf(file)[0]).toContain('is not a branch of this company');
   });
 });
 
-test('the parser throws for no JSON value, and accepts only complete files', async () => {
+test('the parser throws for no JSON value, and accepts only complete files', () => {
   const near = fc.record({
     companies: fc.array(fc.object({ key: fc.constantFrom('id', 'name', 'users', 'branches') })),
   });
-  await fc.assert(
-    fc.asyncProperty(fc.oneof(fc.jsonValue(), near), async (json) => {
-      const parsed = await parseOrganisation(json);
+  fc.assert(
+    fc.property(fc.oneof(fc.jsonValue(), near), (json) => {
+      const parsed = parseOrganisation(json);
       if (parsed.kind === 'invalid') expect(parsed.problems.length).toBeGreaterThan(0);
       else for (const { id, name } of parsed.organisation.companies) expect(id && name).toBeTruthy();
     }),

@@ -1,4 +1,5 @@
-import { HEADERS, headerSpelling, Lead, PROBLEM_CODES, PROBLEMS, SINCE_FORMS } from '@leadtap/contract';
+import { HEADERS, headerSpelling, PROBLEM_CODES, PROBLEMS, SINCE_FORMS } from '@leadtap/contract';
+import { Lead } from '@leadtap/contract/schemas';
 import { expect, test } from 'vitest';
 import { getDocsPage } from './docs-page.ts';
 

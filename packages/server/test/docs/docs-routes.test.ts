@@ -1,4 +1,4 @@
-import { openApiDocument } from '@leadtap/contract';
+import { openApiDocument } from '@leadtap/contract/openapi';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
 import { onlyAnswer, requestText, sendRaw } from '../../../testing/harness/raw-http.ts';

@@ -1,4 +1,5 @@
-import { NEW_LEADS_PATH, openApiDocument, SINCE_EXAMPLE } from '@leadtap/contract';
+import { NEW_LEADS_PATH, SINCE_EXAMPLE } from '@leadtap/contract';
+import { openApiDocument } from '@leadtap/contract/openapi';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { injectPoll, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';

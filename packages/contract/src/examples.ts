@@ -1,0 +1,43 @@
+/** Samples of everything on the wire, for documentation, platforms and tests. */
+import { exampleRequestId } from './headers.ts';
+import { LEAD_FIELDS } from './lead-fields.ts';
+import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
+import { SINCE_EXAMPLE } from './query.ts';
+import type { Lead, Problem, WrittenLeads } from './schemas.ts';
+
+/** A complete lead without nulls, for samples. */
+export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
+
+/** A complete lead, with one field that is unknown. */
+export const exampleLead: Lead = { ...sampleLead, phone2: null };
+
+export const exampleNewLead = {
+  id: 'web-4711',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  email: 'ada@example.com',
+  phone1: '+33 6 12 34 56 78',
+  customFields: { source: 'web form' },
+};
+
+export const exampleWrittenLeads: WrittenLeads = {
+  leads: [{ id: exampleNewLead.id, createdAt: '2026-03-02T09:30:00.001Z', result: 'added' }],
+};
+
+const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;
+
+export function exampleProblem(code: ProblemCode): Problem {
+  const { status, title, detail } = PROBLEMS[code];
+  const problem = { type: problemType(code), title, status, detail, code, requestId: exampleRequestId };
+  if (code === 'invalid-query')
+    return { ...problem, errors: [{ parameter: 'since', detail: EXAMPLE_ERROR }] };
+  if (code === 'invalid-lead')
+    return {
+      ...problem,
+      errors: [
+        { index: 0, field: 'email', detail: '"ada" is not an e-mail address; write it like ada@example.com' },
+      ],
+    };
+  if (code === 'rate-limit-exceeded') return { ...problem, violatedPolicies: ['minute'] };
+  return problem;
+}

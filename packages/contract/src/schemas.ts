@@ -1,0 +1,234 @@
+/**
+ * The schema and the type of everything on the wire, under one name. Apart from `@leadtap/contract`, which has the types
+ * alone: polls need no schema, and TypeBox would take a quarter of the processor time in which the service starts.
+ */
+import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox';
+import {
+  IMPORT_FIELDS,
+  type ImportField,
+  LEAD_FIELDS,
+  type LeadField,
+  type LeadFieldName,
+  type LeadFieldTable,
+  type LeadFieldType,
+} from './lead-fields.ts';
+import { MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
+import { PROBLEM_CODES } from './problems.ts';
+import { SINCE_EXAMPLE } from './query.ts';
+
+export const NewLeadsQuery = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: MIN_LEADS_PER_PAGE,
+      default: MAX_LEADS_PER_PAGE,
+      description: `Maximum number of leads returned. Above ${MAX_LEADS_PER_PAGE} it counts as ${MAX_LEADS_PER_PAGE}.`,
+      examples: [50],
+    }),
+  ),
+  since: Type.Optional(
+    Type.String({
+      // Not SINCE_PATTERN: Postman and other converters build a value from a pattern, such as 0238-90-35, and send it.
+      format: 'date-time',
+      description:
+        'ISO 8601 date-time. Only leads created strictly after it are returned, oldest first. Without an offset it is read as UTC; a date alone is its midnight UTC; more than three fraction digits are cut to milliseconds. Omit it to get the newest leads, newest first.',
+      examples: [SINCE_EXAMPLE],
+    }),
+  ),
+});
+
+export type NewLeadsQuery = Static<typeof NewLeadsQuery>;
+
+export const LeadStatus = Type.Object(
+  {
+    value: Type.String({ description: 'The status code, as in `statusValue`.' }),
+    label: Type.String({ description: 'What people call it.' }),
+    color: Type.String({ description: 'A CSS hex colour.' }),
+    final: Type.Boolean({ description: 'Whether a lead in this status is done with.' }),
+  },
+  { additionalProperties: false, description: "The status, from the company's own catalogue of statuses." },
+);
+
+export type LeadStatus = Static<typeof LeadStatus>;
+
+/** What JSON has for each type of field. */
+interface WireTypes {
+  id: string;
+  triggerId: string;
+  text: string;
+  email: string;
+  instant: string;
+  timeOfDay: string;
+  statusCode: string;
+  status: LeadStatus;
+  object: Record<string, unknown>;
+  urls: string[];
+  boolean: boolean;
+}
+
+/** The lead on the wire: all fields are always present. */
+export type Lead = {
+  [Name in LeadFieldName]:
+    | WireTypes[LeadFieldTable[Name]['type']]
+    | (LeadFieldTable[Name]['nullable'] extends true ? null : never);
+};
+
+const FIELD_SCHEMAS: Readonly<
+  Record<Exclude<LeadFieldType, 'status'>, (options: TSchemaOptions) => TSchema>
+> = {
+  id: Type.String,
+  triggerId: (options) => Type.String({ maxLength: 64, ...options }),
+  text: Type.String,
+  email: Type.String,
+  instant: (options) => Type.String({ format: 'date-time', ...options }),
+  timeOfDay: (options) => Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', ...options }),
+  statusCode: Type.String,
+  object: (options) => Type.Record(Type.String(), Type.Unknown(), options),
+  urls: (options) => Type.Array(Type.String({ format: 'uri' }), options),
+  boolean: Type.Boolean,
+};
+
+function fieldSchema({ type, nullable, description, sample }: LeadField): TSchema {
+  if (type === 'status') return LeadStatus;
+  const options = { description, examples: [sample] };
+  return nullable
+    ? Type.Union([FIELD_SCHEMAS[type]({}), Type.Null()], options)
+    : FIELD_SCHEMAS[type](options);
+}
+
+/** The schema of the lead on the wire. */
+export const Lead = Type.Object(
+  Object.fromEntries(LEAD_FIELDS.map((field) => [field.name, fieldSchema(field)])),
+  { additionalProperties: false, description: 'A new lead.' },
+);
+
+// Leads that are sent with `POST {base_url}/leads`, and the acknowledgement.
+
+const INTAKE_SCHEMAS: Partial<Record<LeadFieldType, (field: ImportField) => TSchema>> = {
+  instant: () => Type.String({ format: 'date-time' }),
+  timeOfDay: () => Type.String({ pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$' }),
+  object: () => Type.Record(Type.String(), Type.Unknown()),
+  urls: ({ import: { maxItems } }) =>
+    Type.Array(Type.String({ format: 'uri' }), { ...(maxItems !== undefined && { maxItems }) }),
+  boolean: () => Type.Boolean(),
+};
+
+const text = ({ import: { maxLength } }: ImportField): TSchema =>
+  Type.String({ ...(maxLength !== undefined && { maxLength }) });
+
+/** The place of a lead, which the lead on the wire has by its names. */
+const PLACES: Readonly<Record<string, TSchemaOptions>> = {
+  companyId: {
+    description: 'The company of the user; may be left out. Another company is an error.',
+    examples: ['soleil'],
+  },
+  branchId: {
+    description: 'A branch of the company. By default that of the user, if the access level is BRANCH.',
+    examples: ['lyon'],
+  },
+  departmentId: {
+    description:
+      'A department of the company, which also sets the branch. By default that of the user, if the access level is DEPARTMENT.',
+    examples: ['repairs'],
+  },
+};
+
+function optionsOf(name: string): TSchemaOptions {
+  const field = LEAD_FIELDS.find((candidate) => candidate.name === name);
+  return field ? { description: field.description, examples: [field.sample] } : (PLACES[name] ?? {});
+}
+
+const INTAKE_FIELDS = IMPORT_FIELDS.filter(({ import: rule }) => !rule.historicalOnly);
+
+/** A lead that is sent. The checks of the server say more than a schema can: its messages are those of `leads import`. */
+export const NewLead = Type.Object(
+  Object.fromEntries(
+    INTAKE_FIELDS.map((field) => {
+      const schema = (INTAKE_SCHEMAS[field.type] ?? text)(field);
+      return [field.name, Type.Optional(Type.Union([schema, Type.Null()], optionsOf(field.name)))];
+    }),
+  ),
+  {
+    additionalProperties: false,
+    description:
+      'A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them.',
+  },
+);
+
+const WRITE_RESULTS = ['added', 'updated'] as const;
+
+export const WrittenLead = Type.Object(
+  {
+    id: Type.String({ description: 'The id of the lead: the one that was sent, or a new one.' }),
+    createdAt: Type.String({
+      format: 'date-time',
+      description: 'When the lead was created. An update does not change it.',
+    }),
+    result: Type.Unsafe<(typeof WRITE_RESULTS)[number]>({
+      type: 'string',
+      enum: [...WRITE_RESULTS],
+      description: '`updated` if a lead with this id existed.',
+    }),
+  },
+  { additionalProperties: false, description: 'A lead that was stored.' },
+);
+
+export type WrittenLead = Static<typeof WrittenLead>;
+
+export const WrittenLeads = Type.Object(
+  { leads: Type.Array(WrittenLead, { description: 'In the order in which they were sent.' }) },
+  { additionalProperties: false, description: 'The leads of the request are stored.' },
+);
+
+export type WrittenLeads = Static<typeof WrittenLeads>;
+
+export const ParameterError = Type.Object(
+  {
+    parameter: Type.String({ description: 'The query parameter.' }),
+    detail: Type.String({ description: 'Why the value was rejected, with a valid example.' }),
+  },
+  { additionalProperties: false, description: 'An error in one query parameter.' },
+);
+
+export type ParameterError = Static<typeof ParameterError>;
+
+export const LeadError = Type.Object(
+  {
+    index: Type.Integer({
+      minimum: 0,
+      description: 'The position of the lead in the request; 0 is the first.',
+    }),
+    field: Type.Union([Type.String(), Type.Null()], {
+      description: 'The field of the lead; null if the lead is wrong as a whole.',
+    }),
+    detail: Type.String({ description: 'Why the value was rejected, and what to do.' }),
+  },
+  { additionalProperties: false, description: 'An error in one field of one lead.' },
+);
+
+export type LeadError = Static<typeof LeadError>;
+
+/** RFC 9457 problem details. */
+export const Problem = Type.Object(
+  {
+    type: Type.String({ format: 'uri', description: 'Names the kind of problem.' }),
+    title: Type.String({ description: 'The kind of problem in words, always the same.' }),
+    status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status of the answer.' }),
+    detail: Type.String({ description: 'What happened this time and what to do.' }),
+    code: Type.String({ enum: [...PROBLEM_CODES], description: 'The name to use in programs.' }),
+    requestId: Type.String({ description: 'The same as in `X-Request-Id`.' }),
+    errors: Type.Optional(
+      Type.Array(Type.Union([ParameterError, LeadError]), {
+        description:
+          'With `invalid-query`: every invalid parameter at once. With `invalid-lead`: every invalid field of every lead.',
+      }),
+    ),
+    violatedPolicies: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With `rate-limit-exceeded`: the limits that were exceeded.',
+      }),
+    ),
+  },
+  { description: 'A problem of RFC 9457.' },
+);
+
+export type Problem = Static<typeof Problem>;
