@@ -125,11 +125,13 @@ export class World {
 
   async pollNow(): Promise<void> {
     this.automation.begin();
-    this.#polling.resolve();
+    const polling = this.#polling;
+    polling.resolve();
     try {
       await this.#poller.poll();
     } finally {
-      this.#polling = deferred();
+      // Not that of a later poll, if the process was killed in this one.
+      if (this.#polling === polling) this.#polling = deferred();
     }
   }
 
@@ -179,6 +181,7 @@ export class World {
   }
 
   restartPoller(): void {
+    this.#polling = deferred();
     this.automation.begin();
     this.#poller.restart();
   }
