@@ -1,5 +1,5 @@
 /**
- * `GET {base_url}/automation/new-leads`, the one endpoint, as a plain Node listener. The standalone server calls it, the
+ * `GET {base_url}/automation/new-leads`, which polls new leads, as a plain Node listener. The standalone server calls it, the
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';

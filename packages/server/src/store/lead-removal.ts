@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 /** The part of the port that deletes leads: erasing a person, and pruning leads that are older than they may be kept. */
+import { createHash } from 'node:crypto';
 
 /** Identifies a lead in the order of the table. */
 export interface LeadKey {

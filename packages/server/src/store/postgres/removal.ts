@@ -24,7 +24,7 @@ const FIND_BY_IDS = `
    WHERE $2::text IS NULL OR c.id = $2
    ORDER BY l.company_id, l.created_at`;
 
-/** A number by its digits, as \`normalizePhone\` makes it. */
+/** A number by its digits, as `normalizePhone` makes it. */
 const digitsOf = (column: string): string =>
   `regexp_replace(regexp_replace(${column}, '[^0-9]', '', 'g'), '^00', '')`;
 
@@ -71,7 +71,7 @@ const PRUNE = `
     SELECT o.created_at FROM leadtap.leads AS o WHERE o.company_id = $1 AND o.created_at < leadtap.from_ms($2)
      ORDER BY o.created_at LIMIT $3 FOR UPDATE SKIP LOCKED)) RETURNING 1`;
 
-/** The years of \`leadtap.moment\` begin after this. */
+/** The years of `leadtap.moment` begin after this. */
 const FIRST_MS = Date.parse('0000-01-01T00:00:00.000Z') - 1;
 
 export const removalMethods = (database: Database): LeadRemoval => ({
