@@ -80,7 +80,7 @@ export default defineConfig(({ mode }) => ({
     // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
     isolate: false,
     // Much of the time they wait for a database or a process.
-    maxWorkers: '100%',
+    maxWorkers: '150%',
     // They end tests that hang. How fast a test is depends on the machine, and is not judged.
     testTimeout: 300_000,
     hookTimeout: 300_000,
