@@ -28,7 +28,7 @@ import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } f
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
-import { connectionLimit, createDropLog } from './ops/listen.ts';
+import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -78,7 +78,9 @@ export async function compose(
     metrics.countDroppedConnection();
     logDrop();
   };
-  const app = buildApp(services, { ...config, ...connections, maxConnections, onDroppedConnection });
+  const maxWaiting = waitingLimit(config.maxWaiting, maxConnections);
+  const limited = { maxConnections, maxWaiting, onDroppedConnection };
+  const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {
     limiters.close();
     await store.close();
