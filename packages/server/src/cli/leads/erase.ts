@@ -18,15 +18,17 @@ import { ProgressBar } from '../progress-bar.ts';
 
 const HELP = `
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
-regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +. Other fields, such
-as custom fields, are not searched. On a terminal, the command shows the leads and asks.
+regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
+country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
+and asks.
 
 An erased id is not accepted again: an import of it is rejected, unless it has --allow-erased. No client gets a lead
 twice and none is lost: the times of the other leads do not change.
 
-The command also cleans the files of the database. On SQLite it rewrites the file: polls are answered meanwhile, writers
-wait some seconds for each gigabyte. On PostgreSQL it runs VACUUM; --vacuum rewrites the table (VACUUM FULL), and polls
-and writers wait meanwhile. It says what remains where, such as in backups. docs/privacy.md has more.
+The command also cleans the files of the database. On SQLite it rewrites the file, some seconds for each gigabyte: polls
+are answered meanwhile, writers wait, and POST /leads gets 503 after 10 seconds, to be retried. On PostgreSQL it runs
+VACUUM; --vacuum rewrites the table (VACUUM FULL): polls and writers wait meanwhile and then get 503, to be retried. It
+says what remains where, such as in backups. docs/privacy.md has more.
 
 Examples:
   leadtap leads erase --email ada@example.com --phone "+33 6 12 34 56 78"
