@@ -31,6 +31,8 @@ export async function writeJsonArray(stream: Output, pages: AsyncIterable<readon
 /** Stored text could control the terminal, or show another text than the stored one. */
 export const printable = (text: string): string => text.replace(UNPRINTABLE, '?');
 
+export const formatLeadCount = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
+
 const GAP = '  ';
 /** A column that is shortened keeps at least this many characters. */
 const MIN_COLUMN_WIDTH = 8;

@@ -13,7 +13,7 @@ import { type ConfirmFlags, confirm, isInteractive, requireConsent } from '../co
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { Failure } from '../failure.ts';
-import { type Output, Table, writeJson, writeLine } from '../output.ts';
+import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 
 const HELP = `
@@ -175,8 +175,6 @@ async function printTable(output: Output, leads: readonly RemovableLead[]): Prom
   if (leads.length > MAX_SHOWN) await writeLine(output, `and ${leads.length - MAX_SHOWN} more`);
 }
 
-const countLeads = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
-
 /** With --yes, no name is printed: the output of a script is often kept in a log. */
 async function isConfirmed(
   leads: readonly RemovableLead[],
@@ -185,7 +183,7 @@ async function isConfirmed(
 ): Promise<boolean> {
   if (yes) return true;
   await printTable(context.stderr, leads);
-  return confirm(`Erase ${countLeads(leads.length)} for good?`, context);
+  return confirm(`Erase ${formatLeadCount(leads.length)} for good?`, context);
 }
 
 /** One transaction each, short enough that polls and other writers do not wait. */
@@ -204,7 +202,10 @@ async function eraseLeads(
   }
   progress.clear();
   if (!signal.aborted) return erased;
-  await writeLine(stderr, `Interrupted after ${countLeads(erased)}. Run the same command again to continue.`);
+  await writeLine(
+    stderr,
+    `Interrupted after ${formatLeadCount(erased)}. Run the same command again to continue.`,
+  );
   throw exitCodeOf(signal);
 }
 
@@ -243,7 +244,7 @@ async function report(
   const { stdout, stderr } = context;
   if (json) await printJson(context, { erased, leads, isComplete, remains });
   else {
-    if (isSearch) await writeLine(stdout, `${countLeads(erased)} erased`);
+    if (isSearch) await writeLine(stdout, `${formatLeadCount(erased)} erased`);
     else if (isComplete) await writeLine(stdout, 'The files of the database were cleaned.');
     for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])]) await writeLine(stderr, sentence);
   }
@@ -261,7 +262,9 @@ const printJson = (
   writeJson(stdout, {
     ...result,
     leads: leads.map(({ companyId, id, createdAt, name }) => ({
-      ...{ companyId, id, createdAt: toIso(createdAt) },
+      companyId,
+      id,
+      createdAt: toIso(createdAt),
       ...(result.erased === undefined && { name }),
     })),
   });

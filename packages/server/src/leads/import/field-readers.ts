@@ -29,7 +29,7 @@ export function quote(text: string): string {
   return JSON.stringify(short).replace(UNPRINTABLE, escapeCharacter);
 }
 
-const formatNumber = (value: number): string => value.toLocaleString('en');
+export const formatNumber = (value: number): string => value.toLocaleString('en');
 
 function typeName(value: unknown): string {
   if (value === null) return 'null';
