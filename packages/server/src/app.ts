@@ -4,7 +4,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
-import { createReaders } from './cache/poll-cache.ts';
+import { createReaders, type PollReaders } from './cache/poll-cache.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Connections } from './http/connections.ts';
@@ -15,20 +15,21 @@ import {
   handleParserError,
   handleUnroutable,
 } from './http/error-handlers.ts';
+import { createHandler } from './http/exchange.ts';
 import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
-import { createIntakeHandler, type IntakeObserver } from './http/intake-handler.ts';
+import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
 import { mountIntake } from './http/leads-intake.ts';
 import { requireHost } from './http/methods.ts';
 import { mountPolls } from './http/new-leads.ts';
-import { createPollHandler, type PollOptions } from './http/poll-handler.ts';
+import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
-import { connectionLimit, createDropLog } from './ops/listen.ts';
+import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
@@ -78,7 +79,9 @@ export async function compose(
     metrics.countDroppedConnection();
     logDrop();
   };
-  const app = buildApp(services, { ...config, ...connections, maxConnections, onDroppedConnection });
+  const maxWaiting = waitingLimit(config.maxWaiting, maxConnections);
+  const limited = { maxConnections, maxWaiting, onDroppedConnection };
+  const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {
     limiters.close();
     await store.close();
@@ -116,8 +119,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   const { basePath: prefix, requestTimeoutMs = REQUEST_TIMEOUT_MS, drain } = options;
   const stop = new AbortController();
   const readers = createReaders(services.store);
-  const handlePoll = createPollHandler({ ...services, ...options, readers, stopSignal: stop.signal });
-  const handleIntake = options.intake ? createIntake({ ...services, readers }, options) : undefined;
+  const pollOptions = { ...services, ...options, stopSignal: stop.signal };
+  const handlePoll = createHandler(NEW_LEADS_PATH, createPollResponder(pollOptions, readers), pollOptions);
+  const handleIntake = options.intake ? createIntake(services, options, readers) : undefined;
   const endpoints = {
     [`${prefix}${NEW_LEADS_PATH}`]: handlePoll,
     ...(handleIntake && { [`${prefix}${LEADS_PATH}`]: handleIntake }),
@@ -179,12 +183,13 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   return app;
 }
 
-function createIntake(services: AppServices, options: AppOptions) {
+function createIntake(services: AppServices, options: AppOptions, readers: PollReaders) {
   const { limiter: _limiter, observer: _observer, intakeLimiter, intakeObserver, ...shared } = services;
-  return createIntakeHandler({
+  const intakeOptions = {
     ...shared,
     ...options,
     ...(intakeLimiter && { limiter: intakeLimiter }),
     ...(intakeObserver && { observer: intakeObserver }),
-  });
+  };
+  return createHandler(LEADS_PATH, createIntakeResponder(intakeOptions, readers), intakeOptions);
 }

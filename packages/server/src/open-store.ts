@@ -74,7 +74,8 @@ export function engineOf(database: Database): Engine {
 const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
   open: ({ timeouts: { pollLockWaitMs, vacuumWaitMs } = {}, ...options }) =>
     openSqliteStore({
-      ...{ file, ...options },
+      file,
+      ...options,
       ...(pollLockWaitMs !== undefined && { pollLockWaitMs }),
       ...(vacuumWaitMs !== undefined && { vacuumWaitMs }),
     }),

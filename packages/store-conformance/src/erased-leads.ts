@@ -69,6 +69,27 @@ export const erasedLeadChecks = [
   ),
 
   checkRemoval(
+    'erased leads: found whatever the white space around the e-mail address, and with (0) in the phone number',
+    async ({ store, removal }) => {
+      await stamp(store, [
+        lead('line', { fields: { email: 'Ada@example.com\r\n' } }),
+        lead('wide', { fields: { email: '\ufeff\u00a0ada@example.com\u3000\t' } }),
+        lead('inside', { fields: { email: 'ad a@example.com' } }),
+        lead('prefix', { fields: { phone1: '+33 (0)6 12 34' } }),
+        lead('spaces', { fields: { phone2: '(0033)( 0 ) 61234' } }),
+        lead('local', { fields: { phone1: '(0)6 12 34' } }),
+        lead('zero', { fields: { phone1: '+33 06 12 34' } }),
+      ]);
+      const ids = async (...query: [string[], string[]]) =>
+        (await scanAll(removal, ...query)).map(({ id }) => id);
+      assert.deepEqual(await ids([' ada@example.com\n'], []), ['line', 'wide']);
+      assert.deepEqual(await ids([], ['+3361234']), ['prefix', 'spaces']);
+      assert.deepEqual(await ids([], ['+33 (0) 61234']), ['prefix', 'spaces']);
+      assert.deepEqual(await ids([], ['061234']), ['local']);
+    },
+  ),
+
+  checkRemoval(
     'erased leads: every store stops returning them at once',
     async ({ store, removal, openAnother }) => {
       const another = await openAnother();

@@ -114,7 +114,11 @@ function refuseNewPlace(
 /** Only the place that the access level needs. */
 const formatUser = ({ id, email, name, plan, accessLevel, branchId, departmentId }: User): string =>
   JSON.stringify({
-    ...{ id, email, name, plan, accessLevel },
+    id,
+    email,
+    name,
+    plan,
+    accessLevel,
     ...(accessLevel === 'BRANCH' && { branchId }),
     ...(accessLevel === 'DEPARTMENT' && { departmentId }),
   });

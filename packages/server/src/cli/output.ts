@@ -1,5 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
+import { UNPRINTABLE } from '../leads/import/field-readers.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -27,8 +28,10 @@ export async function writeJsonArray(stream: Output, pages: AsyncIterable<readon
   await writeLine(stream, separator.startsWith('[') ? '[]' : '\n]');
 }
 
-/** Control characters of stored text could control the terminal. */
-export const printable = (text: string): string => text.replace(/\p{Cc}/gu, '?');
+/** Stored text could control the terminal, or show another text than the stored one. */
+export const printable = (text: string): string => text.replace(UNPRINTABLE, '?');
+
+export const formatLeadCount = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
 
 const GAP = '  ';
 /** A column that is shortened keeps at least this many characters. */

@@ -1,4 +1,5 @@
 import type { Clock } from '../clock.ts';
+import { formatNumber } from '../leads/import/field-readers.ts';
 import { type Output, widthOf } from './output.ts';
 
 const REDRAW_MS = 100;
@@ -57,15 +58,16 @@ function drawBar(share: number | undefined, text: string, columns: number): stri
 }
 
 function describeProgress({ share, count, rejected = 0 }: Progress, unit: string, elapsedMs: number): string {
-  const parts = [`${formatNumber(count)} ${unit}`];
-  if (elapsedMs > 0) parts.push(`${formatNumber((count / elapsedMs) * 1000)}/s`);
+  const parts = [`${formatNumber(Math.round(count))} ${count === 1 ? toSingular(unit) : unit}`];
+  if (elapsedMs > 0) parts.push(`${formatNumber(Math.round((count / elapsedMs) * 1000))}/s`);
   if (rejected > 0) parts.push(`${formatNumber(rejected)} rejected`);
   if (share !== undefined && share > 0)
     parts.push(`${formatDuration((elapsedMs * (1 - share)) / share)} left`);
   return parts.join('  ');
 }
 
-const formatNumber = (value: number): string => Math.round(value).toLocaleString('en');
+/** `leads erased` becomes `lead erased`. */
+const toSingular = (unit: string): string => unit.replace(/^(\w+)s\b/, '$1');
 
 /** `3:07`, or `2:03:07` from one hour. */
 function formatDuration(ms: number): string {

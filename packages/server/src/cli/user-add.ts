@@ -88,7 +88,10 @@ function toUser(id: string, options: AddOptions): User {
   if (problems.length > 0)
     throw new Failure('usage', problems.map((problem) => problem.join(' ')).join('; '));
   return {
-    ...{ id, companyId, plan, accessLevel },
+    id,
+    companyId,
+    plan,
+    accessLevel,
     name: name ?? null,
     email: email ?? null,
     branchId: branch ?? null,

@@ -97,7 +97,7 @@ export const VARIABLES = {
     default: '20000',
     parse: values.parseMaxWaiting,
     meaning:
-      'Maximum number of requests per process that wait for a lead (`Prefer: wait`). Further ones are answered at once. `0` turns waiting off.',
+      'Maximum number of requests per process that wait for a lead (`Prefer: wait`), but at most 80 % of the connections that the limit of open files allows. Further ones are answered at once. `0` turns waiting off.',
   },
   metricsAddress: {
     name: 'LEADTAP_METRICS_ADDRESS',

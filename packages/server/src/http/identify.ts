@@ -1,6 +1,6 @@
 /** The checks that every endpoint begins with: token (401), rate limit (429), user (404). */
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
-import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
+import type { PollReaders } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { PollingUser } from '../leads/access.ts';
 import type { PollReader } from '../leads/poll.ts';
@@ -16,8 +16,6 @@ import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
 export interface IdentificationOptions {
   readonly store: PollStore;
   readonly verifyToken: VerifyToken;
-  /** Handlers of the same store share one cache. Default: an own cache. */
-  readonly readers?: PollReaders;
   /** Default: 600 a minute for each address, in the memory of this process. */
   readonly failedTokens?: Limiter;
   readonly clock?: Clock;
@@ -29,20 +27,22 @@ export interface Identity {
   readonly reader: PollReader;
 }
 
-export interface Identification {
+interface EndpointOptions extends Omit<IdentificationOptions, 'store'> {
   readonly readers: PollReaders;
+  readonly limiter: Limiter;
+  readonly rateLimitDetail?: string;
+}
+
+export interface Identification {
   /** All three checks. */
   identify(exchange: Exchange): Promise<Identity>;
   /** Without the rate limit, for a request that was counted and has waited since. */
   identifyAgain(exchange: Exchange): Promise<Identity>;
 }
 
-export function createIdentification(
-  options: IdentificationOptions & { readonly limiter: Limiter; readonly rateLimitDetail?: string },
-): Identification {
-  const { store, verifyToken, limiter, rateLimitDetail, clock = systemClock } = options;
+export function createIdentification(options: EndpointOptions): Identification {
+  const { readers, verifyToken, limiter, rateLimitDetail, clock = systemClock } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { readers = createReaders(store) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
 
   async function checkToken({ request, context: { address }, state }: Exchange) {
@@ -54,8 +54,6 @@ export function createIdentification(
   }
 
   return {
-    readers,
-
     async identify(exchange) {
       const { request, response, headers } = exchange;
       const { token, reader } = await checkToken(exchange);

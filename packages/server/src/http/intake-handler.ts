@@ -3,6 +3,7 @@
  * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { LEADS_PATH } from '@leadtap/contract';
+import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
 import { INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
@@ -66,8 +67,12 @@ interface IntakeState extends RequestState {
   updated: number;
 }
 
-export function createIntakeResponder(options: IntakeOptions): Responder {
-  const answer = createAnswer(options);
+/** Endpoints of the same store can share the readers, and so one cache. */
+export function createIntakeResponder(
+  options: IntakeOptions,
+  readers: PollReaders = createReaders(options.store),
+): Responder {
+  const answer = createAnswer(options, readers);
   return createResponder<IntakeState>({
     createState: () => ({ added: 0, updated: 0 }),
     answer: async (exchange) => {
@@ -87,11 +92,15 @@ const RATE_LIMIT_DETAIL =
   'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
 
 /** The checks, in their order. A failed check throws a `ProblemError`. */
-function createAnswer(options: IntakeOptions): (exchange: Exchange<IntakeState>) => Promise<Payload> {
+function createAnswer(
+  options: IntakeOptions,
+  readers: PollReaders,
+): (exchange: Exchange<IntakeState>) => Promise<Payload> {
   const { store, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { identify } = createIdentification({
     ...options,
+    readers,
     limiter,
     clock,
     rateLimitDetail: RATE_LIMIT_DETAIL,

@@ -4,6 +4,7 @@
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
+import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';
@@ -57,8 +58,12 @@ export type PollHandler = RequestHandler;
 export const createPollHandler = (options: PollHandlerOptions): PollHandler =>
   createHandler(NEW_LEADS_PATH, createPollResponder(options), options);
 
-export function createPollResponder(options: PollOptions): Responder {
-  const answer = createAnswer(options);
+/** Endpoints of the same store can share the readers, and so one cache. */
+export function createPollResponder(
+  options: PollOptions,
+  readers: PollReaders = createReaders(options.store),
+): Responder {
+  const answer = createAnswer(options, readers);
   return createResponder<PollState>({
     createState: () => ({}),
     answer: async (exchange) => toPagePayload(await answer(exchange), exchange),
@@ -67,10 +72,13 @@ export function createPollResponder(options: PollOptions): Responder {
 }
 
 /** The checks, in their order. A failed check throws a `ProblemError`. */
-function createAnswer(options: PollOptions): (exchange: Exchange<PollState>) => Promise<PollAnswer> {
+function createAnswer(
+  options: PollOptions,
+  readers: PollReaders,
+): (exchange: Exchange<PollState>) => Promise<PollAnswer> {
   const { clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
-  const { readers, identify, identifyAgain } = createIdentification({ ...options, limiter, clock });
+  const { identify, identifyAgain } = createIdentification({ ...options, readers, limiter, clock });
 
   const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, place: WaitingPlace) => {
     const { token, user, reader } = await identifyAgain(exchange);

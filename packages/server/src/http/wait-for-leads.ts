@@ -79,7 +79,11 @@ export function createWait<R extends WaitingRequest>(
     const result = await hold(waitingPolls, request, token, times, (place) =>
       checkAgain(request, query, place),
     );
-    if (result === 'full') return page;
+    if (result === 'full') {
+      // An idle connection would occupy one of the last places for 72 s.
+      if (maxWaiting > 0) request.headers.push('connection', 'close');
+      return page;
+    }
     addPreferenceApplied(request.headers, waitS);
     if (result !== 'stopped') return result;
     // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.

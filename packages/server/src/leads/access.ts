@@ -25,19 +25,6 @@ export const PROFESSIONAL = 'PROFESSIONAL';
 
 export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;
 
-export interface LeadPlace {
-  readonly branchId: string | null;
-  readonly departmentId: string | null;
-}
-
-/** Whether a lead of the same company, at this place, is one of those that the scope contains. */
-export function isInScope(scope: Scope, place: LeadPlace): boolean {
-  switch (scope.level) {
-    case 'COMPANY':
-      return true;
-    case 'BRANCH':
-      return scope.branchId === place.branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId === place.departmentId;
-  }
-}
+/** The leads that the polls of a user return. Undefined if the user may not poll. */
+export const pollScopeOf = (user: PollingUser): Scope | undefined =>
+  mayPoll(user) ? scopeOf(user) : undefined;

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import { isJsonObject, type LeadInput } from '../store/records.ts';
 import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
-import { quote } from './import/field-readers.ts';
+import { formatNumber, quote } from './import/field-readers.ts';
 import { outsideScope, placementIssue } from './import/import-leads.ts';
 import { parseLead, type ValidationIssue } from './import/parse-lead.ts';
 
@@ -16,7 +16,7 @@ export interface IntakeContent {
   readonly issues?: readonly ValidationIssue[];
 }
 
-export interface IntakeOptions {
+export interface ReceiveOptions {
   readonly store: Pick<IntakeStore, 'writeAllLeads' | 'findPlacementProblems'>;
   readonly user: PollingUser;
   /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
@@ -33,11 +33,10 @@ const MAX_ERRORS = 10_000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
 
-const formatNumber = (value: number): string => value.toLocaleString('en');
-const MAX_LEADS = formatNumber(MAX_INTAKE_LEADS);
+const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
 /** All leads are written, or none. */
-export async function receiveLeads(content: IntakeContent, options: IntakeOptions): Promise<IntakeOutcome> {
+export async function receiveLeads(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
   const { store, user } = options;
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
@@ -58,7 +57,7 @@ interface ParsedIntake {
   readonly errors: readonly LeadError[];
 }
 
-function parseIntake({ value, issues = [] }: IntakeContent, options: IntakeOptions): ParsedIntake {
+function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOptions): ParsedIntake {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const bodyError = findBodyError(value, items);
   if (bodyError) return { entries: [], errors: [bodyError] };
@@ -84,14 +83,14 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: IntakeOptio
 function findBodyError(value: unknown, items: readonly unknown[]): LeadError | undefined {
   if (items.length === 0)
     return toError(0, {
-      detail: `the array is empty; send one lead, or an array of 1 to ${MAX_LEADS} leads`,
+      detail: `the array is empty; send one lead, or an array of 1 to ${MAX_LEADS_TEXT} leads`,
     });
   if (items.length > MAX_INTAKE_LEADS)
     return toError(MAX_INTAKE_LEADS, {
-      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${MAX_LEADS} in one request`,
+      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${MAX_LEADS_TEXT} in one request`,
     });
   if (Array.isArray(value) || isJsonObject(value)) return undefined;
-  return toError(0, { detail: `the body must be an object, or an array of 1 to ${MAX_LEADS} objects` });
+  return toError(0, { detail: `the body must be an object, or an array of 1 to ${MAX_LEADS_TEXT} objects` });
 }
 
 const toError = (index: number, { field = null, detail }: ValidationIssue | LeadError): LeadError => ({
@@ -105,7 +104,7 @@ interface ParsedItem {
   readonly issues: readonly ValidationIssue[];
 }
 
-function parseItem(item: unknown, { user, clock }: IntakeOptions): ParsedItem {
+function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
   if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
   const count = Object.keys(item).length;
   if (count > MAX_FIELDS)
@@ -154,7 +153,7 @@ function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUse
   return { object, issues };
 }
 
-function addId(lead: LeadInput, index: number, { idempotencyKey }: IntakeOptions): LeadInput {
+function addId(lead: LeadInput, index: number, { idempotencyKey }: ReceiveOptions): LeadInput {
   if (lead.id !== undefined || idempotencyKey === undefined) return lead;
   return { ...lead, id: deriveId(lead.companyId, idempotencyKey, index) };
 }
@@ -178,7 +177,7 @@ function deriveId(companyId: string, idempotencyKey: string, index: number): str
 /** Adds what only the store can find, so that the sender sees all errors at once. */
 async function addPlacementErrors(
   { entries, errors }: ParsedIntake,
-  { store, user }: IntakeOptions,
+  { store, user }: ReceiveOptions,
 ): Promise<LeadError[]> {
   const problems = await store.findPlacementProblems?.(entries.map(({ lead }) => lead));
   const found = entries.flatMap(({ index }, at) => toErrors(problems?.[at] ?? [], index, user));

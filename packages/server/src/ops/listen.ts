@@ -31,6 +31,13 @@ export function connectionLimit(file = '/proc/self/limits'): number | undefined 
   return Math.max(maxFiles - RESERVED_FILES, Math.floor(maxFiles / 2));
 }
 
+/** The rest is for other requests: polls that do not wait, leads that are sent, probes. */
+const MAX_WAITING_SHARE = 0.8;
+
+/** Each waiting request occupies a connection, and those beyond the limit of connections are dropped. */
+export const waitingLimit = (configured: number, maxConnections = Number.POSITIVE_INFINITY): number =>
+  Math.min(configured, Math.floor(maxConnections * MAX_WAITING_SHARE));
+
 function readIfExists(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -15,7 +15,7 @@ export interface RemovableLead extends LeadKey {
 
 /** How a person is found. A lead matches if one of the values matches. */
 export interface Contact {
-  /** Compared without regard to case. */
+  /** Compared without regard to case and to white space around them. */
   readonly emails: readonly string[];
   /** Compared by their digits, with both phone numbers of a lead. */
   readonly phones: readonly string[];
@@ -59,8 +59,12 @@ export interface LeadRemoval {
 
 export const normalizeEmail = (email: string): string => email.trim().toLowerCase();
 
-/** `00` at the start means the same as `+`. */
-export const normalizePhone = (phone: string): string => phone.replace(/[^0-9]/g, '').replace(/^00/, '');
+/** `00` at the start means the same as `+`. `(0)` after the country code, as in `+33 (0)6`, is not part of the number. */
+export const normalizePhone = (phone: string): string =>
+  phone
+    .replace(/([0-9][^0-9]*)\( *0 *\)/, '$1')
+    .replace(/[^0-9]/g, '')
+    .replace(/^00/, '');
 
 /** An id may be personal data, an e-mail address for one, so only its hash is kept. PostgreSQL computes the same in a trigger. */
 export const hashErasedId = (id: string): string => createHash('sha256').update(id).digest('hex');

@@ -8,10 +8,14 @@ import type {
   WrittenLead,
 } from './store.ts';
 
-/** The branch, department and status of a lead. */
-export interface Place {
+/** The branch and department of a lead. */
+export interface LeadPlace {
   readonly branchId: string | null;
   readonly departmentId: string | null;
+}
+
+/** The branch, department and status of a lead. */
+export interface Place extends LeadPlace {
   readonly statusValue: string;
 }
 
@@ -33,19 +37,27 @@ export function resolvePlace(
   places: Places,
   scope?: Scope,
 ): Placed {
-  if (scope && existing && !isWithin(scope, input.companyId, existing))
+  const isAllowed = (place: LeadPlace) =>
+    !scope || (input.companyId === scope.companyId && isInScope(scope, place));
+  if (existing && !isAllowed(existing))
     return { problem: { field: 'id', reason: 'outside-scope', value: input.id ?? null } };
   const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
+  if (!scope || 'problem' in placed || isAllowed(placed.place)) return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
 
-/** The same rule by which polls find the leads of a scope. */
-const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
-  companyId === scope.companyId &&
-  (scope.level !== 'BRANCH' || branchId === scope.branchId) &&
-  (scope.level !== 'DEPARTMENT' || departmentId === scope.departmentId);
+/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
+export function isInScope(scope: Scope, place: LeadPlace): boolean {
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}
 
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {

@@ -107,6 +107,13 @@ test('on a terminal, rows are shortened to its width, and control characters are
   expect((await run('leads list')).stdout).toContain(fullName.trim().slice(1));
 });
 
+test('characters that reverse or hide text are shown as question marks', async () => {
+  const { run } = await terminalWithUsers();
+  const fullName = 'Ada\u202ecod\u2066.exe\u200b\u2028end';
+  await run('leads import -', { stdin: lines({ companyId: 'acme', id: 'a1', fullName }) });
+  expect((await run('leads list')).stdout).toContain('Ada?cod?.exe??end');
+});
+
 test('no leads are a message, not a table', async () => {
   const { run } = await terminalWithUsers();
   expect(await run('leads list')).toEqual({ code: 0, stdout: '', stderr: 'There are no leads.\n' });

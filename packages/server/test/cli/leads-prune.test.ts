@@ -66,7 +66,7 @@ test('on a terminal it asks', async () => {
   };
   const refused = await ask('no\n');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('Delete 1251 leads that were created before');
+  expect(refused.stderr).toContain('Delete 1251 leads created before');
   expect(await count('acme')).toBe(1253);
   expect((await ask('yes\n')).code).toBe(0);
   expect(await count('acme')).toBe(3);

@@ -32,6 +32,12 @@ test('it shows hours, and omits rejected lines if there are none', () => {
   expect(drawings()[0]).toMatch(/ 25% {2}3,600 lines {2}1\/s {2}3:00:00 left$/);
 });
 
+test('one line is one line', () => {
+  const { at, drawings } = barOf(80);
+  at(1000, { count: 1 });
+  expect(drawings()).toEqual(['1 line  1/s']);
+});
+
 test('without a known size it shows the count only', () => {
   const { at, drawings } = barOf(80);
   at(1000, { count: 1234, rejected: 1 });
@@ -51,7 +57,7 @@ test('it is cleared for messages, and drawn again below them', () => {
   at(0, { count: 1, rejected: 0 });
   bar.clear();
   bar.clear();
-  expect(out.text()).toBe(`${CLEAR}1 lines${CLEAR}`);
+  expect(out.text()).toBe(`${CLEAR}1 line${CLEAR}`);
 });
 
 test('it writes nothing without a terminal', () => {

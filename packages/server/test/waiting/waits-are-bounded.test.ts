@@ -4,7 +4,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
-import { requestText } from '../../../testing/harness/raw-http.ts';
+import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
+import { waitingLimit } from '../../src/ops/listen.ts';
 import { appliedOf, idsOf, startWaitingService } from './support/waiting-service.ts';
 
 describe('beyond LEADTAP_MAX_WAITING', () => {
@@ -36,6 +37,44 @@ describe('beyond LEADTAP_MAX_WAITING', () => {
     const empty = await wait('rival');
     expect(await idsOf(empty)).toEqual([]);
     expect(appliedOf(empty)).toBeNull();
+  });
+});
+
+describe('waiting requests and the limit of connections', () => {
+  it('one fifth of the connections is for other requests', async () => {
+    const { url, token, wait, untilWaiting, add, poll, metricsUrl } = await startWaitingService({
+      maxConnections: 10,
+    });
+    const held = Array.from({ length: 8 }, () => wait('boss'));
+    await untilWaiting(8);
+    // The server closes these connections, so that they occupy no place afterwards.
+    const head = ['Host: x', `Authorization: Bearer ${await token('boss')}`, 'Prefer: wait=50'];
+    for (let n = 0; n < 5; n += 1) {
+      const socket = await openSocket(url);
+      socket.write(requestText('GET /automation/new-leads?since=2026-01-01 HTTP/1.1', ...head));
+      const answer = await readToEnd(socket);
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+      expect(answer).not.toMatch(/preference-applied/i);
+    }
+    expect((await poll('boss')).status).toBe(200);
+    expect((await fetch(new URL('/livez', url))).status).toBe(200);
+    expect(await (await fetch(metricsUrl)).text()).toMatch(/^leadtap_connections_dropped_total 0$/m);
+    await add({ id: 'for all' });
+    for (const answer of held) expect(await idsOf(await answer)).toEqual(['for all']);
+  });
+
+  it.each([
+    [20_000, undefined, 20_000],
+    [20_000, 896, 716],
+    [100, 896, 100],
+    [0, 896, 0],
+  ])('%s configured and %s connections let %s requests wait', (configured, connections, waiting) => {
+    expect(waitingLimit(configured, connections)).toBe(waiting);
+  });
+
+  it('without waiting, the connection stays open', async () => {
+    const { wait } = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    expect((await wait('boss')).headers.get('connection')).toBe('keep-alive');
   });
 });
 

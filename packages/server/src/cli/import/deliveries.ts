@@ -1,7 +1,8 @@
 /** What a dry run prints: which users would get how many of the new leads. */
-import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts';
+import { PROFESSIONAL, pollScopeOf } from '../../leads/access.ts';
 import type { DryRun, PlaceCount } from '../../leads/import/dry-run.ts';
 import type { ImportCounts } from '../../leads/import/import-leads.ts';
+import { isInScope } from '../../store/placement.ts';
 import type { AccessLevel, Scope, User } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
@@ -38,7 +39,7 @@ const placeOf = (scope: Scope): string => {
 
 /** Adds the user to those of the same access level and place. */
 function countUser(user: User, places: readonly PlaceCount[], audiences: Map<string, Audience>): void {
-  const scope = mayPoll(user) ? scopeOf(user) : undefined;
+  const scope = pollScopeOf(user);
   if (scope === undefined) return;
   const key = JSON.stringify([scope.level, placeOf(scope)]);
   const { accessLevel, branchId, departmentId } = user;
@@ -54,7 +55,9 @@ const byLevel = (a: Audience, b: Audience): number =>
 /** Reads all users once, unless all leads are of one company. */
 async function findDeliveries(store: Store, dryRun: DryRun, signal: AbortSignal): Promise<Delivery[]> {
   const companies = [...dryRun.newLeads].map(([companyId, places]) => ({
-    ...{ companyId, places, audiences: new Map<string, Audience>() },
+    companyId,
+    places,
+    audiences: new Map<string, Audience>(),
   }));
   const [first, ...others] = companies;
   if (first === undefined) return [];

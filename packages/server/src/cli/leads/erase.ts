@@ -13,20 +13,22 @@ import { type ConfirmFlags, confirm, isInteractive, requireConsent } from '../co
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { Failure } from '../failure.ts';
-import { type Output, Table, writeJson, writeLine } from '../output.ts';
+import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 
 const HELP = `
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
-regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +. Other fields, such
-as custom fields, are not searched. On a terminal, the command shows the leads and asks.
+regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
+country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
+and asks.
 
 An erased id is not accepted again: an import of it is rejected, unless it has --allow-erased. No client gets a lead
 twice and none is lost: the times of the other leads do not change.
 
-The command also cleans the files of the database. On SQLite it rewrites the file: polls are answered meanwhile, writers
-wait some seconds for each gigabyte. On PostgreSQL it runs VACUUM; --vacuum rewrites the table (VACUUM FULL), and polls
-and writers wait meanwhile. It says what remains where, such as in backups. docs/privacy.md has more.
+The command also cleans the files of the database. On SQLite it rewrites the file, some seconds for each gigabyte: polls
+are answered meanwhile, writers wait, and POST /leads gets 503 after 10 seconds, to be retried. On PostgreSQL it runs
+VACUUM; --vacuum rewrites the table (VACUUM FULL): polls and writers wait meanwhile and then get 503, to be retried. It
+says what remains where, such as in backups. docs/privacy.md has more.
 
 Examples:
   leadtap leads erase --email ada@example.com --phone "+33 6 12 34 56 78"
@@ -173,8 +175,6 @@ async function printTable(output: Output, leads: readonly RemovableLead[]): Prom
   if (leads.length > MAX_SHOWN) await writeLine(output, `and ${leads.length - MAX_SHOWN} more`);
 }
 
-const countLeads = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
-
 /** With --yes, no name is printed: the output of a script is often kept in a log. */
 async function isConfirmed(
   leads: readonly RemovableLead[],
@@ -183,7 +183,7 @@ async function isConfirmed(
 ): Promise<boolean> {
   if (yes) return true;
   await printTable(context.stderr, leads);
-  return confirm(`Erase ${countLeads(leads.length)} for good?`, context);
+  return confirm(`Erase ${formatLeadCount(leads.length)} for good?`, context);
 }
 
 /** One transaction each, short enough that polls and other writers do not wait. */
@@ -202,7 +202,10 @@ async function eraseLeads(
   }
   progress.clear();
   if (!signal.aborted) return erased;
-  await writeLine(stderr, `Interrupted after ${countLeads(erased)}. Run the same command again to continue.`);
+  await writeLine(
+    stderr,
+    `Interrupted after ${formatLeadCount(erased)}. Run the same command again to continue.`,
+  );
   throw exitCodeOf(signal);
 }
 
@@ -241,7 +244,7 @@ async function report(
   const { stdout, stderr } = context;
   if (json) await printJson(context, { erased, leads, isComplete, remains });
   else {
-    if (isSearch) await writeLine(stdout, `${countLeads(erased)} erased`);
+    if (isSearch) await writeLine(stdout, `${formatLeadCount(erased)} erased`);
     else if (isComplete) await writeLine(stdout, 'The files of the database were cleaned.');
     for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])]) await writeLine(stderr, sentence);
   }
@@ -259,7 +262,9 @@ const printJson = (
   writeJson(stdout, {
     ...result,
     leads: leads.map(({ companyId, id, createdAt, name }) => ({
-      ...{ companyId, id, createdAt: toIso(createdAt) },
+      companyId,
+      id,
+      createdAt: toIso(createdAt),
       ...(result.erased === undefined && { name }),
     })),
   });

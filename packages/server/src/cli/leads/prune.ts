@@ -7,7 +7,7 @@ import { companyPages, findCompany, requirePart } from '../company.ts';
 import { type ConfirmFlags, confirm, requireConsent } from '../confirm.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
-import { Table, writeJson, writeLine } from '../output.ts';
+import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { parseLifetime } from '../token.ts';
 
@@ -59,11 +59,11 @@ async function prune(flags: PruneFlags, context: CommandContext): Promise<void> 
   const before = clock() - flags.olderThan;
   await withStore(context, async (store) => {
     const removal = requirePart(store.removal);
-    const old = await countLeads(store, removal, before, flags.company, signal);
+    const old = await countOldLeads(store, removal, before, flags.company, signal);
     const total = old.reduce((sum, { count }) => sum + count, 0);
     const finish = (pruned: number) => print({ before, pruned, total, old }, flags, context);
     if (flags.dryRun || total === 0) return finish(0);
-    const question = `Delete ${total} leads that were created before ${toIso(before)}?`;
+    const question = `Delete ${formatLeadCount(total)} created before ${toIso(before)}?`;
     if (!flags.yes && !(await confirm(question, context))) {
       await writeLine(stderr, 'Nothing was deleted.');
       throw new ExitCode(EXIT_CODES.failed);
@@ -77,13 +77,13 @@ async function prune(flags: PruneFlags, context: CommandContext): Promise<void> 
       }
     progress.clear();
     if (!signal.aborted) return finish(pruned);
-    await writeLine(stdout, `${pruned} leads deleted`);
+    await writeLine(stdout, `${formatLeadCount(pruned)} deleted`);
     await writeLine(stderr, 'Interrupted. To delete the rest, run the same command again.');
     throw exitCodeOf(signal);
   });
 }
 
-async function countLeads(
+async function countOldLeads(
   store: Store,
   removal: LeadRemoval,
   before: number,
@@ -143,7 +143,7 @@ async function print(
     await writeLine(
       stdout,
       dryRun
-        ? `${total} leads were created before ${toIso(before)}; nothing was deleted`
-        : `${pruned} leads deleted`,
+        ? `${formatLeadCount(total)} ${total === 1 ? 'was' : 'were'} created before ${toIso(before)}; nothing was deleted`
+        : `${formatLeadCount(pruned)} deleted`,
     );
 }

@@ -2,8 +2,9 @@ import { LEAD_FIELDS } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { v7 } from 'uuid';
 import { toIso } from '../../clock.ts';
-import { isInScope, mayPoll, PROFESSIONAL, scopeOf } from '../../leads/access.ts';
+import { PROFESSIONAL, pollScopeOf } from '../../leads/access.ts';
 import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
+import { isInScope } from '../../store/placement.ts';
 import type { LeadInput, StoredLead, User } from '../../store/records.ts';
 import type { PlacementProblem, Store } from '../../store/store.ts';
 import { findCompany } from '../company.ts';
@@ -87,7 +88,11 @@ async function sendTest(options: SendOptions, context: CommandContext): Promise<
     const { companyId, branchId, departmentId } = stored;
     if (options.json)
       return writeJson(stdout, {
-        ...{ id: result.id, createdAt, companyId, branchId, departmentId },
+        id: result.id,
+        createdAt,
+        companyId,
+        branchId,
+        departmentId,
         users: users.map(({ id, name, accessLevel }) => ({ id, name, accessLevel })),
       });
     await writeLine(stdout, `Test lead ${result.id} was added to company ${companyId} at ${createdAt}.`);
@@ -102,8 +107,8 @@ async function findRecipients(store: Store, stored: StoredLead, signal: AbortSig
   for await (const page of userPages(store, signal, stored.companyId))
     users.push(
       ...page.filter((user) => {
-        const scope = scopeOf(user);
-        return mayPoll(user) && scope !== undefined && isInScope(scope, stored);
+        const scope = pollScopeOf(user);
+        return scope !== undefined && isInScope(scope, stored);
       }),
     );
   return users;

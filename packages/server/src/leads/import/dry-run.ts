@@ -1,5 +1,6 @@
 /** Stands in for the store in an import that writes nothing, and counts which leads would be new. */
 import { hash } from 'node:crypto';
+import type { LeadPlace } from '../../store/placement.ts';
 import { idInCompany, type LeadInput } from '../../store/records.ts';
 import type {
   LeadResult,
@@ -9,7 +10,6 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../../store/store.ts';
-import type { LeadPlace } from '../access.ts';
 
 /** About 60 bytes for each. A lead that comes again after more new ids than this is counted as new. */
 const MAX_REMEMBERED_IDS = 5_000_000;

@@ -3,7 +3,7 @@ import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
 import { isJsonObject } from '../../store/records.ts';
 import { parseInstant } from '../since.ts';
 
-/** A value that cannot be stored. The detail says what is wrong and how to fix it, after the name of the field. */
+/** A value that cannot be stored. The detail describes the error and how to fix it, after the name of the field. */
 export class InvalidValue {
   readonly detail: string;
 
@@ -20,13 +20,16 @@ const MAX_QUOTED_LENGTH = 60;
 const escapeCharacter = (character: string): string =>
   `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
+/** Control characters, format characters such as those that reverse the direction of text, and line separators. */
+export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
 /** Input text as a message may show it: short, on one line, and without control codes for the terminal. */
 export function quote(text: string): string {
   const short = text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text;
-  return JSON.stringify(short).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escapeCharacter);
+  return JSON.stringify(short).replace(UNPRINTABLE, escapeCharacter);
 }
 
-const formatNumber = (value: number): string => value.toLocaleString('en');
+export const formatNumber = (value: number): string => value.toLocaleString('en');
 
 function typeName(value: unknown): string {
   if (value === null) return 'null';

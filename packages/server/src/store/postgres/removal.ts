@@ -25,8 +25,14 @@ const FIND_BY_IDS = `
    ORDER BY l.company_id, l.created_at`;
 
 /** A number by its digits, as `normalizePhone` makes it. */
-const digitsOf = (column: string): string =>
-  `regexp_replace(regexp_replace(${column}, '[^0-9]', '', 'g'), '^00', '')`;
+const digitsOf = (column: string): string => {
+  const withoutTrunkPrefix = `regexp_replace(${column}, '([0-9][^0-9]*)[(] *0 *[)]', '\\1')`;
+  return `regexp_replace(regexp_replace(${withoutTrunkPrefix}, '[^0-9]', '', 'g'), '^00', '')`;
+};
+
+/** What `String.prototype.trim` removes. `trim` of PostgreSQL removes spaces only, and its `\s` depends on the locale. */
+const WHITE_SPACE =
+  ' \t\n\v\f\r\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff';
 
 /** Lower case in ASCII, and by the rules of the database's language for other letters. */
 const scanSql = (isOfCompany: boolean): string => `
@@ -43,8 +49,8 @@ const scanSql = (isOfCompany: boolean): string => `
             FROM page AS p ORDER BY p.company_id DESC, p.created_at DESC LIMIT 1) AS last,
          (SELECT coalesce(json_agg(json_build_object('companyId', p.company_id, 'createdAt', leadtap.to_ms(p.created_at),
                    'id', p.id, 'name', p.name) ORDER BY p.company_id, p.created_at), '[]') FROM page AS p
-           WHERE lower(trim(p.email) COLLATE "C") = ANY ($1)
-              OR lower(trim(p.email)) IN (SELECT lower(e) FROM unnest($1::text[]) AS e)
+           WHERE lower(btrim(p.email, $5) COLLATE "C") = ANY ($1)
+              OR lower(btrim(p.email, $5)) IN (SELECT lower(e) FROM unnest($1::text[]) AS e)
               OR ${digitsOf('p.phone1')} = ANY ($2) OR ${digitsOf('p.phone2')} = ANY ($2)) AS leads`;
 
 interface ScanRow {
@@ -88,6 +94,7 @@ export const removalMethods = (database: Database): LeadRemoval => ({
       contact.phones.map(normalizePhone),
       companyId ?? after?.companyId ?? '',
       after?.createdAt ?? FIRST_MS,
+      WHITE_SPACE,
     ];
     const text = scanSql(companyId !== undefined);
     const [row] = await database.query<ScanRow>(text, values, { timeoutMs: NO_TIMEOUT_MS });
@@ -99,10 +106,9 @@ export const removalMethods = (database: Database): LeadRemoval => ({
   erase: (leads) =>
     database.transaction(async (session) => {
       await lockCompanies(session, [...new Set(leads.map(({ companyId }) => companyId))]);
-      const keys = leads.map(({ companyId, createdAt, id }) => ({
-        ...{ companyId, createdAt, id },
-        hash: hashErasedId(id),
-      }));
+      const keys = leads.map(({ companyId, createdAt, id }) => {
+        return { companyId, createdAt, id, hash: hashErasedId(id) };
+      });
       const deleted = await session.query(DELETE_LEADS, [JSON.stringify(keys)]);
       await session.query(REMEMBER_ERASED, [JSON.stringify(keys)]);
       return deleted.length;

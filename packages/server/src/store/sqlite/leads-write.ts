@@ -120,7 +120,11 @@ export class LeadWriter {
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
     const batch = {
-      ...{ now, historical, allowErased, stamps, scope },
+      now,
+      historical,
+      allowErased,
+      stamps,
+      scope,
       resolveNew: this.#cachePlaces(scope),
       hasErased: this.#cacheErased(),
     };

@@ -135,7 +135,7 @@ const AGAIN = 'Run `leadtap leads erase --vacuum` to remove them.';
 /**
  * `secure_delete` overwrites a row that is deleted. But when SQLite splits a page, it leaves copies of rows in the unused part
  * of the page, in a test of one lead in a hundred. Only VACUUM, which writes the file again, removes them. Polls are answered
- * meanwhile; writers wait, some seconds for each gigabyte.
+ * meanwhile; writers wait, some seconds for each gigabyte, and give up after 10 s.
  */
 async function vacuum(
   { file, connection: current, vacuumWaitMs }: Pick<RemovalAccess, 'file' | 'connection' | 'vacuumWaitMs'>,
