@@ -39,7 +39,7 @@ const MAX_WAITING = 1000;
 /** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** A write that cannot get its lock for this long fails with "unavailable"; nothing was written. */
-const LOCK_TIMEOUT_MS = 10_000;
+export const LOCK_TIMEOUT_MS = 10_000;
 /** The server ends a statement first, so that the connection stays usable. The client does so if the server does not answer. */
 const CLIENT_GRACE_MS = 1000;
 const MAX_TRIES = 5;

@@ -18,7 +18,8 @@ import {
 } from '../placement.ts';
 import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
 import type { LeadResult, Store, WriteAllOutcome, WriteOptions } from '../store.ts';
-import { type Database, lockCompanies, type Session } from './connection.ts';
+import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
+import { WriteQueue } from './write-queue.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
 export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
@@ -104,7 +105,11 @@ type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' |
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
-export const leadMethods = (database: Database): WriteMethods => ({
+/** At most half of the connections, so that polls have the others. */
+const createQueue = ({ connections }: Database): WriteQueue =>
+  new WriteQueue({ maxRunning: Math.max(1, Math.floor(connections / 2)), maxWaitMs: LOCK_TIMEOUT_MS });
+
+export const leadMethods = (database: Database, queue = createQueue(database)): WriteMethods => ({
   async writeLeads(leads, options = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
@@ -115,11 +120,11 @@ export const leadMethods = (database: Database): WriteMethods => ({
 
   async writeAllLeads(leads, scope) {
     if (leads.length === 0) return { kind: 'written', results: [] };
-    const written = database.transaction(async (session): Promise<WriteAllOutcome> => {
+    const write = async (session: Session): Promise<WriteAllOutcome> => {
       const { results, places } = await writeBatch(session, leads, { scope });
       return { kind: 'written', results: requireAllWritten(leads, results, places) };
-    });
-    return written.catch(toRejection);
+    };
+    return queue.run(scope.companyId, () => database.transaction(write)).catch(toRejection);
   },
 
   async findPlacementProblems(leads, { allowErased = false } = {}) {

@@ -46,6 +46,25 @@ describe('requests that arrive together', () => {
     expect(await ids()).toHaveLength(2050);
   });
 
+  it('are committed in several turns of the event loop, so that polls are answered in between', async () => {
+    const { store } = await openStore(openSourceStore);
+    const transactions = vi.spyOn(Connection.prototype, 'transaction');
+    onTestFinished(() => transactions.mockRestore());
+    const writes = Array.from({ length: 5 }, (_, n) =>
+      store.writeAllLeads(
+        Array.from({ length: 600 }, (_, index) => lead(`${n}-${index}`)),
+        SCOPE,
+      ),
+    );
+    const committed: number[] = [];
+    while (transactions.mock.calls.length < writes.length) {
+      await new Promise(setImmediate);
+      committed.push(transactions.mock.calls.length);
+    }
+    expect(committed).toEqual([1, 2, 3, 4, 5]);
+    await Promise.all(writes);
+  });
+
   it('are stored or rejected one by one', async () => {
     const { store, ids } = await openStore();
     const outcomes = await Promise.all([

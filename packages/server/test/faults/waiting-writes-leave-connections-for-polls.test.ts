@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { shareCluster } from './cluster.ts';
+import { eventually } from './eventually.ts';
+import { serve } from './instance.ts';
+import { connect, connectionsOf, holdLock } from './sql.ts';
+
+const server = shareCluster();
+const CONNECTIONS = 4;
+const WRITES = 30;
+
+const blocked = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
+const ORGANISATION = { companies: blocked.map((id) => ({ id, name: id, branches: [], users: [] })) };
+
+/** Serves, and locks companies until `release`. `send` starts one write in each of these companies. */
+async function serveBlocked(companies: readonly string[]) {
+  const { store, poll } = await serve(server().url, { connections: CONNECTIONS });
+  await store.applyOrganisation(ORGANISATION);
+  const observer = await connect(server().url);
+  const writers = await Promise.all(companies.map((companyId) => holdLock(server().url, companyId)));
+  let settled = 0;
+  const send = (id: string) =>
+    companies.map(async (companyId) => {
+      try {
+        return await store.writeAllLeads([{ companyId, id, fields: {} }], { level: 'COMPANY', companyId });
+      } finally {
+        settled += 1;
+      }
+    });
+  return {
+    send,
+    poll,
+    settled: () => settled,
+    waiting: async () => (await connectionsOf(observer)).filter(({ waits }) => waits).length,
+    release: () => Promise.all(writers.map((writer) => writer.end())),
+  };
+}
+
+it('many writes of a company that is locked use one connection, and polls of other companies are answered', async () => {
+  const { send, poll, settled, waiting, release } = await serveBlocked(blocked.slice(0, 1));
+  const writes = Array.from({ length: WRITES }, (_, index) => send(`lead-${index}`)).flat();
+  await eventually(async () => expect(await waiting()).toBe(1));
+  for (let polls = 0; polls < 5; polls += 1) expect(await poll('globex')).toMatchObject({ status: 200 });
+  expect([await waiting(), settled()]).toEqual([1, 0]);
+  await release();
+  const outcomes = await Promise.all(writes);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(writes.map(() => 'written'));
+});
+
+it('writes of many companies that are locked use half of the connections', async () => {
+  const { send, poll, settled, waiting, release } = await serveBlocked(blocked);
+  const writes = send('lead');
+  await eventually(async () => expect(await waiting()).toBe(CONNECTIONS / 2));
+  expect(await poll('globex')).toMatchObject({ status: 200 });
+  expect([await waiting(), settled()]).toEqual([CONNECTIONS / 2, 0]);
+  await release();
+  const outcomes = await Promise.all(writes);
+  expect(outcomes.map(({ kind }) => kind)).toEqual(writes.map(() => 'written'));
+});
