@@ -6,7 +6,6 @@ import { LEADS_PATH } from '@leadtap/contract';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
-import { StampPace } from '../leads/stamp-pace.ts';
 import { INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { IntakeStore } from '../store/store.ts';
@@ -107,8 +106,6 @@ function createAnswer(
     rateLimitDetail: RATE_LIMIT_DETAIL,
   });
 
-  const pace = new StampPace(() => performance.now());
-
   return async (exchange) => {
     const { request } = exchange;
     requireHost(request);
@@ -122,22 +119,12 @@ function createAnswer(
     const bytes = await readBody(request);
     const idempotencyKey = idempotencyKeyOf(request);
     const content = parseBody(mediaType, bytes);
-    // Leads: 422. Pace of the company: 503.
-    const outcome = await receiveLeads(content, { store, user, idempotencyKey, clock, pace });
+    // Leads: 422.
+    const outcome = await receiveLeads(content, { store, user, idempotencyKey, clock });
     if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
-    if (outcome.kind === 'too-fast') throw tooFast(outcome.aheadMs);
     return toPayload(outcome, exchange);
   };
 }
-
-const TOO_FAST_DETAIL =
-  'Your company has received new leads faster than 1,000 per second. Nothing of this request is stored. Wait for the seconds given in `Retry-After`, then send it again.';
-
-const tooFast = (aheadMs: number): ProblemError =>
-  new ProblemError('unavailable', {
-    detail: TOO_FAST_DETAIL,
-    headers: { 'retry-after': String(Math.ceil(aheadMs / 1000)) },
-  });
 
 function toPayload(
   { results }: Extract<IntakeOutcome, { kind: 'written' }>,

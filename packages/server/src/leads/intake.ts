@@ -3,12 +3,11 @@ import { hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
 import { isJsonObject, type LeadInput } from '../store/records.ts';
-import type { IntakeStore, PlacementProblem, WriteAllOutcome, WrittenLead } from '../store/store.ts';
+import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, quote } from './import/field-readers.ts';
 import { outsideScope, placementIssue } from './import/import-leads.ts';
 import { parseLead, type ValidationIssue } from './import/parse-lead.ts';
-import { MAX_AHEAD_MS, type StampPace } from './stamp-pace.ts';
 
 /** What a request contains: one lead or an array of leads, not yet checked. */
 export interface IntakeContent {
@@ -23,18 +22,14 @@ export interface ReceiveOptions {
   /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
   readonly idempotencyKey: string | undefined;
   readonly clock: Clock;
-  /** Of all requests of this process. */
-  readonly pace: StampPace;
 }
 
 export type IntakeOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
-  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] }
-  /** Nothing was written: the stamps of the company are this far ahead of the clock. */
-  | { readonly kind: 'too-fast'; readonly aheadMs: number };
+  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] };
 
-/** Bounds the response to a body that contains nothing but errors, and the time that explaining them takes. */
-const MAX_ERRORS = 1000;
+/** Bounds the size of the response to a body that contains nothing but errors. */
+const MAX_ERRORS = 10_000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
 
@@ -47,30 +42,13 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const parsed = parseIntake(content, options);
   if (parsed.errors.length > 0) return { kind: 'invalid', errors: await addPlacementErrors(parsed, options) };
-  const aheadMs = options.pace.aheadMs(user.companyId);
-  if (aheadMs > MAX_AHEAD_MS) return { kind: 'too-fast', aheadMs };
-  const leads = parsed.entries.map(({ lead }) => lead);
-  const outcome = await writeInPace(leads, options, (batch) => store.writeAllLeads(batch, scope));
+  const outcome = await store.writeAllLeads(
+    parsed.entries.map(({ lead }) => lead),
+    scope,
+  );
   if (outcome.kind === 'written') return outcome;
   const errors = outcome.problems.flatMap((problems, index) => toErrors(problems, index, user));
-  return { kind: 'invalid', errors: errors.slice(0, MAX_ERRORS) };
-}
-
-/** Requests that arrive together count before they are written; otherwise all of them would pass the check. */
-async function writeInPace(
-  leads: readonly LeadInput[],
-  { pace, user }: IntakeOptions,
-  write: (leads: readonly LeadInput[]) => Promise<WriteAllOutcome>,
-): Promise<WriteAllOutcome> {
-  const settle = pace.reserve(user.companyId, leads.length);
-  let added = 0;
-  try {
-    const outcome = await write(leads);
-    if (outcome.kind === 'written') added = outcome.results.filter(({ kind }) => kind === 'added').length;
-    return outcome;
-  } finally {
-    settle(added);
-  }
+  return { kind: 'invalid', errors };
 }
 
 interface ParsedIntake {

@@ -7,7 +7,6 @@ import {
   StoreUnavailableError,
   type WriteOutcome,
 } from '../../store/store.ts';
-import { MAX_AHEAD_MS, StampPace } from '../stamp-pace.ts';
 import { type Sleep, splitIntoBatches } from './batches.ts';
 import { quote } from './field-readers.ts';
 import type { InputLine, ParsedLine } from './input-line.ts';
@@ -58,7 +57,7 @@ export interface LeadImport {
 export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
-  const pace = new StampPace(run.elapsedMs);
+  const pace = new ImportPace(run.elapsedMs);
   for await (const batch of splitIntoBatches(run.lines, run.sleep, run.signal)) {
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
@@ -104,33 +103,60 @@ async function writeWithRetries(
 /** Historical leads bring their own times, so they need no pace. */
 async function writeInPace(
   leads: readonly LeadInput[],
-  pace: StampPace,
+  pace: ImportPace,
   run: LeadImport,
 ): Promise<WriteOutcome | Stopped> {
   if (leads.length === 0) return { kind: 'written', results: [] };
   if (run.historical || run.dryRun) return writeWithRetries(leads, run);
-  const delayMs = delayOf(leads, pace);
+  const delayMs = pace.delayMs(leads);
   if (delayMs > 0) {
     await run.onPaced();
     if (!run.signal.aborted) await run.sleep(delayMs, run.signal);
     if (run.signal.aborted) return { kind: 'interrupted' };
   }
   const outcome = await writeWithRetries(leads, run);
-  if (outcome.kind === 'written') recordAdded(leads, outcome.results, pace);
+  if (outcome.kind === 'written') pace.record(leads, outcome.results);
   return outcome;
 }
 
-/** How many milliseconds to wait before writing these leads. Any of them may be new and take a millisecond. */
-function delayOf(leads: readonly LeadInput[], pace: StampPace): number {
-  const delays = [...countByCompany(leads)].map(
-    ([companyId, count]) => pace.aheadMs(companyId) + count - MAX_AHEAD_MS,
-  );
-  return Math.max(0, ...delays);
-}
+/** New leads of one company are stamped one millisecond apart, so the clock keeps up with 1,000 per second. */
+const LEADS_PER_MS = 1;
+/** An import moves the stamps of a company no further ahead of the clock than this. */
+const MAX_AHEAD_MS = 5000;
 
-function recordAdded(leads: readonly LeadInput[], results: readonly LeadResult[], pace: StampPace): void {
-  const added = leads.filter((_lead, index) => results[index]?.kind === 'added');
-  for (const [companyId, count] of countByCompany(added)) pace.reserve(companyId, count)(count);
+/**
+ * A token bucket for each company: 1,000 new leads per second, and 5,000 at once. It counts only what this import has
+ * added: stamps that are ahead because the clock was set back, or because of other writers, do not delay it.
+ */
+class ImportPace {
+  readonly #elapsedMs: () => number;
+  /** By company: when the clock catches up with the stamps of this import. */
+  readonly #catchesUpAt = new Map<string, number>();
+
+  constructor(elapsedMs: () => number) {
+    this.#elapsedMs = elapsedMs;
+  }
+
+  /** How long to wait before writing these leads, any of which may be new. Not positive: no wait. */
+  delayMs(leads: readonly LeadInput[]): number {
+    const now = this.#elapsedMs();
+    let delayMs = 0;
+    for (const [companyId, count] of countByCompany(leads)) {
+      const aheadMs = (this.#catchesUpAt.get(companyId) ?? now) - now;
+      delayMs = Math.max(delayMs, aheadMs + count / LEADS_PER_MS - MAX_AHEAD_MS);
+    }
+    return delayMs;
+  }
+
+  /** Counts the leads that were added: updates and rejected leads need no stamp. */
+  record(leads: readonly LeadInput[], results: readonly LeadResult[]): void {
+    const now = this.#elapsedMs();
+    const added = leads.filter((_lead, index) => results[index]?.kind === 'added');
+    for (const [companyId, count] of countByCompany(added)) {
+      const from = Math.max(this.#catchesUpAt.get(companyId) ?? now, now);
+      this.#catchesUpAt.set(companyId, from + count / LEADS_PER_MS);
+    }
+  }
 }
 
 function countByCompany(leads: readonly LeadInput[]): ReadonlyMap<string, number> {
