@@ -28,8 +28,8 @@ export type IntakeOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
   | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] };
 
-/** Bounds the size of the response to a body that contains nothing but errors. */
-const MAX_ERRORS = 10_000;
+/** Bounds the response to a body that contains nothing but errors, and the time that explaining them takes. */
+const MAX_ERRORS = 1000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
 
@@ -48,7 +48,7 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
   );
   if (outcome.kind === 'written') return outcome;
   const errors = outcome.problems.flatMap((problems, index) => toErrors(problems, index, user));
-  return { kind: 'invalid', errors };
+  return { kind: 'invalid', errors: errors.slice(0, MAX_ERRORS) };
 }
 
 interface ParsedIntake {

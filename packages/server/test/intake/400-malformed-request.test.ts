@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { INTAKE_ON, sendBody, sendLeads } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
@@ -19,6 +19,41 @@ describe('400 malformed-request', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"intake";r=\d+;t=60$/);
     const { detail } = await expectProblem(answer, 'malformed-request');
     expect(detail).toMatch(/^The body is not JSON/);
+  });
+
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+
+  it.each([
+    ['arrays', nested(450_000)],
+    ['arrays that are not closed', '['.repeat(1_000_000)],
+    ['objects', `${'{"a":'.repeat(1001)}1${'}'.repeat(1001)}`],
+    ['arrays after an escaped quote', `{"a\\"":${nested(1000)}}`],
+  ])('%s in more than 1,000 levels are rejected before they are parsed', async (_what, body) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const answer = await sendBody(service(), body);
+    expect(parse.mock.calls.filter(([text]) => text === body)).toEqual([]);
+    const { detail } = await expectProblem(answer, 'malformed-request');
+    expect(detail).toBe('The body is nested deeper than 1,000 levels. Flatten it.');
+  });
+
+  it.each([
+    ['1,000 levels', nested(1000)],
+    ['brackets in a text', `[{"notes":7,"firstName":"${'['.repeat(2000)}"}]`],
+    ['brackets in a text after an escaped quote', `[{"notes":7,"firstName":"\\"${'{'.repeat(2000)}"}]`],
+    ['brackets one after the other', `[${'[],'.repeat(2000)}7]`],
+  ])('%s are not nested too deep', async (_what, body) => {
+    await expectProblem(await sendBody(service(), body), 'invalid-lead');
+  });
+
+  it('a form of more than 1,000 fields', async () => {
+    const send = (fields: number) =>
+      sendBody(service(), Array(fields).fill('firstName=Ada').join('&'), {
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      });
+    await expectProblem(await send(1000), 'invalid-lead');
+    const { detail } = await expectProblem(await send(1001), 'malformed-request');
+    expect(detail).toBe('The form has more than 1,000 fields. Send fewer, or send JSON.');
   });
 
   it('the answer does not quote the body', async () => {
