@@ -36,7 +36,7 @@ export const PROBLEMS = {
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning:
-      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used.',
+      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used, or is there twice.',
     integrator:
       'Let your platform encode the parameters and the body. Do not write the address or JSON by hand.',
     operator:
@@ -153,7 +153,7 @@ export const PROBLEMS = {
     detail:
       'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded`, without `Content-Encoding`.',
     meaning:
-      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed. No lead was stored.',
+      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. No lead was stored.',
     integrator: 'Set the header `Content-Type: application/json` and send JSON.',
     operator: 'Nothing to do.',
   },

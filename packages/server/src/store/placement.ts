@@ -33,13 +33,23 @@ export function resolvePlace(
   places: Places,
   scope?: Scope,
 ): Placed {
-  if (scope && existing && !isWithin(scope, input.companyId, existing))
-    return { problem: { field: 'id', reason: 'outside-scope', value: input.id ?? null } };
+  const [outside] = findOutsideScope(input, existing, scope);
+  if (outside) return { problem: outside };
   const placed = resolveAnywhere(input, existing, places);
   if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
+
+/** The problem of a lead that exists outside of the scope. */
+export const findOutsideScope = (
+  { companyId, id }: LeadInput,
+  existing: Place | undefined,
+  scope: Scope | undefined,
+): PlacementProblem[] =>
+  scope && existing && !isWithin(scope, companyId, existing)
+    ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
+    : [];
 
 /** The same rule by which polls find the leads of a scope. */
 const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
