@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import type { Lead } from '@leadtap/contract';
 import { type INode, Workflow } from 'n8n-workflow';
 import pg from 'pg';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 import { runLeadtap } from '../packages/testing/harness/leadtap-process.ts';
 import { keyFileOf, type TestService } from '../packages/testing/harness/service.ts';
 import { shareService } from '../packages/testing/harness/shared-service.ts';
@@ -280,22 +280,28 @@ if (inject('store') === 'postgres') {
       client.query(`CREATE TABLE public.customers (id serial PRIMARY KEY, first_name text, last_name text, email text,
         created_at timestamptz DEFAULT now())`),
     );
-    const runJob = async () => (await runShell(script, env)).stdout;
+    const runJob = async () => (await runShell(script, env)).stderr;
     expect(await runJob()).toBe('');
     await withClient(url, (client) =>
       client.query(`INSERT INTO public.customers (first_name, last_name, email, created_at) VALUES
         ('Old', 'Customer', NULL, now() - interval '1 year'), ('Ada', 'O''Neill "A"', 'ada@example.com', now())`),
     );
-    expect(JSON.parse(await runJob()).leads).toMatchObject([{ id: 'crm-2', result: 'added' }]);
+    expect(await runJob()).toBe('');
+    // A row that Leadtap rejects is reported, and does not keep later rows from being sent.
     await withClient(url, (client) =>
-      client.query(`INSERT INTO public.customers (first_name) VALUES ('Bo')`),
+      client.query(`INSERT INTO public.customers (first_name, email, created_at) VALUES
+        ('Wrong', 'no address', now() - interval '1 hour'), ('Bo', NULL, now())`),
     );
-    await runJob();
+    const posts = vi.spyOn(service.store, 'writeAllLeads');
+    const reported = await runJob();
+    expect(reported).toMatch(/^not stored: \{"id":"crm-3": .*is not an e-mail address.* 422\n$/);
+    expect(posts).toHaveBeenCalledTimes(2);
     await runJob();
     expect((await polled()).map(({ id, fullName }) => [id, fullName])).toEqual([
       ['crm-2', 'Ada O\'Neill "A"'],
-      ['crm-3', 'Bo'],
+      ['crm-4', 'Bo'],
     ]);
+    await expect(runShell(script, { ...env, LEADTAP_TOKEN: 'wrong' })).rejects.toMatchObject({ code: 1 });
   });
 
   it('with plain SQL', async () => {

@@ -40,7 +40,7 @@ const IMPORT_FORMS: Readonly<Partial<Record<LeadFieldType, (rule: ImportField['i
     `an object with your own fields, at most ${maxBytes / 1024} KiB as JSON and ${maxLevels} levels deep; write integers beyond 2^53 as strings`,
   urls: ({ maxItems, maxLength }) =>
     `at most ${maxItems} \`https://\` or \`http://\` addresses of at most ${number(maxLength)} characters`,
-  boolean: () => '`true` or `false`; in CSV also `yes`, `no`, `1`, `0`',
+  boolean: () => '`true` or `false`; in CSV and forms also `yes`, `no`, `on`, `off`, `1`, `0`',
 };
 
 function importText({ type, import: rule }: ImportField): string {

@@ -36,7 +36,7 @@ export const PROBLEMS = {
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning:
-      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used.',
+      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used, or is there twice.',
     integrator:
       'Let your platform encode the parameters and the body. Do not write the address or JSON by hand.',
     operator:
@@ -117,7 +117,7 @@ export const PROBLEMS = {
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
     meaning: 'There is nothing at this address.',
     integrator:
-      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`.',
+      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. If `{base_url}/leads` answers this, the service does not accept leads over HTTP: ask the operator to set `LEADTAP_INTAKE=on`.',
     operator:
       'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`.',
   },
@@ -153,7 +153,7 @@ export const PROBLEMS = {
     detail:
       'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded`, without `Content-Encoding`.',
     meaning:
-      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed. No lead was stored.',
+      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. No lead was stored.',
     integrator: 'Set the header `Content-Type: application/json` and send JSON.',
     operator: 'Nothing to do.',
   },
@@ -173,7 +173,7 @@ export const PROBLEMS = {
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
     meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
     integrator:
-      'Wait for the seconds in `Retry-After`, then send the same request again: it passes all limits, and nothing is lost. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
+      'Wait for the seconds in `Retry-After`, then send the same request again: it passes all limits. A poll loses nothing; leads that you sent were not stored. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator:
       'Nothing to do: the limits are part of the contract. If automations need more, give each its own user.',
   },
@@ -191,7 +191,7 @@ export const PROBLEMS = {
     detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
     meaning: 'The service failed. The request was valid.',
     integrator:
-      'Send the same request again later: nothing is lost. If the error continues, give the operator the `requestId`.',
+      'Send the same request again later. A poll loses nothing. Leads that you sent may not be stored: send them again, with the same `id` or `Idempotency-Key`. If the error continues, give the operator the `requestId`.',
     operator:
       'Search for the request id in the log, which has the cause. `leadtap doctor` checks the installation.',
   },
@@ -201,7 +201,8 @@ export const PROBLEMS = {
     detail: 'Nothing is lost. Try again after the seconds given in `Retry-After`.',
     meaning:
       'The service cannot answer right now: its database or the keys of the identity provider are unreachable, it is overloaded, or it is shutting down.',
-    integrator: 'Wait for the seconds in `Retry-After`, then send the same request again: nothing is lost.',
+    integrator:
+      'Wait for the seconds in `Retry-After`, then send the same request again. A poll loses nothing. Leads that you sent may not be stored: send them again, with the same `id` or `Idempotency-Key`, so that none is added twice.',
     operator:
       'The log has the cause. `/readyz` answers 200 when the service is ready again; `leadtap doctor` says what to fix.',
   },

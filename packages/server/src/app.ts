@@ -113,6 +113,8 @@ export interface AppOptions extends Partial<ServerLimits> {
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
+const INTAKE_OFF_DETAIL =
+  'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.';
 
 /** The Fastify application over the given services. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
@@ -164,7 +166,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     if (Object.hasOwn(endpoints, request.routeOptions.url ?? '')) return;
     // In this hook, not in a handler, so that the body is never read.
     requireHost(request.raw);
-    if (request.is404) throw new ProblemError('no-such-resource');
+    if (!request.is404) return;
+    const isIntake = request.url.split('?', 1)[0] === `${prefix}${LEADS_PATH}`;
+    throw new ProblemError('no-such-resource', isIntake ? { detail: INTAKE_OFF_DETAIL } : {});
   });
 
   const ping = () => services.store.ping();

@@ -119,8 +119,11 @@ export const allOrNothingChecks = [
       [NORTH, lead('3', { branchId: 'north' })],
       [SALES, lead('2', { departmentId: 'sales' })],
     ];
-    for (const [scope, input] of take)
-      assert.deepEqual(await problemsOf(store, [input], scope), [[outside('id', input.id ?? '')]]);
+    for (const [scope, input] of take) {
+      const problems = [[outside('id', input.id ?? '')]];
+      assert.deepEqual(await problemsOf(store, [input], scope), problems);
+      assert.deepEqual((await store.findPlacementProblems?.([input], { scope })) ?? problems, problems);
+    }
     assert.deepEqual(await problemsOf(store, [lead('2', { branchId: 'south' })], NORTH), [
       [outside('branchId', 'south')],
     ]);

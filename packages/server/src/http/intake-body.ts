@@ -17,22 +17,31 @@ const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, 
 
 /** `type/subtype` and an optional charset, as RFC 9110 writes them. Other parameters are ignored. */
 const CONTENT_TYPE = /^\s*([\w.+-]+\/[\w.+-]+)\s*(?:;(.*))?$/s;
-const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?=;|$)/i;
+const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?=;|$)/gi;
+
+/** Node's `headers` join or drop repeated headers. A proxy may have taken another one of them. */
+const isRepeated = ({ rawHeaders }: IncomingMessage, name: string): boolean =>
+  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
 
 /** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
-export function requireMediaType({ headers }: IncomingMessage): MediaType {
+export function requireMediaType(request: IncomingMessage): MediaType {
+  const { headers } = request;
   const [, name = '', parameters = ''] = CONTENT_TYPE.exec(headers['content-type'] ?? '') ?? [];
-  const charset = CHARSET.exec(parameters)?.[1] ?? 'utf-8';
+  const charsets = [...parameters.matchAll(CHARSET)].map(([, value = '']) => value);
+  const [charset = 'utf-8'] = charsets;
   const encoding = headers['content-encoding'] ?? 'identity';
   const mediaType = name.toLowerCase();
   const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
-  if (isMediaType(mediaType) && isPlainUtf8) return mediaType;
+  const isAmbiguous = charsets.length > 1 || isRepeated(request, 'content-type');
+  if (isMediaType(mediaType) && isPlainUtf8 && !isAmbiguous) return mediaType;
   throw new ProblemError('unsupported-media-type');
 }
 
 /** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
-export function idempotencyKeyOf({ headers }: IncomingMessage): string | undefined {
-  const key = headers['idempotency-key'];
+export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
+  if (isRepeated(request, 'idempotency-key'))
+    throw new ProblemError('malformed-request', { detail: 'Send one `Idempotency-Key`, not several.' });
+  const key = request.headers['idempotency-key'];
   if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key?.toString();
   const detail = `Send an \`Idempotency-Key\` of 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters, such as a UUID.`;
   throw new ProblemError('malformed-request', { detail });
@@ -153,6 +162,14 @@ function parseJson(text: string): IntakeContent {
 /** As PHP by default. A body of 1 MiB could have half a million, and no other request is answered while they are decoded. */
 const MAX_FORM_FIELDS = 1000;
 
+const NAMELESS_CUSTOM_FIELDS: ReadonlySet<string> = new Set([
+  'customFields',
+  'customFields[]',
+  CUSTOM_FIELD_PREFIX,
+]);
+/** As PHP and Rails name nested fields. */
+const BRACKETED_CUSTOM_FIELD = /^customFields\[(.+)\]$/s;
+
 /** One lead. An empty field counts as absent: a browser sends all fields of a form. */
 function parseForm(text: string): IntakeContent {
   const fields = new Map<string, string>();
@@ -164,8 +181,14 @@ function parseForm(text: string): IntakeContent {
     if (pair === '') continue;
     const [name, value] = splitPair(pair);
     if (value === '') continue;
-    if (name === 'customFields' || name === CUSTOM_FIELD_PREFIX)
+    const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
+    if (NAMELESS_CUSTOM_FIELDS.has(name))
       issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
+    else if (bracketed !== '')
+      issues.push({
+        field: name,
+        detail: `write it as ${CUSTOM_FIELD_PREFIX}${bracketed.replaceAll('][', '.')}`,
+      });
     else if (fields.has(name)) issues.push({ field: name, detail: 'is there twice; send it once' });
     else fields.set(name, value);
   }

@@ -30,7 +30,7 @@ import {
 } from './intake-body.ts';
 import { requireHost, requireMethod } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
-import { ProblemError } from './problems.ts';
+import { isUnavailability, ProblemError, unavailable } from './problems.ts';
 import type { RequestOutcome, RequestState } from './request-log.ts';
 
 /** The result of one request that sends leads, for metrics. */
@@ -78,6 +78,8 @@ export function createIntakeResponder(
     answer: async (exchange) => {
       try {
         return await answer(exchange);
+      } catch (error) {
+        throw isUnavailability(error) ? unavailable(error, UNAVAILABLE_DETAIL) : error;
       } finally {
         if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
       }
@@ -90,6 +92,9 @@ export function createIntakeResponder(
 const METHODS = ['POST'];
 const RATE_LIMIT_DETAIL =
   'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
+/** A commit whose answer was lost may have stored the leads. */
+const UNAVAILABLE_DETAIL =
+  'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
 
 /** The checks, in their order. A failed check throws a `ProblemError`. */
 function createAnswer(

@@ -39,8 +39,12 @@ export class ProblemError extends Error {
 
 const RETRY_AFTER_S = 5;
 
-export const unavailable = (cause?: unknown): ProblemError =>
-  new ProblemError('unavailable', { cause, headers: { 'retry-after': String(RETRY_AFTER_S) } });
+export const unavailable = (cause?: unknown, detail?: string): ProblemError =>
+  new ProblemError('unavailable', {
+    cause,
+    ...(detail !== undefined && { detail }),
+    headers: { 'retry-after': String(RETRY_AFTER_S) },
+  });
 
 /** Errors of the database or the identity provider that end without a change to Leadtap. The client retries. */
 const UNAVAILABLE = [StoreUnavailableError, UnusableDatabaseError, TokenVerificationUnavailableError];

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
-import { isJsonObject, type LeadInput } from '../store/records.ts';
+import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
 import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, quote } from './import/field-readers.ts';
@@ -41,19 +41,26 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const parsed = parseIntake(content, options);
-  if (parsed.errors.length > 0) return { kind: 'invalid', errors: await addPlacementErrors(parsed, options) };
+  if (parsed.errors.length > 0)
+    return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope) };
   const outcome = await store.writeAllLeads(
     parsed.entries.map(({ lead }) => lead),
     scope,
   );
   if (outcome.kind === 'written') return outcome;
-  const errors = outcome.problems.flatMap((problems, index) => toErrors(problems, index, user));
-  return { kind: 'invalid', errors: errors.slice(0, MAX_ERRORS) };
+  return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
+}
+
+interface IntakeEntry {
+  readonly index: number;
+  readonly lead: LeadInput;
+  /** The id is derived from the `Idempotency-Key`: the sender does not know it. */
+  readonly isIdDerived: boolean;
 }
 
 interface ParsedIntake {
   /** The leads that the store can check, which includes those with other errors. */
-  readonly entries: readonly { readonly index: number; readonly lead: LeadInput }[];
+  readonly entries: readonly IntakeEntry[];
   readonly errors: readonly LeadError[];
 }
 
@@ -61,16 +68,17 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOpti
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const bodyError = findBodyError(value, items);
   if (bodyError) return { entries: [], errors: [bodyError] };
-  const entries: { index: number; lead: LeadInput }[] = [];
-  const errors = issues.map((issue) => toError(0, issue));
+  const entries: IntakeEntry[] = [];
+  const errors: LeadError[] = [];
   const firstUses = new Map<string, number>();
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
     const parsed = parseItem(item, options);
-    errors.push(...parsed.issues.map((issue) => toError(index, issue)));
+    const ownIssues = index === 0 ? [...issues, ...parsed.issues] : parsed.issues;
+    errors.push(...ownIssues.map((issue) => toError(index, issue)));
     if (!parsed.lead) continue;
     const lead = addId(parsed.lead, index, options);
-    entries.push({ index, lead });
+    entries.push({ index, lead, isIdDerived: lead.id !== parsed.lead.id });
     if (lead.id === undefined) continue;
     const firstUse = firstUses.get(lead.id);
     if (firstUse === undefined) firstUses.set(lead.id, index);
@@ -174,20 +182,43 @@ function deriveId(companyId: string, idempotencyKey: string, index: number): str
   ].join('-');
 }
 
-/** Adds what only the store can find, so that the sender sees all errors at once. */
+/**
+ * Adds what only the store can find, so that the sender sees all errors at once. `rejections` are those of a write, which does
+ * not look for further problems of a lead.
+ */
 async function addPlacementErrors(
   { entries, errors }: ParsedIntake,
   { store, user }: ReceiveOptions,
+  scope: Scope,
+  rejections: readonly (readonly PlacementProblem[])[] = [],
 ): Promise<LeadError[]> {
-  const problems = await store.findPlacementProblems?.(entries.map(({ lead }) => lead));
-  const found = entries.flatMap(({ index }, at) => toErrors(problems?.[at] ?? [], index, user));
+  const leads = entries.map(({ lead }) => lead);
+  const all = (await store.findPlacementProblems?.(leads, { scope })) ?? [];
+  const found = entries.flatMap((entry, at) => {
+    const problems = all[at]?.length ? all[at] : rejections[at];
+    return toErrors(problems ?? [], entry, user);
+  });
   return [...errors, ...found].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
 }
 
-const toErrors = (problems: readonly PlacementProblem[], index: number, user: PollingUser): LeadError[] =>
-  problems.map((problem) => {
-    // The branch of a department that the user has no access to is not shown.
-    if (problem.reason === 'in-another-branch' && user.accessLevel !== 'COMPANY')
-      return { index, field: problem.field, detail: outsideScope(problem.field, problem.value) };
-    return toError(index, placementIssue(problem));
-  });
+const toErrors = (
+  problems: readonly PlacementProblem[],
+  entry: IntakeEntry,
+  user: PollingUser,
+): LeadError[] => problems.map((problem) => toError(entry.index, toIssue(problem, entry, user)));
+
+const KEY_IN_USE =
+  'the lead that was sent with this Idempotency-Key was erased, or is outside the access level of your user; use another Idempotency-Key';
+
+/** One message for what does not exist and for what the user has no access to: the sender must not find out which it is. */
+function toIssue(
+  problem: PlacementProblem,
+  { isIdDerived }: IntakeEntry,
+  { accessLevel }: PollingUser,
+): ValidationIssue {
+  const { field, reason, value } = problem;
+  if (reason === 'not-stored' || field === 'companyId' || field === 'statusValue')
+    return placementIssue(problem);
+  if (field === 'id' && isIdDerived) return { detail: KEY_IN_USE };
+  return accessLevel === 'COMPANY' ? placementIssue(problem) : { field, detail: outsideScope(field, value) };
+}

@@ -37,12 +37,10 @@ export function resolvePlace(
   places: Places,
   scope?: Scope,
 ): Placed {
-  const isAllowed = (place: LeadPlace) =>
-    !scope || (input.companyId === scope.companyId && isInScope(scope, place));
-  if (existing && !isAllowed(existing))
-    return { problem: { field: 'id', reason: 'outside-scope', value: input.id ?? null } };
+  const [outside] = findOutsideScope(input, existing, scope);
+  if (outside) return { problem: outside };
   const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isAllowed(placed.place)) return placed;
+  if (!scope || 'problem' in placed || isAllowedIn(scope, input.companyId, placed.place)) return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
@@ -58,6 +56,19 @@ export function isInScope(scope: Scope, place: LeadPlace): boolean {
       return scope.departmentId === place.departmentId;
   }
 }
+
+const isAllowedIn = (scope: Scope, companyId: string, place: LeadPlace): boolean =>
+  companyId === scope.companyId && isInScope(scope, place);
+
+/** The problem of a lead that exists outside of the scope. */
+export const findOutsideScope = (
+  { companyId, id }: LeadInput,
+  existing: Place | undefined,
+  scope: Scope | undefined,
+): PlacementProblem[] =>
+  scope && existing && !isAllowedIn(scope, companyId, existing)
+    ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
+    : [];
 
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {

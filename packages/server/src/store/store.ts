@@ -156,6 +156,11 @@ export interface WriteOptions {
   readonly allowErased?: boolean;
 }
 
+export interface FindProblemsOptions extends WriteOptions {
+  /** Leads that exist outside of it have a problem. Default: none has. */
+  readonly scope?: Scope;
+}
+
 /** All leads are durable, or none was written. */
 export type WriteAllOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
@@ -270,7 +275,7 @@ export interface IntakeStore extends PollStore {
    */
   findPlacementProblems?(
     leads: readonly LeadInput[],
-    options?: WriteOptions,
+    options?: FindProblemsOptions,
   ): Promise<readonly (readonly PlacementProblem[])[]>;
 }
 

@@ -136,7 +136,7 @@ describe('cells are converted to values', () => {
 
   test('invalid values have the same messages as in NDJSON', async () => {
     expect(issuesOf(await read('sameDay', 'maybe'))).toEqual([
-      'sameDay: must be true or false (in CSV also yes, no, 1 or 0)',
+      'sameDay: must be true or false (in CSV and forms also yes, no, on, off, 1 or 0)',
     ]);
     const [line] = await csv('companyId,email\n,ada\n');
     expect(line && issuesOf(line)).toEqual([

@@ -1,5 +1,9 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { PROBLEMS } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { INTAKE_ON, sendBody, sendLeads } from '../../../testing/harness/intake.ts';
+import { INTAKE_ON, sendBody, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
@@ -94,6 +98,21 @@ describe('400 malformed-request', () => {
     const answer = await sendLeads(service(), { firstName: 'Ada' }, { headers: { 'idempotency-key': key } });
     const { detail } = await expectProblem(answer, 'malformed-request');
     expect(detail).toMatch(/`Idempotency-Key` of 1 to 255 printable/);
+    expect(await service().leads('boss')).toEqual([]);
+  });
+
+  it.each([
+    ['idempotency-key', 'malformed-request'],
+    ['content-type', 'unsupported-media-type'],
+  ] as const)('a repeated %s is %s', async (name, code) => {
+    const authorization = `Bearer ${await tokenWith(service(), 'boss', ['leads:write'])}`;
+    const value = name === 'content-type' ? 'application/json' : 'key';
+    const headers = { authorization, 'content-type': 'application/json', [name]: [value, value] };
+    const request = httpRequest(`${service().url}/leads`, { method: 'POST', headers });
+    request.end('{"firstName":"Ada"}');
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(PROBLEMS[code].status);
+    expect(await json(response)).toMatchObject({ code });
     expect(await service().leads('boss')).toEqual([]);
   });
 

@@ -14,7 +14,8 @@ describe('404', () => {
     'no-such-resource unless it is switched on: %o',
     async (env) => {
       const test = await startService({ env });
-      await expectProblem(await sendLeads(test, { firstName: 'Ada' }), 'no-such-resource');
+      const { detail } = await expectProblem(await sendLeads(test, { firstName: 'Ada' }), 'no-such-resource');
+      expect(detail).toContain('`LEADTAP_INTAKE=on`');
       await expectProblem(await fetch(`${test.url}${LEADS_PATH}`), 'no-such-resource');
       expect(await test.leads('boss')).toEqual([]);
       expect(await pathsOf(test.url)).toEqual(['/automation/new-leads']);

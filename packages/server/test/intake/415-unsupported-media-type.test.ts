@@ -14,6 +14,8 @@ it.each([
   [{ 'content-type': 'multipart/form-data; boundary=x' }],
   [{ 'content-type': 'application/json; charset=iso-8859-1' }],
   [{ 'content-type': 'application/json; charset="utf-16"' }],
+  [{ 'content-type': 'application/json; charset=utf-8; charset=iso-8859-1' }],
+  [{ 'content-type': 'application/json; charset=utf-8;charset=utf-8' }],
   [{ 'content-type': 'toString' }],
   [{ 'content-encoding': 'gzip' }],
 ])('415 for %o', async (headers) => {

@@ -180,6 +180,15 @@ describe('422: the fields of a form', () => {
       ),
     ],
     [
+      'custom fields in brackets',
+      'customFields[a]=1&customFields[a][b]=1&customFields[]=1',
+      [
+        error('customFields[a]', 'write it as customFields.a'),
+        error('customFields[a][b]', 'write it as customFields.a.b'),
+        error('customFields[]', 'give each custom field a name, such as customFields.source'),
+      ],
+    ],
+    [
       'an unknown field',
       'frstName=Ada',
       [error('frstName', 'is not a field of a lead; did you mean firstName?')],

@@ -10,6 +10,10 @@ async function expectUnavailable(answer: Response): Promise<void> {
   expect(answer.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
   const problem = await expectProblem(answer, 'unavailable');
   expect(JSON.stringify(problem)).not.toMatch(/leads\.db|locked|process/);
+  // Not the text for polls: a lead that is not sent again is lost.
+  expect(problem.detail).toMatch(
+    /^The leads may not be stored\. Send the same request again .*`Idempotency-Key`\.$/,
+  );
 }
 
 describe('503 unavailable', () => {

@@ -93,7 +93,7 @@ describe('the place of a lead', () => {
   };
   const outside = (field: 'branchId' | 'departmentId', what: string) => ({
     field,
-    detail: `${what} is outside the access level of your user; leave ${field} out`,
+    detail: `${what} outside the access level of your user; leave ${field} out`,
   });
 
   it.each([
@@ -118,13 +118,19 @@ describe('the place of a lead', () => {
   it.each([
     ['boss', { companyId: 'globex' }, COMPANY],
     ['north-lead', { companyId: 'globex' }, COMPANY],
-    ['north-lead', { branchId: 'south' }, outside('branchId', 'branch "south"')],
-    ['north-lead', { branchId: 'west' }, outside('branchId', 'branch "west"')],
-    ['north-lead', { branchId: null }, outside('branchId', 'a lead without a branch')],
-    ['north-lead', { departmentId: 'south-sales' }, outside('departmentId', 'department "south-sales"')],
-    ['seller', { branchId: 'south' }, outside('branchId', 'branch "south"')],
-    ['seller', { departmentId: 'service' }, outside('departmentId', 'department "service"')],
-    ['seller', { departmentId: null }, outside('departmentId', 'a lead without a department')],
+    ['north-lead', { branchId: 'south' }, outside('branchId', 'branch "south" is unknown or')],
+    ['north-lead', { branchId: 'west' }, outside('branchId', 'branch "west" is unknown or')],
+    ['north-lead', { branchId: null }, outside('branchId', 'a lead without a branch is')],
+    [
+      'north-lead',
+      { departmentId: 'south-sales' },
+      outside('departmentId', 'department "south-sales" is unknown or'),
+    ],
+    // The same message as for the department of another branch.
+    ['north-lead', { departmentId: 'it' }, outside('departmentId', 'department "it" is unknown or')],
+    ['seller', { branchId: 'south' }, outside('branchId', 'branch "south" is unknown or')],
+    ['seller', { departmentId: 'service' }, outside('departmentId', 'department "service" is unknown or')],
+    ['seller', { departmentId: null }, outside('departmentId', 'a lead without a department is')],
   ] as const)('of %s may not be %o', async (userId, place, error) => {
     const { errors } = await expectProblem(await sendLeads(service(), place, { userId }), 'invalid-lead');
     expect(errors).toEqual([{ index: 0, ...error }]);
@@ -139,12 +145,59 @@ describe('the place of a lead', () => {
         {
           index: 0,
           field: 'id',
-          detail: 'lead "of-south" exists outside the access level of your user; use another id',
+          detail: 'lead "of-south" was erased, or is outside the access level of your user; use another id',
         },
       ]);
     }
     const lead = (await readAll()).find(({ id }) => id === 'of-south');
     expect(lead).toMatchObject({ firstName: 'Ada', branchName: 'South', createdAt: before[0] });
+  });
+
+  it('a lead outside of it is named together with errors of its fields', async () => {
+    await service().add({ id: 'also-south', branchId: 'south' });
+    const lead = { id: 'also-south', email: 'ada' };
+    for (const [wrong, field] of [
+      [lead, 'email'],
+      [{ id: 'also-south', statusValue: 'UNKNOWN' }, 'statusValue'],
+    ] as const) {
+      const answer = await sendLeads(service(), wrong, { userId: 'north-lead' });
+      const { errors = [] } = await expectProblem(answer, 'invalid-lead');
+      expect(errors.map((error) => 'field' in error && error.field)).toEqual([field, 'id']);
+    }
+    const allowed = await expectProblem(await sendLeads(service(), lead), 'invalid-lead');
+    expect(allowed.errors).toHaveLength(1);
+  });
+
+  it('an erased lead and one outside of it have the same message', async () => {
+    await service().add({ id: 'erased', branchId: 'south' });
+    const attempts = [{ firstName: 'Eve' }, { email: 'eve' }, { statusValue: 'UNKNOWN' }];
+    const tryAll = async () => {
+      const errors = [];
+      for (const attempt of attempts) {
+        const answer = await sendLeads(service(), { id: 'erased', ...attempt }, { userId: 'north-lead' });
+        errors.push((await expectProblem(answer, 'invalid-lead')).errors);
+      }
+      return errors;
+    };
+    const before = await tryAll();
+    expect(before.map((errors) => errors?.length)).toEqual([1, 2, 2]);
+    const { removal } = service().store;
+    expect(await removal?.erase(await removal.findByIds(['erased'], 'acme'))).toBe(1);
+    expect(await tryAll()).toEqual(before);
+  });
+
+  it('a key that was used for a lead outside of it is named instead of an id', async () => {
+    const headers = { 'idempotency-key': 'shared key' };
+    await sendLeads(service(), { firstName: 'Ada', branchId: 'south' }, { headers });
+    for (const lead of [{ firstName: 'Eve' }, { firstName: 'Eve', email: 'eve' }]) {
+      const answer = await sendLeads(service(), lead, { userId: 'north-lead', headers });
+      const { errors = [] } = await expectProblem(answer, 'invalid-lead');
+      expect(errors.at(-1)).toEqual({
+        index: 0,
+        field: null,
+        detail: expect.stringMatching(/this Idempotency-Key .* use another Idempotency-Key$/),
+      });
+    }
   });
 
   it('a change of the access level counts from the next request on', async () => {

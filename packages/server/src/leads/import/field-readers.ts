@@ -71,7 +71,7 @@ const textMatching = (pattern: RegExp, detail: string) =>
 const boolean = (): Reader<boolean> => (value) =>
   typeof value === 'boolean'
     ? value
-    : new InvalidValue('must be true or false (in CSV also yes, no, 1 or 0)');
+    : new InvalidValue('must be true or false (in CSV and forms also yes, no, on, off, 1 or 0)');
 
 const WEB_ADDRESS = /^https?:\/\/\S+$/i;
 const webAddress = parsedText(
@@ -156,9 +156,12 @@ const URL_SEPARATOR = '|';
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['yes', true],
+  // What a browser sends for a ticked checkbox.
+  ['on', true],
   ['1', true],
   ['false', false],
   ['no', false],
+  ['off', false],
   ['0', false],
 ]);
 

@@ -247,8 +247,8 @@ function placementDetail(problem: PlacementProblem): string {
 /** Also for what the intake finds before it writes. Null means no branch or no department. */
 export function outsideScope(field: 'id' | 'branchId' | 'departmentId', value: string | null): string {
   if (field === 'id')
-    return `lead ${quote(value ?? '')} exists outside the access level of your user; use another id`;
+    return `lead ${quote(value ?? '')} was erased, or is outside the access level of your user; use another id`;
   const place = PLACES[field];
-  const named = value === null ? `a lead without a ${place}` : `${place} ${quote(value)}`;
-  return `${named} is outside the access level of your user; leave ${field} out`;
+  const named = value === null ? `a lead without a ${place} is` : `${place} ${quote(value)} is unknown or`;
+  return `${named} outside the access level of your user; leave ${field} out`;
 }

@@ -9,6 +9,7 @@ import {
   toLeadFieldsRow,
 } from '../lead-row.ts';
 import {
+  findOutsideScope,
   findPlacementProblems,
   type Place,
   type Places,
@@ -127,11 +128,13 @@ export const leadMethods = (database: Database, queue = createQueue(database)): 
     return queue.run(scope.companyId, () => database.transaction(write)).catch(toRejection);
   },
 
-  async findPlacementProblems(leads, { allowErased = false } = {}) {
+  async findPlacementProblems(leads, { allowErased = false, scope } = {}) {
     const places = await readPlaces(database, leads);
+    const existing = scope ? await readPlacesOfLeads(database, leads) : undefined;
     const erased = allowErased ? undefined : await readErased(database, leads, places);
     return leads.map((lead) => [
       ...findPlacementProblems(lead, places),
+      ...findOutsideScope(lead, existing?.get(idInCompany(lead.companyId, lead.id ?? '')), scope),
       ...(lead.id !== undefined && erased?.has(idInCompany(lead.companyId, lead.id))
         ? [{ field: 'id', reason: 'erased', value: lead.id } as const]
         : []),
@@ -139,17 +142,15 @@ export const leadMethods = (database: Database, queue = createQueue(database)): 
   },
 
   async planLeads(leads, { allowErased = false } = {}) {
-    const { places, rows, erased } = await database.transaction(async (session) => {
+    const { places, existing, erased } = await database.transaction(async (session) => {
       await session.query(BEGIN_BATCH, ['']);
-      const ids = toKeyColumns(leads, ({ id }) => id);
       const places = await readPlaces(session, leads);
       return {
         places,
-        rows: await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids),
+        existing: await readPlacesOfLeads(session, leads),
         erased: allowErased ? new Set() : await readErased(session, leads, places),
       };
     });
-    const existing = new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
     return leads.map((lead) => {
       const before = lead.id === undefined ? undefined : existing.get(idInCompany(lead.companyId, lead.id));
       const placed = resolvePlace(lead, before, places);
@@ -161,6 +162,16 @@ export const leadMethods = (database: Database, queue = createQueue(database)): 
     });
   },
 });
+
+/** By company and id: the places of those leads that exist. */
+async function readPlacesOfLeads(
+  session: Session,
+  leads: readonly LeadInput[],
+): Promise<ReadonlyMap<string, Place>> {
+  const ids = toKeyColumns(leads, ({ id }) => id);
+  const rows = await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids);
+  return new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
+}
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */

@@ -2,9 +2,10 @@ import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
 import { hashErasedId } from '../lead-removal.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
-import { type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
+import { findOutsideScope, type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';
 import type {
+  FindProblemsOptions,
   LeadResult,
   PlacementProblem,
   PlannedLead,
@@ -178,6 +179,13 @@ export class LeadWriter {
   findErased(lead: LeadInput, { allowErased = false }: WriteOptions): PlacementProblem[] {
     if (allowErased || lead.id === undefined || !this.#isErased(lead)) return [];
     return [{ field: 'id', reason: 'erased', value: lead.id }];
+  }
+
+  /** The problem of a lead that exists outside of the scope. */
+  findOutsideScope(lead: LeadInput, { scope }: FindProblemsOptions): PlacementProblem[] {
+    if (!scope || lead.id === undefined) return [];
+    const existing = this.#find.get(lead.companyId, lead.id);
+    return findOutsideScope(lead, existing && placeOf(existing), scope);
   }
 
   /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */

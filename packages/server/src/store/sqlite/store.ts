@@ -274,6 +274,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       read(({ places, leads }) =>
         batch.map((lead) => [
           ...findPlacementProblems(lead, places),
+          ...leads.findOutsideScope(lead, writeOptions),
           ...leads.findErased(lead, writeOptions),
         ]),
       ),
