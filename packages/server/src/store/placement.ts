@@ -14,6 +14,18 @@ export interface LeadPlace {
   readonly departmentId: string | null;
 }
 
+/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
+export function isInScope(scope: Scope, place: LeadPlace): boolean {
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}
+
 /** The branch, department and status of a lead. */
 export interface Place extends LeadPlace {
   readonly statusValue: string;
@@ -37,27 +49,17 @@ export function resolvePlace(
   places: Places,
   scope?: Scope,
 ): Placed {
-  const isAllowed = (place: LeadPlace) =>
-    !scope || (input.companyId === scope.companyId && isInScope(scope, place));
-  if (existing && !isAllowed(existing))
+  if (scope && existing && !isWithin(scope, input.companyId, existing))
     return { problem: { field: 'id', reason: 'outside-scope', value: input.id ?? null } };
   const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isAllowed(placed.place)) return placed;
+  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
 
-/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
-export function isInScope(scope: Scope, place: LeadPlace): boolean {
-  switch (scope.level) {
-    case 'COMPANY':
-      return true;
-    case 'BRANCH':
-      return scope.branchId === place.branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId === place.departmentId;
-  }
-}
+/** The same rule by which polls find the leads of a scope. */
+const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
+  companyId === scope.companyId && isInScope(scope, { branchId, departmentId });
 
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {
