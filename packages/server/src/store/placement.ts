@@ -14,6 +14,18 @@ export interface LeadPlace {
   readonly departmentId: string | null;
 }
 
+/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
+export function isInScope(scope: Scope, place: LeadPlace): boolean {
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}
+
 /** The branch, department and status of a lead. */
 export interface Place extends LeadPlace {
   readonly statusValue: string;
@@ -40,25 +52,14 @@ export function resolvePlace(
   const [outside] = findOutsideScope(input, existing, scope);
   if (outside) return { problem: outside };
   const placed = resolveAnywhere(input, existing, places);
-  if (!scope || 'problem' in placed || isAllowedIn(scope, input.companyId, placed.place)) return placed;
+  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
   const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
   return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
 }
 
-/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
-export function isInScope(scope: Scope, place: LeadPlace): boolean {
-  switch (scope.level) {
-    case 'COMPANY':
-      return true;
-    case 'BRANCH':
-      return scope.branchId === place.branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId === place.departmentId;
-  }
-}
-
-const isAllowedIn = (scope: Scope, companyId: string, place: LeadPlace): boolean =>
-  companyId === scope.companyId && isInScope(scope, place);
+/** The same rule by which polls find the leads of a scope. */
+const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
+  companyId === scope.companyId && isInScope(scope, { branchId, departmentId });
 
 /** The problem of a lead that exists outside of the scope. */
 export const findOutsideScope = (
@@ -66,7 +67,7 @@ export const findOutsideScope = (
   existing: Place | undefined,
   scope: Scope | undefined,
 ): PlacementProblem[] =>
-  scope && existing && !isAllowedIn(scope, companyId, existing)
+  scope && existing && !isWithin(scope, companyId, existing)
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
     : [];
 

@@ -161,7 +161,7 @@ async function vacuum(database: Database, full: boolean): Promise<VacuumReport> 
   if (!full) {
     await database.query(VACUUM, [], noTimeout);
     const free =
-      'Free space in the files of PostgreSQL may contain bytes of the deleted leads until it is used again. To remove them now, run `leadtap leads erase --vacuum`; polls and writers wait while it rewrites the table.';
+      'Free space in the files of PostgreSQL may contain bytes of the deleted leads until it is used again. To remove them now, run `leadtap leads erase --vacuum`; polls and writers wait or get 503 while it rewrites the table.';
     return { isComplete: true, remains: [free, LOGS_REMAIN] };
   }
   try {
