@@ -161,7 +161,7 @@ export const PROBLEMS = {
     status: 422,
     title: 'At least one lead is not valid',
     detail: 'Correct the fields listed under `errors`. No lead of the request was stored.',
-    meaning: `At least one lead has a field that is unknown or invalid, has no field besides ids and places, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. The whole request was rejected: no lead was stored.`,
+    meaning: `At least one lead has a field that is unknown or invalid, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. The whole request was rejected: no lead was stored.`,
     integrator:
       'Read `errors`: it names every error, with the `index` of its lead (0 is the first) and its `field`. Correct them and send all leads again; a retry without a change fails again.',
     operator:

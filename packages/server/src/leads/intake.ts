@@ -76,7 +76,6 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOpti
     const parsed = parseItem(item, options);
     const ownIssues = index === 0 ? [...issues, ...parsed.issues] : parsed.issues;
     errors.push(...ownIssues.map((issue) => toError(index, issue)));
-    if (ownIssues.length === 0 && isEmptyLead(parsed.lead)) errors.push(toError(index, EMPTY_LEAD));
     if (!parsed.lead) continue;
     const lead = addId(parsed.lead, index, options);
     entries.push({ index, lead, isIdDerived: lead.id !== parsed.lead.id });
@@ -107,14 +106,6 @@ const toError = (index: number, { field = null, detail }: ValidationIssue | Lead
   field,
   detail,
 });
-
-const EMPTY_LEAD: ValidationIssue = {
-  detail: 'has no field of a lead; send at least one besides ids and places, such as firstName or email',
-};
-
-/** An automation would run for a lead that says nothing, such as that of an empty form. */
-const isEmptyLead = (lead: LeadInput | undefined): boolean =>
-  lead !== undefined && lead.statusValue === undefined && Object.keys(lead.fields).length === 0;
 
 interface ParsedItem {
   readonly lead?: LeadInput | undefined;

@@ -90,14 +90,7 @@ it.each(['fastify', 'express', 'node'])(
       { id: 'a', fullName: 'Ada', lastName: 'Lovelace', branchName: 'north' },
     ]);
 
-    expect(
-      await (
-        await send([
-          { id: 'b', firstName: 'Ada' },
-          { firstName: 'Ada', branchId: 'south' },
-        ])
-      ).json(),
-    ).toMatchObject({
+    expect(await (await send([{ id: 'b' }, { branchId: 'south' }])).json()).toMatchObject({
       code: 'invalid-lead',
       errors: [{ index: 1, field: 'branchId' }],
     });

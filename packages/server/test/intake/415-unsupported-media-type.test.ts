@@ -28,5 +28,5 @@ it.each([
 
 it('an explicit identity encoding is accepted', async () => {
   const headers = { 'content-encoding': 'identity' };
-  expect((await sendBody(service(), '{"firstName":"Ada"}', { headers, userId: 'rival' })).status).toBe(201);
+  expect((await sendBody(service(), '{}', { headers, userId: 'rival' })).status).toBe(201);
 });

@@ -53,20 +53,11 @@ describe('requests that send leads', () => {
     const test = await startIntake({
       limits: { intakePolicies: [{ name: 'intake', quota: 4, windowS: 60 }] },
     });
-    await sendLeads(test, [
-      { id: 'a', firstName: 'Ada' },
-      { id: 'b', firstName: 'Ada' },
-    ]);
-    await sendLeads(test, [
-      { id: 'a', firstName: 'Ada' },
-      { id: 'c', firstName: 'Ada' },
-    ]);
-    await sendLeads(test, { id: 'a', firstName: 'Ada' });
-    await sendLeads(test, [
-      { id: 'd', firstName: 'Ada' },
-      { id: 'e', firstName: 'Ada', branchId: 'west' },
-    ]);
-    await sendLeads(test, { id: 'f', firstName: 'Ada' });
+    await sendLeads(test, [{ id: 'a' }, { id: 'b' }]);
+    await sendLeads(test, [{ id: 'a' }, { id: 'c' }]);
+    await sendLeads(test, { id: 'a' });
+    await sendLeads(test, [{ id: 'd' }, { id: 'e', branchId: 'west' }]);
+    await sendLeads(test, { id: 'f' });
     await test.poll('boss');
     const text = await (await fetch(test.metricsUrl)).text();
     const samples = text
