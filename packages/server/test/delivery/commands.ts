@@ -103,6 +103,7 @@ const pollsMeanwhile = fc.tuple(ids, pollerName, forward).map(([leads, name, ms]
         poll = pollers[name].poll();
       });
       await write(stores[0], leads, 'Meanwhile');
+      clock.cancelNextRead();
       await poll;
       clock.now = before;
       model.write(leads, 'Meanwhile');

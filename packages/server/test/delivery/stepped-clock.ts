@@ -16,4 +16,9 @@ export class SteppedClock {
   afterNextRead(begin: () => void): void {
     this.#begin = begin;
   }
+
+  /** For a write that reads no time, because all of its leads are rejected. */
+  cancelNextRead(): void {
+    this.#begin = undefined;
+  }
 }
