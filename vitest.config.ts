@@ -76,6 +76,7 @@ export default defineConfig(({ mode }) => ({
       },
     ],
     globalSetup: ['./packages/testing/servers/shared-servers.ts'],
+    setupFiles: ['./packages/testing/vitest/property-seed.ts'],
     pool: 'forks',
     // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
     isolate: false,
