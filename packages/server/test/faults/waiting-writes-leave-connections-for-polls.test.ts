@@ -1,11 +1,15 @@
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { LockQueue } from '../../src/store/postgres/lock-queue.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { serve } from './instance.ts';
 import { connect, connectionsOf, holdLock } from './sql.ts';
 
 const server = shareCluster();
-const CONNECTIONS = 4;
+const CONNECTIONS = 6;
+/** Polls may wait on half of the connections, and one stays free. */
+const MAX_WAITING = 2;
 const WRITES = 30;
 
 const blocked = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
@@ -46,13 +50,24 @@ it('many writes of a company that is locked use one connection, and polls of oth
   expect(outcomes.map(({ kind }) => kind)).toEqual(writes.map(() => 'written'));
 });
 
-it('writes of many companies that are locked use half of the connections', async () => {
+it('writes of many companies that are locked use less than half of the connections', async () => {
   const { send, poll, settled, waiting, release } = await serveBlocked(blocked);
   const writes = send('lead');
-  await eventually(async () => expect(await waiting()).toBe(CONNECTIONS / 2));
+  await eventually(async () => expect(await waiting()).toBe(MAX_WAITING));
   expect(await poll('globex')).toMatchObject({ status: 200 });
-  expect([await waiting(), settled()]).toEqual([CONNECTIONS / 2, 0]);
+  expect([await waiting(), settled()]).toEqual([MAX_WAITING, 0]);
   await release();
   const outcomes = await Promise.all(writes);
   expect(outcomes.map(({ kind }) => kind)).toEqual(writes.map(() => 'written'));
+});
+
+it('a write that has waited too long is unavailable', async () => {
+  const { store } = await serve(server().url);
+  const run = vi.spyOn(LockQueue.prototype, 'run').mockResolvedValue(undefined);
+  onTestFinished(() => run.mockRestore());
+  const written = store.writeAllLeads([{ companyId: 'acme', id: 'late', fields: {} }], {
+    level: 'COMPANY',
+    companyId: 'acme',
+  });
+  await expect(written).rejects.toThrow(StoreUnavailableError);
 });

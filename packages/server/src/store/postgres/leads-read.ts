@@ -1,9 +1,9 @@
-import { performance } from 'node:perf_hooks';
 import { type LeadRow, toLeadRecord } from '../lead-row.ts';
 import type { Scope } from '../records.ts';
 import type { ChangeTrackingStore, Page, PageQuery, Store } from '../store.ts';
 import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
+import { LockQueue } from './lock-queue.ts';
 
 /** The result of `leadtap.read_page`; `leads` is null when the lock was not free at once. */
 interface PageRow {
@@ -82,64 +82,4 @@ function toPage({ read_at, locked, last_stamp, leads }: PageRow): Page | undefin
   if (leads === null || read_at === null) return undefined;
   const lastStamp = last_stamp ?? undefined;
   return { leads: leads.map(toLeadRecord), readAt: read_at, locked: locked === true, lastStamp };
-}
-
-interface Waiter {
-  readonly companyId: string;
-  readonly settle: (isAcquired: boolean) => void;
-}
-
-/**
- * A poll that waits for the lock of a company occupies a connection. So only one poll of each company waits in the
- * database, and at most `maxCompanies` companies: otherwise, polls of one company with a stuck writer, or with an import
- * of a hundred thousand leads, occupy the connections that other companies need.
- */
-class LockQueue {
-  readonly #maxCompanies: number;
-  readonly #active = new Set<string>();
-  readonly #waiters = new Set<Waiter>();
-
-  constructor(maxCompanies: number) {
-    this.#maxCompanies = maxCompanies;
-  }
-
-  /** Calls `attempt` with the remaining time; undefined when no time is left. */
-  async run<T>(
-    companyId: string,
-    timeoutMs: number,
-    attempt: (remainingMs: number) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    const deadline = performance.now() + timeoutMs;
-    if (!(await this.#acquire(companyId, timeoutMs))) return undefined;
-    try {
-      const remainingMs = Math.floor(deadline - performance.now());
-      return remainingMs > 0 ? await attempt(remainingMs) : undefined;
-    } finally {
-      this.#active.delete(companyId);
-      this.#settleWaiters();
-    }
-  }
-
-  async #acquire(companyId: string, timeoutMs: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const settle = (isAcquired: boolean) => {
-        clearTimeout(timer);
-        this.#waiters.delete(waiter);
-        resolve(isAcquired);
-      };
-      const waiter: Waiter = { companyId, settle };
-      const timer = setTimeout(() => settle(false), timeoutMs);
-      this.#waiters.add(waiter);
-      this.#settleWaiters();
-    });
-  }
-
-  #settleWaiters(): void {
-    for (const { companyId, settle } of this.#waiters) {
-      if (this.#active.size >= this.#maxCompanies) return;
-      if (this.#active.has(companyId)) continue;
-      this.#active.add(companyId);
-      settle(true);
-    }
-  }
 }

@@ -18,9 +18,15 @@ import {
   toRejection,
 } from '../placement.ts';
 import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
-import type { LeadResult, Store, WriteAllOutcome, WriteOptions } from '../store.ts';
+import {
+  type LeadResult,
+  type Store,
+  StoreUnavailableError,
+  type WriteAllOutcome,
+  type WriteOptions,
+} from '../store.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
-import { WriteQueue } from './write-queue.ts';
+import { LockQueue } from './lock-queue.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
 export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
@@ -106,11 +112,14 @@ type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' |
 
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
-/** At most half of the connections, so that polls have the others. */
-const createQueue = ({ connections }: Database): WriteQueue =>
-  new WriteQueue({ maxRunning: Math.max(1, Math.floor(connections / 2)), maxWaitMs: LOCK_TIMEOUT_MS });
+/** Further requests fail at once, so that a database that hangs does not fill the memory. */
+const MAX_WAITING = 1000;
 
-export const leadMethods = (database: Database, queue = createQueue(database)): WriteMethods => ({
+/** Less than half of the connections: as many as half may wait for polls, and one stays free. */
+const createQueue = ({ connections }: Database): LockQueue =>
+  new LockQueue(Math.max(1, Math.ceil(connections / 2) - 1), MAX_WAITING);
+
+export const leadMethods = (database: Database, lockQueue = createQueue(database)): WriteMethods => ({
   async writeLeads(leads, options = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
@@ -125,7 +134,14 @@ export const leadMethods = (database: Database, queue = createQueue(database)): 
       const { results, places } = await writeBatch(session, leads, { scope });
       return { kind: 'written', results: requireAllWritten(leads, results, places) };
     };
-    return queue.run(scope.companyId, () => database.transaction(write)).catch(toRejection);
+    const outcome = await lockQueue
+      .run(scope.companyId, LOCK_TIMEOUT_MS, (lockTimeoutMs) =>
+        database.transaction(write, { lockTimeoutMs }),
+      )
+      .catch(toRejection);
+    if (!outcome)
+      throw new StoreUnavailableError('too many writes of leads wait for the lock of their company');
+    return outcome;
   },
 
   async findPlacementProblems(leads, { allowErased = false, scope } = {}) {

@@ -9,8 +9,8 @@ interface Part<Database> {
   readonly reject: (reason: unknown) => void;
 }
 
-/** A larger transaction would hold the lock, and block the event loop, for too long. */
-const MAX_LEADS = 1000;
+/** A larger transaction would block the event loop for longer, and gain little: the wait for the disk is a small part of it. */
+const MAX_LEADS = 200;
 
 /**
  * Writes that arrive in one turn of the event loop share a transaction, because a commit waits for the disk: 64 clients that sent

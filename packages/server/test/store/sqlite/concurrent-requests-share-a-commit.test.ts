@@ -26,7 +26,7 @@ async function openStore(open = openSqliteStore) {
 }
 
 describe('requests that arrive together', () => {
-  it('share a transaction of at most 1,000 leads', async () => {
+  it('share a transaction of at most 200 leads', async () => {
     const { store, ids } = await openStore(openSourceStore);
     const transactions = vi.spyOn(Connection.prototype, 'transaction');
     onTestFinished(() => transactions.mockRestore());
@@ -41,9 +41,9 @@ describe('requests that arrive together', () => {
       );
     await send(50, 1);
     expect(transactions).toHaveBeenCalledTimes(1);
-    await send(5, 400);
+    await send(5, 80);
     expect(transactions).toHaveBeenCalledTimes(4);
-    expect(await ids()).toHaveLength(2050);
+    expect(await ids()).toHaveLength(450);
   });
 
   it('are committed in several turns of the event loop, so that polls are answered in between', async () => {
@@ -52,7 +52,7 @@ describe('requests that arrive together', () => {
     onTestFinished(() => transactions.mockRestore());
     const writes = Array.from({ length: 5 }, (_, n) =>
       store.writeAllLeads(
-        Array.from({ length: 600 }, (_, index) => lead(`${n}-${index}`)),
+        Array.from({ length: 150 }, (_, index) => lead(`${n}-${index}`)),
         SCOPE,
       ),
     );
