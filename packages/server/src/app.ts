@@ -16,12 +16,11 @@ import {
   handleUnroutable,
 } from './http/error-handlers.ts';
 import { createHandler } from './http/exchange.ts';
+import { mountIntake, mountPolls } from './http/fastify-plugins.ts';
 import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
-import { mountIntake } from './http/leads-intake.ts';
 import { requireHost } from './http/methods.ts';
-import { mountPolls } from './http/new-leads.ts';
 import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';

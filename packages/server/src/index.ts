@@ -28,6 +28,7 @@ export {
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { leadsIntake, type NewLeadsOptions, newLeads } from './http/fastify-plugins.ts';
 export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
 export {
   createIntakeHandler,
@@ -36,8 +37,6 @@ export {
   type IntakeObserver,
   type IntakeOptions,
 } from './http/intake-handler.ts';
-export { type LeadsIntakeOptions, leadsIntake } from './http/leads-intake.ts';
-export { type NewLeadsOptions, newLeads } from './http/new-leads.ts';
 export type { PollObservation, PollObserver } from './http/page-response.ts';
 export {
   createPollHandler,

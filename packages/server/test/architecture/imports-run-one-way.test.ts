@@ -104,7 +104,7 @@ describe('imports', () => {
   it('are found', () => {
     expect(files.length).toBeGreaterThan(50);
     const app = files.find(({ path }) => path === `${SERVER}app.ts`);
-    expect(app?.imports).toContain(`${SERVER}http/new-leads.ts`);
+    expect(app?.imports).toContain(`${SERVER}http/fastify-plugins.ts`);
     expect(app?.imports).toContain('fastify');
   });
 

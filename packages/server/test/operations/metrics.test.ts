@@ -32,6 +32,15 @@ describe('metrics', () => {
     expect((await fetch(new URL('/automation/new-leads', metricsUrl))).status).toBe(404);
   });
 
+  it('of the process are registered once, because their observers of garbage collection are never removed', () => {
+    const store = { status: async () => ({ engine: 'none', latestStamp: 0, now: 0 }) };
+    const log = { error: () => undefined };
+    const gcMetric = () => makeMetrics(store, log).registry.getSingleMetric('nodejs_gc_duration_seconds');
+    const first = gcMetric();
+    expect(first).toBeDefined();
+    expect(gcMetric()).toBe(first);
+  });
+
   it('are not served if they are off', async () => {
     const { metricsUrl, poll } = await startService({ env: { LEADTAP_METRICS_ADDRESS: 'off' } });
     expect(metricsUrl).toBe('');

@@ -1,6 +1,9 @@
-import { NEW_LEADS_PATH } from '@leadtap/contract';
+/** The endpoints as Fastify plugins, for applications that embed them, and as routes of the standalone server. */
+import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { RequestContext } from './exchange.ts';
 import { createPublicUrl, type PublicUrl } from './forwarded.ts';
+import { createIntakeResponder, type IntakeOptions } from './intake-handler.ts';
 import { isAllowedMethod } from './methods.ts';
 import { createPollResponder, type PollOptions } from './poll-handler.ts';
 
@@ -17,15 +20,32 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   const respond = createPollResponder({ ...options, stopSignal });
   const publicUrl = options.publicUrl ?? createPublicUrl(undefined, app.prefix);
   mountPolls(app, (request, reply) => {
-    const context = {
-      id: request.id,
-      address: request.ip ?? '',
-      baseUrl: () => publicUrl(request),
-      log: request.log,
-    };
-    void respond(request.raw, reply.raw, context);
+    void respond(
+      request.raw,
+      reply.raw,
+      contextOf(request, () => publicUrl(request)),
+    );
   });
 }
+
+/** `POST {base_url}/leads` as a Fastify plugin. */
+export async function leadsIntake(app: FastifyInstance, options: IntakeOptions): Promise<void> {
+  const respond = createIntakeResponder(options);
+  mountIntake(app, (request, reply) => {
+    void respond(
+      request.raw,
+      reply.raw,
+      contextOf(request, () => app.prefix),
+    );
+  });
+}
+
+const contextOf = (request: FastifyRequest, baseUrl: () => string): RequestContext => ({
+  id: request.id,
+  address: request.ip ?? '',
+  baseUrl,
+  log: request.log,
+});
 
 /**
  * Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. The `logLevel` is
@@ -41,13 +61,28 @@ export function mountPolls(app: FastifyInstance, handle: HandleRoute, options: M
   });
 }
 
-export type HandleRoute = (request: FastifyRequest, reply: FastifyReply) => void;
+/** Routes all methods of the path to a handler that reads the request and writes the response without Fastify. */
+export function mountIntake(
+  app: FastifyInstance,
+  handle: HandleRoute,
+  options: MountRouteOptions = {},
+): void {
+  const hijack = hijackWith(handle);
+  app.all(LEADS_PATH, {
+    ...options,
+    // In the last hook before Fastify reads the body.
+    preParsing: (request, reply) => hijack(request, reply),
+    handler: hijack,
+  });
+}
 
-export interface MountRouteOptions {
+type HandleRoute = (request: FastifyRequest, reply: FastifyReply) => void;
+
+interface MountRouteOptions {
   readonly logLevel?: 'silent';
 }
 
-export const hijackWith =
+const hijackWith =
   (handle: HandleRoute): HandleRoute =>
   (request, reply) => {
     reply.hijack();
