@@ -1,5 +1,4 @@
 import { v7 } from 'uuid';
-import { hashErasedId } from '../lead-removal.ts';
 import {
   type ColumnKind,
   DEFAULT_LEAD_FIELDS,
@@ -27,6 +26,16 @@ import {
 } from '../store.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
 import { LockQueue } from './lock-queue.ts';
+import {
+  companiesOf,
+  forgetErased,
+  type PlacedRow,
+  readErased,
+  readPlaces,
+  readPlacesOfLeads,
+  toKeyColumns,
+  toPlace,
+} from './write-lookups.ts';
 
 /** The types of columns, as `json_to_recordset` reads them. */
 export const RECORD_TYPES: Readonly<Record<ColumnKind, string>> = {
@@ -61,9 +70,6 @@ const FIND_LEADS = `SELECT company_id, id, leadtap.to_ms(created_at) AS created_
   FROM leadtap.leads WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
    ORDER BY company_id, id FOR NO KEY UPDATE`;
 
-const FIND_PLACES_OF_LEADS = `SELECT company_id, id, branch_id, department_id, status_value FROM leadtap.leads
-  WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`;
-
 const UPDATE_LEADS = `UPDATE leadtap.leads AS l
   SET (${CONTENT_COLUMNS.join(', ')}) = ROW (${contentOf('b').join(', ')})
   FROM ${BATCH} WHERE l.company_id = b.company_id AND l.id = b.id`;
@@ -73,23 +79,10 @@ const INSERT_LEADS = `INSERT INTO leadtap.leads (company_id, id, created_at, ${C
   SELECT b.company_id, b.id, leadtap.from_ms(b.created_at), ${contentOf('b').join(', ')} FROM ${BATCH}
   RETURNING company_id, id, leadtap.to_ms(created_at) AS created_at`;
 
-/** Takes two columns of keys, like FIND_LEADS; the ids are hashed. */
-const ERASED_KEYS = '(company_id, id_hash) IN (SELECT * FROM unnest($1::text[], $2::text[]))';
-const FIND_ERASED = `SELECT company_id, id_hash FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
-const FORGET_ERASED = `DELETE FROM leadtap.erased_leads WHERE ${ERASED_KEYS}`;
-
 interface InsertedRow {
   company_id: string;
   id: string;
   created_at: number;
-}
-
-interface PlacedRow {
-  company_id: string;
-  id: string;
-  branch_id: string | null;
-  department_id: string | null;
-  status_value: string;
 }
 
 type ExistingRow = InsertedRow & LeadFieldsRow & PlacedRow;
@@ -178,16 +171,6 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
     });
   },
 });
-
-/** By company and id: the places of those leads that exist. */
-async function readPlacesOfLeads(
-  session: Session,
-  leads: readonly LeadInput[],
-): Promise<ReadonlyMap<string, Place>> {
-  const ids = toKeyColumns(leads, ({ id }) => id);
-  const rows = await session.query<PlacedRow>(FIND_PLACES_OF_LEADS, ids);
-  return new Map(rows.map((row) => [idInCompany(row.company_id, row.id), toPlace(row)]));
-}
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */
@@ -282,11 +265,7 @@ class Batch {
     if (this.#added.size === 0) return;
     const added = [...this.#added];
     const again = added.filter(({ companyId, id }) => this.#erased.has(idInCompany(companyId, id)));
-    if (again.length > 0)
-      await session.query(
-        FORGET_ERASED,
-        toKeyColumns(again, ({ id }) => hashErasedId(id)),
-      );
+    await forgetErased(session, again);
     const rows = await session.query<InsertedRow>(INSERT_LEADS, [toJson(added)]);
     for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
       // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
@@ -296,12 +275,6 @@ class Batch {
     }
   }
 }
-
-const toPlace = (row: PlacedRow): Place => ({
-  branchId: row.branch_id,
-  departmentId: row.department_id,
-  statusValue: row.status_value,
-});
 
 const toDraft = (row: ExistingRow): Draft => ({
   companyId: row.company_id,
@@ -324,81 +297,3 @@ const toJson = (drafts: readonly Draft[]): string =>
       ...toLeadFieldsRow(fields),
     })),
   );
-
-type ReadPlaces = Places & {
-  /** Whether the company has erased leads at all. Nearly none has, and then no further query is needed. */
-  hasErased(companyId: string): boolean;
-};
-
-/** The companies of the leads, and the branches and departments that the leads name. */
-async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<ReadPlaces> {
-  const companies = await session.query<{ id: string; statuses: string[]; hasErased: boolean }>(
-    `SELECT c.id, array(SELECT s.value::text FROM leadtap.statuses AS s WHERE s.company_id = c.id
-                         ORDER BY s.position) AS statuses,
-            EXISTS (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = c.id) AS "hasErased"
-       FROM leadtap.companies AS c WHERE c.id = ANY ($1)`,
-    [companiesOf(leads)],
-  );
-  const branches = await session.query<{ company_id: string; id: string }>(
-    `SELECT company_id, id FROM leadtap.branches
-      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-    toKeyColumns(leads, ({ branchId }) => branchId),
-  );
-  const departments = await session.query<{ company_id: string; id: string; branch_id: string }>(
-    `SELECT company_id, id, branch_id FROM leadtap.departments
-      WHERE (company_id, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`,
-    toKeyColumns(leads, ({ departmentId }) => departmentId),
-  );
-  const statusesOf = new Map(companies.map(({ id, statuses }) => [id, statuses]));
-  const withErased = new Set(companies.filter(({ hasErased }) => hasErased).map(({ id }) => id));
-  const branchIds = new Set(branches.map(({ company_id, id }) => idInCompany(company_id, id)));
-  const branchOf = new Map(
-    departments.map(({ company_id, id, branch_id }) => [idInCompany(company_id, id), branch_id]),
-  );
-  return {
-    hasCompany: (companyId) => statusesOf.has(companyId),
-    statusValues: (companyId) => statusesOf.get(companyId) ?? [],
-    hasBranch: (companyId, branchId) => branchIds.has(idInCompany(companyId, branchId)),
-    branchOfDepartment: (companyId, departmentId) => branchOf.get(idInCompany(companyId, departmentId)),
-    hasErased: (companyId) => withErased.has(companyId),
-  };
-}
-
-/** The leads, by company and id, that were erased. One that exists all the same is an update, and not looked up here. */
-async function readErased(
-  session: Session,
-  leads: readonly LeadInput[],
-  { hasErased }: ReadPlaces,
-): Promise<ReadonlySet<string>> {
-  const hashed = leads.flatMap(({ companyId, id }) =>
-    id !== undefined && hasErased(companyId) ? [{ companyId, id, hash: hashErasedId(id) }] : [],
-  );
-  if (hashed.length === 0) return new Set();
-  const rows = await session.query<{ company_id: string; id_hash: string }>(
-    FIND_ERASED,
-    toKeyColumns(hashed, ({ hash }) => hash),
-  );
-  const found = new Set(rows.map(({ company_id, id_hash }) => idInCompany(company_id, id_hash)));
-  return new Set(
-    hashed
-      .filter(({ companyId, hash }) => found.has(idInCompany(companyId, hash)))
-      .map(({ companyId, id }) => idInCompany(companyId, id)),
-  );
-}
-
-const companiesOf = (leads: readonly LeadInput[]): string[] => [
-  ...new Set(leads.map(({ companyId }) => companyId)),
-];
-
-/** The distinct pairs of a company and an id, as two columns for `unnest`. */
-function toKeyColumns<Lead extends { readonly companyId: string }>(
-  leads: readonly Lead[],
-  idOf: (lead: Lead) => string | null | undefined,
-): [string[], string[]] {
-  const pairs = new Map<string, [string, string]>();
-  for (const lead of leads) {
-    const id = idOf(lead);
-    if (id != null) pairs.set(idInCompany(lead.companyId, id), [lead.companyId, id]);
-  }
-  return [[...pairs.values()].map(([company]) => company), [...pairs.values()].map(([, id]) => id)];
-}
