@@ -8,12 +8,20 @@ import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { connectRaw, requestHead } from './raw-connection.ts';
 
+/** Ends the process as a second Ctrl+C or an uncaught error does: no code of the service runs any more, except at `exit`. */
+const EXIT_ON_SIGUSR2 = "data:text/javascript,process.on('SIGUSR2',()=>process.exit(7))";
+
 /** `leadtap serve` as a process, and a token for it. */
 async function serve() {
   const folder = tempFolder();
   const data = join(folder, 'data');
   const database = await makeTestDatabase(onTestFinished, { folder: data });
-  const env = { ...database.env, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+  const env = {
+    ...database.env,
+    LEADTAP_PORT: '0',
+    LEADTAP_METRICS_ADDRESS: 'off',
+    NODE_OPTIONS: `--import=${EXIT_ON_SIGUSR2}`,
+  };
   const { child, lines, ended } = spawnLeadtap(['serve'], env, folder);
   let url: string | undefined;
   while (url === undefined) ({ url } = JSON.parse((await lines.next()).value ?? '{"url":"it ended"}'));
@@ -31,7 +39,7 @@ async function serve() {
   return { child, ended, url, token };
 }
 
-it('a service that is stopped by a second signal has logged every poll that it answered', async () => {
+it('a service that exits at once has logged every poll that it answered', async () => {
   const { child, ended, url, token } = await serve();
   const { socket } = await connectRaw(url);
   const polls = 20;
@@ -40,13 +48,10 @@ it('a service that is stopped by a second signal has logged every poll that it a
     socket.write(requestHead(url, token));
     await answered;
   }
-  // An unfinished request, so that the first signal does not end the process.
-  socket.write('GET / HTTP/1.1\r\n');
-  child.kill('SIGINT');
-  // A second signal counts when it comes a second later.
-  const repeat = setInterval(() => child.kill('SIGTERM'), 100);
-  const { stdout } = await ended;
-  clearInterval(repeat);
+  // At once: the lines of the last polls are collected, and not yet written.
+  child.kill('SIGUSR2');
+  const { code, stdout } = await ended;
+  expect(code).toBe(7);
   const requests = stdout.split('\n').filter((line) => line.includes('"msg":"request"'));
   expect(requests.map((line) => JSON.parse(line).status)).toEqual(Array.from({ length: polls }, () => 200));
 });
