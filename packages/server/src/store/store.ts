@@ -186,6 +186,13 @@ export interface LeadListQuery {
   readonly limit: number;
 }
 
+/** The leads of all companies that were created in one minute. */
+export interface LeadCount {
+  /** The start of the minute. */
+  readonly minute: number;
+  readonly count: number;
+}
+
 export interface ChangeCount {
   readonly created: number;
   readonly updated: number;
@@ -303,6 +310,12 @@ export interface Store extends IntakeStore {
   listLeads(query: LeadListQuery): Promise<readonly StoredLead[]>;
   /** The leads with this id, of one company or of all, sorted by company. */
   findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
+
+  /**
+   * Counts the leads with `createdAt` in this time by minute, sorted; minutes without leads are absent. Both bounds are full
+   * minutes; `until` is exclusive. For the status page. Absent: the page does not show them.
+   */
+  countLeadsByMinute?(from: number, until: number): Promise<readonly LeadCount[]>;
 
   /** Erases persons and prunes old leads. Absent: the store has no such commands. */
   readonly removal?: LeadRemoval;

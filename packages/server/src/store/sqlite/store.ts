@@ -280,6 +280,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       ),
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
+    countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),
     findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
     organisation: {
       readCompanies: (afterId, limit) =>
