@@ -6,7 +6,7 @@ import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { createReaders, type PollReaders } from './cache/poll-cache.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { type Config, describeDatabase } from './config.ts';
 import { Connections } from './http/connections.ts';
 import { docsRoutes } from './http/docs.ts';
 import {
@@ -21,19 +21,24 @@ import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
 import { requireHost } from './http/methods.ts';
+import type { PollObserver } from './http/page-response.ts';
 import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
-import { openStore } from './open-store.ts';
+import { engineOf, openStore } from './open-store.ts';
+import { LeadHistory } from './ops/lead-history.ts';
 import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
+import type { PrivatePages } from './ops/private-listener.ts';
+import { RequestHistory } from './ops/request-history.ts';
+import { createStatusReader } from './ops/status.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
-export interface Service {
+export interface Service extends PrivatePages {
   readonly app: FastifyInstance;
   readonly store: Store;
   readonly keys: SigningKeys;
@@ -60,14 +65,28 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
+  const requests = new RequestHistory(clock);
+  const readStatus = createStatusReader({
+    clock,
+    version: VERSION,
+    store,
+    databaseAddress: describeDatabase(config.database),
+    databaseFile: engineOf(config.database).file,
+    sharedLimits: limiters.shared,
+    requests,
+    leads: store.countLeadsByMinute && new LeadHistory(store.countLeadsByMinute.bind(store)),
+    readConsumers: async () => ({ recorded: false, total: 0, stale: 0, listed: [] }),
+    log: logger,
+  });
+  const observer = observeBoth(metrics, requests);
   const services = {
     store,
     verifyToken,
     limiter: limiters.users,
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
-    observer: metrics,
-    intakeObserver: metrics,
+    observer,
+    intakeObserver: observer,
     logger,
     clock,
     version: VERSION,
@@ -85,8 +104,24 @@ export async function compose(
     limiters.close();
     await store.close();
   });
-  return { app, store, keys, metrics };
+  return { app, store, keys, metrics, readStatus };
 }
+
+/** Each request is counted for Prometheus and for the status page. */
+const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver & IntakeObserver => ({
+  observe(observation) {
+    metrics.observe(observation);
+    requests.observe(observation);
+  },
+  observeIntake(observation) {
+    metrics.observeIntake(observation);
+    requests.observeIntake(observation);
+  },
+  observeWaiting(count) {
+    metrics.observeWaiting?.(count);
+    requests.observeWaiting(count);
+  },
+});
 
 export interface AppServices extends PollOptions {
   readonly store: Store;
