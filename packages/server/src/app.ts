@@ -25,6 +25,7 @@ import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
+import { ConsumerRecorder } from './leads/consumer-recorder.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
@@ -38,6 +39,8 @@ export interface Service {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly metrics: Metrics;
+  /** Undefined if it is switched off. */
+  readonly recorder: ConsumerRecorder | undefined;
 }
 
 export interface ComposeOptions {
@@ -45,6 +48,8 @@ export interface ComposeOptions {
   readonly open?: typeof openStore;
   readonly limits?: typeof openLimiters;
   readonly drain?: () => Promise<void>;
+  /** For tests. Default: 5 seconds. */
+  readonly consumerFlushMs?: number;
   /** Default: the number that the limit of open files allows. */
   readonly maxConnections?: number;
 }
@@ -60,6 +65,10 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
+  const recorder =
+    config.consumers && store.consumers
+      ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
+      : undefined;
   const services = {
     store,
     verifyToken,
@@ -67,6 +76,7 @@ export async function compose(
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
     observer: metrics,
+    ...(recorder && { recorder }),
     intakeObserver: metrics,
     logger,
     clock,
@@ -83,9 +93,10 @@ export async function compose(
   const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {
     limiters.close();
+    await recorder?.close();
     await store.close();
   });
-  return { app, store, keys, metrics };
+  return { app, store, keys, metrics, recorder };
 }
 
 export interface AppServices extends PollOptions {
