@@ -26,10 +26,11 @@ import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
+import { ConsumerRecorder, type PollRecorder } from './leads/consumer-recorder.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
-import { LeadHistory } from './ops/lead-history.ts';
+import { ConsumerPolls } from './ops/consumer-polls.ts';
 import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
@@ -43,6 +44,8 @@ export interface Service extends PrivatePages {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly metrics: Metrics;
+  /** Undefined if it is switched off. */
+  readonly recorder: ConsumerRecorder | undefined;
 }
 
 export interface ComposeOptions {
@@ -50,6 +53,8 @@ export interface ComposeOptions {
   readonly open?: typeof openStore;
   readonly limits?: typeof openLimiters;
   readonly drain?: () => Promise<void>;
+  /** For tests. Default: 5 seconds. */
+  readonly consumerFlushMs?: number;
   /** Default: the number that the limit of open files allows. */
   readonly maxConnections?: number;
 }
@@ -65,7 +70,12 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
+  const recorder =
+    config.consumers && store.consumers
+      ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
+      : undefined;
   const requests = new RequestHistory(clock);
+  const consumerPolls = new ConsumerPolls(clock);
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -74,8 +84,7 @@ export async function compose(
     databaseFile: engineOf(config.database).file,
     sharedLimits: limiters.shared,
     requests,
-    leads: store.countLeadsByMinute && new LeadHistory(store.countLeadsByMinute.bind(store)),
-    readConsumers: async () => ({ recorded: false, total: 0, stale: 0, listed: [] }),
+    consumerPolls: recorder && consumerPolls,
     log: logger,
   });
   const observer = observeBoth(metrics, requests);
@@ -86,6 +95,7 @@ export async function compose(
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
     observer,
+    ...(recorder && { recorder: recordBoth(recorder, consumerPolls) }),
     intakeObserver: observer,
     logger,
     clock,
@@ -102,9 +112,10 @@ export async function compose(
   const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {
     limiters.close();
+    await recorder?.close();
     await store.close();
   });
-  return { app, store, keys, metrics, readStatus };
+  return { app, store, keys, metrics, recorder, readStatus };
 }
 
 /** Each request is counted for Prometheus and for the status page. */
@@ -121,6 +132,15 @@ const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver &
     metrics.observeWaiting?.(count);
     requests.observeWaiting(count);
   },
+});
+
+/** Positions go to the database, counts to the status page. */
+const recordBoth = (recorder: PollRecorder, counts: ConsumerPolls): PollRecorder => ({
+  recordPoll(token, poll) {
+    recorder.recordPoll(token, poll);
+    counts.recordPoll(token);
+  },
+  recordWait: (token, at, until) => recorder.recordWait(token, at, until),
 });
 
 export interface AppServices extends PollOptions {

@@ -9,17 +9,29 @@ const MAX_QUERY_MS = 60 * MINUTE_MS;
 const RECOUNTED_MS = 2 * MINUTE_MS;
 
 export class LeadHistory {
-  readonly #countByMinute: NonNullable<Store['countLeadsByMinute']>;
+  readonly #store: Pick<Store, 'countLeadsByMinute'>;
   readonly #counts = new Map<number, number>();
   /** All minutes before this time are counted. */
   #countedUntil = 0;
+  #running: Promise<boolean> | undefined;
 
-  constructor(countByMinute: NonNullable<Store['countLeadsByMinute']>) {
-    this.#countByMinute = countByMinute;
+  constructor(store: Pick<Store, 'countLeadsByMinute'>) {
+    this.#store = store;
   }
 
-  /** Counts the minutes that are not counted yet, up to the current one. Nothing is counted while no one looks at the page. */
-  async refresh(now: number): Promise<void> {
+  /**
+   * Counts the minutes that are not counted yet, up to the current one. Called for each view of the page, and never without one.
+   * False if the store cannot count leads.
+   */
+  refresh(now: number): Promise<boolean> {
+    this.#running ??= this.#count(now).finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #count(now: number): Promise<boolean> {
+    if (!this.#store.countLeadsByMinute) return false;
     const current = Math.floor(now / MINUTE_MS) * MINUTE_MS;
     const end = current + MINUTE_MS;
     const begin = end - HISTORY_MINUTES * MINUTE_MS;
@@ -28,12 +40,13 @@ export class LeadHistory {
     const countedUntil = this.#countedUntil > current ? begin : this.#countedUntil;
     for (let from = Math.max(begin, countedUntil); from < end; from += MAX_QUERY_MS) {
       const until = Math.min(from + MAX_QUERY_MS, end);
-      const counted = await this.#countByMinute(from, until);
+      const counted = await this.#store.countLeadsByMinute(from, until);
       for (let minute = from; minute < until; minute += MINUTE_MS) this.#counts.delete(minute);
       for (const { minute, count } of counted) this.#counts.set(minute, count);
       this.#countedUntil = Math.min(until, current - RECOUNTED_MS);
       await setImmediate();
     }
+    return true;
   }
 
   /** The leads of the minutes from one time until another, both full minutes. */

@@ -1,4 +1,5 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
+import { MAX_WAITING } from './consumers-status.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import { type Plot, renderHourBars, renderPlot, type Values } from './status-plots.ts';
@@ -168,33 +169,28 @@ function factsSection(report: StatusReport): Html {
 
 function consumersSection(report: StatusReport): Html {
   const { consumers } = report;
-  const body =
-    consumers === null
-      ? html`<p>Unknown: the database is unreachable.</p>`
-      : consumersBody(consumers, report);
-  const stale = consumers?.stale ?? 0;
-  const count = consumers?.recorded
-    ? html` <span class="count">${formatCount(consumers.total)}${stale > 0 ? html`, <strong class="bad">${formatCount(stale)} stale</strong>` : NO_HTML}</span>`
-    : NO_HTML;
+  const body = consumers === null ? html`<p>They could not be read.</p>` : consumersBody(consumers, report);
+  const count = consumers?.recorded ? html` <span class="count">${countsOf(consumers)}</span>` : NO_HTML;
   return html`<section aria-labelledby="consumers"><h2 id="consumers">Consumers${count}</h2>${body}</section>`;
 }
 
+/** `12 active, 1 stale, 3 inactive`, without those that are 0. */
+function countsOf({ active, stale, inactive }: ConsumersStatus): Html {
+  const bad = stale === 0 ? NO_HTML : html`, <strong class="bad">${formatCount(stale)} stale</strong>`;
+  const old = inactive === 0 ? NO_HTML : html`, ${formatCount(inactive)} inactive`;
+  return html`${formatCount(active)} active${bad}${old}`;
+}
+
 const COLUMNS = [
-  'Consumer',
-  'User',
-  'Last poll',
-  'Usual interval',
-  'Delivered through',
-  'Waiting',
-  'Last 24 hours',
+  ...['Consumer', 'User', 'Last poll', 'Usual interval', 'Delivered through', 'Waiting', 'Last 24 hours'],
 ];
 
-function consumersBody({ recorded, total: all, listed }: ConsumersStatus, report: StatusReport): Html {
+function consumersBody({ recorded, listed, ...counts }: ConsumersStatus, report: StatusReport): Html {
   if (!recorded)
-    return html`<p>Consumers are not recorded, because <code>LEADTAP_CONSUMERS=off</code>. Set it to <code>on</code> and restart to see who polls.</p>`;
-  if (all === 0)
+    return html`<p>Consumers are not recorded, because <code>LEADTAP_CONSUMERS=off</code>. Set it to <code>on</code> and start Leadtap again to see who polls.</p>`;
+  const more = counts.active + counts.stale + counts.inactive - listed.length;
+  if (listed.length === 0)
     return html`<p>No consumer has polled yet. Each token appears here a few seconds after its first poll.</p>`;
-  const more = all - listed.length;
   const rest =
     more > 0
       ? html`<p class="note">${formatCount(more)} more are not shown. <code>leadtap consumers</code> lists all of them.</p>`
@@ -207,26 +203,36 @@ function consumersBody({ recorded, total: all, listed }: ConsumersStatus, report
 }
 
 function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
-  const { tokenId, userId, stale, lastStatus, usualIntervalSeconds, deliveredThrough, waitingLeads } =
-    consumer;
-  const badge = stale ? html` <strong class="badge stale">stale</strong>` : NO_HTML;
+  const { tokenId, userId, state, lastStatus, usualIntervalSeconds, pollsByHour } = consumer;
+  const badge = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
   const refusal = lastStatus >= 400 ? html` <span class="badge">${lastStatus}</span>` : NO_HTML;
-  const interval = usualIntervalSeconds === null ? 'not known yet' : formatDuration(usualIntervalSeconds);
-  const confirmed = consumer.confirmedThrough;
-  const position =
-    deliveredThrough === null
-      ? html`nothing yet`
-      : html`<time datetime="${deliveredThrough}" title="Confirmed through: ${confirmed === null ? 'nothing yet' : timeText(confirmed, report)}">${timeText(deliveredThrough, report)}</time>`;
   const cells = [
     html`${userId}`,
     html`${ago(consumer.lastPollAt, report)}${refusal}`,
-    html`${interval}`,
-    position,
-    html`${formatCount(waitingLeads)}`,
-    renderHourBars(consumer.pollsByHour),
+    html`${usualIntervalSeconds === null ? 'not known yet' : formatDuration(usualIntervalSeconds)}`,
+    positionOf(consumer, report),
+    waitingOf(consumer),
+    pollsByHour === null ? html`–` : renderHourBars(pollsByHour),
   ];
-  const key = tokenId ?? `user ${userId}`;
-  return html`<tr role="row" data-key="${key}"${stale ? html` class="stale"` : NO_HTML}><th role="rowheader" scope="row" title="${tokenId ?? ''}">${nameOf(consumer)}${badge}</th>${cells.map(
+  const columns = cells.map(
     (cell, index) => html`<td role="cell" data-label="${COLUMNS[index + 1] ?? ''}">${cell}</td>`,
-  )}</tr>`;
+  );
+  return html`<tr role="row" data-key="${tokenId ?? ''} ${userId}" class="${state}"><th role="rowheader" scope="row">${nameOf(consumer)}${badge}</th>${columns}</tr>`;
+}
+
+function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, report: StatusReport): Html {
+  const confirmed = confirmedThrough === null ? 'nothing yet' : timeText(confirmedThrough, report);
+  const title = `Confirmed through: ${confirmed}`;
+  if (deliveredThrough === null) return html`<span title="${title}">nothing yet</span>`;
+  return html`<time datetime="${deliveredThrough}" title="${title}">${timeText(deliveredThrough, report)}</time>`;
+}
+
+const countUpTo = (count: number): string =>
+  count >= MAX_WAITING ? `${formatCount(MAX_WAITING)}+` : formatCount(count);
+
+function waitingOf({ waiting, skipped }: ConsumerStatus): Html {
+  const title = 'Its page without since was full, so these leads were left out.';
+  const left =
+    skipped > 0 ? html` <span class="badge" title="${title}">${countUpTo(skipped)} skipped</span>` : NO_HTML;
+  return html`${countUpTo(waiting)}${left}`;
 }

@@ -21,6 +21,8 @@ export function findProblems(facts: Facts, now: number): StatusProblem[] {
       'database-unreachable',
       'The database is unreachable: polls are answered with 503. Run `leadtap doctor`.',
     );
+  else if (consumers === null)
+    add('consumers-unknown', 'The consumers could not be read from the database. The log has the cause.');
   if (consumers && consumers.stale > 0) add('consumers-stale', describeStale(consumers, now));
   const failed = history.hour.failed
     .slice(-FAILED_MINUTES)
@@ -44,21 +46,22 @@ export function findProblems(facts: Facts, now: number): StatusProblem[] {
 
 /** One sentence or more. */
 export function summarise(problems: readonly StatusProblem[], consumers: ConsumersStatus | null): string {
-  if (problems.length > 0) return problems.map(({ message }) => message).join(' ');
-  if (consumers === null || !consumers.recorded)
-    return 'No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).';
-  if (consumers.total === 0) return 'No problem was found. No consumer has polled yet.';
-  return consumers.total === 1
+  if (problems.length > 0 || consumers === null) return problems.map(({ message }) => message).join(' ');
+  if (!consumers.recorded) return 'No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).';
+  const { active, inactive } = consumers;
+  if (active === 0)
+    return `No problem was found. ${inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.'}`;
+  return active === 1
     ? 'The only consumer polled within its usual interval.'
-    : `All ${formatCount(consumers.total)} consumers polled within their usual interval.`;
+    : `All ${formatCount(active)} consumers polled within their usual interval.`;
 }
 
 /** The name of the token, or else its id; the user is known as well. */
 export const nameOf = ({ name, tokenId }: ConsumerStatus): string =>
-  name || tokenId || 'tokens without an id';
+  name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
 
-function describeStale({ stale, total, listed }: ConsumersStatus, now: number): string {
-  const found = listed.filter((consumer) => consumer.stale);
+function describeStale({ stale, active, listed }: ConsumersStatus, now: number): string {
+  const found = listed.filter(({ state }) => state === 'stale');
   const [first] = found;
   if (first && stale === 1) {
     const silence = formatDuration((now - Date.parse(first.lastPollAt)) / 1000);
@@ -69,5 +72,5 @@ function describeStale({ stale, total, listed }: ConsumersStatus, now: number): 
   const names = found.slice(0, MAX_NAMES).map((consumer) => `${nameOf(consumer)} (user ${consumer.userId})`);
   const others = stale - names.length;
   const list = others > 0 ? `${names.join(', ')} and ${formatCount(others)} more` : names.join(', ');
-  return `${formatCount(stale)} of ${formatCount(total)} consumers have stopped polling: ${list}.`;
+  return `${formatCount(stale)} of ${formatCount(stale + active)} consumers have stopped polling: ${list}.`;
 }

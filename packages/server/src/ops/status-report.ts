@@ -5,6 +5,7 @@ export interface StatusProblem {
   readonly kind:
     | 'database-unreachable'
     | 'consumers-stale'
+    | 'consumers-unknown'
     | 'requests-failed'
     | 'disk-low'
     | 'redis-unreachable'
@@ -12,31 +13,37 @@ export interface StatusProblem {
   readonly message: string;
 }
 
-/** One consumer: a token that polls, or a user whose tokens have no id. */
+/** One consumer: a token that polls, or a user whose tokens have no id. The names are those of `leadtap consumers --json`. */
 export interface ConsumerStatus {
   readonly tokenId: string | null;
   readonly name: string | null;
   readonly userId: string;
+  readonly companyId: string;
+  readonly state: 'active' | 'stale' | 'inactive';
   readonly lastPollAt: string;
   /** The HTTP status of the last poll. */
   readonly lastStatus: number;
-  /** The usual time between two polls; null until it is known. */
+  /** Null until there were two polls. */
   readonly usualIntervalSeconds: number | null;
-  readonly stale: boolean;
   readonly confirmedThrough: string | null;
   readonly deliveredThrough: string | null;
-  /** Leads that it may see and was not sent yet. */
-  readonly waitingLeads: number;
-  /** Polls at this instance in each of the last 24 hours, the current hour last. */
-  readonly pollsByHour: readonly number[];
+  /** Leads that it may see and was not sent yet, at most 1,000. */
+  readonly waiting: number;
+  readonly waitingSince: string | null;
+  /** Leads that a full page without `since` has left out, at most 1,000. */
+  readonly skipped: number;
+  /** Polls at this instance in each of the last 24 hours, the current hour last. Null: none, or not counted. */
+  readonly pollsByHour: readonly number[] | null;
 }
 
 export interface ConsumersStatus {
-  /** False: `LEADTAP_CONSUMERS=off`, so there are no others below. */
+  /** False: `LEADTAP_CONSUMERS=off`, so the counts are 0 and none is listed. */
   readonly recorded: boolean;
-  readonly total: number;
+  readonly active: number;
   readonly stale: number;
-  /** At most 200: the stale ones first, then by name. */
+  /** They have not polled for so long that they no longer count. */
+  readonly inactive: number;
+  /** At most 200: stale, active, inactive, each by name. */
   readonly listed: readonly ConsumerStatus[];
 }
 
@@ -75,7 +82,7 @@ export interface StatusReport {
   readonly redis: { readonly reachable: boolean } | null;
   /** The disk of the SQLite file; null with PostgreSQL. */
   readonly disk: { readonly freeBytes: number; readonly totalBytes: number } | null;
-  /** Null while the database is unreachable. */
+  /** Null if they could not be read. */
   readonly consumers: ConsumersStatus | null;
   readonly history: { readonly hour: StatusHistory; readonly day: StatusHistory };
 }

@@ -4,7 +4,9 @@ import { dirname } from 'node:path';
 import { type Clock, toIso } from '../clock.ts';
 import type { Store, StoreStatus } from '../store/store.ts';
 import { messageOf } from '../system-error.ts';
-import type { LeadHistory } from './lead-history.ts';
+import type { ConsumerPolls } from './consumer-polls.ts';
+import { ConsumersReader } from './consumers-status.ts';
+import { LeadHistory } from './lead-history.ts';
 import { MINUTE_MS, type RequestHistory } from './request-history.ts';
 import { findProblems, summarise } from './status-problems.ts';
 import type { ConsumersStatus, StatusHistory, StatusReport } from './status-report.ts';
@@ -12,58 +14,64 @@ import type { ConsumersStatus, StatusHistory, StatusReport } from './status-repo
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<Store, 'status'>;
+  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers'>;
   /** Of the database, without a password. */
   readonly databaseAddress: string;
   readonly databaseFile?: string | undefined;
   readonly sharedLimits?: { readonly isUp: boolean } | undefined;
   readonly requests: RequestHistory;
-  /** Absent: the store cannot count leads. */
-  readonly leads?: LeadHistory | undefined;
-  readonly readConsumers: (now: number) => Promise<ConsumersStatus>;
+  /** Undefined if consumers are not recorded. */
+  readonly consumerPolls: ConsumerPolls | undefined;
   readonly log: { error(details: object, message: string): void };
 }
 
-/** A database that does not answer for this long is reported as unreachable, so that the page appears. */
+/** What is read from the database takes at most this long, so that the page appears while it hangs. */
 const DATABASE_LIMIT_MS = 3000;
+const NOT_RECORDED: ConsumersStatus = { recorded: false, active: 0, stale: 0, inactive: 0, listed: [] };
 
 /** The returned function reads once for all requests that arrive meanwhile. */
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
+  const { store, clock, consumerPolls: polls } = sources;
+  const readers: Readers = {
+    leads: new LeadHistory(store),
+    consumers: polls && new ConsumersReader({ store, clock, polls }),
+  };
   let running: Promise<StatusReport> | undefined;
   return () => {
-    running ??= readStatus(sources).finally(() => {
+    running ??= readStatus(sources, readers).finally(() => {
       running = undefined;
     });
     return running;
   };
 }
 
-async function readStatus(sources: StatusSources): Promise<StatusReport> {
-  const { clock, requests, databaseAddress, sharedLimits, version } = sources;
-  const [stored, disk] = await Promise.all([readDatabase(sources), readDisk(sources)]);
+interface Readers {
+  readonly leads: LeadHistory;
+  readonly consumers: ConsumersReader | undefined;
+}
+
+async function readStatus(sources: StatusSources, readers: Readers): Promise<StatusReport> {
+  const { clock, requests, sharedLimits, version } = sources;
+  const [{ stored, leads, consumers }, disk] = await Promise.all([
+    readDatabase(sources, readers),
+    readDisk(sources),
+  ]);
   const now = clock();
-  const history = {
-    hour: toHistory(sources, now, 60, MINUTE_MS, stored?.hasLeads),
-    day: toHistory(sources, now, 96, 15 * MINUTE_MS, stored?.hasLeads),
-  };
   const facts = {
-    database: {
-      address: databaseAddress,
-      reachable: stored !== undefined,
-      engine: stored?.status.engine ?? null,
-      latestStamp: stored && stored.status.latestStamp > 0 ? toIso(stored.status.latestStamp) : null,
-      stampsAheadSeconds: stored ? Math.max(0, stored.status.latestStamp - stored.status.now) / 1000 : null,
-    },
+    database: toDatabase(sources.databaseAddress, stored),
     redis: sharedLimits ? { reachable: sharedLimits.isUp } : null,
     disk,
-    consumers: stored?.consumers ?? null,
-    history,
+    consumers,
+    history: {
+      hour: toHistory(requests, leads, now, 60, MINUTE_MS),
+      day: toHistory(requests, leads, now, 96, 15 * MINUTE_MS),
+    },
   };
   const problems = findProblems(facts, now);
   return {
     generatedAt: toIso(now),
     healthy: problems.length === 0,
-    summary: summarise(problems, facts.consumers),
+    summary: summarise(problems, consumers),
     problems,
     version,
     startedAt: toIso(requests.startedAt),
@@ -73,33 +81,46 @@ async function readStatus(sources: StatusSources): Promise<StatusReport> {
   };
 }
 
-interface StoredFacts {
-  readonly status: StoreStatus;
-  readonly consumers: ConsumersStatus;
-  readonly hasLeads: boolean;
+function toDatabase(address: string, stored: StoreStatus | undefined): StatusReport['database'] {
+  if (!stored)
+    return { address, reachable: false, engine: null, latestStamp: null, stampsAheadSeconds: null };
+  const { engine, latestStamp, now } = stored;
+  return {
+    address,
+    reachable: true,
+    engine,
+    latestStamp: latestStamp > 0 ? toIso(latestStamp) : null,
+    stampsAheadSeconds: Math.max(0, latestStamp - now) / 1000,
+  };
 }
 
-/** Undefined while the database is unreachable. */
-async function readDatabase(sources: StatusSources): Promise<StoredFacts | undefined> {
-  const { store, leads, readConsumers, log } = sources;
-  const read = async () => {
-    const status = await store.status();
-    const counted = leads?.refresh(status.now).then(
-      () => true,
-      (error: unknown) => {
-        log.error({ err: error }, 'the leads could not be counted for the status page');
-        return false;
-      },
-    );
-    const [consumers, hasLeads = false] = await Promise.all([readConsumers(status.now), counted]);
-    return { status, consumers, hasLeads };
+interface DatabaseFacts {
+  /** Undefined while the database is unreachable. */
+  readonly stored: StoreStatus | undefined;
+  /** Undefined if the leads could not be counted. */
+  readonly leads: LeadHistory | undefined;
+  readonly consumers: ConsumersStatus | null;
+}
+
+/** A part that fails or takes too long is missing; the others are there. */
+async function readDatabase({ store, log }: StatusSources, readers: Readers): Promise<DatabaseFacts> {
+  const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
+    try {
+      return await withTimeout(DATABASE_LIMIT_MS, work());
+    } catch (error) {
+      log.error({ err: error }, `the ${what} could not be read for the status page`);
+      return undefined;
+    }
   };
-  try {
-    return await withTimeout(DATABASE_LIMIT_MS, read());
-  } catch (error) {
-    log.error({ err: error }, 'the database could not be read for the status page');
-    return undefined;
-  }
+  const stored = await attempt('state of the database', () => store.status());
+  if (!stored) return { stored, leads: undefined, consumers: null };
+  const [leads, consumers] = await Promise.all([
+    attempt('number of leads', async () =>
+      (await readers.leads.refresh(stored.now)) ? readers.leads : undefined,
+    ),
+    attempt('consumers', async () => (readers.consumers ? readers.consumers.read() : NOT_RECORDED)),
+  ]);
+  return { stored, leads, consumers: consumers ?? null };
 }
 
 async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
@@ -130,11 +151,11 @@ const rounded = (value: number, digits: number): number => Number(value.toFixed(
 const MIN_RATE_SECONDS = 5;
 
 function toHistory(
-  { requests, leads }: StatusSources,
+  requests: RequestHistory,
+  leads: LeadHistory | undefined,
   now: number,
   steps: number,
   stepMs: number,
-  hasLeads = false,
 ): StatusHistory {
   const end = Math.floor(now / stepMs) * stepMs + stepMs;
   const from = end - steps * stepMs;
@@ -161,6 +182,6 @@ function toHistory(
     rateLimited: counted.map((counts) => counts?.rateLimited ?? null),
     rejected: counted.map((counts) => counts?.rejected ?? null),
     failed: counted.map((counts) => counts?.failed ?? null),
-    leads: leads && hasLeads ? starts.map((start) => leads.read(start, start + stepMs)) : null,
+    leads: leads ? starts.map((start) => leads.read(start, start + stepMs)) : null,
   };
 }
