@@ -104,11 +104,11 @@ export async function listenPrivately(
   return server;
 }
 
+const ORIGIN = 'http://localhost';
+
 /** Undefined for a target that is no path. */
 const parseTarget = (target = ''): URL | undefined =>
-  target.startsWith('/') && URL.canParse(target, 'http://localhost')
-    ? new URL(target, 'http://localhost')
-    : undefined;
+  target.startsWith('/') && URL.canParse(`${ORIGIN}${target}`) ? new URL(`${ORIGIN}${target}`) : undefined;
 
 function answerOther(url: URL | undefined, response: ServerResponse): ServerResponse {
   if (url?.pathname === '/') return response.writeHead(302, { location: 'status' }).end();

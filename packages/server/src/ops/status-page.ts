@@ -182,7 +182,7 @@ function countsOf({ active, stale, inactive }: ConsumersStatus): Html {
 }
 
 const COLUMNS = [
-  ...['Consumer', 'User', 'Last poll', 'Usual interval', 'Delivered through', 'Waiting', 'Last 24 hours'],
+  ...['Consumer', 'User', 'Last poll', 'Usual interval', 'Position', 'Waiting', 'Last 24 hours'],
 ];
 
 function consumersBody({ recorded, listed, ...counts }: ConsumersStatus, report: StatusReport): Html {
@@ -220,11 +220,14 @@ function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
   return html`<tr role="row" data-key="${tokenId ?? ''} ${userId}" class="${state}"><th role="rowheader" scope="row">${nameOf(consumer)}${badge}</th>${columns}</tr>`;
 }
 
+/** The later of both positions, as in `leadtap consumers`: all later leads are waiting. */
 function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, report: StatusReport): Html {
-  const confirmed = confirmedThrough === null ? 'nothing yet' : timeText(confirmedThrough, report);
-  const title = `Confirmed through: ${confirmed}`;
-  if (deliveredThrough === null) return html`<span title="${title}">nothing yet</span>`;
-  return html`<time datetime="${deliveredThrough}" title="${title}">${timeText(deliveredThrough, report)}</time>`;
+  const delivered = deliveredThrough === null ? 'nothing' : timeText(deliveredThrough, report);
+  const confirmed = confirmedThrough === null ? 'nothing' : timeText(confirmedThrough, report);
+  const title = `delivered: ${delivered}, confirmed: ${confirmed}`;
+  const position = [deliveredThrough ?? '', confirmedThrough ?? ''].sort().at(-1);
+  if (!position) return html`<span title="${title}">none yet</span>`;
+  return html`<time datetime="${position}" title="${title}">${timeText(position, report)}</time>`;
 }
 
 const countUpTo = (count: number): string =>
