@@ -29,6 +29,7 @@ import { ConsumerRecorder } from './leads/consumer-recorder.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { openStore } from './open-store.ts';
+import { addConsumerMetrics } from './ops/consumer-metrics.ts';
 import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { Store } from './store/store.ts';
@@ -69,6 +70,7 @@ export async function compose(
     config.consumers && store.consumers
       ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
       : undefined;
+  if (recorder) addConsumerMetrics(metrics.registry, { store, clock, log: logger });
   const services = {
     store,
     verifyToken,
