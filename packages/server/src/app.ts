@@ -30,6 +30,7 @@ import { ConsumerRecorder, type PollRecorder } from './leads/consumer-recorder.t
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
+import { addConsumerMetrics } from './ops/consumer-metrics.ts';
 import { ConsumerPolls } from './ops/consumer-polls.ts';
 import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
@@ -74,6 +75,7 @@ export async function compose(
     config.consumers && store.consumers
       ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
       : undefined;
+  if (recorder) addConsumerMetrics(metrics.registry, { store, clock, log: logger });
   const requests = new RequestHistory(clock);
   const consumerPolls = new ConsumerPolls(clock);
   const readStatus = createStatusReader({

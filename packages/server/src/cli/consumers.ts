@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { toIso } from '../clock.ts';
 import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
-import type { Consumer } from '../store/consumers.ts';
-import { positionOf } from '../store/consumers.ts';
+import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
 import { findCompany, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';

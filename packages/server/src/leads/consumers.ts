@@ -70,7 +70,8 @@ export function activityOf(consumer: ConsumerPosition, now: number): Activity {
   return silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
 }
 
-const CONSUMERS_PER_PAGE = 500;
+/** SQLite answers no poll while it reads a page: some milliseconds. */
+const CONSUMERS_PER_PAGE = 200;
 
 /** All consumers, or those of a company or a user, page by page. */
 export async function* consumerPages(

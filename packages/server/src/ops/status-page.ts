@@ -211,7 +211,7 @@ function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
     html`${ago(consumer.lastPollAt, report)}${refusal}`,
     html`${usualIntervalSeconds === null ? 'not known yet' : formatDuration(usualIntervalSeconds)}`,
     positionOf(consumer, report),
-    waitingOf(consumer),
+    waitingOf(consumer, report),
     pollsByHour === null ? html`–` : renderHourBars(pollsByHour),
   ];
   const columns = cells.map(
@@ -233,9 +233,11 @@ function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, repo
 const countUpTo = (count: number): string =>
   count >= MAX_WAITING ? `${formatCount(MAX_WAITING)}+` : formatCount(count);
 
-function waitingOf({ waiting, skipped }: ConsumerStatus): Html {
+function waitingOf({ waiting, waitingSince, skipped }: ConsumerStatus, { generatedAt }: StatusReport): Html {
   const title = 'Its page without since was full, so these leads were left out.';
   const left =
     skipped > 0 ? html` <span class="badge" title="${title}">${countUpTo(skipped)} skipped</span>` : NO_HTML;
-  return html`${countUpTo(waiting)}${left}`;
+  const waited = waitingSince === null ? 0 : Date.parse(generatedAt) - Date.parse(waitingSince);
+  const since = waitingSince === null ? NO_HTML : html`, oldest ${formatDuration(waited / 1000)}`;
+  return html`${countUpTo(waiting)}${since}${left}`;
 }

@@ -102,7 +102,7 @@ describe('consumers', () => {
     const page = await readPage(service);
     expect(page).toContain('30 s ago');
     expect(page).toContain('<td role="cell" data-label="Usual interval">1 h</td>');
-    expect(page).toContain('<td role="cell" data-label="Waiting">1</td>');
+    expect(page).toContain('<td role="cell" data-label="Waiting">1, oldest 2 h</td>');
     expect(page).toContain('3 polls at this instance in 24 hours, at most 2 in an hour');
   });
 

@@ -72,6 +72,7 @@ const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', '
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
 const ERASED_LEADS = defineTable('erased_leads', ['company_id', 'id_hash'], [], { erased_at: 'time' });
 
+/** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], CONSUMER_COLUMNS);
 
 export const LEADS: Table = {
@@ -94,8 +95,8 @@ export const USERS = defineTable(
 /** In the order of copying: each table after those that it refers to. */
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
-  ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS, CONSUMERS],
-  ...[LEADS, USERS],
+  ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
+  ...[LEADS, CONSUMERS, USERS],
 ];
 
 export interface TableChecksum {

@@ -1,4 +1,4 @@
-import type { Consumer } from 'leadtap';
+import type { Consumer, PollSummary } from 'leadtap';
 import type { TestService } from '../../../../testing/harness/service.ts';
 
 /** All consumers, after everything that was recorded has been written. */
@@ -29,3 +29,15 @@ export async function client(service: TestService, userId: string, tokenId: stri
 }
 
 export const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** What a recorder writes about one consumer. */
+export const summary = (
+  userId: string,
+  tokenId: string | null,
+  rest: Partial<PollSummary> = {},
+): PollSummary => ({
+  ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: Date.UTC(2026, 2, 2), lastStatus: 200, polls: 1 },
+  ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
+  ...{ newestFrom: null, gap: null },
+  ...rest,
+});
