@@ -22,7 +22,10 @@ export function findProblems(facts: Facts, now: number): StatusProblem[] {
       'The database is unreachable: polls are answered with 503. Run `leadtap doctor`.',
     );
   else if (consumers === null)
-    add('consumers-unknown', 'The consumers could not be read from the database. The log has the cause.');
+    add(
+      'consumers-unknown',
+      'The consumers could not be read within 3 seconds. If the next refresh does not show them, the log has the cause.',
+    );
   if (consumers && consumers.stale > 0) add('consumers-stale', describeStale(consumers, now));
   const failed = history.hour.failed
     .slice(-FAILED_MINUTES)
