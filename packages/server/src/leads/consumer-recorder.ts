@@ -1,5 +1,4 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
 import { type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
 import type { RenderedLeads } from './render.ts';
@@ -108,7 +107,12 @@ export class ConsumerRecorder implements PollRecorder {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await Promise.race([this.flush(), sleep(MAX_CLOSE_MS, undefined, { ref: false })]);
+    let limit: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, MAX_CLOSE_MS);
+    });
+    await Promise.race([this.flush(), timeout]);
+    clearTimeout(limit);
   }
 
   #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
