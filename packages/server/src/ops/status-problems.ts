@@ -70,7 +70,9 @@ function describeStale({ stale, active, listed }: ConsumersStatus, now: number):
     const silence = formatDuration((now - Date.parse(first.lastPollAt)) / 1000);
     const interval = first.usualIntervalSeconds;
     const usual = interval === null ? '' : `; it usually polls every ${formatDuration(interval)}`;
-    return `${nameOf(first)} (user ${first.userId}) has not polled for ${silence}${usual}.`;
+    const name = nameOf(first);
+    const subject = first.name ? name : name.charAt(0).toUpperCase() + name.slice(1);
+    return `${subject} (user ${first.userId}) has not polled for ${silence}${usual}.`;
   }
   const names = found.slice(0, MAX_NAMES).map((consumer) => `${nameOf(consumer)} (user ${consumer.userId})`);
   const others = stale - names.length;
