@@ -45,6 +45,8 @@ export interface Config {
   readonly metricsAddress: Address | 'off';
   /** Accept leads over HTTP. */
   readonly intake: boolean;
+  /** Record who polls and how far each has come. */
+  readonly consumers: boolean;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
 }
@@ -67,6 +69,7 @@ export function parseConfig(sources: ConfigSources): Config {
     maxWaiting: settings.read(VARIABLES.maxWaiting),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     intake: settings.read(VARIABLES.intake),
+    consumers: settings.read(VARIABLES.consumers),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),
   };

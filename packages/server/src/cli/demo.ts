@@ -107,6 +107,7 @@ async function startDemo(config: Config, context: CommandContext, isDefaultPort:
 interface DemoFacts {
   readonly baseUrl: string;
   readonly metricsUrl: string | undefined;
+  readonly statusUrl: string | undefined;
   readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
   readonly startedAt: number;
   readonly notes: readonly string[];
@@ -122,8 +123,9 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     const grant = { userId: caller.userId, tokenId: randomUUID(), issuedAt: startedAt };
     return { ...caller, token: await issueToken(keys, { ...grant, expiresAt: startedAt + DAY_MS }) };
   });
-  const { metricsUrl } = running;
-  const facts: DemoFacts = { baseUrl, metricsUrl, callers: await Promise.all(callers), startedAt, notes };
+  const { metricsUrl, statusUrl } = running;
+  const addresses = { baseUrl, metricsUrl, statusUrl };
+  const facts: DemoFacts = { ...addresses, callers: await Promise.all(callers), startedAt, notes };
   await (json ? writeJson(stdout, facts) : write(stdout, demoScreen(facts, context)));
   while (!signal.aborted) {
     const lead = makeLead(clock());
@@ -152,6 +154,7 @@ function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
   const rows: [string, string | undefined][] = [
     ['Endpoint', endpoint],
     ['Reference', `${facts.baseUrl}/docs`],
+    ['Status', facts.statusUrl],
     ['Metrics', facts.metricsUrl],
   ];
   return [

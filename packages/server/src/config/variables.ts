@@ -103,7 +103,8 @@ export const VARIABLES = {
     name: 'LEADTAP_METRICS_ADDRESS',
     default: '127.0.0.1:9464',
     parse: values.parseMetricsAddress,
-    meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
+    meaning:
+      'Private address of `/metrics` and of the status page, `/status`. Port `0` means any free port; `off` turns both off.',
   },
   intake: {
     name: 'LEADTAP_INTAKE',
@@ -111,6 +112,13 @@ export const VARIABLES = {
     parse: values.parseOnOff,
     meaning:
       '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`.',
+  },
+  consumers: {
+    name: 'LEADTAP_CONSUMERS',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning:
+      '`on`: record for every token when it last polled and which leads it has got, for `leadtap consumers`, `leadtap leads show` and the metrics. `off`: record nothing.',
   },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',

@@ -18,6 +18,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     maxWaiting: 20_000,
     metricsAddress: { host: '127.0.0.1', port: 9464 },
     intake: false,
+    consumers: true,
     autoMigrate: true,
     logLevel: 'info',
   });
