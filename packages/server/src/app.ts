@@ -75,7 +75,8 @@ export async function compose(
     config.consumers && store.consumers
       ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
       : undefined;
-  if (recorder) addConsumerMetrics(metrics.registry, { store, clock, log: logger });
+  const { staleAfterMs } = config;
+  if (recorder) addConsumerMetrics(metrics.registry, { store, clock, staleAfterMs, log: logger });
   const requests = new RequestHistory(clock);
   const consumerPolls = new ConsumerPolls(clock);
   const readStatus = createStatusReader({
@@ -87,6 +88,7 @@ export async function compose(
     sharedLimits: limiters.shared,
     requests,
     consumerPolls: recorder && consumerPolls,
+    staleAfterMs,
     log: logger,
   });
   const observer = observeBoth(metrics, requests);

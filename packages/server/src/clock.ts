@@ -29,3 +29,18 @@ export function toIso(ms: number): string {
   const hours = TWO_DIGITS[Math.floor(minutes / 60)];
   return `${lastDay.text}${hours}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[(ms - beganAt) % 1000]}Z`;
 }
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+  y: 365 * DAY_MS,
+};
+
+/** `90s`, `15m`, `2h`, `1d` or `1y` in milliseconds; undefined if the text is not a duration. */
+export function toDurationMs(text: string): number | undefined {
+  const [, count = '', unit = ''] = /^(\d{1,7})([smhdy])$/.exec(text) ?? [];
+  const durationMs = Number(count) * (UNIT_MS[unit] ?? 0);
+  return durationMs > 0 ? durationMs : undefined;
+}

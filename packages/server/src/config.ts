@@ -47,6 +47,8 @@ export interface Config {
   readonly intake: boolean;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;
+  /** Default: 1.5 times the usual interval of each consumer. */
+  readonly staleAfterMs: number | undefined;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
 }
@@ -70,6 +72,7 @@ export function parseConfig(sources: ConfigSources): Config {
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     intake: settings.read(VARIABLES.intake),
     consumers: settings.read(VARIABLES.consumers),
+    staleAfterMs: settings.readOptional(VARIABLES.staleAfter),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),
   };

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { toIso } from '../clock.ts';
+import { toDurationMs, toIso } from '../clock.ts';
 import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
@@ -12,8 +12,8 @@ import { Table, writeJsonArray, writeLine } from './output.ts';
 const HELP = `
 Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
 confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old.
-A consumer is stale when it has not polled for 1.5 times its usual interval. With a time, such as --stale 15m, all
-consumers are listed that have not polled for so long. Revoke a token that is no longer used: it is not listed then.
+A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. With a
+time, such as --stale 15m, all consumers are listed that have not polled for so long. Revoke a token that is no longer used: it is not listed then.
 
 Examples:
   leadtap consumers
@@ -27,12 +27,9 @@ interface ConsumersOptions {
   readonly json?: true;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
 function parseSilence(text: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,7})([smhd])$/.exec(text) ?? [];
-  const silenceMs = Number(count) * (UNIT_MS[unit] ?? 0);
-  if (silenceMs > 0) return silenceMs;
+  const silenceMs = toDurationMs(text);
+  if (silenceMs !== undefined) return silenceMs;
   throw new InvalidArgumentError('Write 90s, 15m, 2h or 1d.');
 }
 
@@ -43,7 +40,7 @@ export function registerConsumers(program: Command, context: CommandContext): vo
     .option('--company <id>', 'only the consumers of this company')
     .option(
       '--stale [time]',
-      'only those that have not polled for this time (90s, 15m, 2h), or for 1.5 times their usual interval; exit code 1 if there are any',
+      'only those that have not polled for this time (90s, 15m, 2h); without a time, the stale ones; exit code 1 if there are any',
       parseSilence,
     )
     .option('--json', 'print an array of consumers')
@@ -52,7 +49,7 @@ export function registerConsumers(program: Command, context: CommandContext): vo
       withStore(context, async (store, config) => {
         if (!config.consumers) throw switchedOff();
         if (options.company !== undefined) await findCompany(store, options.company, context.signal);
-        await printConsumers(store, options, context);
+        await printConsumers(store, options, context, config.staleAfterMs);
       }),
     );
 }
@@ -71,11 +68,14 @@ async function* listedPages(
   store: Store,
   { company: companyId, stale }: ConsumersOptions,
   { clock, signal }: CommandContext,
+  staleAfterMs: number | undefined,
 ): AsyncGenerator<readonly Consumer[]> {
   const now = clock();
   const isListed = (consumer: Consumer): boolean => {
     if (stale === undefined) return true;
-    return stale === true ? activityOf(consumer, now) === 'stale' : now - seenAt(consumer, now) > stale;
+    return stale === true
+      ? activityOf(consumer, now, staleAfterMs) === 'stale'
+      : now - seenAt(consumer, now) > stale;
   };
   requirePart(store.consumers);
   for await (const page of consumerPages(store, { companyId, now, maxWaiting: MAX_WAITING })) {
@@ -88,37 +88,42 @@ async function printConsumers(
   store: Store,
   options: ConsumersOptions,
   context: CommandContext,
+  staleAfterMs: number | undefined,
 ): Promise<void> {
   const { stdout, stderr, clock } = context;
   const { company, stale, json } = options;
   let count = 0;
   async function* counted(): AsyncGenerator<readonly Consumer[]> {
-    for await (const page of listedPages(store, options, context)) {
+    for await (const page of listedPages(store, options, context, staleAfterMs)) {
       count += page.length;
       yield page;
     }
   }
-  if (json) await writeJsonArray(stdout, toJsonPages(counted(), clock()));
-  else await printTable(counted(), company === undefined, context);
+  if (json) await writeJsonArray(stdout, toJsonPages(counted(), clock(), staleAfterMs));
+  else await printTable(counted(), company === undefined, context, staleAfterMs);
   if (count > 0 && stale !== undefined) throw new ExitCode(EXIT_CODES.failed);
   if (count > 0 || json) return;
   const message = stale === undefined ? 'No token has polled yet.' : 'No consumer is stale.';
   await writeLine(stderr, message);
 }
 
-async function* toJsonPages(pages: AsyncIterable<readonly Consumer[]>, now: number) {
-  for await (const page of pages) yield page.map((consumer) => toJson(consumer, now));
+async function* toJsonPages(
+  pages: AsyncIterable<readonly Consumer[]>,
+  now: number,
+  staleAfterMs: number | undefined,
+) {
+  for await (const page of pages) yield page.map((consumer) => toJson(consumer, now, staleAfterMs));
 }
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
 
 /** A consumer as `--json` prints it. */
-export const toJson = (consumer: Consumer, now: number) => ({
+export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) => ({
   tokenId: consumer.tokenId,
   name: consumer.name,
   userId: consumer.userId,
   companyId: consumer.user.companyId,
-  state: activityOf(consumer, now),
+  state: activityOf(consumer, now, staleAfterMs),
   lastPollAt: toIso(consumer.lastPollAt),
   lastStatus: consumer.lastStatus,
   polls: consumer.polls,
@@ -141,6 +146,7 @@ async function printTable(
   pages: AsyncIterable<readonly Consumer[]>,
   hasCompany: boolean,
   { stdout, stderr, clock }: CommandContext,
+  staleAfterMs: number | undefined,
 ): Promise<void> {
   const now = clock();
   const headings = [
@@ -149,7 +155,7 @@ async function printTable(
   ];
   const table = new Table(stdout, headings, ['NAME', 'COMPANY', 'USER', 'TOKEN']);
   for await (const page of pages) {
-    await table.add(page.map((consumer) => toCells(consumer, hasCompany, now)));
+    await table.add(page.map((consumer) => toCells(consumer, hasCompany, now, staleAfterMs)));
     for (const consumer of page)
       if (consumer.skipped > 0 && consumer.gap)
         await writeLine(
@@ -159,11 +165,16 @@ async function printTable(
   }
 }
 
-function toCells(consumer: Consumer, hasCompany: boolean, now: number): (string | null)[] {
+function toCells(
+  consumer: Consumer,
+  hasCompany: boolean,
+  now: number,
+  staleAfterMs: number | undefined,
+): (string | null)[] {
   const { tokenId, name, userId, user, lastPollAt, lastStatus, intervalMs, waiting } = consumer;
   return [
     ...[tokenId, name, userId, ...(hasCompany ? [user.companyId] : [])],
-    activityOf(consumer, now),
+    activityOf(consumer, now, staleAfterMs),
     `${formatDuration(now - lastPollAt)} ago`,
     String(lastStatus),
     intervalMs === null ? null : formatDuration(intervalMs),

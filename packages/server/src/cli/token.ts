@@ -8,7 +8,7 @@ import {
   TOKEN_SCOPES,
   type TokenScope,
 } from '../accounts/token-scopes.ts';
-import { toIso } from '../clock.ts';
+import { toDurationMs, toIso } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import { consumerPages } from '../leads/consumers.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
@@ -96,19 +96,12 @@ export function registerToken(program: Command, context: CommandContext): void {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-const UNIT_MS: Readonly<Record<string, number>> = {
-  m: MINUTE_MS,
-  h: 60 * MINUTE_MS,
-  d: DAY_MS,
-  y: 365 * DAY_MS,
-};
 const MAX_LIFETIME_MS = 10 * 365 * DAY_MS;
 const MAX_NAME_LENGTH = 200;
 
 /** `30m`, `12h`, `90d`, `1y`: from one minute to ten years. */
 export function parseLifetime(text: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,7})([mhdy])$/.exec(text) ?? [];
-  const lifetimeMs = Number(count) * (UNIT_MS[unit] ?? 0);
+  const lifetimeMs = toDurationMs(text) ?? 0;
   if (lifetimeMs >= MINUTE_MS && lifetimeMs <= MAX_LIFETIME_MS) return lifetimeMs;
   throw new InvalidArgumentError('Write 30m, 12h, 90d or 1y: from one minute to ten years.');
 }

@@ -2,6 +2,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { MIN_SECRET_BYTES, secretProblem } from '../accounts/signing-keys.ts';
+import { toDurationMs } from '../clock.ts';
 import type { TrustProxy } from '../http/forwarded.ts';
 import type { Address } from '../ops/listen.ts';
 
@@ -43,6 +44,13 @@ export const parseBoolean: Parser<boolean> = (text, cwd) =>
   parseChoice(['true', 'false'])(text, cwd) === 'true';
 
 export const parseOnOff: Parser<boolean> = (text, cwd) => parseChoice(['on', 'off'])(text, cwd) === 'on';
+
+/** In milliseconds. */
+export const parseDuration: Parser<number> = (text) => {
+  const durationMs = toDurationMs(text);
+  if (durationMs !== undefined) return durationMs;
+  throw new InvalidValueError(`${quote(text)} is not a duration`, 'Write 90s, 15m, 2h or 1d.');
+};
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];

@@ -120,6 +120,12 @@ export const VARIABLES = {
     meaning:
       '`on`: record for every token when it last polled and which leads it has got, for `leadtap consumers`, `leadtap leads show` and the metrics. `off`: record nothing.',
   },
+  staleAfter: {
+    name: 'LEADTAP_STALE_AFTER',
+    parse: values.parseDuration,
+    meaning:
+      'A token that has not polled for this long, such as `15m`, counts as stale in the metrics, on the status page and for `leadtap consumers`. Without it: 1.5 times the usual interval of each token.',
+  },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
     default: 'true',

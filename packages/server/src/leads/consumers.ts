@@ -59,12 +59,15 @@ const FIRST_POLL_MS = 10 * MINUTE_MS;
 export const seenAt = ({ lastPollAt, waitingUntil }: ConsumerPosition, now: number): number =>
   Math.max(lastPollAt, Math.min(waitingUntil ?? lastPollAt, now));
 
-/** After 1.5 usual intervals, and at least 10 s later than usual, it is stale: for 10 times as long as it polled, but at most 7 days. */
-export function activityOf(consumer: ConsumerPosition, now: number): Activity {
+/**
+ * After 1.5 usual intervals, and at least 10 s later than usual, or after a time that the operator has chosen, it is stale: for
+ * 10 times as long as it polled, but at most 7 days.
+ */
+export function activityOf(consumer: ConsumerPosition, now: number, chosenMs?: number): Activity {
   const { intervalMs, firstPollAt, lastPollAt } = consumer;
   const silentMs = now - seenAt(consumer, now);
   if (intervalMs === null) return silentMs <= FIRST_POLL_MS ? 'active' : 'inactive';
-  const staleAfterMs = Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
+  const staleAfterMs = chosenMs ?? Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
   if (silentMs <= staleAfterMs) return 'active';
   const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
   return silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
@@ -97,12 +100,13 @@ export interface ConsumerSummary {
 export async function summarizeConsumers(
   store: Pick<Store, 'consumers'>,
   now: number,
+  staleAfterMs?: number,
 ): Promise<ConsumerSummary> {
   const counts = { active: 0, stale: 0, inactive: 0 };
   let waitingSince = now;
   for await (const page of consumerPages(store, { maxWaiting: 1, now }))
     for (const consumer of page) {
-      const activity = activityOf(consumer, now);
+      const activity = activityOf(consumer, now, staleAfterMs);
       counts[activity] += 1;
       if (activity === 'inactive' || positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
       waitingSince = Math.min(waitingSince, consumer.waitingSince ?? now);

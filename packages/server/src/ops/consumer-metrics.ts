@@ -8,19 +8,24 @@ import type { Store } from '../store/store.ts';
 export interface ConsumerMetricsOptions {
   readonly store: Pick<Store, 'consumers'>;
   readonly clock: Clock;
+  /** Default: 1.5 times the usual interval of each consumer. */
+  readonly staleAfterMs?: number | undefined;
   readonly log: Pick<FastifyBaseLogger, 'error'>;
 }
 
 /** The gauges of one scrape share a read. Positions are up to 5 seconds old anyway. */
 const MAX_AGE_MS = 1000;
 
-export function addConsumerMetrics(registry: Registry, { store, clock, log }: ConsumerMetricsOptions): void {
+export function addConsumerMetrics(
+  registry: Registry,
+  { store, clock, staleAfterMs, log }: ConsumerMetricsOptions,
+): void {
   let last: { readonly at: number; readonly summary: Promise<ConsumerSummary> } | undefined;
   /** All values are NaN if the store fails: 0 would look healthy, and a gauge must not fail the whole scrape. */
   const summarize = (): Promise<ConsumerSummary> => {
     const now = clock();
     if (last && Math.abs(now - last.at) < MAX_AGE_MS) return last.summary;
-    const summary = summarizeConsumers(store, now).catch((error: unknown) => {
+    const summary = summarizeConsumers(store, now, staleAfterMs).catch((error: unknown) => {
       log.error({ err: error }, 'the consumers could not be read for the metrics');
       return { active: Number.NaN, stale: Number.NaN, longestWaitMs: Number.NaN };
     });
@@ -31,7 +36,7 @@ export function addConsumerMetrics(registry: Registry, { store, clock, log }: Co
 
   new Gauge({
     name: 'leadtap_consumers',
-    help: 'Tokens that poll. stale: has not polled for 1.5 times its usual interval. The same on every instance.',
+    help: 'Tokens that poll. stale: has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. The same on every instance.',
     labelNames: ['state'],
     registers,
     async collect() {

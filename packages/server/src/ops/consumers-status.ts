@@ -20,6 +20,8 @@ export interface ConsumersReaderOptions {
   readonly store: Pick<Store, 'consumers'>;
   readonly clock: Clock;
   readonly polls: ConsumerPolls;
+  /** Default: 1.5 times the usual interval of each consumer. */
+  readonly staleAfterMs?: number | undefined;
 }
 
 /** Reads once for all calls that are made meanwhile. */
@@ -45,13 +47,14 @@ export class ConsumersReader {
 
   async #readAll(): Promise<ConsumersStatus> {
     const startedAt = performance.now();
-    const { store, clock, polls } = this.#options;
+    const { store, clock, polls, staleAfterMs } = this.#options;
     const now = clock();
+    const stateOf = (consumer: Consumer) => activityOf(consumer, now, staleAfterMs);
     const counts = { active: 0, stale: 0, inactive: 0 };
     let urgent: Ranked[] = [];
     for await (const page of consumerPages(store, { maxWaiting: 1, now })) {
       for (const consumer of page) {
-        const activity = activityOf(consumer, now);
+        const activity = stateOf(consumer);
         counts[activity] += 1;
         urgent.push({ consumer, rank: RANKS[activity], name: consumer.name ?? consumer.tokenId ?? '' });
       }
@@ -61,7 +64,7 @@ export class ConsumersReader {
     }
     const consumers = urgent.map(({ consumer }) => consumer);
     const counted = await countWaiting(store, consumers, now);
-    const listed = counted.map((consumer) => toStatus(consumer, now, polls.read(consumer)));
+    const listed = counted.map((consumer) => toStatus(consumer, stateOf(consumer), polls.read(consumer)));
     const durationMs = performance.now() - startedAt;
     if (durationMs > SLOW_READ_MS) this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
     this.#last = { recorded: true, ...counts, listed };
@@ -102,12 +105,12 @@ async function countWaiting(
 
 const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
 
-const toStatus = (consumer: Consumer, now: number, pollsByHour: number[] | null): ConsumerStatus => ({
+const toStatus = (consumer: Consumer, state: Activity, pollsByHour: number[] | null): ConsumerStatus => ({
   tokenId: consumer.tokenId,
   name: consumer.name,
   userId: consumer.userId,
   companyId: consumer.user.companyId,
-  state: activityOf(consumer, now),
+  state,
   lastPollAt: toIso(consumer.lastPollAt),
   lastStatus: consumer.lastStatus,
   usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,

@@ -22,6 +22,7 @@ export interface StatusSources {
   readonly requests: RequestHistory;
   /** Undefined if consumers are not recorded. */
   readonly consumerPolls: ConsumerPolls | undefined;
+  readonly staleAfterMs?: number | undefined;
   readonly log: { error(details: object, message: string): void };
 }
 
@@ -31,10 +32,10 @@ const NOT_RECORDED: ConsumersStatus = { recorded: false, active: 0, stale: 0, in
 
 /** The returned function reads once for all requests that arrive meanwhile. */
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
-  const { store, clock, consumerPolls: polls } = sources;
+  const { store, clock, consumerPolls: polls, staleAfterMs } = sources;
   const readers: Readers = {
     leads: new LeadHistory(store),
-    consumers: polls && new ConsumersReader({ store, clock, polls }),
+    consumers: polls && new ConsumersReader({ store, clock, polls, staleAfterMs }),
   };
   let running: Promise<StatusReport> | undefined;
   return () => {

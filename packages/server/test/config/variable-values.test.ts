@@ -154,6 +154,19 @@ describe('LEADTAP_JWKS_URL, LEADTAP_TOKEN_ISSUER and LEADTAP_TOKEN_AUDIENCE', ()
   });
 });
 
+describe('LEADTAP_STALE_AFTER', () => {
+  test.each([
+    ['90s', 90_000],
+    ['15m', 900_000],
+    ['2h', 7_200_000],
+    ['1d', 86_400_000],
+  ])('%s', (text, ms) => expect(configOf({ LEADTAP_STALE_AFTER: text }).staleAfterMs).toBe(ms));
+
+  test.each(['15', '0m', 'soon', '-5m', '1.5h'])('%s is refused', (text) =>
+    expect(problemsOf({ LEADTAP_STALE_AFTER: text })[0]?.fix).toBe('Write 90s, 15m, 2h or 1d.'),
+  );
+});
+
 describe('LEADTAP_MAX_WAITING', () => {
   test.each([
     ['0', 0],

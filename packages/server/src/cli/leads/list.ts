@@ -33,7 +33,7 @@ function parseLimit(text: string): number {
 }
 
 function parseSince(text: string, now: number): number {
-  if (/^\d+[mhdy]$/.test(text)) return now - parseLifetime(text);
+  if (/^\d+[smhdy]$/.test(text)) return now - parseLifetime(text);
   const since = parseInstant(text);
   if (since !== undefined) return since;
   throw new InvalidArgumentError(
