@@ -43,6 +43,8 @@ export interface Config {
   /** Requests that may wait for a lead. */
   readonly maxWaiting: number;
   readonly metricsAddress: Address | 'off';
+  /** Serve the web console. */
+  readonly console: boolean;
   /** Accept leads over HTTP. */
   readonly intake: boolean;
   readonly autoMigrate: boolean;
@@ -66,6 +68,7 @@ export function parseConfig(sources: ConfigSources): Config {
     externalTokens: readExternalTokens(settings),
     maxWaiting: settings.read(VARIABLES.maxWaiting),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
+    console: settings.read(VARIABLES.console),
     intake: settings.read(VARIABLES.intake),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),

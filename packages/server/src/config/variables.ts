@@ -105,6 +105,12 @@ export const VARIABLES = {
     parse: values.parseMetricsAddress,
     meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
   },
+  console: {
+    name: 'LEADTAP_CONSOLE',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning: '`on`: the web console is at `/`. `off`: `/` redirects to the documentation at `/docs`.',
+  },
   intake: {
     name: 'LEADTAP_INTAKE',
     default: 'off',

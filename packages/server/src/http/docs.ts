@@ -11,6 +11,8 @@ export interface DocsOptions {
   readonly publicUrl: PublicUrl;
   /** Whether leads are accepted over HTTP. Default: no. */
   readonly hasIntake?: boolean;
+  /** Whether the console is at `/`. Default: no. */
+  readonly hasConsole?: boolean;
 }
 
 /** Made by `npm run generate` from the contract. */
@@ -44,17 +46,21 @@ function send(request: FastifyRequest, reply: FastifyReply, body: string): Fasti
   return isNotModified && request.method === 'GET' ? reply.send() : reply.send(body);
 }
 
-/** The relative URL of `docs` from the base URL, which may have been requested with or without a trailing slash. */
-function docsUrlFrom(url: string): string {
-  const path = url.replace(/[?#].*$/, '');
+/** The relative URL of a page from the base URL, which may have been requested with or without a trailing slash. */
+export function relativeUrl(requestUrl: string, page: string): string {
+  const path = requestUrl.replace(/[?#].*$/, '');
   const lastSegment = path.slice(path.lastIndexOf('/') + 1);
-  return lastSegment === '' ? 'docs' : `${lastSegment}/docs`;
+  return lastSegment === '' ? page : `${lastSegment}/${page}`;
 }
 
-/** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it. */
+// Fastify adds the length of an empty body to the response of GET only.
+export const redirect = (reply: FastifyReply, location: string): FastifyReply =>
+  reply.header('content-length', '0').redirect(location, 302);
+
+/** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it unless the console is there. */
 export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
   app,
-  { version, publicUrl, hasIntake = false },
+  { version, publicUrl, hasIntake = false, hasConsole = false },
   done,
 ) => {
   const page = readFileSync(PAGE_FILE, 'utf8');
@@ -76,9 +82,6 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
     reply.headers(pageHeaders).type('text/html; charset=utf-8');
     return send(request, reply, body);
   });
-  // Fastify adds the length of an empty body to the response of GET only.
-  app.all('/', (request, reply) =>
-    reply.header('content-length', '0').redirect(docsUrlFrom(request.url), 302),
-  );
+  if (!hasConsole) app.all('/', (request, reply) => redirect(reply, relativeUrl(request.url, 'docs')));
   done();
 };

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { Check } from './check/check.tsx';
+import { LeadsTab } from './leads/leads-tab.tsx';
+import { hrefOf, place } from './router.ts';
+import { disconnect, session } from './session.ts';
+import { StatusLine } from './status-line.tsx';
+import { switchTheme, theme } from './theme.ts';
+import { formatDuration, formatExact, now } from './time.tsx';
+
+interface Tab {
+  readonly id: string;
+  readonly title: string;
+  readonly Content: () => JSX.Element;
+}
+
+/** The first one is shown at the start. */
+const TABS: readonly [Tab, ...Tab[]] = [
+  { id: 'check', title: 'Check', Content: Check },
+  { id: 'leads', title: 'Leads', Content: LeadsTab },
+];
+
+export function App(): JSX.Element {
+  const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
+  document.title = `${current.title} · Leadtap`;
+  return (
+    <>
+      <button type="button" class="skip" onClick={skipToMain}>
+        Skip to the content
+      </button>
+      <header class="bar">
+        <p class="brand">
+          <Drop /> Leadtap
+        </p>
+        <nav aria-label="Console">
+          {TABS.map(({ id, title }) => (
+            <a key={id} href={hrefOf(id)} aria-current={id === current.id ? 'page' : undefined}>
+              {title}
+            </a>
+          ))}
+          <a href="docs">Docs</a>
+        </nav>
+        <Who />
+        <ThemeSwitch />
+      </header>
+      {session.value && <StatusLine />}
+      <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
+        <current.Content />
+      </main>
+    </>
+  );
+}
+
+const skipToMain = () => document.getElementById('main')?.focus();
+
+const Drop = () => (
+  <svg viewBox="0 0 24 24" aria-hidden="true">
+    <path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z" />
+  </svg>
+);
+
+function Who(): JSX.Element | null {
+  if (!session.value) return null;
+  const { userId, expiresAt } = session.value.claims;
+  return (
+    <p class="who">
+      {userId !== undefined && <span class="who-user">{userId}</span>}
+      {expiresAt !== undefined && (
+        <span class="soft" title={formatExact(expiresAt)}>
+          {expiresAt > now.value ? `expires in ${formatDuration(expiresAt - now.value)}` : 'expired'}
+        </span>
+      )}
+      <button
+        type="button"
+        class="quiet"
+        onClick={disconnect}
+        title="Forget the token"
+        aria-label="Forget the token"
+      >
+        ✕
+      </button>
+    </p>
+  );
+}
+
+const THEME_SIGNS = { system: '◐', light: '☀', dark: '☾' } as const;
+
+const ThemeSwitch = () => (
+  <button
+    type="button"
+    class="quiet theme"
+    onClick={switchTheme}
+    title={`Colours: ${theme.value}`}
+    aria-label={`Colours: ${theme.value}. Switch.`}
+  >
+    <span aria-hidden="true">{THEME_SIGNS[theme.value]}</span>
+  </button>
+);
