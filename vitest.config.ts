@@ -32,6 +32,7 @@ const SLOW = [
   'test/**',
   'packages/server/test/{delivery,operations,transfer}/**',
   'packages/server/test/cli/{bin,demo,serve}-*',
+  'packages/testing/test/browser-*',
   'packages/client/test/{a-killed,no-lead-is,package-works,readme-program}*',
   'integrations/workato/test/**',
 ];

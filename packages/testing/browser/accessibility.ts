@@ -1,0 +1,54 @@
+import axe from 'axe-core';
+import type { Page } from 'playwright-core';
+import { THEMES, type Theme } from './page.ts';
+
+/** A part of axe's result that names the rule and the elements. */
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly help: string;
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
+}
+
+/** axe also has `minor` and `moderate`, which are advice. */
+const IMPACTS = new Set<string | null>(['serious', 'critical']);
+
+/** Fails on serious and critical findings of axe, in both themes. The page keeps its state, and ends in the light theme. */
+export async function expectAccessible(page: Page, themes: readonly Theme[] = THEMES): Promise<void> {
+  const findings: string[] = [];
+  for (const theme of themes) {
+    await page.emulateMedia({ colorScheme: theme });
+    for (const violation of await findViolations(page)) findings.push(describe(theme, violation));
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+  if (findings.length > 0) throw new Error(`axe found on ${page.url()}:\n${findings.join('\n')}`);
+}
+
+/** Serious and critical findings of axe for the page as it is shown now. */
+export async function findViolations(page: Page): Promise<Violation[]> {
+  const session = await page.context().newCDPSession(page);
+  try {
+    // The debugger's evaluation is exempt from the content security policy; a script element would not be.
+    const evaluate = async (expression: string): Promise<unknown> => {
+      const parameters = { expression, awaitPromise: true, returnByValue: true };
+      const { result, exceptionDetails } = await session.send('Runtime.evaluate', parameters);
+      if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails)}`);
+      return result.value;
+    };
+    await evaluate(`${axe.source}; undefined`);
+    const violations = (await evaluate(
+      `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,
+    )) as Violation[];
+    return violations.filter(({ impact }) => IMPACTS.has(impact));
+  } finally {
+    await session.detach();
+  }
+}
+
+const describe = (theme: Theme, { id, impact, help, nodes }: Violation): string =>
+  [
+    `${theme}: ${id} (${impact}): ${help}`,
+    ...nodes.map(
+      ({ target, failureSummary = '' }) => `  ${target.join(' ')}: ${failureSummary.replace(/\s+/g, ' ')}`,
+    ),
+  ].join('\n');

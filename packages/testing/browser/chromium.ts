@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+import { findOnPath, findProgram, type Program } from '../servers/find-program.ts';
+
+const ON_A_MAC = [
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+];
+
+export const CHROMIUM: Program = {
+  name: 'Chromium or Google Chrome',
+  debian: 'chromium',
+  homebrew: '--cask chromium',
+  // Ubuntu's chromium-browser may be a stub that only asks for a snap, so it comes last.
+  find: () =>
+    findOnPath('chromium', 'google-chrome', 'google-chrome-stable', 'chromium-browser') ??
+    ON_A_MAC.find(existsSync),
+};
+
+/** Nothing but pages of this machine is loaded, so the browser needs no network and no services of its vendor. */
+const FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+];
+
+/** Starts a browser with an empty profile. Playwright removes the profile, and ends the browser with this process. */
+export const launchChromium = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: findProgram(CHROMIUM),
+    args: FLAGS,
+    // Chromium's sandbox refuses to run as root and in most containers; it would protect from pages of others only.
+    chromiumSandbox: false,
+  });
+
+let shared: Promise<Browser> | undefined;
+
+/** One browser for each worker process. A page of `openPage` has cookies, storage and cache of its own. */
+export async function sharedBrowser(): Promise<Browser> {
+  shared ??= launchChromium();
+  const browser = await shared;
+  if (browser.isConnected()) return browser;
+  shared = launchChromium();
+  return shared;
+}
