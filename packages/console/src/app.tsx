@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { Check } from './check/check.tsx';
+import { Connect } from './connect/connect.tsx';
+import { Explore } from './explore/explore.tsx';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { hrefOf, place } from './router.ts';
 import { disconnect, session } from './session.ts';
@@ -17,6 +19,8 @@ interface Tab {
 const TABS: readonly [Tab, ...Tab[]] = [
   { id: 'check', title: 'Check', Content: Check },
   { id: 'leads', title: 'Leads', Content: LeadsTab },
+  { id: 'explore', title: 'Explore', Content: Explore },
+  { id: 'connect', title: 'Connect', Content: Connect },
 ];
 
 export function App(): JSX.Element {
