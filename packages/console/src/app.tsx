@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { Check } from './check/check.tsx';
+import { now } from './clock.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
-import { hrefOf, place } from './router.ts';
+import { hrefOf, isPhone, place } from './router.ts';
 import { disconnect, session } from './session.ts';
 import { StatusLine } from './status-line.tsx';
 import { switchTheme, theme } from './theme.ts';
-import { formatDuration, formatExact, now } from './time.tsx';
+import { formatDuration, formatExact } from './time.tsx';
 
 interface Tab {
   readonly id: string;
@@ -21,13 +22,16 @@ const TABS: readonly [Tab, ...Tab[]] = [
 
 export function App(): JSX.Element {
   const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
+  // On a phone an opened lead is a page of its own.
+  const isCovered =
+    isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;
   document.title = `${current.title} · Leadtap`;
   return (
     <>
       <button type="button" class="skip" onClick={skipToMain}>
         Skip to the content
       </button>
-      <header class="bar">
+      <header class="bar" inert={isCovered}>
         <p class="brand">
           <Drop /> Leadtap
         </p>
@@ -42,7 +46,7 @@ export function App(): JSX.Element {
         <Who />
         <ThemeSwitch />
       </header>
-      {session.value && <StatusLine />}
+      {session.value && !isCovered && <StatusLine />}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>
