@@ -41,7 +41,10 @@ export function App(): JSX.Element {
               {title}
             </a>
           ))}
-          <a href="docs">Docs</a>
+          {/* In a tab of its own: this page would lose the token. */}
+          <a href="docs" target="_blank" rel="noopener">
+            Docs
+          </a>
         </nav>
         <Who />
         <ThemeSwitch />
@@ -69,7 +72,7 @@ function Who(): JSX.Element | null {
     <p class="who">
       {userId !== undefined && <span class="who-user">{userId}</span>}
       {expiresAt !== undefined && (
-        <span class="soft" title={formatExact(expiresAt)}>
+        <span class="who-expiry" title={formatExact(expiresAt)}>
           {expiresAt > now.value ? `expires in ${formatDuration(expiresAt - now.value)}` : 'expired'}
         </span>
       )}

@@ -1,7 +1,8 @@
 import type { Lead } from '@leadtap/client';
-import { LEAD_FIELDS, type LeadFieldName, NEW_LEADS_PATH } from '@leadtap/contract';
+import { type LeadFieldName, NEW_LEADS_PATH } from '@leadtap/contract';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { fieldLabels } from '../contract-texts.json';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
@@ -20,8 +21,6 @@ const GROUPS: readonly (readonly [title: string, fields: readonly LeadFieldName[
   ['More', ['customFields', 'images']],
   ['Feed', ['id', 'createdAt', 'updatedAt', 'automation_trigger_id', 'automation_created_at']],
 ];
-
-const LABELS = new Map(LEAD_FIELDS.map(({ name, label }) => [name, label]));
 
 const HEADING = 'lead-heading';
 
@@ -64,7 +63,7 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
           <dl>
             {names.map((name) => (
               <div key={name}>
-                <dt title={name}>{LABELS.get(name)}</dt>
+                <dt title={name}>{fieldLabels[name]}</dt>
                 <dd>{renderField(lead, name)}</dd>
               </div>
             ))}
