@@ -43,6 +43,8 @@ export default defineConfig({
     // The polyfill would be an inline script for browsers that are too old anyway.
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Its tables are built when it is loaded; the console uses a few names of it.
+    rollupOptions: { treeshake: { moduleSideEffects: (id) => !id.includes('/packages/contract/') } },
   },
   plugins: [precompress],
 });

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract/openapi';
 import { clientContract } from './client-contract.ts';
+import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
@@ -32,6 +33,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
+    { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
     { path: 'packages/server/schema/sqlite.sql', text: await sqliteSchema() },
     { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle) },
     { path: 'docs/errors.md', text: errorsDocument() },

@@ -1,13 +1,14 @@
 import type { JSX } from 'preact';
 import { Check } from './check/check.tsx';
+import { now } from './clock.ts';
 import { Connect } from './connect/connect.tsx';
 import { Explore } from './explore/explore.tsx';
 import { LeadsTab } from './leads/leads-tab.tsx';
-import { hrefOf, place } from './router.ts';
+import { hrefOf, isPhone, place } from './router.ts';
 import { disconnect, session } from './session.ts';
 import { StatusLine } from './status-line.tsx';
 import { switchTheme, theme } from './theme.ts';
-import { formatDuration, formatExact, now } from './time.tsx';
+import { formatDuration, formatExact } from './time.tsx';
 
 interface Tab {
   readonly id: string;
@@ -25,13 +26,16 @@ const TABS: readonly [Tab, ...Tab[]] = [
 
 export function App(): JSX.Element {
   const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
+  // On a phone an opened lead is a page of its own.
+  const isCovered =
+    isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;
   document.title = `${current.title} · Leadtap`;
   return (
     <>
       <button type="button" class="skip" onClick={skipToMain}>
         Skip to the content
       </button>
-      <header class="bar">
+      <header class="bar" inert={isCovered}>
         <p class="brand">
           <Drop /> Leadtap
         </p>
@@ -41,12 +45,15 @@ export function App(): JSX.Element {
               {title}
             </a>
           ))}
-          <a href="docs">Docs</a>
+          {/* In a tab of its own: this page would lose the token. */}
+          <a href="docs" target="_blank" rel="noopener">
+            Docs
+          </a>
         </nav>
         <Who />
         <ThemeSwitch />
       </header>
-      {session.value && <StatusLine />}
+      {session.value && !isCovered && <StatusLine />}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>
@@ -69,7 +76,7 @@ function Who(): JSX.Element | null {
     <p class="who">
       {userId !== undefined && <span class="who-user">{userId}</span>}
       {expiresAt !== undefined && (
-        <span class="soft" title={formatExact(expiresAt)}>
+        <span class="who-expiry" title={formatExact(expiresAt)}>
           {expiresAt > now.value ? `expires in ${formatDuration(expiresAt - now.value)}` : 'expired'}
         </span>
       )}

@@ -1,6 +1,7 @@
 /** The leads that the token may see: the newest ones first, then each new one as it arrives. */
-import { type Lead, type LeadtapError, newLeads, poll } from '@leadtap/client';
+import { type Lead, type LeadtapError, newLeads, type Page, poll } from '@leadtap/client';
 import { batch, signal } from '@preact/signals';
+import { clock } from './clock.ts';
 import { baseUrl, environment, observedFetch, toLeadtapError } from './service.ts';
 
 export type FeedState =
@@ -31,8 +32,14 @@ const COLLECT_MS = 50;
 export const feedState = signal<FeedState>({ kind: 'off' });
 /** Newest first. */
 export const leads = signal<readonly Lead[]>([]);
+/** Whether the service has older leads than the first page. */
+export const hasOlder = signal(false);
 /** How many leads have arrived since the first page. */
 export const arrivedCount = signal(0);
+
+/** The leads that have just arrived, which the list moves in. */
+export const freshIds = new Set<string>();
+const FRESH_MS = 1000;
 
 let running = new AbortController();
 let wake: () => void = () => undefined;
@@ -70,7 +77,7 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const page = await poll({ baseUrl, token, since, environment, signal });
-      if (since === undefined) showFirst(page.leads);
+      if (since === undefined) showFirst(page);
       else page.leads.forEach(receive);
       since = page.nextSince ?? since ?? new Date(0).toISOString();
       failures = 0;
@@ -86,12 +93,12 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
         feedState.value = { kind: 'stopped', error };
         return;
       }
-      if (failures === 0) failingSince = Date.now();
+      if (failures === 0) failingSince = clock();
       const backoffMs =
         Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** failures) * (0.5 + Math.random() / 2);
       failures += 1;
       const waitMs = Math.max(error.retryAfterMs ?? 0, backoffMs);
-      feedState.value = { kind: 'retrying', error, failingSince, retryAt: Date.now() + waitMs };
+      feedState.value = { kind: 'retrying', error, failingSince, retryAt: clock() + waitMs };
       await pause(waitMs, signal);
     }
   }
@@ -136,9 +143,12 @@ async function* followUntilFailure(token: string, since: string, signal: AbortSi
   if (failure) throw failure;
 }
 
-function showFirst(newest: readonly Lead[]): void {
+function showFirst({ leads: newest, isFull }: Page): void {
   known = new Set(newest.map((lead) => lead.automation_trigger_id));
-  leads.value = newest;
+  batch(() => {
+    leads.value = newest;
+    hasOlder.value = isFull;
+  });
 }
 
 function receive(lead: Lead): void {
@@ -152,8 +162,15 @@ function showArrived(): void {
   const arrived = arriving.reverse();
   arriving = [];
   if (arrived.length === 0) return;
+  const ids = arrived.map(({ automation_trigger_id }) => automation_trigger_id);
+  for (const id of ids) freshIds.add(id);
+  setTimeout(() => {
+    for (const id of ids) freshIds.delete(id);
+  }, FRESH_MS);
   batch(() => {
-    leads.value = [...arrived, ...leads.value].slice(0, MAX_LEADS);
+    const all = [...arrived, ...leads.value];
+    leads.value = all.slice(0, MAX_LEADS);
+    if (all.length > MAX_LEADS) hasOlder.value = true;
     arrivedCount.value += arrived.length;
   });
 }

@@ -1,7 +1,7 @@
 /** Every failure in plain words, with the next step. */
 import type { LeadtapError } from '@leadtap/client';
-import { PROBLEMS } from '@leadtap/contract';
 import type { JSX } from 'preact';
+import { problems } from './contract-texts.json';
 import { Text } from './text.tsx';
 
 export interface Explanation {
@@ -26,11 +26,11 @@ const NO_ANSWER: Readonly<Record<string, Explanation>> = {
   },
 };
 
-const hasCode = (code: string): code is keyof typeof PROBLEMS => Object.hasOwn(PROBLEMS, code);
+const PROBLEMS: Readonly<Record<string, Explanation>> = problems;
 
 export function explain({ code, status }: Pick<LeadtapError, 'code' | 'status'>): Explanation {
-  if (hasCode(code)) return { title: PROBLEMS[code].title, nextStep: PROBLEMS[code].integrator };
   return (
+    PROBLEMS[code] ??
     NO_ANSWER[code] ?? {
       title: `Something before the service answered with ${status ?? 'an error'}`,
       nextStep:

@@ -1,6 +1,7 @@
 /** The public endpoint, as this page calls it. */
 import { type Environment, LeadtapError, type RateLimit, readRateLimits } from '@leadtap/client';
 import { signal } from '@preact/signals';
+import { followServiceClock } from './clock.ts';
 
 /** The page is at the base URL, so its folder is the base URL of this service as the visitor sees it. */
 export const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
@@ -21,6 +22,7 @@ export const sentRequests = signal(0);
 export async function observedFetch(url: string, init: RequestInit): Promise<Response> {
   sentRequests.value += 1;
   const response = await fetch(url, init);
+  followServiceClock(response.headers);
   const limits = readRateLimits(response.headers);
   if (limits.length > 0) lastLimits.value = { limits, at: Date.now() };
   return response;

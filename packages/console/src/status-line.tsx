@@ -44,6 +44,6 @@ function wordsOf(state: FeedState): string {
 export const limitsText = ({ limits }: Limits): string =>
   limits
     .map(({ name, remaining, quota }) =>
-      quota === undefined ? `${remaining} left this ${name}` : `${remaining} of ${quota} left this ${name}`,
+      quota === undefined ? `${remaining} left this ${name}` : `${remaining} of ${quota} this ${name}`,
     )
     .join(', ');

@@ -1,11 +1,6 @@
-import { signal, useComputed } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import type { JSX } from 'preact';
-
-/** The clock of the page, once a second. */
-export const now = signal(Date.now());
-setInterval(() => {
-  now.value = Date.now();
-}, 1000);
+import { now } from './clock.ts';
 
 const UNITS = [
   [86_400_000, 'day'],
@@ -39,16 +34,34 @@ const EXACT = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** `15 Dec, 14:00`, in the time zone of the visitor. */
+export const formatShort = (time: number): string => SHORT.format(time);
+
 /** In the time zone of the visitor, which it names. */
 export const formatExact = (time: number): string => EXACT.format(time);
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
 const DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'long', day: 'numeric' });
 export const formatDay = (time: number): string => DAY.format(time);
 
 interface TimeProps {
   readonly at: number | string;
-  /** `age`: `12 s`; `relative`: `12 s ago`. */
-  readonly form?: 'age' | 'relative';
+  /** `age`: `12 s`; `relative`: `12 s ago`; `clock`: `14:03:12 (2 min ago)`. */
+  readonly form?: 'age' | 'relative' | 'clock';
+}
+
+/** `in 3 days`, and always current. For an element that has the exact time beside it. */
+export function Relative({ at }: { readonly at: number }): JSX.Element {
+  const text = useComputed(() => formatRelative(at, now.value));
+  return <>{text}</>;
 }
 
 /** A relative time. The exact one is its title and what screen readers read. */
@@ -57,7 +70,8 @@ export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
   const text = useComputed(() => {
     // The clock of the service may be ahead of the visitor's.
     if (form === 'age') return formatDuration(Math.max(0, now.value - time));
-    return formatRelative(time, now.value);
+    const relative = formatRelative(time, now.value);
+    return form === 'clock' ? `${CLOCK.format(time)} (${relative})` : relative;
   });
   const exact = formatExact(time);
   return (

@@ -7,7 +7,21 @@ export function Check(): JSX.Element {
   return (
     <div class="check">
       <h1>{session.value ? 'Your token' : 'Check a token'}</h1>
-      {session.value ? <Findings session={session.value} /> : <TokenForm />}
+      {session.value ? <Findings session={session.value} /> : <Start />}
     </div>
   );
 }
+
+const Start = () => (
+  <>
+    <p class="lede">
+      With a token, your automations get every new lead from this service. See here whether yours works, and
+      what it sees.
+    </p>
+    <TokenForm />
+    <p class="soft">
+      No token? Ask the person who runs this service, who makes one with{' '}
+      <code>leadtap token issue --user ID</code>.
+    </p>
+  </>
+);

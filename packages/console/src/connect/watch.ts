@@ -2,6 +2,7 @@
 import { LeadtapError, readRateLimits } from '@leadtap/client';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
+import { clock } from '../clock.ts';
 import { baseUrl, observedFetch, sentRequests } from '../service.ts';
 import { OtherRequests } from './other-requests.ts';
 
@@ -70,7 +71,7 @@ export function startWatch(token: string): () => void {
       ownRequests: sentRequests.peek(),
     });
     checks += 1;
-    if (count > 0) show({ kind: 'seen', at: Date.now() });
+    if (count > 0) show({ kind: 'seen', at: clock() });
     else if (hour.remaining < RESERVE) show({ kind: 'stopped', reason: 'limit' });
     else show({ kind: 'waiting', checks });
   };

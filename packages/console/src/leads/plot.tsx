@@ -1,48 +1,56 @@
+import { computed } from '@preact/signals';
 import type { JSX } from 'preact';
-import { leads } from '../feed.ts';
-import { now } from '../time.tsx';
+import { now } from '../clock.ts';
+import { hasOlder, leads } from '../feed.ts';
+import { formatShort } from '../time.tsx';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
 const BAR_WIDTH = 5;
 const HEIGHT = 24;
 
-/** Leads per hour of the last 24 hours, the current hour at the right. */
-export function leadsPerHour(times: readonly number[], at: number): number[] {
-  const counts = new Array<number>(HOURS).fill(0);
-  const currentHour = Math.floor(at / HOUR_MS);
-  for (const time of times) {
-    const index = HOURS - 1 - (currentHour - Math.floor(time / HOUR_MS));
-    if (index >= 0 && index < HOURS) counts[index] = (counts[index] ?? 0) + 1;
-  }
-  return counts;
-}
+const currentHour = computed(() => Math.floor(now.value / HOUR_MS));
 
+/** Leads per hour, the current hour last. Undefined for hours of which not all leads are loaded. */
+const counts = computed((): (number | undefined)[] => {
+  const firstHour = currentHour.value - HOURS + 1;
+  const hours = leads.value.map(({ createdAt }) => Math.floor(Date.parse(createdAt) / HOUR_MS));
+  const oldestLoaded = hasOlder.value ? (hours.at(-1) ?? 0) : 0;
+  const perHour = Array.from({ length: HOURS }, (_, index): number | undefined =>
+    firstHour + index < oldestLoaded ? undefined : 0,
+  );
+  for (const hour of hours) {
+    const index = Math.min(hour - firstHour, HOURS - 1);
+    if (index >= 0) perHour[index] = (perHour[index] ?? 0) + 1;
+  }
+  return perHour;
+});
+
+/** A small plot of the leads per hour, in the last 24 hours. */
 export function Plot(): JSX.Element | null {
   if (leads.value.length === 0) return null;
-  const counts = leadsPerHour(
-    leads.value.map(({ createdAt }) => Date.parse(createdAt)),
-    now.value,
-  );
-  const highest = Math.max(1, ...counts);
-  const total = counts.reduce((sum, count) => sum + count, 0);
-  const title = `${total} of the loaded leads are of the last 24 hours, ${highest} in the busiest hour`;
+  const highest = Math.max(1, ...counts.value.map((count) => count ?? 0));
+  const title = describe(counts.value, highest);
   return (
-    <svg
-      class="plot"
-      viewBox={`0 0 ${HOURS * BAR_WIDTH} ${HEIGHT}`}
-      width={HOURS * BAR_WIDTH}
-      height={HEIGHT}
-      role="img"
-      aria-label={title}
-    >
-      <title>{title}</title>
-      {counts.map((count, index) => {
-        const height = count === 0 ? 1 : 2 + (count / highest) * (HEIGHT - 2);
-        return (
-          <rect key={index} x={index * BAR_WIDTH} y={HEIGHT - height} width={BAR_WIDTH - 1} height={height} />
-        );
-      })}
-    </svg>
+    <figure class="plot" title={title}>
+      <svg viewBox={`0 0 ${HOURS * BAR_WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
+        {counts.value.map((count, index) => {
+          if (count === undefined) return null;
+          const height = count === 0 ? 1 : 2 + (count / highest) * (HEIGHT - 2);
+          const [x, y] = [index * BAR_WIDTH, HEIGHT - height];
+          return <rect key={x} x={x} y={y} width={BAR_WIDTH - 1} height={height} />;
+        })}
+      </svg>
+      <figcaption aria-hidden="true">24 h</figcaption>
+    </figure>
   );
 }
+
+function describe(perHour: readonly (number | undefined)[], highest: number): string {
+  const total = perHour.reduce((sum: number, count) => sum + (count ?? 0), 0);
+  const unknown = perHour.filter((count) => count === undefined).length;
+  const start = unknown === 0 ? 'in the last 24 hours' : `loaded since ${formatShort(startOf(unknown))}`;
+  return `Leads per hour: ${total} ${start}, at most ${highest} in one hour`;
+}
+
+const startOf = (index: number): number => (currentHour.value - HOURS + 1 + index) * HOUR_MS;

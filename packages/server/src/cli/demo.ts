@@ -15,7 +15,7 @@ import { ListenError } from '../ops/listen.ts';
 import type { LeadInput } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
-import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead } from './demo-data.ts';
+import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
 import { asFailure } from './failure.ts';
 import { hasColours, type Style, styled, write, writeJson } from './output.ts';
 import { loadServer } from './serve.ts';
@@ -151,7 +151,7 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
 async function addHistory(store: Store, now: number): Promise<void> {
   const leads = Array.from({ length: HISTORY_LEADS }, () => {
     const createdAt = now - Math.floor(Math.random() * 5 * DAY_MS);
-    return { ...makeLead(createdAt), createdAt };
+    return { ...makeLead(createdAt), statusValue: makeStatus(), createdAt };
   });
   await store.writeLeads(leads, { historical: true });
 }
