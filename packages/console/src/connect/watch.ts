@@ -3,7 +3,7 @@ import { LeadtapError, readRateLimits } from '@leadtap/client';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
-import { baseUrl, observedFetch, sentRequests } from '../service.ts';
+import { baseUrl, observedFetch, sentRequests, uncountedRequests } from '../service.ts';
 import { OtherRequests } from './other-requests.ts';
 
 export type Watch =
@@ -69,6 +69,7 @@ export function startWatch(token: string): () => void {
       used: hour.quota - hour.remaining,
       windowEndsAt: Date.now() + hour.resetMs,
       ownRequests: sentRequests.peek(),
+      uncountedRequests: uncountedRequests.peek(),
     });
     checks += 1;
     if (count > 0) show({ kind: 'seen', at: clock() });
