@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
 import { Check } from './check/check.tsx';
 import { now } from './clock.ts';
+import { Connect } from './connect/connect.tsx';
+import { Explore } from './explore/explore.tsx';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { disconnect, session } from './session.ts';
@@ -18,6 +20,8 @@ interface Tab {
 const TABS: readonly [Tab, ...Tab[]] = [
   { id: 'check', title: 'Check', Content: Check },
   { id: 'leads', title: 'Leads', Content: LeadsTab },
+  { id: 'explore', title: 'Explore', Content: Explore },
+  { id: 'connect', title: 'Connect', Content: Connect },
 ];
 
 export function App(): JSX.Element {

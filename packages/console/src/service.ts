@@ -1,11 +1,5 @@
 /** The public endpoint, as this page calls it. */
-import {
-  type Environment,
-  type FetchOptions,
-  LeadtapError,
-  type RateLimit,
-  readRateLimits,
-} from '@leadtap/client';
+import { type Environment, LeadtapError, type RateLimit, readRateLimits } from '@leadtap/client';
 import { signal } from '@preact/signals';
 import { followServiceClock } from './clock.ts';
 
@@ -25,7 +19,7 @@ export const lastLimits = signal<Limits | undefined>(undefined);
 export const sentRequests = signal(0);
 
 /** `fetch`, observed: every request of this page passes here. */
-export async function observedFetch(url: string, init: FetchOptions): Promise<Response> {
+export async function observedFetch(url: string, init: RequestInit): Promise<Response> {
   sentRequests.value += 1;
   const response = await fetch(url, init);
   followServiceClock(response.headers);

@@ -68,6 +68,8 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     if (errors.length > 0) throw new Error(`the page caused errors:\n${errors.join('\n')}`);
   });
   const page = await context.newPage();
+  // Ends a wait that would have no end; no slow machine reaches it.
+  page.setDefaultTimeout(120_000);
   await page.goto(url);
   return page;
 }
