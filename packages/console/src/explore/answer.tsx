@@ -1,8 +1,9 @@
 import type { Lead } from '@leadtap/client';
 import type { JSX } from 'preact';
+import { now } from '../clock.ts';
 import { Problem } from '../problem.tsx';
 import { CopyButton, Text } from '../text.tsx';
-import { formatDuration, now, Time } from '../time.tsx';
+import { formatDuration, Time } from '../time.tsx';
 import { type Answer, exchange, followLink, stopRequest } from './exchange.ts';
 import { explainHeaders } from './header-texts.ts';
 import { etag, readNextLink } from './request.ts';
