@@ -17,8 +17,8 @@ export function AnswerPane(): JSX.Element {
   const current = exchange.value;
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
-    if (current.kind === 'sending' && IS_BELOW.matches) section.current?.scrollIntoView();
-  }, [current.kind]);
+    if (current.kind !== 'none' && IS_BELOW.matches) section.current?.scrollIntoView();
+  }, [current]);
   return (
     <section class="answer" aria-labelledby="answer-title" ref={section}>
       <h2 id="answer-title">Answer</h2>
