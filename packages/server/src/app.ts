@@ -6,7 +6,7 @@ import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
 import { createReaders, type PollReaders } from './cache/poll-cache.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { type Config, describeDatabase } from './config.ts';
 import { Connections } from './http/connections.ts';
 import { consoleRoutes } from './http/console.ts';
 import { docsRoutes } from './http/docs.ts';
@@ -22,23 +22,32 @@ import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
 import { requireHost } from './http/methods.ts';
+import type { PollObserver } from './http/page-response.ts';
 import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
+import { ConsumerRecorder, type PollRecorder } from './leads/consumer-recorder.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
-import { openStore } from './open-store.ts';
+import { engineOf, openStore } from './open-store.ts';
+import { addConsumerMetrics } from './ops/consumer-metrics.ts';
+import { ConsumerPolls } from './ops/consumer-polls.ts';
 import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
+import type { PrivatePages } from './ops/private-listener.ts';
+import { RequestHistory } from './ops/request-history.ts';
+import { createStatusReader } from './ops/status.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
-export interface Service {
+export interface Service extends PrivatePages {
   readonly app: FastifyInstance;
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly metrics: Metrics;
+  /** Undefined if it is switched off. */
+  readonly recorder: ConsumerRecorder | undefined;
 }
 
 export interface ComposeOptions {
@@ -46,6 +55,8 @@ export interface ComposeOptions {
   readonly open?: typeof openStore;
   readonly limits?: typeof openLimiters;
   readonly drain?: () => Promise<void>;
+  /** For tests. Default: 5 seconds. */
+  readonly consumerFlushMs?: number;
   /** Default: the number that the limit of open files allows. */
   readonly maxConnections?: number;
 }
@@ -61,14 +72,34 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
+  const recorder =
+    config.consumers && store.consumers
+      ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
+      : undefined;
+  if (recorder) addConsumerMetrics(metrics.registry, { store, clock, log: logger });
+  const requests = new RequestHistory(clock);
+  const consumerPolls = new ConsumerPolls(clock);
+  const readStatus = createStatusReader({
+    clock,
+    version: VERSION,
+    store,
+    databaseAddress: describeDatabase(config.database),
+    databaseFile: engineOf(config.database).file,
+    sharedLimits: limiters.shared,
+    requests,
+    consumerPolls: recorder && consumerPolls,
+    log: logger,
+  });
+  const observer = observeBoth(metrics, requests);
   const services = {
     store,
     verifyToken,
     limiter: limiters.users,
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
-    observer: metrics,
-    intakeObserver: metrics,
+    observer,
+    ...(recorder && { recorder: recordBoth(recorder, consumerPolls) }),
+    intakeObserver: observer,
     logger,
     clock,
     version: VERSION,
@@ -84,10 +115,36 @@ export async function compose(
   const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {
     limiters.close();
+    await recorder?.close();
     await store.close();
   });
-  return { app, store, keys, metrics };
+  return { app, store, keys, metrics, recorder, readStatus };
 }
+
+/** Each request is counted for Prometheus and for the status page. */
+const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver & IntakeObserver => ({
+  observe(observation) {
+    metrics.observe(observation);
+    requests.observe(observation);
+  },
+  observeIntake(observation) {
+    metrics.observeIntake(observation);
+    requests.observeIntake(observation);
+  },
+  observeWaiting(count) {
+    metrics.observeWaiting?.(count);
+    requests.observeWaiting(count);
+  },
+});
+
+/** Positions go to the database, counts to the status page. */
+const recordBoth = (recorder: PollRecorder, counts: ConsumerPolls): PollRecorder => ({
+  recordPoll(token, poll) {
+    recorder.recordPoll(token, poll);
+    counts.recordPoll(token);
+  },
+  recordWait: (token, at, until) => recorder.recordWait(token, at, until),
+});
 
 export interface AppServices extends PollOptions {
   readonly store: Store;

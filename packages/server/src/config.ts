@@ -47,6 +47,8 @@ export interface Config {
   readonly console: boolean;
   /** Accept leads over HTTP. */
   readonly intake: boolean;
+  /** Record who polls and how far each has come. */
+  readonly consumers: boolean;
   readonly autoMigrate: boolean;
   readonly logLevel: LogLevel;
 }
@@ -70,6 +72,7 @@ export function parseConfig(sources: ConfigSources): Config {
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     console: settings.read(VARIABLES.console),
     intake: settings.read(VARIABLES.intake),
+    consumers: settings.read(VARIABLES.consumers),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),
   };

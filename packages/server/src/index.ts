@@ -55,6 +55,16 @@ export {
   type WindowState,
 } from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
+export {
+  type Consumer,
+  type ConsumerKey,
+  type ConsumerPosition,
+  type ConsumerQuery,
+  type ConsumerStore,
+  type Gap,
+  mergePolls,
+  type PollSummary,
+} from './store/consumers.ts';
 export type * from './store/lead-removal.ts';
 export { DEFAULT_LEAD_FIELDS } from './store/lead-row.ts';
 export type { OrganisationReader, StoredCompany } from './store/organisation-reader.ts';

@@ -11,6 +11,7 @@ import { allOrNothingChecks } from './all-or-nothing.ts';
 import { changeTrackingChecks } from './change-tracking.ts';
 import type { ConformanceCheck } from './check.ts';
 import { completenessChecks } from './completeness.ts';
+import { consumerChecks } from './consumers.ts';
 import { contentChecks } from './content.ts';
 import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
@@ -43,5 +44,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...erasedLeadChecks,
   ...historyChecks,
   ...listChecks,
+  ...consumerChecks,
   ...changeTrackingChecks,
 ];

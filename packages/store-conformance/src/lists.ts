@@ -107,6 +107,26 @@ export const listChecks = [
     assert.deepEqual(await names('1', 'nowhere'), []);
   }),
 
+  check('lists: leads of all companies are counted by minute', async ({ store, clock }) => {
+    // Optional: a status page without it shows no leads.
+    if (!store.countLeadsByMinute) return;
+    await apply(store, ACME, GLOBEX, bare('idle'));
+    const start = clock.now;
+    const minute = 60_000;
+    assert.deepEqual(await store.countLeadsByMinute(start, start + minute), []);
+    await stamp(store, [lead('1'), lead('2'), lead('3', { companyId: 'globex' })]);
+    clock.now = start + 2 * minute;
+    await stamp(store, [lead('2'), lead('4')]);
+    const countFrom = async (from: number, until: number) =>
+      (await store.countLeadsByMinute?.(from, until))?.map((found) => [found.minute, found.count]);
+    const first = [start, 3];
+    const third = [start + 2 * minute, 1];
+    assert.deepEqual(await countFrom(start - minute, start + 3 * minute), [first, third]);
+    assert.deepEqual(await countFrom(start, start + 2 * minute), [first]);
+    assert.deepEqual(await countFrom(start + minute, start + 3 * minute), [third]);
+    assert.deepEqual(await countFrom(start + minute, start + 2 * minute), []);
+  }),
+
   check('lists: a plan says what a write would do, and writes nothing', async ({ store, openAnother }) => {
     await apply(store, ACME, GLOBEX);
     const [createdAt] = await stamp(store, [lead('old', { departmentId: 'service' })]);

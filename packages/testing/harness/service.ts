@@ -39,6 +39,7 @@ export interface ServiceOptions {
 export interface TestService {
   readonly url: string;
   readonly metricsUrl: string;
+  readonly statusUrl: string;
   /** Where it runs, so that relative paths and what it makes are found here. */
   readonly folder: string;
   readonly database: TestDatabase;
@@ -136,6 +137,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   return {
     url,
     metricsUrl: running.metricsUrl ?? '',
+    statusUrl: running.statusUrl ?? '',
     folder,
     database,
     config,

@@ -111,6 +111,7 @@ interface DemoFacts {
   /** Opens the console with Ada's token. Absent if the console is switched off. */
   readonly consoleUrl?: string;
   readonly metricsUrl: string | undefined;
+  readonly statusUrl: string | undefined;
   readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
   readonly startedAt: number;
   readonly notes: readonly string[];
@@ -126,13 +127,14 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     const grant = { userId: caller.userId, tokenId: randomUUID(), issuedAt: startedAt };
     return { ...caller, token: await issueToken(keys, { ...grant, expiresAt: startedAt + DAY_MS }) };
   });
-  const { metricsUrl } = running;
+  const { metricsUrl, statusUrl } = running;
   const allCallers = await Promise.all(callers);
   const facts: DemoFacts = {
     baseUrl,
     // Browsers do not send the part after `#`, and the console removes it from the address.
     ...(demo.hasConsole && { consoleUrl: `${baseUrl}/#token=${allCallers[0]?.token ?? ''}` }),
     metricsUrl,
+    statusUrl,
     callers: allCallers,
     startedAt,
     notes,
@@ -165,6 +167,7 @@ function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
   const rows: [string, string | undefined][] = [
     ['Endpoint', endpoint],
     ['Reference', `${facts.baseUrl}/docs`],
+    ['Status', facts.statusUrl],
     ['Metrics', facts.metricsUrl],
   ];
   return [

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { reasonOf, systemCode } from '../system-error.ts';
 import { VERSION } from '../version.ts';
 import { registerBackup } from './backup.ts';
+import { registerConsumers } from './consumers.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
@@ -80,6 +81,7 @@ export function buildProgram(context: CommandContext): Command {
   registerUser(program, context);
   registerToken(program, context);
   registerLeads(program, context);
+  registerConsumers(program, context);
   program.commandsGroup('Maintain the installation:');
   registerMigrate(program, context);
   registerBackup(program, context);

@@ -88,12 +88,15 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
         `created a new signing key: ${keyFile}. Tokens that were signed with another key are rejected`,
       );
   }
-  const { metricsUrl } = running;
+  const { metricsUrl, statusUrl } = running;
   const url = `${running.url}${config.basePath}`;
   const database = describeDatabase(config.database);
   const signingKey = keyFile ?? VARIABLES.signingKey.name;
   const intakeUrl = config.intake ? `${url}${LEADS_PATH}` : undefined;
-  logger.info({ version: VERSION, url, intakeUrl, metricsUrl, database, signingKey }, 'serving new leads');
+  logger.info(
+    { version: VERSION, url, intakeUrl, metricsUrl, statusUrl, database, signingKey },
+    'serving new leads',
+  );
   // Not awaited: counting a million users takes long.
   void store.countAccounts?.(signal).then(
     (counts) => counts && logger.info(counts, 'accounts'),

@@ -10,6 +10,8 @@ import {
 } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
+import { consumerPages } from '../leads/consumers.ts';
+import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { User } from '../store/records.ts';
 import type { ListedToken } from '../store/store.ts';
 import { type CommandContext, findUser, withStore } from './context.ts';
@@ -30,7 +32,8 @@ Examples:
   leadtap token issue --all-users --json > tokens.json`;
 
 const LIST_HELP = `
-The tokens themselves are not stored and cannot be shown.
+The tokens themselves are not stored and cannot be shown. POSITION is the createdAt up to which a token has got or
+confirmed leads. \`leadtap consumers\` has more.
 
 Example:
   leadtap token list --user ada`;
@@ -218,37 +221,50 @@ async function listTokens(
   context: CommandContext,
 ): Promise<void> {
   const { stdout, stderr, clock } = context;
-  const found = await withStore(context, async (store) => {
-    const tokens = await store.listTokens(userId);
-    // Tokens stay after their user was removed, so the user is needed only if there are none.
-    if (tokens.length === 0) await findUser(store, userId);
-    return tokens;
-  });
   const now = clock();
-  const tokens = found.map((token) => toJson(token, now));
+  const tokens = await withStore(context, async (store, config) => {
+    const found = await store.listTokens(userId);
+    // Tokens stay after their user was removed, so the user is needed only if there are none.
+    if (found.length === 0) await findUser(store, userId);
+    const consumers = new Map<string | null, Consumer>();
+    // Positions that are no longer written would be wrong.
+    if (config.consumers)
+      for await (const page of consumerPages(store, { userId, maxWaiting: 1, now }))
+        for (const consumer of page) consumers.set(consumer.tokenId, consumer);
+    return found.map((token) => toJson(token, consumers.get(token.id), now));
+  });
   if (json) return writeJson(stdout, tokens);
   if (tokens.length === 0) return writeLine(stderr, `User ${userId} has no tokens yet.`);
-  await new Table(stdout, ['ID', 'NAME', 'SCOPE', 'ISSUED', 'EXPIRES', 'STATE']).add(
-    tokens.map(({ tokenId, name, scopes, issuedAt, expiresAt, state }) => [
-      tokenId,
-      name,
-      formatTokenScopes(scopes),
-      issuedAt,
-      expiresAt,
-      state,
+  const headings = ['ID', 'NAME', 'SCOPE', 'ISSUED', 'EXPIRES', 'LAST POLL', 'POSITION', 'STATE'];
+  await new Table(stdout, headings).add(
+    tokens.map((token) => [
+      ...[token.tokenId, token.name, formatTokenScopes(token.scopes), token.issuedAt, token.expiresAt],
+      ...[token.lastPollAt, token.position, token.state],
     ]),
   );
 }
 
-const toJson = ({ id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken, now: number) => ({
+const toIsoOrNull = (ms: number | null | undefined): string | null =>
+  ms === null || ms === undefined ? null : toIso(ms);
+
+const toJson = (
+  { id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken,
+  consumer: Consumer | undefined,
+  now: number,
+) => ({
   tokenId: id,
   userId,
   name,
   scopes,
   issuedAt: toIso(issuedAt),
   expiresAt: toIso(expiresAt),
-  revokedAt: revokedAt === null ? null : toIso(revokedAt),
+  revokedAt: toIsoOrNull(revokedAt),
   state: revokedAt !== null ? 'revoked' : expiresAt <= now ? 'expired' : 'active',
+  lastPollAt: toIsoOrNull(consumer?.lastPollAt),
+  lastStatus: consumer?.lastStatus ?? null,
+  confirmedThrough: toIsoOrNull(consumer?.confirmedThrough),
+  deliveredThrough: toIsoOrNull(consumer?.deliveredThrough),
+  position: toIsoOrNull(consumer && positionOf(consumer)),
 });
 
 async function revokeToken(tokenId: string, force: boolean, context: CommandContext): Promise<void> {

@@ -118,6 +118,13 @@ export const VARIABLES = {
     meaning:
       '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`.',
   },
+  consumers: {
+    name: 'LEADTAP_CONSUMERS',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning:
+      '`on`: record for every token when it last polled and which leads it has got, for `leadtap consumers`, `leadtap leads show` and the metrics. `off`: record nothing.',
+  },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
     default: 'true',

@@ -46,7 +46,7 @@ export interface Payload {
   readonly body: Buffer | undefined;
 }
 
-interface SentOutcome extends RequestOutcome {
+export interface SentOutcome<State extends RequestState = RequestState> extends RequestOutcome<State> {
   /** False if the client disconnected while the response was being sent. */
   readonly isComplete: boolean;
 }
@@ -61,7 +61,7 @@ export interface ResponderOptions<State extends RequestState> {
   readonly createState: () => State;
   /** Performs the checks in their order and adds the headers. A failed check throws a `ProblemError`. */
   readonly answer: (exchange: Exchange<State>) => Promise<Payload>;
-  readonly observe: (outcome: RequestOutcome<State>, request: IncomingMessage) => void;
+  readonly observe: (outcome: SentOutcome<State>, request: IncomingMessage) => void;
   /** Default: the end of the response ends the exchange, and Node discards the rest of the request. */
   readonly endResponse?: (
     request: IncomingMessage,

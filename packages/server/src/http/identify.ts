@@ -49,7 +49,7 @@ export function createIdentification(options: EndpointOptions): Identification {
     const token = await authenticate(request.headers.authorization, address);
     const reader = await readers.createReader(token);
     if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
-    state.tokenId = token.tokenId;
+    state.token = token;
     return { token, reader };
   }
 

@@ -1,7 +1,8 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
+import type { EndedPoll } from '../leads/consumer-recorder.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import type { HeaderList } from './exchange.ts';
+import type { HeaderList, SentOutcome } from './exchange.ts';
 import type { RequestOutcome, RequestState } from './request-log.ts';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
@@ -89,4 +90,17 @@ function feedLagMs({ query, poll }: PollAnswer): number | undefined {
   const { leads, readAt } = poll.page;
   if (query.since === undefined || leads.first === undefined) return undefined;
   return Math.max(0, readAt - leads.first);
+}
+
+/** What the recorder of consumers needs to know about a request. */
+export function toEndedPoll(
+  { status, state: { answer }, isComplete }: SentOutcome<PollState>,
+  method: string | undefined,
+  at: number,
+): EndedPoll {
+  if (!answer) return { at, status };
+  const { query, poll } = answer;
+  const { readAt, leads } = poll.page;
+  const isSent = status === 200 && method === 'GET' && isComplete;
+  return { at, status, page: { since: query.since, limit: query.limit, readAt, leads, isSent } };
 }

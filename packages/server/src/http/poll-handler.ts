@@ -8,6 +8,7 @@ import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
 import { mayPoll, type PollingUser } from '../leads/access.ts';
+import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import { type PollQuery, poll } from '../leads/poll.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
@@ -31,6 +32,7 @@ import {
   type PollAnswer,
   type PollObserver,
   type PollState,
+  toEndedPoll,
   toObservation,
 } from './page-response.ts';
 import { ProblemError } from './problems.ts';
@@ -44,6 +46,8 @@ export interface PollOptions extends IdentificationOptions {
   readonly limiter?: Limiter;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: PollObserver;
+  /** Records who polls and how far each has come. Default: it is not recorded. */
+  readonly recorder?: PollRecorder;
   /** The number of requests that may wait for a lead (`Prefer: wait`). Further ones are answered at once. Default: 20,000. */
   readonly maxWaiting?: number;
   /** Abort it when your server stops: requests that wait for a lead are answered at once, and later ones do not wait. */
@@ -63,11 +67,18 @@ export function createPollResponder(
   options: PollOptions,
   readers: PollReaders = createReaders(options.store),
 ): Responder {
+  const { observer, recorder, clock = systemClock } = options;
   const answer = createAnswer(options, readers);
   return createResponder<PollState>({
     createState: () => ({}),
     answer: async (exchange) => toPagePayload(await answer(exchange), exchange),
-    observe: (outcome, request) => options.observer?.observe(toObservation(outcome, request.method)),
+    observe: (outcome, { method }) => {
+      observer?.observe(toObservation(outcome, method));
+      const { token } = outcome.state;
+      // A revoked token and a user who does not exist are no consumers.
+      if (recorder && token && outcome.status !== 401 && outcome.status !== 404)
+        recorder.recordPoll(token, toEndedPoll(outcome, method, clock()));
+    },
   });
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
+import type { VerifiedToken } from '../accounts/tokens.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
 /** The part of a pino logger that the endpoint uses. */
@@ -13,7 +14,8 @@ export interface RequestLogger {
 
 /** The state of one request, for the response, the metrics and the log. */
 export interface RequestState {
-  tokenId?: string | undefined;
+  /** Verified, and not revoked. */
+  token?: VerifiedToken;
   /** The number of leads in the response, or of those that were written. */
   leads?: number;
   /** How long the request waited for a lead; undefined if it did not wait. */
@@ -63,7 +65,7 @@ export function requestLine(
     waitedMs: state.waitedMs === undefined ? undefined : roundToMicroseconds(state.waitedMs),
     code: state.problem?.code,
     leads: state.leads,
-    tokenId: state.tokenId,
+    tokenId: state.token?.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }

@@ -9,6 +9,7 @@ import {
   WaitingPolls,
 } from '../cache/waiting-polls.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
 import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
@@ -21,6 +22,7 @@ export interface WaitOptions {
   readonly maxWaiting?: number;
   readonly stopSignal?: AbortSignal;
   readonly observer?: PollObserver;
+  readonly recorder?: PollRecorder;
   readonly clock?: Clock;
   /** For tests. Default: timers of Node. */
   readonly schedule?: Schedule;
@@ -58,7 +60,7 @@ export function createWait<R extends WaitingRequest>(
 ): WaitIfPreferred<R> {
   // Without a change log there is nothing to wait for but the next poll.
   if (!changes) return (_request, { page }) => page;
-  const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, clock = systemClock } = options;
+  const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, recorder, clock = systemClock } = options;
   const onCount = (count: number) => observer?.observeWaiting?.(count);
   const waitingPolls = new WaitingPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
   const stop = () => waitingPolls.stop();
@@ -74,8 +76,12 @@ export function createWait<R extends WaitingRequest>(
   };
 
   async function waitForLeads(request: R, { page, token, query }: FirstPage, waitS: number): Promise<Poll> {
-    const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;
-    const times = { waitMs: waitS * 1000, expiresInMs };
+    const now = clock();
+    const times = {
+      waitMs: waitS * 1000,
+      expiresInMs: (token.expiresAt ?? Infinity) - now + EXPIRY_MARGIN_MS,
+    };
+    recorder?.recordWait(token, now, now + times.waitMs);
     const result = await hold(waitingPolls, request, token, times, (place) =>
       checkAgain(request, query, place),
     );

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Address, ListenError } from './listen.ts';
-import { type Metrics, serveMetrics } from './metrics.ts';
+import { listenPrivately, type PrivatePages } from './private-listener.ts';
 
 export interface Addresses extends Address {
   readonly metricsAddress: Address | 'off';
@@ -12,6 +12,8 @@ export interface Running {
   /** The address that it listens on, with the actual port. */
   readonly url: string;
   readonly metricsUrl: string | undefined;
+  /** The operator's page. */
+  readonly statusUrl: string | undefined;
   /** Drains connections, stops listening, finishes running requests, closes the store. Bounded in time. */
   stop(): Promise<void>;
 }
@@ -24,24 +26,26 @@ export interface LifecycleOptions {
 export const SHUTDOWN_LIMIT_MS = 10_000;
 
 export async function start(
-  { app, metrics }: { readonly app: FastifyInstance; readonly metrics: Metrics },
+  { app, ...pages }: { readonly app: FastifyInstance } & PrivatePages,
   { host, port, metricsAddress }: Addresses,
   { shutdownLimitMs = SHUTDOWN_LIMIT_MS }: LifecycleOptions = {},
 ): Promise<Running> {
   try {
-    let metricsServer: Server | undefined;
+    let privateServer: Server | undefined;
     app.addHook('onClose', async () => {
-      metricsServer?.close();
-      metricsServer?.closeAllConnections();
+      privateServer?.close();
+      privateServer?.closeAllConnections();
     });
-    // Before the metrics: if another instance runs, the error names the main address.
+    // Before the private address: if another instance runs, the error names the main address.
     await app.listen({ host: toOneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
-    if (metricsAddress !== 'off') metricsServer = await serveMetrics(metrics, metricsAddress, app.log);
+    if (metricsAddress !== 'off') privateServer = await listenPrivately(pages, metricsAddress, app.log);
     const url = urlOf(app.server);
-    const metricsUrl = metricsServer && `${urlOf(metricsServer)}/metrics`;
-    return { url, metricsUrl, stop: () => stop(app, shutdownLimitMs) };
+    const privateUrl = privateServer && urlOf(privateServer);
+    const metricsUrl = privateUrl && `${privateUrl}/metrics`;
+    const statusUrl = privateUrl && `${privateUrl}/status`;
+    return { url, metricsUrl, statusUrl, stop: () => stop(app, shutdownLimitMs) };
   } catch (error) {
     await app.close();
     throw error;

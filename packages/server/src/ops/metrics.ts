@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
 import type { PollObservation, PollObserver } from '../http/page-response.ts';
 import type { Store } from '../store/store.ts';
-import { type Address, ListenError } from './listen.ts';
 
 type Log = Pick<FastifyBaseLogger, 'error'>;
 
@@ -157,24 +154,4 @@ async function secondsAhead(store: StoreStatus, log: Log): Promise<number> {
     log.error({ err: error }, 'the store status could not be read for leadtap_stamps_ahead_seconds');
     return Number.NaN;
   }
-}
-
-/** Serves `/metrics` on a private address. */
-export async function serveMetrics({ registry }: Metrics, address: Address, log: Log): Promise<Server> {
-  const server = createServer(async (request, response) => {
-    response.setHeader('x-content-type-options', 'nosniff');
-    if (request.url?.split('?', 1)[0] !== '/metrics') return response.writeHead(404).end();
-    try {
-      const body = await registry.metrics();
-      return response.writeHead(200, { 'content-type': registry.contentType }).end(body);
-    } catch (error) {
-      log.error({ err: error }, 'the metrics could not be collected');
-      return response.writeHead(500).end();
-    }
-  });
-  server.listen(address.port, address.host);
-  await once(server, 'listening').catch((cause) => {
-    throw new ListenError(address, cause);
-  });
-  return server;
 }

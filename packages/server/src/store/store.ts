@@ -2,9 +2,12 @@
  * The port between Leadtap and a database. It names no driver: `sqlite/` and `postgres/` are its adapters, and
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
+import type { ConsumerStore } from './consumers.ts';
 import type { LeadRemoval } from './lead-removal.ts';
 import type { OrganisationReader } from './organisation-reader.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
+
+export * from './errors.ts';
 
 export interface PageQuery {
   readonly scope: Scope;
@@ -186,6 +189,13 @@ export interface LeadListQuery {
   readonly limit: number;
 }
 
+/** The leads of all companies that were created in one minute. */
+export interface LeadCount {
+  /** The start of the minute. */
+  readonly minute: number;
+  readonly count: number;
+}
+
 export interface ChangeCount {
   readonly created: number;
   readonly updated: number;
@@ -304,8 +314,17 @@ export interface Store extends IntakeStore {
   /** The leads with this id, of one company or of all, sorted by company. */
   findLeads(id: string, companyId?: string): Promise<readonly StoredLead[]>;
 
+  /**
+   * Counts the leads with `createdAt` in this time by minute, sorted; minutes without leads are absent. Both bounds are full
+   * minutes; `until` is exclusive. For the status page. Absent: the page does not show them.
+   */
+  countLeadsByMinute?(from: number, until: number): Promise<readonly LeadCount[]>;
+
   /** Erases persons and prunes old leads. Absent: the store has no such commands. */
   readonly removal?: LeadRemoval;
+
+  /** Who polls, and how far each has come. Absent: it is not recorded. */
+  readonly consumers?: ConsumerStore;
 
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;
@@ -361,37 +380,4 @@ export interface MigrationReport {
   readonly applied: readonly string[];
   /** What failed without making the schema unusable, one sentence each. */
   readonly warnings?: readonly string[];
-}
-
-/** The database is unreachable, locked or full. The same call may succeed later. */
-export class StoreUnavailableError extends Error {
-  override readonly name = 'StoreUnavailableError';
-}
-
-/** The client disconnected, so its poll was aborted. */
-export class ClientDisconnectedError extends Error {
-  override readonly name = 'ClientDisconnectedError';
-}
-
-/** The file of a backup exists already, or cannot be written. */
-export class BackupTargetError extends Error {
-  override readonly name = 'BackupTargetError';
-}
-
-/** The schema is newer than this program, or must be migrated first. */
-export class SchemaVersionError extends Error {
-  override readonly name = 'SchemaVersionError';
-  readonly found: number;
-  readonly expected: number;
-
-  constructor(found: number, expected: number) {
-    super(`the schema is at version ${found}, this program needs version ${expected}`);
-    this.found = found;
-    this.expected = expected;
-  }
-}
-
-/** The database is damaged, or was not created by Leadtap. */
-export class UnusableDatabaseError extends Error {
-  override readonly name = 'UnusableDatabaseError';
 }

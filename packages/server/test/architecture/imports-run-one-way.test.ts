@@ -9,6 +9,7 @@ const MAY_IMPORT = {
   app: [
     'cache',
     'http',
+    'leads',
     'open-store',
     'config',
     'ops',
@@ -17,7 +18,7 @@ const MAY_IMPORT = {
     'limits/open-limiters',
     'store',
   ],
-  ops: ['http', 'store'],
+  ops: ['http', 'leads', 'store'],
   http: ['cache', 'leads', 'accounts', 'limits', 'store'],
   cache: ['leads', 'store'],
   leads: ['store'],

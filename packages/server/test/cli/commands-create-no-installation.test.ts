@@ -20,6 +20,7 @@ test.each([
   'leads send-test --company acme',
   'leads erase 4711 --yes',
   'leads prune --older-than 400d --yes',
+  'consumers',
   'backup copy.db',
 ])('%s fails without a database, names the place, and creates nothing', async (command) => {
   const { run, cwd, database } = terminal({ empty: true });

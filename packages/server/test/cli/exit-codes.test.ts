@@ -21,6 +21,7 @@ const COMMANDS = [
   'leads send-test --company acme',
   'leads erase 4711 --yes',
   'leads prune --older-than 400d --yes',
+  'consumers',
   'migrate',
   'backup copy.db',
   'doctor',
@@ -60,6 +61,7 @@ test.each([
   'leads erase unknown --yes',
   'leads erase --email unknown@example.com --yes',
   'leads prune --older-than 1d --company unknown --yes',
+  'consumers --company unknown',
   'backup nowhere/copy.db',
 ])('%s: not found is 1', async (command) => {
   const shell = await terminalWithUsers();

@@ -188,6 +188,6 @@ describe('metrics', () => {
     await service.poll('boss');
     const names = [...(await scrape(service)).keys()].filter((name) => name.startsWith('leadtap_'));
     const labels = names.flatMap((name) => [...name.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
-    expect([...new Set(labels)].sort()).toEqual(['le', 'status']);
+    expect([...new Set(labels)].sort()).toEqual(['le', 'state', 'status']);
   });
 });

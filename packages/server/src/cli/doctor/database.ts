@@ -5,6 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
 import { engineOf, openStore } from '../../open-store.ts';
+import { LOW_FREE_BYTES } from '../../ops/status-problems.ts';
 import type { ServerFacts, StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
@@ -100,8 +101,6 @@ function toFinding(error: unknown, config: Config): Finding {
 const MEBIBYTE = 1024 * 1024;
 /** SQLite's write-ahead log alone grows by a few MiB between two checkpoints. */
 const MIN_FREE_BYTES = 16 * MEBIBYTE;
-/** Space for a few hundred thousand leads. */
-const LOW_FREE_BYTES = 256 * MEBIBYTE;
 
 /** Returns the free space of a disk. Tests pass their own. */
 export type ReadDisk = (path: string) => Promise<{ bavail: number; bsize: number }>;

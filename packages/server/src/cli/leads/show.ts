@@ -7,10 +7,15 @@ import { findCompany } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { type Output, printable, widthOf, write, writeJson } from '../output.ts';
+import { describeLeadConsumers, findLeadConsumers, toJsonConsumer } from './lead-consumers.ts';
 import { toJsonLead } from './list.ts';
 
 const HELP = `
-The JSON is the lead as the API has it, with companyId, branchId and departmentId.
+Below the fields, one line for each consumer (a token that polls) that may see the lead:
+  confirmed   the consumer has sent a since that is not before this lead
+  delivered   the lead, or a newer one, was sent to the consumer
+  waiting     neither
+The JSON is the lead as the API has it, with companyId, branchId, departmentId and consumers.
 
 Examples:
   leadtap leads show 4711
@@ -24,16 +29,25 @@ interface ShowOptions {
 export function registerLeadsShow(leads: Command, context: CommandContext): void {
   leads
     .command('show')
-    .description('show all fields of a lead')
+    .description('show all fields of a lead, and who has it')
     .argument('<id>', 'id of the lead')
     .option('--company <id>', 'the company of the lead; needed if several companies have a lead with this id')
     .option('--json', 'print the lead as JSON')
     .addHelpText('after', HELP)
     .action((id: string, { company, json }: ShowOptions) =>
-      withStore(context, async (store) => {
-        const lead = await findLead(store, id, company, context.signal);
-        const { stdout } = context;
-        await (json ? writeJson(stdout, toJsonLead(lead)) : write(stdout, describeLead(lead, stdout)));
+      withStore(context, async (store, config) => {
+        const { stdout, clock, signal } = context;
+        const lead = await findLead(store, id, company, signal);
+        const now = clock();
+        // Positions that are no longer written would be wrong.
+        const consumers = config.consumers ? await findLeadConsumers(store, lead, now, signal) : undefined;
+        if (json)
+          return writeJson(stdout, {
+            ...toJsonLead(lead),
+            ...(consumers && { consumers: consumers.map(toJsonConsumer) }),
+          });
+        const lines = consumers && describeLeadConsumers(consumers, lead, now);
+        return write(stdout, describeLead(lead, lines, stdout));
       }),
     );
 }
@@ -97,19 +111,21 @@ function formatValue(value: unknown): string {
 const GAP = 2;
 const MIN_TEXT_WIDTH = 20;
 
-/** One line for each field. Long texts continue below their beginning. */
-function describeLead(stored: StoredLead, out: Output): string {
+/** One line for each field, then the consumers. Long texts continue below their beginning. */
+function describeLead(stored: StoredLead, consumers: readonly string[] | undefined, out: Output): string {
   const wire = toWire(stored.lead);
-  const fields = LEAD_FIELDS.filter(({ name }) => !HIDDEN.includes(name));
-  const indent = Math.max(...fields.map(({ label }) => label.length)) + GAP;
+  const fields = LEAD_FIELDS.filter(({ name }) => !HIDDEN.includes(name)).map(
+    ({ name, label }) => [label, FORMATS[name]?.(wire, stored) ?? formatValue(wire[name])] as const,
+  );
+  const entries = consumers ? [...fields, ['Consumers', consumers.join('\n')] as const] : fields;
+  const indent = Math.max(...entries.map(([label]) => label.length)) + GAP;
   const width = out.isTTY ? Math.max(MIN_TEXT_WIDTH, widthOf(out) - indent) : Number.POSITIVE_INFINITY;
-  const lines = fields.flatMap(({ name, label }) => {
-    const text = FORMATS[name]?.(wire, stored) ?? formatValue(wire[name]);
-    return text
+  const lines = entries.flatMap(([label, text]) =>
+    text
       .split(/\r?\n/)
       .flatMap((line) => wrap(printable(line), width))
-      .map((line, index) => `${(index === 0 ? label : '').padEnd(indent)}${line}`.trimEnd());
-  });
+      .map((line, index) => `${(index === 0 ? label : '').padEnd(indent)}${line}`.trimEnd()),
+  );
   return `${lines.join('\n')}\n`;
 }
 

@@ -2,7 +2,7 @@
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
 import type { StoredLead } from '../records.ts';
-import type { Store } from '../store.ts';
+import type { LeadCount, Store } from '../store.ts';
 import { type Database, isStorable } from './connection.ts';
 
 const STORED_COLUMNS = [
@@ -53,11 +53,18 @@ const listSql = (order: ListOrder) => `
 const FOLLOWING = listSql(OLDEST_FIRST);
 const NEWEST = listSql(NEWEST_FIRST);
 
+const COUNT_BY_MINUTE = `
+  SELECT leadtap.to_ms(l.created_at) / 60000 * 60000 AS minute, count(*) AS count FROM leadtap.companies AS c
+    JOIN leadtap.leads AS l ON l.company_id = c.id AND l.created_at >= leadtap.from_ms($1) AND l.created_at < leadtap.from_ms($2)
+   GROUP BY 1 ORDER BY 1`;
+/** The status page shows the rest without the counts if they take longer. */
+const COUNT_TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
+
 /** As for polls: a table without statistics, after a bulk load for one, would be read and sorted as a whole. */
 const INDEX_SCANS = `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
   set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`;
 
-type ListMethods = Pick<Store, 'listLeads' | 'findLeads'>;
+type ListMethods = Pick<Store, 'listLeads' | 'findLeads' | 'countLeadsByMinute'>;
 
 export function listMethods(database: Database): ListMethods {
   const read = async (text: string, values: readonly (string | number | null)[]) => {
@@ -68,6 +75,12 @@ export function listMethods(database: Database): ListMethods {
     return rows.map((row) => toStoredLead(row));
   };
   return {
+    countLeadsByMinute: (from, until) =>
+      database.transaction(async (session) => {
+        await session.query(INDEX_SCANS);
+        return session.query<LeadCount>(COUNT_BY_MINUTE, [from, until]);
+      }, COUNT_TIMEOUTS),
+
     async findLeads(id, companyId) {
       if (!isStorable(id) || !isStorable(companyId ?? '')) return [];
       const found = await read(FIND_LEADS, [companyId ?? null, id]);

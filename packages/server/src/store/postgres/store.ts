@@ -3,6 +3,7 @@ import type { AccountCounts, Inspection, MigrationReport, Store } from '../store
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database, type Timeouts } from './connection.ts';
+import { consumerMethods } from './consumers.ts';
 import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
@@ -65,6 +66,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...leadMethods(database),
     ...listMethods(database),
     removal: removalMethods(database),
+    consumers: consumerMethods(database),
     organisation: organisationReader(database),
 
     applyOrganisation: (organisation) =>

@@ -2,7 +2,7 @@
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
 import { type StoredLeadRow, toStoredLead } from '../lead-row.ts';
 import type { StoredLead } from '../records.ts';
-import type { LeadListQuery } from '../store.ts';
+import type { LeadCount, LeadListQuery } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
@@ -48,13 +48,23 @@ const listSql = (order: ListOrder) => `
     CROSS JOIN companies AS c ON c.id = l.company_id ${NAMES}
    ORDER BY page.created_at ${order.direction}, page.company_id ${order.direction}`;
 
+/** Companies without new leads are skipped by their last stamp, so the cost does not grow with the number of all leads. */
+const COUNT_BY_MINUTE = `
+  SELECT l.created_at / 60000 * 60000 AS minute, count(*) AS count
+    FROM companies AS c
+    CROSS JOIN leads AS l ON l.company_id = c.id AND l.created_at >= ?1 AND l.created_at < ?2
+   WHERE c.last_stamp >= ?1
+   GROUP BY 1 ORDER BY 1`;
+
 const decode = (row: StoredLeadRow): StoredLead => toStoredLead(row, decodeLead(row));
 
 export function prepareLists(connection: Connection) {
   const find = connection.prepare<StoredLeadRow>(FIND_LEADS);
   const following = connection.prepare<StoredLeadRow>(listSql(OLDEST_FIRST));
   const newest = connection.prepare<StoredLeadRow>(listSql(NEWEST_FIRST));
+  const countByMinute = connection.prepare<LeadCount>(COUNT_BY_MINUTE);
   return {
+    countLeadsByMinute: (from: number, until: number): LeadCount[] => countByMinute.all(from, until),
     /** A driver may cut a text at its first NUL, so the ids of the rows are compared, too. */
     findLeads: (id: string, companyId?: string): StoredLead[] =>
       find

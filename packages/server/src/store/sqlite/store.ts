@@ -11,6 +11,7 @@ import {
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { prepareConsumers } from './consumers.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -144,6 +145,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     lists: prepareLists(connection),
     readChanges: prepareChangeLog(connection),
     removal: prepareRemoval(connection, clock),
+    consumers: prepareConsumers(connection),
     organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
@@ -280,6 +282,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       ),
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
+    countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),
     findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
     organisation: {
       readCompanies: (afterId, limit) =>
@@ -287,6 +290,11 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       readCompany: (id) => read(({ organisation }) => organisation.readCompany(id)),
       readUsers: (companyId, afterId, limit) =>
         read(({ organisation }) => organisation.readUsers(companyId, afterId, limit)),
+    },
+    consumers: {
+      record: (summaries) => write(({ consumers }) => consumers.record(summaries)),
+      list: (query) => read(({ consumers }) => consumers.list(query)),
+      prune: (now, before) => write(({ consumers }) => consumers.prune(now, before)),
     },
     removal: createRemoval({
       file,

@@ -1,6 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
+import { CONSUMER_COLUMNS } from '../consumers.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
 import { isJsonObject } from '../records.ts';
 
@@ -71,6 +72,9 @@ const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', '
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
 const ERASED_LEADS = defineTable('erased_leads', ['company_id', 'id_hash'], [], { erased_at: 'time' });
 
+/** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
+const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], CONSUMER_COLUMNS);
+
 export const LEADS: Table = {
   ...defineTable(
     'leads',
@@ -92,7 +96,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, USERS],
+  ...[LEADS, CONSUMERS, USERS],
 ];
 
 export interface TableChecksum {

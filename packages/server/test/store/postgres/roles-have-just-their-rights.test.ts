@@ -8,6 +8,7 @@ import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { migratePostgres } from '../../../src/store/postgres/store.ts';
 import { openPostgresMoveTarget } from '../../../src/store/postgres/transfer-target.ts';
 import { untilChangesAreTracked } from '../../cache/support/change-tracking.ts';
+import { summary } from '../../consumers/support/consumers.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
@@ -149,6 +150,17 @@ describe('leadtap_service', () => {
     expect(await removal?.prune('acme', Date.now() + 60_000, 10)).toBe(1);
   });
 
+  test('can record, list and prune consumers', async () => {
+    const store = await openAsService();
+    await store.applyOrganisation(ORGANISATION);
+    const { consumers } = store;
+    await consumers?.record([summary('boss', 't')]);
+    await consumers?.record([summary('boss', 't', { lastStatus: 304 })]);
+    const query = { limit: 10, maxWaiting: 10, now: 0 };
+    expect(await consumers?.list(query)).toMatchObject([{ tokenId: 't', polls: 2, lastStatus: 304 }]);
+    expect(await consumers?.prune(0, Date.now())).toBe(1);
+  });
+
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
     const target = await openPostgresMoveTarget(address('app', name));
     const stamp = Date.now() + 3_600_000;
@@ -219,7 +231,7 @@ describe('leadtap_writer', () => {
     const client = await withLead('crm');
     const statements = [
       ...CHANGES_OF_THE_SCHEMA,
-      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations', 'erased_leads'].map(
+      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations', 'erased_leads', 'consumers'].map(
         (table) => `SELECT FROM leadtap.${table}`,
       ),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,

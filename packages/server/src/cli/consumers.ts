@@ -1,0 +1,188 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { toIso } from '../clock.ts';
+import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
+import { type Consumer, positionOf } from '../store/consumers.ts';
+import type { Store } from '../store/store.ts';
+import { findCompany, requirePart } from './company.ts';
+import { type CommandContext, withStore } from './context.ts';
+import { EXIT_CODES, ExitCode } from './exit.ts';
+import { Failure } from './failure.ts';
+import { Table, writeJsonArray, writeLine } from './output.ts';
+
+const HELP = `
+Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
+confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old.
+A consumer is stale when it has not polled for 1.5 times its usual interval. With a time, such as --stale 15m, all
+consumers are listed that have not polled for so long. Revoke a token that is no longer used: it is not listed then.
+
+Examples:
+  leadtap consumers
+  leadtap consumers --company soleil --json
+  leadtap consumers --stale 15m > /dev/null || echo "a consumer has stopped polling"`;
+
+interface ConsumersOptions {
+  readonly company?: string;
+  /** True: by the usual interval of each consumer. */
+  readonly stale?: number | true;
+  readonly json?: true;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+function parseSilence(text: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,7})([smhd])$/.exec(text) ?? [];
+  const silenceMs = Number(count) * (UNIT_MS[unit] ?? 0);
+  if (silenceMs > 0) return silenceMs;
+  throw new InvalidArgumentError('Write 90s, 15m, 2h or 1d.');
+}
+
+export function registerConsumers(program: Command, context: CommandContext): void {
+  program
+    .command('consumers')
+    .description('list who polls, when each last polled, and how many leads wait for it')
+    .option('--company <id>', 'only the consumers of this company')
+    .option(
+      '--stale [time]',
+      'only those that have not polled for this time (90s, 15m, 2h), or for 1.5 times their usual interval; exit code 1 if there are any',
+      parseSilence,
+    )
+    .option('--json', 'print an array of consumers')
+    .addHelpText('after', HELP)
+    .action((options: ConsumersOptions) =>
+      withStore(context, async (store, config) => {
+        if (!config.consumers) throw switchedOff();
+        if (options.company !== undefined) await findCompany(store, options.company, context.signal);
+        await printConsumers(store, options, context);
+      }),
+    );
+}
+
+const switchedOff = (): Failure =>
+  new Failure(
+    'configuration',
+    'LEADTAP_CONSUMERS is off, so it is not recorded who polls',
+    'Set LEADTAP_CONSUMERS=on for the service and for this command, and start the service again.',
+  );
+
+/** More waiting leads are not counted. */
+export const MAX_WAITING = 100_000;
+
+async function* listedPages(
+  store: Store,
+  { company: companyId, stale }: ConsumersOptions,
+  { clock, signal }: CommandContext,
+): AsyncGenerator<readonly Consumer[]> {
+  const now = clock();
+  const isListed = (consumer: Consumer): boolean => {
+    if (stale === undefined) return true;
+    return stale === true ? activityOf(consumer, now) === 'stale' : now - seenAt(consumer, now) > stale;
+  };
+  requirePart(store.consumers);
+  for await (const page of consumerPages(store, { companyId, now, maxWaiting: MAX_WAITING })) {
+    signal.throwIfAborted();
+    yield page.filter(isListed);
+  }
+}
+
+async function printConsumers(
+  store: Store,
+  options: ConsumersOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { stdout, stderr, clock } = context;
+  const { company, stale, json } = options;
+  let count = 0;
+  async function* counted(): AsyncGenerator<readonly Consumer[]> {
+    for await (const page of listedPages(store, options, context)) {
+      count += page.length;
+      yield page;
+    }
+  }
+  if (json) await writeJsonArray(stdout, toJsonPages(counted(), clock()));
+  else await printTable(counted(), company === undefined, context);
+  if (count > 0 && stale !== undefined) throw new ExitCode(EXIT_CODES.failed);
+  if (count > 0 || json) return;
+  const message = stale === undefined ? 'No token has polled yet.' : 'No consumer is stale.';
+  await writeLine(stderr, message);
+}
+
+async function* toJsonPages(pages: AsyncIterable<readonly Consumer[]>, now: number) {
+  for await (const page of pages) yield page.map((consumer) => toJson(consumer, now));
+}
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
+
+/** A consumer as `--json` prints it. */
+export const toJson = (consumer: Consumer, now: number) => ({
+  tokenId: consumer.tokenId,
+  name: consumer.name,
+  userId: consumer.userId,
+  companyId: consumer.user.companyId,
+  state: activityOf(consumer, now),
+  lastPollAt: toIso(consumer.lastPollAt),
+  lastStatus: consumer.lastStatus,
+  polls: consumer.polls,
+  usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
+  confirmedThrough: timeOrNull(consumer.confirmedThrough),
+  deliveredThrough: timeOrNull(consumer.deliveredThrough),
+  waiting: consumer.waiting,
+  waitingSince: timeOrNull(consumer.waitingSince),
+  skipped:
+    consumer.gap === null || consumer.skipped === 0
+      ? null
+      : {
+          leads: consumer.skipped,
+          after: toIso(consumer.gap.after),
+          before: toIso(consumer.gap.before),
+        },
+});
+
+async function printTable(
+  pages: AsyncIterable<readonly Consumer[]>,
+  hasCompany: boolean,
+  { stdout, stderr, clock }: CommandContext,
+): Promise<void> {
+  const now = clock();
+  const headings = [
+    ...['TOKEN', 'NAME', 'USER', ...(hasCompany ? ['COMPANY'] : [])],
+    ...['STATE', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION', 'WAITING'],
+  ];
+  const table = new Table(stdout, headings, ['NAME', 'COMPANY', 'USER', 'TOKEN']);
+  for await (const page of pages) {
+    await table.add(page.map((consumer) => toCells(consumer, hasCompany, now)));
+    for (const consumer of page)
+      if (consumer.skipped > 0 && consumer.gap)
+        await writeLine(
+          stderr,
+          `${describeConsumer(consumer)} did not get ${formatCount(consumer.skipped)} leads between ${toIso(consumer.gap.after)} and ${toIso(consumer.gap.before)}: it polls without \`since\`, and its page was full.`,
+        );
+  }
+}
+
+function toCells(consumer: Consumer, hasCompany: boolean, now: number): (string | null)[] {
+  const { tokenId, name, userId, user, lastPollAt, lastStatus, intervalMs, waiting } = consumer;
+  return [
+    ...[tokenId, name, userId, ...(hasCompany ? [user.companyId] : [])],
+    activityOf(consumer, now),
+    `${formatDuration(now - lastPollAt)} ago`,
+    String(lastStatus),
+    intervalMs === null ? null : formatDuration(intervalMs),
+    timeOrNull(positionOf(consumer)),
+    formatCount(waiting),
+  ];
+}
+
+const formatCount = (count: number): string => (count >= MAX_WAITING ? `${MAX_WAITING}+` : String(count));
+
+/** The name of a consumer for people: that of its token, or the id of it. */
+export const describeConsumer = ({ name, tokenId, userId }: Consumer): string =>
+  `${name ?? (tokenId === null ? 'a token without an id' : `token ${tokenId}`)} (user ${userId})`;
+
+/** `12 s`, `3 min`, `5 h`, `2 d`. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 2 * 86_400) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}

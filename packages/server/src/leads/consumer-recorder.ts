@@ -1,0 +1,198 @@
+/** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { toUSVString } from 'node:util';
+import { type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
+import type { RenderedLeads } from './render.ts';
+
+/** A poll that has ended. */
+export interface EndedPoll {
+  readonly at: number;
+  readonly status: number;
+  /** The page that answered it; absent if a check failed or the page could not be read. */
+  readonly page?: {
+    readonly since: number | undefined;
+    readonly limit: number;
+    readonly readAt: number;
+    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
+    /** The client got the whole body. */
+    readonly isSent: boolean;
+  };
+}
+
+/** The token of a poll. */
+export interface PollingToken {
+  readonly userId: string;
+  readonly tokenId?: string | undefined;
+  readonly expiresAt?: number | undefined;
+}
+
+/** Receives the polls of the endpoint. */
+export interface PollRecorder {
+  recordPoll(token: PollingToken, poll: EndedPoll): void;
+  /** The poll waits for a lead until this time at most. */
+  recordWait(token: PollingToken, at: number, until: number): void;
+}
+
+export interface RecorderOptions {
+  readonly clock: () => number;
+  /** Receives a line if polls cannot be recorded, at most once until they can be again. */
+  readonly log?: { warn(line: object, message: string): void };
+  /** At most this long after a poll, its consumer is written. */
+  readonly flushMs?: number | undefined;
+  /** Consumers in memory. Polls of further ones are not recorded until the next write. */
+  readonly maxConsumers?: number;
+}
+
+type Entry = { -readonly [Key in keyof PollSummary]: PollSummary[Key] };
+
+const FLUSH_MS = 5000;
+/** A database that hangs must not delay the stop. */
+const MAX_CLOSE_MS = 2000;
+/** About 30 MB. Only consumers that have polled within the last seconds are in memory. */
+const MAX_CONSUMERS = 100_000;
+/** A transaction of this size takes a few milliseconds, in which SQLite answers no poll. */
+const CONSUMERS_PER_WRITE = 500;
+/** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
+const TOKEN_ID = /^[ -~]{1,200}$/;
+const MAX_USER_ID_LENGTH = 200;
+/** The times that every database can store. */
+const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+const HOUR_MS = 3_600_000;
+const PRUNE_INTERVAL_MS = HOUR_MS;
+/** A consumer that has not polled for this long is deleted. */
+const KEEP_MS = 400 * 24 * HOUR_MS;
+
+export class ConsumerRecorder implements PollRecorder {
+  readonly #store: ConsumerStore;
+  readonly #options: RecorderOptions;
+  readonly #flushMs: number;
+  readonly #maxConsumers: number;
+  #entries = new Map<string, Entry>();
+  /** Of a write that has failed, or is running. */
+  #unwritten: readonly Entry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #nextPruneAt = Number.NEGATIVE_INFINITY;
+  #hasFailed = false;
+  #isClosed = false;
+
+  constructor(store: ConsumerStore, options: RecorderOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#flushMs = options.flushMs ?? FLUSH_MS;
+    this.#maxConsumers = options.maxConsumers ?? MAX_CONSUMERS;
+  }
+
+  recordPoll(token: PollingToken, { at, status, page }: EndedPoll): void {
+    const entry = this.#entryOf(token, at, status);
+    if (!entry) return;
+    entry.polls += 1;
+    entry.lastStatus = status;
+    if (page) addPage(entry, page);
+  }
+
+  recordWait(token: PollingToken, at: number, until: number): void {
+    const entry = this.#entryOf(token, at, 200);
+    if (entry) entry.waitingUntil = laterOf(entry.waitingUntil, until);
+  }
+
+  /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
+  async flush(): Promise<void> {
+    await this.#running;
+    this.#running = this.#write();
+    await this.#running;
+  }
+
+  /** Writes once more, and waits for it for 2 seconds at most. Polls that end later are not recorded. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await Promise.race([this.flush(), sleep(MAX_CLOSE_MS, undefined, { ref: false })]);
+  }
+
+  #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
+    const tokenExpiresAt = expiresAt < MAX_TIME ? expiresAt : null;
+    const id = TOKEN_ID.test(tokenId) ? tokenId : null;
+    const key = `${id ?? ''}\0${userId}`;
+    const known = this.#entries.get(key);
+    if (known) {
+      known.lastPollAt = at;
+      known.tokenExpiresAt = tokenExpiresAt;
+      return known;
+    }
+    const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
+    if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
+    const entry: Entry = {
+      ...{ userId, tokenId: id, tokenExpiresAt, lastPollAt: at, lastStatus: status, polls: 0 },
+      ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
+      ...{ newestFrom: null, gap: null },
+    };
+    this.#entries.set(key, entry);
+    this.#timer ??= setTimeout(() => void this.flush(), this.#flushMs).unref();
+    return entry;
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    // The entries of a failed write first. They are not merged with newer ones of the same consumer: the store does that.
+    this.#unwritten = [...this.#unwritten, ...this.#entries.values()];
+    this.#entries = new Map();
+    try {
+      while (this.#unwritten.length > 0) {
+        const batch = this.#unwritten.slice(0, CONSUMERS_PER_WRITE);
+        await this.#store.record(batch);
+        this.#unwritten = this.#unwritten.slice(batch.length);
+      }
+      await this.#pruneIfDue();
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed)
+        this.#options.log?.warn({ err: error }, 'polls of consumers could not be recorded');
+      this.#hasFailed = true;
+      if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.flush(), this.#flushMs).unref();
+    }
+  }
+
+  async #pruneIfDue(): Promise<void> {
+    const now = this.#options.clock();
+    if (now < this.#nextPruneAt) return;
+    this.#nextPruneAt = now + PRUNE_INTERVAL_MS;
+    await this.#store.prune(now, now - KEEP_MS);
+  }
+}
+
+/** A user id that does not exist anyway is not recorded. */
+const isStorable = (userId: string): boolean =>
+  userId.length <= MAX_USER_ID_LENGTH && !userId.includes('\0') && toUSVString(userId) === userId;
+
+function addPage(
+  entry: Entry,
+  { since, limit, readAt, leads, isSent }: NonNullable<EndedPoll['page']>,
+): void {
+  if (since !== undefined) addSince(entry, since, since <= readAt || leads.count > 0);
+  if (!isSent || leads.first === undefined || leads.last === undefined) return;
+  const [newest, oldest] = since === undefined ? [leads.first, leads.last] : [leads.last, leads.first];
+  if (since === undefined && leads.count === limit) addNewestPage(entry, oldest);
+  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest);
+}
+
+/**
+ * A `since` up to the time of the read confirms: leads that are added later have later stamps (D3). A later one, of a client that
+ * invented it or after the clock was set back, confirms only what was delivered before.
+ */
+function addSince(entry: Entry, since: number, isPast: boolean): void {
+  if (since < MIN_TIME) return;
+  if (!isPast) entry.claimedThrough = laterOf(entry.claimedThrough, since);
+  const { deliveredThrough } = entry;
+  const confirmed = isPast ? since : deliveredThrough === null ? null : Math.min(since, deliveredThrough);
+  entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmed);
+}
+
+/** A full page without `since` may have left out leads between the last position and its oldest lead. */
+function addNewestPage(entry: Entry, oldest: number): void {
+  const position = laterOf(entry.confirmedThrough, entry.deliveredThrough);
+  if (position === null) entry.newestFrom = oldest;
+  else if (oldest > position) entry.gap = { after: position, before: oldest };
+}

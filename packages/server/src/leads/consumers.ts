@@ -1,0 +1,111 @@
+/** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
+import { type Consumer, type ConsumerPosition, type ConsumerQuery, positionOf } from '../store/consumers.ts';
+import type { StoredLead } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { mayPoll, scopeOf } from './access.ts';
+
+export type LeadState = 'confirmed' | 'delivered' | 'waiting';
+
+/** Whether a consumer has a lead. `createdAt` decides, as delivery is in its order. */
+export function leadStateOf(
+  { confirmedThrough, deliveredThrough }: ConsumerPosition,
+  createdAt: number,
+): LeadState {
+  if (confirmedThrough !== null && confirmedThrough >= createdAt) return 'confirmed';
+  return deliveredThrough !== null && deliveredThrough >= createdAt ? 'delivered' : 'waiting';
+}
+
+/** Whether a full page without `since` has left the lead out, and the consumer has not confirmed it since. */
+export const isSkipped = (consumer: ConsumerPosition, createdAt: number): boolean =>
+  consumer.gap !== null &&
+  createdAt > consumer.gap.after &&
+  createdAt < consumer.gap.before &&
+  leadStateOf(consumer, createdAt) === 'delivered';
+
+/** Whether the access level of the consumer's user includes the lead. */
+export function maySee({ user }: Consumer, { companyId, branchId, departmentId }: StoredLead): boolean {
+  const scope = scopeOf(user);
+  if (scope?.companyId !== companyId) return false;
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === departmentId;
+  }
+}
+
+/**
+ * - `active`: polls within its usual interval
+ * - `stale`: should have polled again
+ * - `inactive`: has not polled for so long that it no longer counts
+ */
+export type Activity = 'active' | 'stale' | 'inactive';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** A consumer that has stopped is noticed within two intervals. */
+const STALE_INTERVALS = 1.5;
+/** Polls are written every 5 seconds, so that a short interval alone would be too strict. */
+const MIN_DELAY_MS = 10_000;
+/** A token that was tried for a minute does not count as stale for days. */
+const STALE_SHARE = 10;
+const MAX_STALE_MS = 7 * DAY_MS;
+/** For a consumer that has polled only once. */
+const FIRST_POLL_MS = 10 * MINUTE_MS;
+
+/** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
+export const seenAt = ({ lastPollAt, waitingUntil }: ConsumerPosition, now: number): number =>
+  Math.max(lastPollAt, Math.min(waitingUntil ?? lastPollAt, now));
+
+/** After 1.5 usual intervals, and at least 10 s later than usual, it is stale: for 10 times as long as it polled, but at most 7 days. */
+export function activityOf(consumer: ConsumerPosition, now: number): Activity {
+  const { intervalMs, firstPollAt, lastPollAt } = consumer;
+  const silentMs = now - seenAt(consumer, now);
+  if (intervalMs === null) return silentMs <= FIRST_POLL_MS ? 'active' : 'inactive';
+  const staleAfterMs = Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
+  if (silentMs <= staleAfterMs) return 'active';
+  const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
+  return silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
+}
+
+/** SQLite answers no poll while it reads a page: some milliseconds. */
+const CONSUMERS_PER_PAGE = 200;
+
+/** All consumers, or those of a company or a user, page by page. */
+export async function* consumerPages(
+  { consumers }: Pick<Store, 'consumers'>,
+  query: Omit<ConsumerQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly Consumer[]> {
+  if (!consumers) return;
+  let page: readonly Consumer[] = [];
+  do {
+    page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
+    yield page;
+  } while (page.length === CONSUMERS_PER_PAGE);
+}
+
+export interface ConsumerSummary {
+  readonly active: number;
+  readonly stale: number;
+  /** How long the lead that waits longest for an active or stale consumer has been waiting. 0 if none waits. */
+  readonly longestWaitMs: number;
+}
+
+/** For the metrics. A consumer whose user may not poll now waits for nothing; one without a position has not begun. */
+export async function summarizeConsumers(
+  store: Pick<Store, 'consumers'>,
+  now: number,
+): Promise<ConsumerSummary> {
+  const counts = { active: 0, stale: 0, inactive: 0 };
+  let waitingSince = now;
+  for await (const page of consumerPages(store, { maxWaiting: 1, now }))
+    for (const consumer of page) {
+      const activity = activityOf(consumer, now);
+      counts[activity] += 1;
+      if (activity === 'inactive' || positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
+      waitingSince = Math.min(waitingSince, consumer.waitingSince ?? now);
+    }
+  return { active: counts.active, stale: counts.stale, longestWaitMs: now - waitingSince };
+}

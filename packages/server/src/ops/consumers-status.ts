@@ -1,0 +1,109 @@
+/** The consumers as the status page shows them: all are counted, the most urgent are listed. */
+import { setImmediate } from 'node:timers/promises';
+import { type Clock, toIso } from '../clock.ts';
+import { type Activity, activityOf, consumerPages } from '../leads/consumers.ts';
+import type { Consumer, ConsumerKey } from '../store/consumers.ts';
+import type { Store } from '../store/store.ts';
+import type { ConsumerPolls } from './consumer-polls.ts';
+import type { ConsumerStatus, ConsumersStatus } from './status-report.ts';
+
+const MAX_LISTED = 200;
+/** More waiting leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
+export const MAX_WAITING = 1000;
+/** Reading 100,000 consumers takes a second or more. It is repeated only after ten times as long. */
+const SLOW_READ_MS = 250;
+const PAUSE_FACTOR = 10;
+
+const ORDER: Readonly<Record<Activity, number>> = { stale: 0, active: 1, inactive: 2 };
+
+export interface ConsumersReaderOptions {
+  readonly store: Pick<Store, 'consumers'>;
+  readonly clock: Clock;
+  readonly polls: ConsumerPolls;
+}
+
+/** Reads once for all calls that are made meanwhile. */
+export class ConsumersReader {
+  readonly #options: ConsumersReaderOptions;
+  #running: Promise<ConsumersStatus> | undefined;
+  #last: ConsumersStatus | undefined;
+  #nextReadAt = 0;
+
+  constructor(options: ConsumersReaderOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<ConsumersStatus> {
+    if (this.#last && performance.now() < this.#nextReadAt) return this.#last;
+    this.#running ??= this.#readAll().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #readAll(): Promise<ConsumersStatus> {
+    const startedAt = performance.now();
+    const { store, clock, polls } = this.#options;
+    const now = clock();
+    const counts = { active: 0, stale: 0, inactive: 0 };
+    let urgent: readonly Consumer[] = [];
+    for await (const page of consumerPages(store, { maxWaiting: 1, now })) {
+      for (const consumer of page) counts[activityOf(consumer, now)] += 1;
+      urgent = [...urgent, ...page].sort((a, b) => compare(a, b, now)).slice(0, MAX_LISTED);
+      // SQLite answers nothing else while it reads.
+      await setImmediate();
+    }
+    const counted = await countWaiting(store, urgent, now);
+    const listed = counted.map((consumer) => toStatus(consumer, now, polls.read(consumer)));
+    const durationMs = performance.now() - startedAt;
+    if (durationMs > SLOW_READ_MS) this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
+    this.#last = { recorded: true, ...counts, listed };
+    return this.#last;
+  }
+}
+
+const nameOf = ({ name, tokenId }: Consumer): string => name ?? tokenId ?? '';
+
+/** Stale first, then by name: an order in which rows do not move while all is well. */
+function compare(a: Consumer, b: Consumer, now: number): number {
+  const byActivity = ORDER[activityOf(a, now)] - ORDER[activityOf(b, now)];
+  if (byActivity !== 0) return byActivity;
+  return nameOf(a).localeCompare(nameOf(b), 'en') || a.userId.localeCompare(b.userId, 'en');
+}
+
+const isSame = (a: ConsumerKey, b: ConsumerKey): boolean => a.userId === b.userId && a.tokenId === b.tokenId;
+
+/** Only for the listed consumers that have any: counting takes longer than all the rest. */
+async function countWaiting(
+  store: Pick<Store, 'consumers'>,
+  consumers: readonly Consumer[],
+  now: number,
+): Promise<readonly Consumer[]> {
+  const behind = consumers.filter(({ waiting, skipped }) => waiting > 0 || skipped > 0);
+  const counted: Consumer[] = [];
+  for (const userId of new Set(behind.map((consumer) => consumer.userId))) {
+    for await (const page of consumerPages(store, { userId, maxWaiting: MAX_WAITING, now }))
+      counted.push(...page);
+    await setImmediate();
+  }
+  return consumers.map((consumer) => counted.find((other) => isSame(consumer, other)) ?? consumer);
+}
+
+const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
+
+const toStatus = (consumer: Consumer, now: number, pollsByHour: number[] | null): ConsumerStatus => ({
+  tokenId: consumer.tokenId,
+  name: consumer.name,
+  userId: consumer.userId,
+  companyId: consumer.user.companyId,
+  state: activityOf(consumer, now),
+  lastPollAt: toIso(consumer.lastPollAt),
+  lastStatus: consumer.lastStatus,
+  usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
+  confirmedThrough: timeOrNull(consumer.confirmedThrough),
+  deliveredThrough: timeOrNull(consumer.deliveredThrough),
+  waiting: consumer.waiting,
+  waitingSince: timeOrNull(consumer.waitingSince),
+  skipped: consumer.skipped,
+  pollsByHour,
+});

@@ -1,0 +1,257 @@
+/**
+ * Consumers: the tokens that poll, and how far each has come. Leads are delivered in the order of their `createdAt`, so two
+ * positions of a consumer say for every lead whether the consumer has it; no row per lead is needed.
+ */
+import type { User } from './records.ts';
+
+export interface ConsumerKey {
+  readonly userId: string;
+  /** Null: all tokens of the user that have no id. */
+  readonly tokenId: string | null;
+}
+
+/** Leads that a full page without `since` has left out: those between two times. */
+export interface Gap {
+  readonly after: number;
+  readonly before: number;
+}
+
+/** What is stored of a consumer. */
+export interface ConsumerPosition extends ConsumerKey {
+  /** Of the token of the last poll. Null: it does not expire. */
+  readonly tokenExpiresAt: number | null;
+  readonly firstPollAt: number;
+  readonly lastPollAt: number;
+  /** The HTTP status of the last poll. */
+  readonly lastStatus: number;
+  readonly polls: number;
+  /** A poll waits for a lead (`Prefer: wait`) until this time at most. */
+  readonly waitingUntil: number | null;
+  /** The usual time between two polls; null until there were two. */
+  readonly intervalMs: number | null;
+  /** The largest `since` that was sent: the consumer has all leads up to here. */
+  readonly confirmedThrough: number | null;
+  /** The newest `createdAt` that was sent to it. */
+  readonly deliveredThrough: number | null;
+  /** The last gap below a full page without `since`. */
+  readonly gap: Gap | null;
+}
+
+/** The polls of one consumer since the last write, in one process. */
+export interface PollSummary extends ConsumerKey {
+  readonly tokenExpiresAt: number | null;
+  readonly lastPollAt: number;
+  readonly lastStatus: number;
+  /** 0 if a poll has begun to wait and none has ended. */
+  readonly polls: number;
+  readonly waitingUntil: number | null;
+  readonly confirmedThrough: number | null;
+  /** A `since` after the time of the read. It confirms only leads that were delivered before. */
+  readonly claimedThrough: number | null;
+  readonly deliveredThrough: number | null;
+  /** The oldest lead of a full page without `since`, if nothing was delivered before it in this summary. */
+  readonly newestFrom: number | null;
+  readonly gap: Gap | null;
+}
+
+/** A consumer whose token works and whose user exists. */
+export interface Consumer extends ConsumerPosition {
+  /** Of the token, if it was issued here. */
+  readonly name: string | null;
+  readonly user: Omit<User, 'email' | 'name'>;
+  /** The number of leads that the consumer may see and that are later than both positions, at most `maxWaiting`. */
+  readonly waiting: number;
+  /** The `createdAt` of the first of them. */
+  readonly waitingSince: number | null;
+  /** The number of leads in the gap that the consumer may see and has not confirmed, at most `maxWaiting`. */
+  readonly skipped: number;
+}
+
+export interface ConsumerQuery {
+  readonly companyId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The last consumer of the page before. */
+  readonly after?: ConsumerKey | undefined;
+  readonly limit: number;
+  /** Counts no more waiting leads than this for each consumer, so that the time of a query is bounded. */
+  readonly maxWaiting: number;
+  /** Tokens that were not issued here are left out when they have expired by this time: another token replaces them. */
+  readonly now: number;
+}
+
+export interface ConsumerStore {
+  /**
+   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. Writes no
+   * entry to the change log.
+   */
+  record(summaries: readonly PollSummary[]): Promise<void>;
+  /**
+   * Sorted by user and token. Without revoked tokens, removed users, and expired tokens of an identity provider.
+   */
+  list(query: ConsumerQuery): Promise<readonly Consumer[]>;
+  /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
+  prune(now: number, before: number): Promise<number>;
+}
+
+/** The later of two times that may be unknown. */
+export function laterOf(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.max(a, b);
+}
+
+/** How far a consumer has come: all later leads are waiting. */
+export const positionOf = (
+  consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
+): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
+
+/** Two instances may write in any order: positions and times never go back. */
+export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
+  const { userId, tokenId, lastPollAt, lastStatus, confirmedThrough, deliveredThrough } = polls;
+  if (!stored)
+    return {
+      ...{ userId, tokenId, tokenExpiresAt: polls.tokenExpiresAt, firstPollAt: lastPollAt, lastPollAt },
+      ...{ lastStatus, polls: polls.polls, waitingUntil: polls.waitingUntil, intervalMs: null },
+      ...{ confirmedThrough, deliveredThrough, gap: polls.gap },
+    };
+  const { claimedThrough, newestFrom } = polls;
+  const claimed =
+    claimedThrough === null || stored.deliveredThrough === null
+      ? null
+      : Math.min(claimedThrough, stored.deliveredThrough);
+  const position = positionOf(stored);
+  const hasGap = newestFrom !== null && position !== null && newestFrom > position;
+  const isLater = lastPollAt >= stored.lastPollAt;
+  return {
+    userId,
+    tokenId,
+    tokenExpiresAt: isLater ? polls.tokenExpiresAt : stored.tokenExpiresAt,
+    firstPollAt: Math.min(stored.firstPollAt, lastPollAt),
+    lastPollAt: Math.max(stored.lastPollAt, lastPollAt),
+    lastStatus: isLater ? lastStatus : stored.lastStatus,
+    polls: stored.polls + polls.polls,
+    waitingUntil: laterOf(stored.waitingUntil, polls.waitingUntil),
+    intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
+    confirmedThrough: laterOf(laterOf(stored.confirmedThrough, confirmedThrough), claimed),
+    deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),
+    gap: polls.gap ?? (hasGap ? { after: position, before: newestFrom } : stored.gap),
+  };
+}
+
+const RISE = 0.5;
+const FALL = 0.1;
+/** An outage of days must not become the usual interval. */
+const MAX_RISE = 4;
+/** What a 32-bit column holds: 24 days. */
+const MAX_INTERVAL_MS = 2 ** 31 - 1;
+
+/**
+ * A moving average of the times between two polls. It rises fast and falls slowly, so that a client that reads several pages
+ * in a row and then pauses has the interval of its pauses.
+ */
+export function smoothInterval(intervalMs: number | null, sampleMs: number): number | null {
+  if (sampleMs <= 0) return intervalMs;
+  if (intervalMs === null) return Math.min(sampleMs, MAX_INTERVAL_MS);
+  const sample = Math.min(sampleMs, intervalMs * MAX_RISE);
+  const weight = sample > intervalMs ? RISE : FALL;
+  return Math.min(Math.round(intervalMs + weight * (sample - intervalMs)), MAX_INTERVAL_MS);
+}
+
+/** The stored form of a token without an id, because a key has no nulls. */
+export const NO_TOKEN_ID = '';
+
+/** The columns of the table `consumers`. Times are milliseconds. */
+export interface ConsumerRow {
+  readonly user_id: string;
+  readonly token_id: string;
+  readonly token_expires_at: number | null;
+  readonly first_poll_at: number;
+  readonly last_poll_at: number;
+  readonly last_status: number;
+  readonly polls: number;
+  readonly waiting_until: number | null;
+  readonly interval_ms: number | null;
+  readonly confirmed_through: number | null;
+  readonly delivered_through: number | null;
+  readonly gap_after: number | null;
+  readonly gap_before: number | null;
+}
+
+/** The kind of each column, in the order of the table. */
+export const CONSUMER_COLUMNS: { readonly [Name in keyof ConsumerRow]: 'text' | 'time' | 'integer' } = {
+  user_id: 'text',
+  token_id: 'text',
+  token_expires_at: 'time',
+  first_poll_at: 'time',
+  last_poll_at: 'time',
+  last_status: 'integer',
+  polls: 'integer',
+  waiting_until: 'time',
+  interval_ms: 'integer',
+  confirmed_through: 'time',
+  delivered_through: 'time',
+  gap_after: 'time',
+  gap_before: 'time',
+};
+
+export const toRow = (position: ConsumerPosition): ConsumerRow => ({
+  user_id: position.userId,
+  token_id: position.tokenId ?? NO_TOKEN_ID,
+  token_expires_at: position.tokenExpiresAt,
+  first_poll_at: position.firstPollAt,
+  last_poll_at: position.lastPollAt,
+  last_status: position.lastStatus,
+  polls: position.polls,
+  waiting_until: position.waitingUntil,
+  interval_ms: position.intervalMs,
+  confirmed_through: position.confirmedThrough,
+  delivered_through: position.deliveredThrough,
+  gap_after: position.gap?.after ?? null,
+  gap_before: position.gap?.before ?? null,
+});
+
+export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
+  userId: row.user_id,
+  tokenId: row.token_id === NO_TOKEN_ID ? null : row.token_id,
+  tokenExpiresAt: row.token_expires_at,
+  firstPollAt: row.first_poll_at,
+  lastPollAt: row.last_poll_at,
+  lastStatus: row.last_status,
+  polls: row.polls,
+  waitingUntil: row.waiting_until,
+  intervalMs: row.interval_ms,
+  confirmedThrough: row.confirmed_through,
+  deliveredThrough: row.delivered_through,
+  gap:
+    row.gap_after === null || row.gap_before === null
+      ? null
+      : { after: row.gap_after, before: row.gap_before },
+});
+
+/** A row of `list`: the columns of the table, the user, the name of the token, and the counts. */
+export interface ListedRow extends ConsumerRow {
+  readonly company_id: string;
+  readonly plan: string;
+  readonly access_level: User['accessLevel'];
+  readonly branch_id: string | null;
+  readonly department_id: string | null;
+  readonly name: string | null;
+  readonly waiting: number;
+  readonly waiting_since: number | null;
+  readonly skipped: number;
+}
+
+export const toConsumer = (row: ListedRow): Consumer => ({
+  ...fromRow(row),
+  name: row.name,
+  user: {
+    id: row.user_id,
+    companyId: row.company_id,
+    plan: row.plan,
+    accessLevel: row.access_level,
+    branchId: row.branch_id,
+    departmentId: row.department_id,
+  },
+  waiting: row.waiting,
+  waitingSince: row.waiting_since,
+  skipped: row.skipped,
+});

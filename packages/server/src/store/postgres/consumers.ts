@@ -1,0 +1,125 @@
+/** The consumers: how far each token has come. */
+import {
+  CONSUMER_COLUMNS,
+  type ConsumerKey,
+  type ConsumerRow,
+  type ConsumerStore,
+  fromRow,
+  type ListedRow,
+  mergePolls,
+  NO_TOKEN_ID,
+  type PollSummary,
+  toConsumer,
+  toRow,
+} from '../consumers.ts';
+import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
+
+/** "LTAC". Instances merge their polls one after the other: it takes milliseconds, every few seconds. */
+const RECORD_LOCK = 0x4c544143;
+/** Bookkeeping gives up soon, and is tried again. */
+const TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
+
+const COLUMNS = Object.entries(CONSUMER_COLUMNS);
+const NAMES = COLUMNS.map(([name]) => name);
+const SELECTED = COLUMNS.map(([name, kind]) =>
+  kind === 'time' ? `leadtap.to_ms(c.${name}) AS ${name}` : `c.${name}`,
+).join(', ');
+const STORED = COLUMNS.map(([name, kind]) => (kind === 'time' ? `leadtap.from_ms(r.${name})` : `r.${name}`));
+const TYPES = { text: 'text', time: 'bigint', integer: 'integer' };
+const RECORD = `json_to_recordset($1) AS r (${COLUMNS.map(([name, kind]) => `${name} ${TYPES[kind]}`).join(', ')})`;
+
+const FIND = `
+  SELECT ${SELECTED} FROM json_to_recordset($1) AS k (user_id text, token_id text)
+    JOIN leadtap.consumers AS c ON c.user_id = k.user_id AND c.token_id = k.token_id`;
+const PUT = `
+  INSERT INTO leadtap.consumers (${NAMES.join(', ')}) SELECT ${STORED.join(', ')} FROM ${RECORD}
+  ON CONFLICT (user_id, token_id) DO UPDATE SET ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}`;
+
+const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
+/** An expired token of an identity provider: the client has another one. */
+const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
+  AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
+
+/** The leads that a user may see, by access level: each is a range of one index, of which one is read. */
+const LEVELS = {
+  COMPANY: 'true',
+  BRANCH: 'l.branch_id = u.branch_id',
+  DEPARTMENT: 'l.department_id = u.department_id',
+};
+const leadsSql = (condition: string): string =>
+  Object.entries(LEVELS)
+    .map(
+      ([level, place]) => `(
+      SELECT l.created_at FROM leadtap.leads AS l
+       WHERE u.access_level = '${level}' AND l.company_id = u.company_id AND ${place} AND ${condition}
+       ORDER BY l.created_at LIMIT $3)`,
+    )
+    .join(' UNION ALL ');
+
+const IS_WAITING = `l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')`;
+/** The part of the gap that the consumer has not confirmed. */
+const IS_SKIPPED = `l.created_at > greatest(c.gap_after, c.confirmed_through) AND l.created_at < c.gap_before`;
+
+/** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. */
+const LIST = `
+  SELECT ${SELECTED}, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
+         w.waiting, leadtap.to_ms(w.since) AS waiting_since, s.skipped
+    FROM leadtap.consumers AS c
+    JOIN leadtap.users AS u ON u.id = c.user_id
+    LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
+   CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${leadsSql(IS_WAITING)}) AS l) AS w
+   CROSS JOIN LATERAL (SELECT count(*) AS skipped FROM (${leadsSql(IS_SKIPPED)}) AS l) AS s
+   WHERE (c.user_id, c.token_id) > ($4, $5)
+     AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
+     AND NOT ${IS_REVOKED} AND (${IS_REPLACED}) IS NOT TRUE
+   ORDER BY c.user_id, c.token_id LIMIT $2`;
+
+const PRUNE = `
+  DELETE FROM leadtap.consumers AS c
+   WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT FROM leadtap.users AS u WHERE u.id = c.user_id)
+      OR ${IS_REVOKED} OR ${IS_REPLACED} RETURNING 1`;
+
+export const consumerMethods = (database: Database): ConsumerStore => ({
+  record: (summaries) =>
+    database.transaction(async (session) => {
+      await session.query('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+      await mergeInto(session, summaries.filter(isStorableKey));
+    }, TIMEOUTS),
+
+  async list({ companyId, userId, after, limit, maxWaiting, now }) {
+    if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
+    const start = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
+    const values = [now, limit, maxWaiting, ...start, companyId ?? null, userId ?? null];
+    const rows = await database.transaction(async (session) => {
+      // A table without statistics would be read as a whole, once for each consumer.
+      await session.query(
+        'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
+      );
+      return session.query<ListedRow>(LIST, values);
+    });
+    return rows.map(toConsumer);
+  },
+
+  prune: (now, before) =>
+    database.transaction(async (session) => {
+      await session.query('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+      return (await session.query(PRUNE, [now, before])).length;
+    }, TIMEOUTS),
+});
+
+const isStorableKey = ({ userId, tokenId }: PollSummary): boolean =>
+  isStorable(userId) && isStorable(tokenId ?? '');
+
+const keyOf = ({ userId, tokenId }: ConsumerKey): string => JSON.stringify([userId, tokenId]);
+
+/** Under the lock, so that no other instance changes the rows between the two statements. */
+async function mergeInto(session: Session, summaries: readonly PollSummary[]): Promise<void> {
+  const keys = summaries.map(({ userId, tokenId }) => ({
+    user_id: userId,
+    token_id: tokenId ?? NO_TOKEN_ID,
+  }));
+  const rows = await queryInChunks<ConsumerRow>(session, FIND, keys);
+  const merged = new Map(rows.map(fromRow).map((position) => [keyOf(position), position]));
+  for (const polls of summaries) merged.set(keyOf(polls), mergePolls(merged.get(keyOf(polls)), polls));
+  await queryInChunks(session, PUT, [...merged.values()].map(toRow));
+}

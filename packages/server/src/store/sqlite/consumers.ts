@@ -1,0 +1,101 @@
+/** The consumers: how far each token has come. */
+import {
+  CONSUMER_COLUMNS,
+  type Consumer,
+  type ConsumerQuery,
+  type ConsumerRow,
+  fromRow,
+  type ListedRow,
+  mergePolls,
+  NO_TOKEN_ID,
+  type PollSummary,
+  toConsumer,
+  toRow,
+} from '../consumers.ts';
+import type { Connection, SqlValue } from './connection.ts';
+
+const NAMES = Object.keys(CONSUMER_COLUMNS) as (keyof ConsumerRow)[];
+const COLUMNS = NAMES.join(', ');
+
+/** `max` of SQLite is null if one of its values is. */
+const POSITION =
+  'max(coalesce(c.confirmed_through, c.delivered_through), coalesce(c.delivered_through, c.confirmed_through))';
+const IS_WAITING = `l.created_at > coalesce(${POSITION}, -8640000000000000)`;
+/** The part of the gap that the consumer has not confirmed. */
+const IS_SKIPPED = `l.created_at > max(c.gap_after, coalesce(c.confirmed_through, c.gap_after))
+  AND l.created_at < c.gap_before`;
+
+/** The leads that a user may see, by access level. Each is a range of one index. */
+const LEADS_OF = {
+  COMPANY: 'leads AS l WHERE l.company_id = u.company_id',
+  BRANCH:
+    'leads AS l INDEXED BY leads_by_branch WHERE l.company_id = u.company_id AND l.branch_id = u.branch_id',
+  DEPARTMENT: `leads AS l INDEXED BY leads_by_department
+    WHERE l.company_id = u.company_id AND l.department_id = u.department_id`,
+};
+
+const byLevel = (select: (leads: string) => string): string =>
+  `CASE u.access_level ${Object.entries(LEADS_OF)
+    .map(([level, leads]) => `WHEN '${level}' THEN (${select(leads)})`)
+    .join(' ')} END`;
+
+const countLeads = (condition: string): string =>
+  byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${condition} LIMIT ?3)`);
+
+const IS_REVOKED = 'EXISTS (SELECT 1 FROM revoked_tokens AS r WHERE r.token_id = c.token_id)';
+const IS_ISSUED = 'EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = c.token_id)';
+/** An expired token of an identity provider: the client has another one. */
+const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1 AND NOT ${IS_ISSUED}`;
+
+/** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. */
+const listSql = (from: string, condition: string): string => `
+  SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
+         u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
+         ${countLeads(IS_WAITING)} AS waiting,
+         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_WAITING} ORDER BY l.created_at LIMIT 1`)} AS waiting_since,
+         ${countLeads(IS_SKIPPED)} AS skipped
+    FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
+   WHERE u.id >= ?4 AND (c.user_id, c.token_id) > (?4, ?5) AND ${condition}
+     AND NOT ${IS_REVOKED} AND NOT (${IS_REPLACED})
+   ORDER BY u.id, c.token_id LIMIT ?2`;
+
+const OF_ALL = 'consumers AS c CROSS JOIN users AS u ON u.id = c.user_id';
+const OF_COMPANY =
+  'users AS u INDEXED BY users_by_company CROSS JOIN consumers AS c ON c.user_id = u.id AND u.company_id = ?6';
+
+const PRUNE = `
+  DELETE FROM consumers AS c
+   WHERE c.last_poll_at < ?2 OR NOT EXISTS (SELECT 1 FROM users AS u WHERE u.id = c.user_id)
+      OR ${IS_REVOKED} OR ${IS_REPLACED}`;
+
+export function prepareConsumers(connection: Connection) {
+  const find = connection.prepare<ConsumerRow>(
+    `SELECT ${COLUMNS} FROM consumers WHERE user_id = ? AND token_id = ?`,
+  );
+  const put = connection.prepare(
+    `INSERT OR REPLACE INTO consumers (${COLUMNS}) VALUES (${NAMES.map(() => '?').join(', ')})`,
+  );
+  const listAll = connection.prepare<ListedRow>(listSql(OF_ALL, '?6 IS NULL'));
+  const listOfUser = connection.prepare<ListedRow>(listSql(OF_ALL, 'c.user_id = ?6'));
+  const listOfCompany = connection.prepare<ListedRow>(listSql(OF_COMPANY, 'u.company_id = ?6'));
+  const prune = connection.prepare(PRUNE);
+
+  return {
+    record(summaries: readonly PollSummary[]): void {
+      for (const polls of summaries) {
+        const stored = find.get(polls.userId, polls.tokenId ?? NO_TOKEN_ID);
+        const row = toRow(mergePolls(stored && fromRow(stored), polls));
+        put.run(...NAMES.map((name) => row[name]));
+      }
+    },
+    list({ companyId, userId, after, limit, maxWaiting, now }: ConsumerQuery): Consumer[] {
+      const statement = userId !== undefined ? listOfUser : companyId !== undefined ? listOfCompany : listAll;
+      const start: SqlValue[] = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
+      const rows = statement.all(now, limit, maxWaiting, ...start, userId ?? companyId ?? null);
+      return rows
+        .map(toConsumer)
+        .filter((consumer) => companyId === undefined || consumer.user.companyId === companyId);
+    },
+    prune: (now: number, before: number): number => Number(prune.run(now, before).changes),
+  };
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest';
+import { startService } from '../../../testing/harness/service.ts';
+import { client, iso, readConsumers } from './support/consumers.ts';
+
+describe('a poll with since', () => {
+  it('confirms its since, and delivers the newest lead of its page', async () => {
+    const service = await startService();
+    const [first = 0, second = 0, third = 0] = await service.add({}, {}, {});
+    const { poll, position } = await client(service, 'boss', 'n8n');
+    await poll(`since=${iso(first)}&limit=1`);
+    expect(await position()).toMatchObject({
+      userId: 'boss',
+      polls: 1,
+      lastStatus: 200,
+      confirmedThrough: first,
+      deliveredThrough: second,
+      waiting: 1,
+      waitingSince: third,
+    });
+  });
+
+  it('never moves a position back', async () => {
+    const service = await startService();
+    const [first = 0, second = 0] = await service.add({}, {});
+    const { poll, position } = await client(service, 'boss', 'n8n');
+    await poll(`since=${iso(second)}`);
+    await position();
+    await poll(`since=${iso(first - 1)}&limit=1`);
+    expect(await position()).toMatchObject({ confirmedThrough: second, deliveredThrough: first, waiting: 0 });
+  });
+
+  it('of the future confirms no lead that does not exist yet', async () => {
+    const service = await startService();
+    const { poll, position } = await client(service, 'boss', 'n8n');
+    await poll('since=2099-01-01');
+    const [added = 0] = await service.add({});
+    const { confirmedThrough, waiting } = await position();
+    expect(confirmedThrough).toBeNull();
+    expect({ waiting, later: added > (confirmedThrough ?? 0) }).toEqual({ waiting: 1, later: true });
+  });
+
+  it('of the future confirms what was delivered before, as after a clock that was set back', async () => {
+    let now = Date.UTC(2026, 2, 2, 9, 30);
+    const service = await startService({ clock: () => now });
+    const [added = 0] = await service.add({});
+    const { poll, position } = await client(service, 'boss', 'n8n');
+    await poll(`since=${iso(added - 1)}`);
+    expect(await position(now)).toMatchObject({ deliveredThrough: added });
+    now -= 60_000;
+    await poll(`since=${iso(added)}`);
+    expect(await position(now)).toMatchObject({ confirmedThrough: added });
+  });
+});
+
+describe('a poll without since', () => {
+  it('delivers the newest leads and confirms none', async () => {
+    const service = await startService();
+    const stamps = await service.add({}, {}, {});
+    const { poll, position } = await client(service, 'boss', 'zapier');
+    await poll();
+    expect(await position()).toMatchObject({
+      confirmedThrough: null,
+      deliveredThrough: stamps[2],
+      waiting: 0,
+    });
+  });
+
+  it('that is full leaves a gap of skipped leads, until a later since confirms them', async () => {
+    const service = await startService();
+    const [first = 0] = await service.add({});
+    const { poll, position } = await client(service, 'boss', 'zapier');
+    await poll();
+    await position();
+    const later = await service.add({}, {}, {}, {}, {});
+    await poll('limit=2');
+    expect(await position()).toMatchObject({ skipped: 3, gap: { after: first, before: later[3] } });
+    await poll(`since=${iso(later[0] ?? 0)}`);
+    expect((await position()).skipped).toBe(2);
+    await poll(`since=${iso(later[4] ?? 0)}`);
+    expect((await position()).skipped).toBe(0);
+  });
+
+  it('that is full leaves the same gap if both polls are written together', async () => {
+    const service = await startService();
+    await service.add({});
+    const { poll, position } = await client(service, 'boss', 'zapier');
+    await poll();
+    await service.add({}, {}, {});
+    await poll('limit=2');
+    expect((await position()).skipped).toBe(1);
+  });
+
+  it('that begins with the next lead leaves no gap, and neither does the first page', async () => {
+    const service = await startService();
+    await service.add({}, {}, {});
+    const { poll, position } = await client(service, 'boss', 'zapier');
+    await poll('limit=2');
+    expect((await position()).skipped).toBe(0);
+    await service.add({}, {});
+    await poll('limit=2');
+    expect((await position()).skipped).toBe(0);
+  });
+});
+
+describe('a poll that sends no lead', () => {
+  it('delivers nothing: HEAD, 304, 400 and 403', async () => {
+    const service = await startService();
+    const [added = 0] = await service.add({});
+    const since = `since=${iso(added - 1)}`;
+    const head = await client(service, 'boss', 'head');
+    expect((await head.poll(since, { method: 'HEAD' })).status).toBe(200);
+    expect(await head.position()).toMatchObject({ confirmedThrough: added - 1, deliveredThrough: null });
+
+    const etag = (await service.poll('boss', since)).headers.get('etag') ?? '';
+    const cached = await client(service, 'boss', 'cached');
+    expect((await cached.poll(since, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect(await cached.position()).toMatchObject({
+      lastStatus: 304,
+      confirmedThrough: added - 1,
+      deliveredThrough: null,
+    });
+
+    const wrong = await client(service, 'boss', 'wrong');
+    await wrong.poll('limit=0');
+    expect(await wrong.position()).toMatchObject({
+      lastStatus: 400,
+      confirmedThrough: null,
+      deliveredThrough: null,
+    });
+
+    const refused = await client(service, 'starter', 'refused');
+    await refused.poll(since);
+    expect(await refused.position()).toMatchObject({ lastStatus: 403, confirmedThrough: null });
+  });
+
+  it('counts no one whose token is invalid or revoked, or whose user does not exist', async () => {
+    const service = await startService();
+    await service.poll('stranger');
+    await fetch(`${service.url}/automation/new-leads`, { headers: { authorization: 'Bearer x' } });
+    const { poll } = await client(service, 'boss', 'revoked');
+    await service.store.revokeToken('revoked');
+    expect((await poll()).status).toBe(401);
+    expect(await readConsumers(service)).toEqual([]);
+  });
+});
+
+describe('waiting leads', () => {
+  it('are those that the access level includes', async () => {
+    const service = await startService();
+    const clients = await Promise.all(
+      ['boss', 'north-lead', 'seller'].map((userId) => client(service, userId, `token of ${userId}`)),
+    );
+    const [start = 0] = await service.add({});
+    for (const { poll } of clients) await poll(`since=${iso(start)}`);
+    const added = await service.add(
+      { branchId: 'south' },
+      { branchId: 'north' },
+      { departmentId: 'service' },
+      { departmentId: 'sales' },
+      { companyId: 'globex' },
+    );
+    const positions = await Promise.all(clients.map(({ position }) => position()));
+    expect(positions.map(({ waiting, waitingSince }) => ({ waiting, waitingSince }))).toEqual([
+      { waiting: 4, waitingSince: added[0] },
+      { waiting: 3, waitingSince: added[1] },
+      { waiting: 1, waitingSince: added[3] },
+    ]);
+  });
+});

@@ -1,0 +1,194 @@
+import { describe, expect, it, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { addClient, readPage, readStatus, writePolls } from './support/status.ts';
+
+const INTERVAL_MS = 120_000;
+
+async function pollTwice(
+  service: TestService,
+  advance: (ms: number) => void,
+  ...polls: (() => Promise<unknown>)[]
+) {
+  for (let round = 0; round < 2; round += 1) {
+    if (round > 0) advance(INTERVAL_MS);
+    for (const poll of polls) await poll();
+    await writePolls(service);
+  }
+}
+
+describe('consumers', () => {
+  it('one of 50 pollers stops: within two intervals exactly that one is reported', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const users = ['boss', 'north-lead', 'seller'];
+    const clients = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        addClient(service, users[n % 3] ?? '', `token-${n}`, `client ${n}`),
+      ),
+    );
+    const pollAllBut = async (stopped?: number) => {
+      clock.advance(INTERVAL_MS);
+      const polling = clients.filter((_, n) => n !== stopped);
+      expect(new Set(await Promise.all(polling.map((poll) => poll())))).toEqual(new Set([200]));
+      await writePolls(service);
+    };
+    for (let round = 0; round < 4; round += 1) {
+      await pollAllBut();
+      expect((await readStatus(service)).problems).toEqual([]);
+    }
+    expect((await readStatus(service)).summary).toBe('All 50 consumers polled within their usual interval.');
+    await pollAllBut(17);
+    await pollAllBut(17);
+    const report = await readStatus(service);
+    expect(report.consumers).toMatchObject({ active: 49, stale: 1, inactive: 0 });
+    const stale = report.consumers?.listed.filter(({ state }) => state === 'stale');
+    expect(stale).toEqual([expect.objectContaining({ tokenId: 'token-17', name: 'client 17' })]);
+    expect(report.consumers?.listed[0]).toEqual(stale?.[0]);
+    expect(report.problems).toEqual([
+      {
+        kind: 'consumers-stale',
+        message: 'client 17 (user seller) has not polled for 4 min; it usually polls every 2 min.',
+      },
+    ]);
+    const page = await readPage(service);
+    expect(page).toContain('client 17 (user seller) has not polled for 4 min');
+    expect(page.match(/<tr [^>]*class="stale"/g)).toHaveLength(1);
+    expect(page).toMatch(/class="stale"><th [^>]*>client 17 <strong class="badge stale">stale<\/strong>/);
+    expect(page).toContain('49 active, <strong class="bad">1 stale</strong>');
+  });
+
+  it('several that stopped are named, at most five of them', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+    const polls = await Promise.all(names.map((name) => addClient(service, 'boss', `token-${name}`, name)));
+    await pollTwice(service, clock.advance, ...polls);
+    clock.advance(3 * INTERVAL_MS);
+    const { summary } = await readStatus(service);
+    expect(summary).toBe(
+      '7 of 7 consumers have stopped polling: a (user boss), b (user boss), c (user boss), d (user boss), e (user boss) and 2 more.',
+    );
+  });
+
+  it('have their position, waiting leads, interval and polls by hour', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const [first = 0] = await service.add({}, {}, {});
+    const poll = await addClient(service, 'boss', 'token-1', 'zapier');
+    const since = `since=${new Date(first - 1).toISOString()}&limit=2`;
+    clock.advance(3_600_000);
+    await poll(since);
+    await writePolls(service);
+    clock.advance(3_600_000);
+    await poll(since);
+    await poll(since);
+    await writePolls(service);
+    clock.advance(30_000);
+    const { consumers } = await readStatus(service);
+    expect(consumers).toEqual({
+      ...{ recorded: true, active: 1, stale: 0, inactive: 0 },
+      listed: [
+        {
+          ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
+          ...{ lastPollAt: '2026-03-02T11:30:00.000Z', lastStatus: 200, usualIntervalSeconds: 3600 },
+          confirmedThrough: new Date(first - 1).toISOString(),
+          deliveredThrough: new Date(first + 1).toISOString(),
+          ...{ waiting: 1, waitingSince: new Date(first + 2).toISOString(), skipped: 0 },
+          pollsByHour: [...Array.from({ length: 22 }, () => 0), 1, 2],
+        },
+      ],
+    });
+    const page = await readPage(service);
+    expect(page).toContain('30 s ago');
+    expect(page).toContain('<td role="cell" data-label="Usual interval">1 h</td>');
+    expect(page).toContain('<td role="cell" data-label="Waiting">1, oldest 2 h</td>');
+    expect(page).toContain('3 polls at this instance in 24 hours, at most 2 in an hour');
+  });
+
+  it('show what a page without since has left out', async () => {
+    const service = await startService();
+    const poll = await addClient(service, 'boss', 'token-1', 'zapier');
+    await service.add({});
+    await poll('limit=1');
+    await service.add({}, {}, {});
+    await poll('limit=1');
+    await writePolls(service);
+    expect((await readStatus(service)).consumers?.listed[0]).toMatchObject({ skipped: 2, waiting: 0 });
+    expect(await readPage(service)).toMatch(/>2 skipped</);
+  });
+
+  it('that were refused last show the status', async () => {
+    const service = await startService();
+    const poll = await addClient(service, 'starter', 'token-1', 'make');
+    expect(await poll()).toBe(403);
+    await writePolls(service);
+    expect(await readPage(service)).toContain('<span class="badge">403</span>');
+  });
+
+  it('that stopped long ago are inactive and not a problem', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const poll = await addClient(service, 'boss', 'token-1', 'old test');
+    await pollTwice(service, clock.advance, poll);
+    clock.advance(20 * 86_400_000);
+    const report = await readStatus(service);
+    expect(report.consumers).toMatchObject({ active: 0, stale: 0, inactive: 1 });
+    expect(report.summary).toBe('No problem was found. No consumer polls at present.');
+    expect(await readPage(service)).toContain('0 active, 1 inactive');
+  });
+
+  it('are at most 200 in the list, with the stale ones first and a hint at the rest', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const record = (tokens: readonly string[]) =>
+      service.store.consumers?.record(
+        tokens.map((tokenId) => ({
+          ...{
+            userId: 'boss',
+            tokenId,
+            tokenExpiresAt: null,
+            lastPollAt: clock(),
+            lastStatus: 200,
+            polls: 1,
+          },
+          ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
+          ...{ newestFrom: null, gap: null },
+        })),
+      );
+    const tokens = Array.from({ length: 700 }, (_, n) => `token-${String(n).padStart(3, '0')}`);
+    await record(tokens);
+    clock.advance(INTERVAL_MS);
+    await record(tokens);
+    clock.advance(INTERVAL_MS);
+    await record(tokens.slice(0, -2));
+    clock.advance(INTERVAL_MS);
+    const { consumers } = await readStatus(service);
+    expect(consumers).toMatchObject({ active: 698, stale: 2 });
+    expect(consumers?.listed).toHaveLength(200);
+    expect(consumers?.listed.slice(0, 3).map(({ tokenId }) => tokenId)).toEqual([
+      ...['token-698', 'token-699', 'token-000'],
+    ]);
+    expect(await readPage(service)).toContain('500 more are not shown. <code>leadtap consumers</code>');
+  });
+
+  it('are not recorded if that is switched off, and the page says so', async () => {
+    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
+    await service.poll('boss');
+    const { consumers, summary } = await readStatus(service);
+    expect(consumers).toEqual({ recorded: false, active: 0, stale: 0, inactive: 0, listed: [] });
+    expect(summary).toBe('No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).');
+    expect(await readPage(service)).toContain('<code>LEADTAP_CONSUMERS=off</code>');
+  });
+
+  it('that cannot be read are a problem, and the rest is there', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    vi.spyOn(consumers, 'list').mockRejectedValue(new Error('canceled'));
+    const report = await readStatus(service);
+    expect(report).toMatchObject({ healthy: false, consumers: null, database: { reachable: true } });
+    expect(report.problems.map(({ kind }) => kind)).toEqual(['consumers-unknown']);
+    expect(await readPage(service)).toContain('They could not be read.');
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { addClient, readPage, writePolls } from './support/status.ts';
+
+const PATHS = ['/status', '/status.json', '/status.css', '/status.js'];
+
+describe('the private address', () => {
+  const shared = shareService({ env: { LEADTAP_BASE_PATH: '/api' } });
+  const at = (path: string) => `${new URL(shared().statusUrl).origin}${path}`;
+
+  it.each(PATHS)('has %s, which the public address has not', async (path) => {
+    expect((await fetch(at(path))).status).toBe(200);
+    const { url } = shared();
+    for (const base of [url, new URL(url).origin]) expect((await fetch(`${base}${path}`)).status).toBe(404);
+  });
+
+  it.each([...PATHS, '/metrics'])('answers GET and HEAD of %s, and no other method', async (path) => {
+    const [get, head] = await Promise.all([fetch(at(path)), fetch(at(path), { method: 'HEAD' })]);
+    expect(head.status).toBe(200);
+    expect(head.headers.get('content-type')).toBe(get.headers.get('content-type'));
+    expect(await head.text()).toBe('');
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const refused = await fetch(at(path), { method });
+      expect(refused.status).toBe(405);
+      expect(refused.headers.get('allow')).toBe('GET, HEAD');
+    }
+  });
+
+  it('leads from / to the page, and has nothing else', async () => {
+    const response = await fetch(at('/'), { redirect: 'manual' });
+    expect(response.status).toBe(302);
+    expect(new URL(response.headers.get('location') ?? '', response.url).pathname).toBe('/status');
+    for (const path of ['/status/', '/statuses', '/%73tatus', '//status', '/status.html'])
+      expect((await fetch(at(path))).status, path).toBe(404);
+  });
+
+  it('allows the page its own files only, and keeps it out of caches and frames', async () => {
+    const { headers } = await fetch(at('/status'));
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    );
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+
+  it('revalidates style and script', async () => {
+    for (const path of ['/status.css', '/status.js']) {
+      const { headers } = await fetch(at(path));
+      const etag = headers.get('etag') ?? '';
+      expect(headers.get('cache-control')).toBe('no-cache');
+      const again = await fetch(at(path), { headers: { 'if-none-match': etag } });
+      expect([again.status, await again.text()]).toEqual([304, '']);
+    }
+  });
+
+  it('has /status.json without a cache', async () => {
+    const { headers } = await fetch(at('/status.json'));
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+  });
+});
+
+describe('the status page', () => {
+  it('is off with the metrics', async () => {
+    const { statusUrl } = await startService({ env: { LEADTAP_METRICS_ADDRESS: 'off' } });
+    expect(statusUrl).toBe('');
+  });
+
+  it('escapes names and ids, also in the sentence at the top', async () => {
+    const [acme, ...others] = ORGANISATION.companies;
+    const [boss, ...users] = acme?.users ?? [];
+    if (!acme || !boss) throw new Error('the organisation has no users');
+    const userId = `<img src=x onerror='alert(1)'>`;
+    const organisation = {
+      companies: [{ ...acme, users: [{ ...boss, id: userId }, boss, ...users] }, ...others],
+    };
+    let now = Date.UTC(2026, 2, 2, 9, 30);
+    const service = await startService({ organisation, clock: () => now });
+    const name = `"><script>alert('&')</script>`;
+    const poll = await addClient(service, userId, 'token-1', name);
+    for (const _ of [1, 2]) {
+      expect(await poll()).toBe(200);
+      await writePolls(service);
+      now += 60_000;
+    }
+    now += 60_000;
+    const page = await readPage(service);
+    const escaped = '&#34;&#62;&#60;script&#62;alert(&#39;&#38;&#39;)&#60;/script&#62;';
+    expect(page).toContain(`${escaped} (user &#60;img src=x onerror=&#39;alert(1)&#39;&#62;) has not polled`);
+    expect(page).toMatch(new RegExp(`<th [^>]*>${escaped.replace(/[().]/g, '\\$&')}`));
+    expect(page).not.toContain(name);
+    expect(page).not.toMatch(/<img|<script(?! src="status\.js" defer>)|\son\w+=(?!&)["']?alert/);
+  });
+
+  it('has no inline style, script or event handler', async () => {
+    const service = await startService();
+    await service.add({});
+    await service.poll('boss');
+    await writePolls(service);
+    const page = await readPage(service);
+    expect(page).not.toMatch(/\sstyle=|<style|<script>|\son[a-z]+=/);
+  });
+
+  it.each([
+    ['', 'hour', 'Leads in per minute'],
+    ['?range=hour', 'hour', 'Leads in per minute'],
+    ['?range=day', 'day', 'Leads in per hour'],
+    ['?range=nonsense', 'hour', 'Leads in per minute'],
+  ])('shows with %j the last %s', async (query, range, title) => {
+    const service = await startService();
+    const page = await readPage(service, query);
+    expect(page).toContain(title);
+    expect(page).toContain(`<a href="?range=${range}" aria-current="true">`);
+  });
+
+  it('has plots without data and without leads', async () => {
+    const service = await startService();
+    const page = await readPage(service);
+    expect(page.match(/<figure /g)).toHaveLength(4);
+    expect(page).toContain('<span class="plot-title">p99 of polls</span> <span class="figure">–</span>');
+    expect(page).toContain('No polls yet');
+    expect(page).not.toMatch(/NaN|Infinity|undefined|null/);
+    vi.spyOn(service.store, 'countLeadsByMinute').mockRejectedValue(new Error('canceled'));
+    expect(await readPage(service)).toContain('Leads could not be counted');
+  });
+
+  it('has no lead data', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Femke', email: 'femke@example.com', phone1: '+33 1' } });
+    await service.poll('boss');
+    await writePolls(service);
+    for (const path of ['', '.json']) {
+      const text = await (await fetch(`${service.statusUrl}${path}`)).text();
+      expect(text).not.toMatch(/Femke|femke|\+33|boss@example/);
+      expect(text).toContain('boss');
+    }
+  });
+
+  it('answers 500 and logs the cause if it cannot be made', async () => {
+    const lines: string[] = [];
+    const prepare = (service: { readStatus: () => Promise<unknown> }) =>
+      void Object.assign(service, { readStatus: () => Promise.reject(new Error('out of memory')) });
+    const { statusUrl } = await startService({ logTo: { write: (line) => void lines.push(line) }, prepare });
+    expect((await fetch(statusUrl)).status).toBe(500);
+    expect(lines.join('')).toContain('out of memory');
+  });
+});

@@ -1,0 +1,29 @@
+import { openPostgresStore, openSqliteStore } from 'leadtap';
+import { expect, onTestFinished, test } from 'vitest';
+import { summary } from '../consumers/support/consumers.ts';
+import { runMove } from './commands.ts';
+import { makeFilledEndpoints } from './filled.ts';
+
+const AT = Date.UTC(2026, 2, 2);
+
+test('the positions of consumers are the same after a move', async () => {
+  const endpoints = await makeFilledEndpoints();
+  const source = await openSqliteStore({ file: endpoints.file });
+  await source.consumers?.record([
+    summary('boss', 'token-1', {
+      ...{ tokenExpiresAt: AT + 9, waitingUntil: AT + 8, confirmedThrough: AT - 7, deliveredThrough: AT - 6 },
+      gap: { after: AT - 5, before: AT - 4 },
+    }),
+    summary('boss', 'token-1', { lastPollAt: AT + 60_000, lastStatus: 304 }),
+    summary('seller', null),
+  ]);
+  const query = { limit: 10, maxWaiting: 10, now: AT };
+  const before = await source.consumers?.list(query);
+  await source.close();
+  expect(before).toHaveLength(2);
+
+  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 consumers') });
+  const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
+  onTestFinished(() => target.close());
+  expect(await target.consumers?.list(query)).toEqual(before);
+});
