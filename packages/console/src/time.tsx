@@ -20,7 +20,7 @@ export function formatDuration(ms: number): string {
 
 /** `12 s ago`, `in 3 days`. */
 export function formatRelative(time: number, from: number): string {
-  if (time > from) return `in ${formatDuration(time - from)}`;
+  if (time - from >= 1000) return `in ${formatDuration(time - from)}`;
   return from - time < 1000 ? 'now' : `${formatDuration(from - time)} ago`;
 }
 

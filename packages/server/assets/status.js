@@ -26,7 +26,8 @@ function patch(current, fresh) {
     if (current.data !== fresh.data) current.data = fresh.data;
     return;
   }
-  for (const { name } of [...current.attributes]) if (!fresh.hasAttribute(name)) current.removeAttribute(name);
+  for (const { name } of [...current.attributes])
+    if (!fresh.hasAttribute(name)) current.removeAttribute(name);
   for (const { name, value } of fresh.attributes)
     if (current.getAttribute(name) !== value) current.setAttribute(name, value);
   patchChildren(current, fresh);

@@ -100,6 +100,20 @@ export const consumerChecks = [
   }),
 
   checkConsumers(
+    'consumers: a since ahead of the clock counts if the company has given such a stamp',
+    async ({ store, consumers }) => {
+      const [stamped = 0] = await stamp(store, [lead('1')]);
+      await consumers.record([
+        polls('boss', 'a', { confirmedThrough: START, claimedThrough: stamped }),
+        polls('boss', 'b', { confirmedThrough: START, claimedThrough: stamped + 1 }),
+        polls('rival', 'a', { confirmedThrough: START, claimedThrough: stamped }),
+      ]);
+      const found = (await consumers.list(query())).map(({ confirmedThrough }) => confirmedThrough);
+      assert.deepEqual(found, [stamped, START, START]);
+    },
+  ),
+
+  checkConsumers(
     'consumers: waiting and skipped leads are those that the user may see',
     async ({ store, consumers }) => {
       const [first = 0, second = 0, third = 0, fourth = 0] = await stamp(store, [

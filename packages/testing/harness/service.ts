@@ -26,6 +26,8 @@ export interface ServiceOptions {
   /** A stop continues to answer until this resolves. Default: it does not, so that tests end at once. */
   readonly drain?: () => Promise<void>;
   readonly maxConnections?: number;
+  /** How long after a poll its consumer is written. Default: 5 s, or when a test calls `recorder.flush`. */
+  readonly consumerFlushMs?: number;
   /** Default: long ones, for machines that are slow. */
   readonly storeTimeouts?: StoreTimeouts;
   /** Default: the limits of the contract, in windows that end only when the test advances its clock. */
@@ -97,6 +99,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     clock,
     ...(options.drain && { drain: options.drain }),
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+    ...(options.consumerFlushMs !== undefined && { consumerFlushMs: options.consumerFlushMs }),
     open: (opened, parts) =>
       openStore(opened, { ...parts, timeouts: { ...LONG_STORE_TIMEOUTS, ...options.storeTimeouts } }),
     limits: async (parts) => {

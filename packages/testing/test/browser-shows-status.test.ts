@@ -45,9 +45,7 @@ const refreshedAt = (page: Page) => page.getAttribute('.refreshed time', 'dateti
 async function refresh(page: Page): Promise<void> {
   const before = await refreshedAt(page);
   await page.clock.runFor(REFRESH_MS);
-  await page.waitForFunction(
-    `document.querySelector('.refreshed time').getAttribute('datetime') !== '${before}'`,
-  );
+  await page.locator(`.refreshed time:not([datetime="${before}"])`).waitFor();
 }
 
 describe('the status page in a browser', () => {

@@ -17,10 +17,10 @@ export function FirstPoll({ token }: { readonly token: string }): JSX.Element {
     <section class={`first-poll ${state.kind}`} aria-labelledby="first-poll-title">
       <h2 id="first-poll-title">The first poll</h2>
       <p class="first-poll-state" role="status">
-        <span class="sign" aria-hidden="true" /> <StateText state={state} />
+        <span class="first-poll-sign" aria-hidden="true" /> <StateText state={state} />
       </p>
       {state.kind === 'failed' && <Problem error={state.error} />}
-      <p class="actions">
+      <p class="buttons">
         {state.kind === 'waiting' ? (
           <button type="button" onClick={checkNow}>
             Check now
@@ -64,7 +64,7 @@ function StateText({ state }: { readonly state: Watch }): JSX.Element {
     case 'seen':
       return (
         <>
-          A poll came: it works. Seen <Time at={state.at} />.
+          A poll came: it works. Seen at <Time at={state.at} form="clock" />.
         </>
       );
     case 'stopped':

@@ -79,7 +79,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
         </p>
       )}
       {readNextLink(link) && (
-        <p class="actions">
+        <p class="buttons">
           <button type="button" onClick={() => followLink(link)}>
             Follow Link
           </button>
@@ -87,7 +87,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
         </p>
       )}
       {tag && etag.value !== tag && (
-        <p class="actions">
+        <p class="buttons">
           <button
             type="button"
             onClick={() => {
@@ -144,7 +144,7 @@ function Body({ answer: { leads, text } }: { readonly answer: Answer }): JSX.Ele
       {leads.map((lead) => (
         <LeadJson key={lead.automation_trigger_id} lead={lead} />
       ))}
-      <p class="actions">
+      <p class="buttons">
         <CopyButton text={() => pretty(text)}>Copy JSON</CopyButton>
       </p>
     </>

@@ -103,7 +103,8 @@ export const VARIABLES = {
     name: 'LEADTAP_METRICS_ADDRESS',
     default: '127.0.0.1:9464',
     parse: values.parseMetricsAddress,
-    meaning: 'Address of `/metrics`. Port `0` means any free port; `off` turns it off.',
+    meaning:
+      'Private address of `/metrics` and of the status page, `/status`. Port `0` means any free port; `off` turns both off.',
   },
   console: {
     name: 'LEADTAP_CONSOLE',

@@ -1,5 +1,5 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
 import { type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
 import type { RenderedLeads } from './render.ts';
@@ -48,10 +48,15 @@ type Entry = { -readonly [Key in keyof PollSummary]: PollSummary[Key] };
 const FLUSH_MS = 5000;
 /** A database that hangs must not delay the stop. */
 const MAX_CLOSE_MS = 2000;
-/** About 30 MB. Only consumers that have polled within the last seconds are in memory. */
-const MAX_CONSUMERS = 100_000;
+/** About 15 MB. Only consumers that have polled within the last seconds are in memory. */
+const MAX_CONSUMERS = 50_000;
 /** A transaction of this size takes a few milliseconds, in which SQLite answers no poll. */
-const CONSUMERS_PER_WRITE = 500;
+const CONSUMERS_PER_TRANSACTION = 500;
+/**
+ * Further ones stay in memory until the next write, so that the writes take some percent of the time at most. It is enough for
+ * 120,000 consumers of one instance that poll every two minutes.
+ */
+const CONSUMERS_PER_FLUSH = 5000;
 /** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
 const TOKEN_ID = /^[ -~]{1,200}$/;
 const MAX_USER_ID_LENGTH = 200;
@@ -68,7 +73,7 @@ export class ConsumerRecorder implements PollRecorder {
   readonly #options: RecorderOptions;
   readonly #flushMs: number;
   readonly #maxConsumers: number;
-  #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, Entry>();
   /** Of a write that has failed, or is running. */
   #unwritten: readonly Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
@@ -98,17 +103,20 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
-  async flush(): Promise<void> {
-    await this.#running;
-    this.#running = this.#write();
-    await this.#running;
+  flush(): Promise<void> {
+    return this.#flush(Number.POSITIVE_INFINITY);
   }
 
   /** Writes once more, and waits for it for 2 seconds at most. Polls that end later are not recorded. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
-    await Promise.race([this.flush(), sleep(MAX_CLOSE_MS, undefined, { ref: false })]);
+    let limit: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, MAX_CLOSE_MS);
+    });
+    await Promise.race([this.flush(), timeout]);
+    clearTimeout(limit);
   }
 
   #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
@@ -129,21 +137,32 @@ export class ConsumerRecorder implements PollRecorder {
       ...{ newestFrom: null, gap: null },
     };
     this.#entries.set(key, entry);
-    this.#timer ??= setTimeout(() => void this.flush(), this.#flushMs).unref();
+    this.#schedule();
     return entry;
   }
 
-  async #write(): Promise<void> {
+  #schedule(): void {
+    if (!this.#isClosed)
+      this.#timer ??= setTimeout(() => void this.#flush(CONSUMERS_PER_FLUSH), this.#flushMs).unref();
+  }
+
+  async #flush(maxConsumers: number): Promise<void> {
+    await this.#running;
+    this.#running = this.#write(maxConsumers);
+    await this.#running;
+  }
+
+  async #write(maxConsumers: number): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    // The entries of a failed write first. They are not merged with newer ones of the same consumer: the store does that.
-    this.#unwritten = [...this.#unwritten, ...this.#entries.values()];
-    this.#entries = new Map();
+    this.#take(maxConsumers);
     try {
       while (this.#unwritten.length > 0) {
-        const batch = this.#unwritten.slice(0, CONSUMERS_PER_WRITE);
+        const batch = this.#unwritten.slice(0, CONSUMERS_PER_TRANSACTION);
         await this.#store.record(batch);
         this.#unwritten = this.#unwritten.slice(batch.length);
+        // Polls that arrived meanwhile are answered first.
+        await setImmediate();
       }
       await this.#pruneIfDue();
       this.#hasFailed = false;
@@ -151,8 +170,19 @@ export class ConsumerRecorder implements PollRecorder {
       if (!this.#hasFailed)
         this.#options.log?.warn({ err: error }, 'polls of consumers could not be recorded');
       this.#hasFailed = true;
-      if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.flush(), this.#flushMs).unref();
     }
+    if (this.#entries.size + this.#unwritten.length > 0) this.#schedule();
+  }
+
+  /** After the entries of a failed write, which the store merges with newer ones of the same consumers. */
+  #take(maxConsumers: number): void {
+    const taken: Entry[] = [];
+    for (const [key, entry] of this.#entries) {
+      if (this.#unwritten.length + taken.length >= maxConsumers) break;
+      taken.push(entry);
+      this.#entries.delete(key);
+    }
+    this.#unwritten = [...this.#unwritten, ...taken];
   }
 
   async #pruneIfDue(): Promise<void> {
@@ -171,7 +201,7 @@ function addPage(
   entry: Entry,
   { since, limit, readAt, leads, isSent }: NonNullable<EndedPoll['page']>,
 ): void {
-  if (since !== undefined) addSince(entry, since, since <= readAt || leads.count > 0);
+  if (since !== undefined) addSince(entry, since, readAt, since <= readAt || leads.count > 0);
   if (!isSent || leads.first === undefined || leads.last === undefined) return;
   const [newest, oldest] = since === undefined ? [leads.first, leads.last] : [leads.last, leads.first];
   if (since === undefined && leads.count === limit) addNewestPage(entry, oldest);
@@ -180,14 +210,12 @@ function addPage(
 
 /**
  * A `since` up to the time of the read confirms: leads that are added later have later stamps (D3). A later one, of a client that
- * invented it or after the clock was set back, confirms only what was delivered before.
+ * invented it, confirms no lead that does not exist yet.
  */
-function addSince(entry: Entry, since: number, isPast: boolean): void {
+function addSince(entry: Entry, since: number, readAt: number, isPast: boolean): void {
   if (since < MIN_TIME) return;
   if (!isPast) entry.claimedThrough = laterOf(entry.claimedThrough, since);
-  const { deliveredThrough } = entry;
-  const confirmed = isPast ? since : deliveredThrough === null ? null : Math.min(since, deliveredThrough);
-  entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmed);
+  entry.confirmedThrough = laterOf(entry.confirmedThrough, isPast ? since : Math.min(since, readAt));
 }
 
 /** A full page without `since` may have left out leads between the last position and its oldest lead. */

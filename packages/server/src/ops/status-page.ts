@@ -31,18 +31,17 @@ export function renderStatusPage(report: StatusReport, range: Range): string {
 <body>
 <a class="skip" href="#consumers">Skip to the consumers</a>
 <header><div>
-<p class="brand">${DROP} Leadtap <span class="version">${version}</span></p>
+<h1 class="brand">${DROP} Leadtap status <span class="version">${version}</span></h1>
 <p class="refreshed"><noscript>Snapshot of </noscript><time datetime="${report.generatedAt}">${timeText(report.generatedAt, report)}</time><noscript> · <a href="?range=${range}">Reload</a></noscript></p>
 </div></header>
 <p id="connection" role="alert" hidden></p>
 <main>
-<h1 class="hidden">Status</h1>
 ${summarySection(report)}
 ${plotsSection(report, range)}
 ${factsSection(report)}
 ${consumersSection(report)}
 </main>
-<footer><p>The same as JSON: <a href="status.json">status.json</a>. For Prometheus: <a href="metrics">metrics</a>.</p></footer>
+<footer><p class="links">The same as JSON: <a href="status.json">status.json</a>. For Prometheus: <a href="metrics">metrics</a>.</p></footer>
 </body>
 </html>
 `.markup;

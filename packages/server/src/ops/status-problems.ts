@@ -22,7 +22,10 @@ export function findProblems(facts: Facts, now: number): StatusProblem[] {
       'The database is unreachable: polls are answered with 503. Run `leadtap doctor`.',
     );
   else if (consumers === null)
-    add('consumers-unknown', 'The consumers could not be read from the database. The log has the cause.');
+    add(
+      'consumers-unknown',
+      'The consumers could not be read within 3 seconds. If the next refresh does not show them, the log has the cause.',
+    );
   if (consumers && consumers.stale > 0) add('consumers-stale', describeStale(consumers, now));
   const failed = history.hour.failed
     .slice(-FAILED_MINUTES)
@@ -67,7 +70,9 @@ function describeStale({ stale, active, listed }: ConsumersStatus, now: number):
     const silence = formatDuration((now - Date.parse(first.lastPollAt)) / 1000);
     const interval = first.usualIntervalSeconds;
     const usual = interval === null ? '' : `; it usually polls every ${formatDuration(interval)}`;
-    return `${nameOf(first)} (user ${first.userId}) has not polled for ${silence}${usual}.`;
+    const name = nameOf(first);
+    const subject = first.name ? name : name.charAt(0).toUpperCase() + name.slice(1);
+    return `${subject} (user ${first.userId}) has not polled for ${silence}${usual}.`;
   }
   const names = found.slice(0, MAX_NAMES).map((consumer) => `${nameOf(consumer)} (user ${consumer.userId})`);
   const others = stale - names.length;

@@ -46,7 +46,7 @@ export interface PollSummary extends ConsumerKey {
   readonly polls: number;
   readonly waitingUntil: number | null;
   readonly confirmedThrough: number | null;
-  /** A `since` after the time of the read. It confirms only leads that were delivered before. */
+  /** A `since` after the time of its read. It counts if the company has given a stamp as late as this: stamps may be ahead of the clock. */
   readonly claimedThrough: number | null;
   readonly deliveredThrough: number | null;
   /** The oldest lead of a full page without `since`, if nothing was delivered before it in this summary. */
@@ -81,8 +81,8 @@ export interface ConsumerQuery {
 
 export interface ConsumerStore {
   /**
-   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. Writes no
-   * entry to the change log.
+   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. Reads the last
+   * stamps of companies for summaries with `claimedThrough`. Writes no entry to the change log.
    */
   record(summaries: readonly PollSummary[]): Promise<void>;
   /**
@@ -104,20 +104,24 @@ export const positionOf = (
   consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
 ): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
 
-/** Two instances may write in any order: positions and times never go back. */
-export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
-  const { userId, tokenId, lastPollAt, lastStatus, confirmedThrough, deliveredThrough } = polls;
+/**
+ * Two instances may write in any order: positions and times never go back. `lastStamp` is that of the user's company; it is
+ * needed only for polls with `claimedThrough`.
+ */
+export function mergePolls(
+  stored: ConsumerPosition | undefined,
+  polls: PollSummary,
+  lastStamp: number | null = null,
+): ConsumerPosition {
+  const { userId, tokenId, lastPollAt, lastStatus, deliveredThrough, claimedThrough, newestFrom } = polls;
+  const isClaimed = claimedThrough !== null && lastStamp !== null && lastStamp >= claimedThrough;
+  const confirmedThrough = laterOf(polls.confirmedThrough, isClaimed ? claimedThrough : null);
   if (!stored)
     return {
       ...{ userId, tokenId, tokenExpiresAt: polls.tokenExpiresAt, firstPollAt: lastPollAt, lastPollAt },
       ...{ lastStatus, polls: polls.polls, waitingUntil: polls.waitingUntil, intervalMs: null },
       ...{ confirmedThrough, deliveredThrough, gap: polls.gap },
     };
-  const { claimedThrough, newestFrom } = polls;
-  const claimed =
-    claimedThrough === null || stored.deliveredThrough === null
-      ? null
-      : Math.min(claimedThrough, stored.deliveredThrough);
   const position = positionOf(stored);
   const hasGap = newestFrom !== null && position !== null && newestFrom > position;
   const isLater = lastPollAt >= stored.lastPollAt;
@@ -131,7 +135,7 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     polls: stored.polls + polls.polls,
     waitingUntil: laterOf(stored.waitingUntil, polls.waitingUntil),
     intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
-    confirmedThrough: laterOf(laterOf(stored.confirmedThrough, confirmedThrough), claimed),
+    confirmedThrough: laterOf(stored.confirmedThrough, confirmedThrough),
     deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),
     gap: polls.gap ?? (hasGap ? { after: position, before: newestFrom } : stored.gap),
   };

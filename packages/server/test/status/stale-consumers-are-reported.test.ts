@@ -58,6 +58,19 @@ describe('consumers', () => {
     expect(page).toContain('49 active, <strong class="bad">1 stale</strong>');
   });
 
+  it('without a name is reported by the id of its token, or by its user', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const token = await service.token('boss', { tokenId: 'token-1' });
+    const headers = { authorization: `Bearer ${token}` };
+    await pollTwice(service, clock.advance, () => fetch(`${service.url}/automation/new-leads`, { headers }));
+    clock.advance(2 * INTERVAL_MS);
+    expect((await readStatus(service)).summary).toMatch(
+      /^Token token-1 \(user boss\) has not polled for 4 min;/,
+    );
+    expect(await readPage(service)).toMatch(/<th [^>]*>token token-1 </);
+  });
+
   it('several that stopped are named, at most five of them', async () => {
     const clock = manualClock();
     const service = await startService({ clock });

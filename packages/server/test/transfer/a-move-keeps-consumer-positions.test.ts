@@ -1,15 +1,16 @@
-import { openPostgresStore, openSqliteStore } from 'leadtap';
+import { openPostgresStore } from 'leadtap';
 import { expect, onTestFinished, test } from 'vitest';
 import { summary } from '../consumers/support/consumers.ts';
 import { runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
+import { StoreProcess } from './store-process.ts';
 
 const AT = Date.UTC(2026, 2, 2);
 
 test('the positions of consumers are the same after a move', async () => {
   const endpoints = await makeFilledEndpoints();
-  const source = await openSqliteStore({ file: endpoints.file });
-  await source.consumers?.record([
+  const source = new StoreProcess(endpoints.from);
+  await source.recordConsumers([
     summary('boss', 'token-1', {
       ...{ tokenExpiresAt: AT + 9, waitingUntil: AT + 8, confirmedThrough: AT - 7, deliveredThrough: AT - 6 },
       gap: { after: AT - 5, before: AT - 4 },
@@ -18,7 +19,7 @@ test('the positions of consumers are the same after a move', async () => {
     summary('seller', null),
   ]);
   const query = { limit: 10, maxWaiting: 10, now: AT };
-  const before = await source.consumers?.list(query);
+  const before = await source.listConsumers(query);
   await source.close();
   expect(before).toHaveLength(2);
 

@@ -1,4 +1,4 @@
-import type { LeadInput, Store, WriteOptions } from 'leadtap';
+import type { Consumer, ConsumerQuery, LeadInput, PollSummary, Store, WriteOptions } from 'leadtap';
 import { FixtureProcess } from '../store/fixture-process.ts';
 
 const SCRIPT = new URL('./fixtures/call-store.js', import.meta.url);
@@ -24,8 +24,20 @@ export class StoreProcess {
     method: Method,
     ...values: Parameters<Store[Method]>
   ): Promise<Result<Method>> {
+    return (await this.#call(method, ...values)) as Result<Method>;
+  }
+
+  async recordConsumers(summaries: readonly PollSummary[]): Promise<void> {
+    await this.#call('consumers.record', summaries);
+  }
+
+  async listConsumers(query: ConsumerQuery): Promise<readonly Consumer[]> {
+    return (await this.#call('consumers.list', query)) as readonly Consumer[];
+  }
+
+  async #call(method: string, ...values: readonly unknown[]): Promise<unknown> {
     this.#process.send(JSON.stringify([method, ...values]));
-    return JSON.parse(await this.#process.receive()) as Result<Method>;
+    return JSON.parse(await this.#process.receive());
   }
 
   /** Returns the `createdAt` of each lead. */

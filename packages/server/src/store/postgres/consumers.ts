@@ -35,6 +35,9 @@ const PUT = `
   INSERT INTO leadtap.consumers (${NAMES.join(', ')}) SELECT ${STORED.join(', ')} FROM ${RECORD}
   ON CONFLICT (user_id, token_id) DO UPDATE SET ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}`;
 
+const LAST_STAMPS = `
+  SELECT u.id AS "userId", leadtap.to_ms(leadtap.last_stamp(u.company_id)) AS stamp FROM leadtap.users AS u WHERE u.id = ANY ($1)`;
+
 const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** An expired token of an identity provider: the client has another one. */
 const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
@@ -120,6 +123,22 @@ async function mergeInto(session: Session, summaries: readonly PollSummary[]): P
   }));
   const rows = await queryInChunks<ConsumerRow>(session, FIND, keys);
   const merged = new Map(rows.map(fromRow).map((position) => [keyOf(position), position]));
-  for (const polls of summaries) merged.set(keyOf(polls), mergePolls(merged.get(keyOf(polls)), polls));
+  const stamps = await readLastStamps(session, summaries);
+  for (const polls of summaries) {
+    const key = keyOf(polls);
+    merged.set(key, mergePolls(merged.get(key), polls, stamps.get(polls.userId)));
+  }
   await queryInChunks(session, PUT, [...merged.values()].map(toRow));
+}
+
+async function readLastStamps(
+  session: Session,
+  summaries: readonly PollSummary[],
+): Promise<ReadonlyMap<string, number | null>> {
+  const userIds = summaries
+    .filter(({ claimedThrough }) => claimedThrough !== null)
+    .map(({ userId }) => userId);
+  if (userIds.length === 0) return new Map();
+  const rows = await session.query<{ userId: string; stamp: number | null }>(LAST_STAMPS, [userIds]);
+  return new Map(rows.map(({ userId, stamp }) => [userId, stamp]));
 }

@@ -75,6 +75,9 @@ export function prepareConsumers(connection: Connection) {
   const put = connection.prepare(
     `INSERT OR REPLACE INTO consumers (${COLUMNS}) VALUES (${NAMES.map(() => '?').join(', ')})`,
   );
+  const lastStampOfUser = connection.prepare<{ last_stamp: number }>(
+    'SELECT c.last_stamp FROM users AS u JOIN companies AS c ON c.id = u.company_id WHERE u.id = ?',
+  );
   const listAll = connection.prepare<ListedRow>(listSql(OF_ALL, '?6 IS NULL'));
   const listOfUser = connection.prepare<ListedRow>(listSql(OF_ALL, 'c.user_id = ?6'));
   const listOfCompany = connection.prepare<ListedRow>(listSql(OF_COMPANY, 'u.company_id = ?6'));
@@ -84,7 +87,8 @@ export function prepareConsumers(connection: Connection) {
     record(summaries: readonly PollSummary[]): void {
       for (const polls of summaries) {
         const stored = find.get(polls.userId, polls.tokenId ?? NO_TOKEN_ID);
-        const row = toRow(mergePolls(stored && fromRow(stored), polls));
+        const lastStamp = polls.claimedThrough === null ? undefined : lastStampOfUser.get(polls.userId);
+        const row = toRow(mergePolls(stored && fromRow(stored), polls, lastStamp?.last_stamp));
         put.run(...NAMES.map((name) => row[name]));
       }
     },

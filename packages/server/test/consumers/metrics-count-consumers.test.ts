@@ -1,0 +1,53 @@
+import { expect, it, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { client, iso } from './support/consumers.ts';
+
+async function scrape({ metricsUrl, service }: TestService) {
+  await service.recorder?.flush();
+  const text = await (await fetch(metricsUrl)).text();
+  const value = (name: string) => {
+    const line = text.split('\n').find((found) => found.startsWith(`${name} `));
+    return line === undefined ? undefined : Number(line.slice(name.length));
+  };
+  return {
+    active: value('leadtap_consumers{state="active"}'),
+    stale: value('leadtap_consumers{state="stale"}'),
+    longestWaitS: value('leadtap_longest_lead_wait_seconds'),
+  };
+}
+
+it('counts active and stale consumers, and has the longest wait of a lead', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  expect(await scrape(service)).toEqual({ active: 0, stale: 0, longestWaitS: 0 });
+  const boss = await client(service, 'boss', 'a');
+  const seller = await client(service, 'seller', 'b');
+  const starter = await client(service, 'starter', 'c');
+  for (let count = 0; count < 4; count += 1) {
+    for (const { poll, position } of [boss, seller, starter]) {
+      await poll(`since=${iso(clock())}`);
+      await position(clock());
+    }
+    clock.advance(60_000);
+  }
+  // The seller does not see this lead, and the plan of the starter includes no polls.
+  const [added = 0] = await service.add({});
+  clock.advance(25_000);
+  expect(await scrape(service)).toEqual({
+    active: 3,
+    stale: 0,
+    longestWaitS: (clock() - added) / 1000,
+  });
+  clock.advance(60_000);
+  await boss.poll(`since=${iso(added - 1)}`);
+  expect(await scrape(service)).toEqual({ active: 1, stale: 2, longestWaitS: 0 });
+});
+
+it('is NaN while the consumers cannot be read, and fails no scrape', async () => {
+  const service = await startService();
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  vi.spyOn(consumers, 'list').mockRejectedValue(new Error('the disk is on fire'));
+  expect(await scrape(service)).toEqual({ active: Number.NaN, stale: Number.NaN, longestWaitS: Number.NaN });
+});

@@ -1,0 +1,198 @@
+import type { ConsumerStore, PollSummary } from 'leadtap';
+import { describe, expect, it, vi } from 'vitest';
+import { deferred } from '../../../testing/harness/deferred.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { ConsumerRecorder, type RecorderOptions } from '../../src/leads/consumer-recorder.ts';
+import { client, iso, readConsumers } from './support/consumers.ts';
+
+const NOW = Date.UTC(2026, 2, 2, 9, 30);
+const POLL = { at: NOW, status: 200 };
+
+function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderOptions> = {}) {
+  const batches: (readonly PollSummary[])[] = [];
+  const record = async (summaries: readonly PollSummary[]) => void batches.push(summaries);
+  const made = new ConsumerRecorder(
+    { record, list: async () => [], prune: async () => 0, ...store },
+    { clock: () => NOW, flushMs: 3_600_000, ...options },
+  );
+  return { recorder: made, batches, summaries: () => batches.flat() };
+}
+
+describe('the recorder', () => {
+  it('writes nothing until its time has passed, and then each consumer once', async () => {
+    vi.useFakeTimers();
+    try {
+      const { recorder: made, batches } = recorder({}, { flushMs: 5000 });
+      for (const tokenId of ['a', 'b', 'a']) made.recordPoll({ userId: 'boss', tokenId }, POLL);
+      await vi.advanceTimersByTimeAsync(4999);
+      expect(batches).toEqual([]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(batches.flat().map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
+        ['a', 2],
+        ['b', 1],
+      ]);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(batches).toHaveLength(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('keeps what could not be written, and writes it before later polls', async () => {
+    const warnings: string[] = [];
+    const written: PollSummary[] = [];
+    let isDown = true;
+    const { recorder: made } = recorder(
+      {
+        record: async (summaries) => {
+          if (isDown) throw new Error('the database is down');
+          written.push(...summaries);
+        },
+      },
+      { log: { warn: (_line, message) => void warnings.push(message) } },
+    );
+    made.recordPoll({ userId: 'boss', tokenId: 'a' }, { ...POLL, status: 403 });
+    await made.flush();
+    await made.flush();
+    expect(warnings).toEqual(['polls of consumers could not be recorded']);
+    isDown = false;
+    made.recordPoll({ userId: 'boss', tokenId: 'a' }, POLL);
+    await made.flush();
+    expect(written.map(({ lastStatus }) => lastStatus)).toEqual([403, 200]);
+  });
+
+  it('holds no more consumers than its limit, also while the database is down', async () => {
+    const written: PollSummary[] = [];
+    let isDown = true;
+    const { recorder: made } = recorder(
+      {
+        record: async (summaries) => {
+          if (isDown) throw new Error('the database is down');
+          written.push(...summaries);
+        },
+      },
+      { maxConsumers: 3 },
+    );
+    const pollAs = (...ids: number[]) => {
+      for (const id of ids) made.recordPoll({ userId: 'boss', tokenId: `token-${id}` }, POLL);
+    };
+    // A consumer that is in memory already is counted.
+    pollAs(0, 1, 2, 3, 0);
+    await made.flush();
+    pollAs(4);
+    isDown = false;
+    await made.flush();
+    pollAs(5);
+    await made.flush();
+    expect(written.map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
+      ['token-0', 2],
+      ['token-1', 1],
+      ['token-2', 1],
+      ['token-5', 1],
+    ]);
+  });
+
+  it('writes many consumers in several transactions', async () => {
+    const { recorder: made, batches } = recorder();
+    for (let index = 0; index < 1200; index += 1)
+      made.recordPoll({ userId: 'boss', tokenId: `token-${index}` }, POLL);
+    await made.flush();
+    expect(batches.map(({ length }) => length)).toEqual([500, 500, 200]);
+  });
+
+  it('counts tokens whose id no database can store as tokens without an id, and records no such user', async () => {
+    const { recorder: made, summaries } = recorder();
+    for (const tokenId of [undefined, '', 'x'.repeat(201), 'a\0b', '\ud800', 'tökén'])
+      made.recordPoll({ userId: 'boss', tokenId }, POLL);
+    for (const userId of ['x'.repeat(201), 'a\0b', '\ud800']) made.recordPoll({ userId }, POLL);
+    await made.flush();
+    expect(summaries()).toMatchObject([{ userId: 'boss', tokenId: null, polls: 6 }]);
+  });
+
+  it('stores no time that a database cannot store', async () => {
+    const { recorder: made, summaries } = recorder();
+    const page = {
+      since: -1e15,
+      limit: 1,
+      readAt: NOW,
+      leads: { count: 0, first: undefined, last: undefined },
+    };
+    made.recordPoll({ userId: 'boss', expiresAt: 1e16 }, { ...POLL, page: { ...page, isSent: true } });
+    await made.flush();
+    expect(summaries()).toMatchObject([{ tokenExpiresAt: null, confirmedThrough: null }]);
+  });
+
+  it('ends within its time although the database hangs', async () => {
+    vi.useFakeTimers();
+    try {
+      const { recorder: made } = recorder({ record: () => new Promise(() => undefined) });
+      made.recordPoll({ userId: 'boss' }, POLL);
+      const closed = made.close();
+      await vi.advanceTimersByTimeAsync(2000);
+      await closed;
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+describe('the service', () => {
+  it('writes what it has recorded when it stops', async () => {
+    const service = await startService();
+    const [added = 0] = await service.add({});
+    const { poll } = await client(service, 'boss', 'n8n');
+    await poll(`since=${iso(added - 1)}`);
+    await service.stop();
+    const store = await service.database.openStore();
+    const found = await store.consumers?.list({ limit: 10, maxWaiting: 10, now: Date.now() });
+    await store.close();
+    expect(found).toMatchObject([{ tokenId: 'n8n', deliveredThrough: added }]);
+  });
+
+  it('answers polls while the consumers cannot be written', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    vi.spyOn(consumers, 'record').mockRejectedValue(new Error('the disk is full'));
+    const { poll } = await client(service, 'boss', 'n8n');
+    expect((await poll()).status).toBe(200);
+    await service.service.recorder?.flush();
+    expect((await poll()).status).toBe(200);
+  });
+
+  it('answers polls while a write of consumers takes long', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    const { promise, resolve } = deferred();
+    vi.spyOn(consumers, 'record').mockReturnValue(promise);
+    const { poll } = await client(service, 'boss', 'n8n');
+    await poll();
+    const flushed = service.service.recorder?.flush();
+    expect((await poll()).status).toBe(200);
+    resolve();
+    await flushed;
+  });
+
+  it('merges the polls of two instances', async () => {
+    const first = await startService();
+    const second = await startService({ beside: first });
+    const [a = 0, b = 0] = await first.add({}, {});
+    const one = await client(first, 'boss', 'n8n');
+    const other = await client(second, 'boss', 'n8n');
+    await one.poll(`since=${iso(b)}`);
+    await other.poll(`since=${iso(a - 1)}&limit=1`);
+    await readConsumers(second);
+    expect(await readConsumers(first)).toMatchObject([
+      { polls: 2, confirmedThrough: b, deliveredThrough: a },
+    ]);
+  });
+
+  it('records nothing if LEADTAP_CONSUMERS is off', async () => {
+    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
+    expect((await service.poll('boss')).status).toBe(200);
+    expect(service.service.recorder).toBeUndefined();
+    expect(await readConsumers(service)).toEqual([]);
+    expect(await (await fetch(service.metricsUrl)).text()).not.toContain('leadtap_consumers');
+  });
+});

@@ -1,0 +1,78 @@
+import { type ConsumerPosition, mergePolls } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { activityOf } from '../../src/leads/consumers.ts';
+import { summary } from './support/consumers.ts';
+
+const START = Date.UTC(2026, 2, 2);
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/** A consumer that has polled at these times. */
+function polledAt(...times: readonly number[]): ConsumerPosition {
+  let position: ConsumerPosition | undefined;
+  for (const time of times)
+    position = mergePolls(position, summary('boss', 'a', { lastPollAt: START + time }));
+  if (!position) throw new Error('it has not polled');
+  return position;
+}
+
+const every = (intervalMs: number, count: number, from = 0): number[] =>
+  Array.from({ length: count }, (_, index) => from + index * intervalMs);
+
+describe('the usual interval', () => {
+  it('is unknown after one poll, and that of a steady client after two', () => {
+    expect(polledAt(0).intervalMs).toBeNull();
+    expect(polledAt(0, 2 * MINUTE).intervalMs).toBe(2 * MINUTE);
+    expect(polledAt(...every(2 * MINUTE, 10)).intervalMs).toBe(2 * MINUTE);
+  });
+
+  it('of a client that reads several pages in a row is that of its pauses', () => {
+    const rounds = every(15 * MINUTE, 20).flatMap((start) => [start, start + 5000, start + 10_000]);
+    const { intervalMs } = polledAt(...rounds);
+    expect(intervalMs).toBeGreaterThan(10 * MINUTE);
+    expect(intervalMs).toBeLessThan(15 * MINUTE);
+  });
+
+  it('does not become that of an outage', () => {
+    const times = [...every(MINUTE, 10), ...every(MINUTE, 30, 3 * DAY)];
+    expect(polledAt(...times.slice(0, 11)).intervalMs).toBe(2.5 * MINUTE);
+    expect(polledAt(...times).intervalMs).toBeLessThan(1.2 * MINUTE);
+  });
+
+  it('ignores a batch of another instance that arrives late', () => {
+    const times = every(MINUTE, 5);
+    expect(polledAt(...times, 30_000)).toEqual({ ...polledAt(...times), polls: 6 });
+  });
+});
+
+describe('a consumer', () => {
+  const steady = polledAt(...every(2 * MINUTE, 100));
+  const after = (consumer: ConsumerPosition, elapsedMs: number) =>
+    activityOf(consumer, consumer.lastPollAt + elapsedMs);
+
+  it('is active for 1.5 intervals, then stale: within two intervals', () => {
+    expect(after(steady, 3 * MINUTE)).toBe('active');
+    expect(after(steady, 3 * MINUTE + 1)).toBe('stale');
+    expect(after(steady, DAY)).toBe('stale');
+  });
+
+  it('with a short interval is active for 10 seconds longer, as polls are written every 5 seconds', () => {
+    const short = polledAt(...every(5000, 10));
+    expect(after(short, 15_000)).toBe('active');
+    expect(after(short, 15_001)).toBe('stale');
+  });
+
+  it('is stale for 10 times as long as it polled, but at most 7 days; then it no longer counts', () => {
+    const long = polledAt(...every(DAY, 20));
+    expect(after(long, 1.5 * DAY + 7 * DAY)).toBe('stale');
+    expect(after(long, 1.5 * DAY + 7 * DAY + 1)).toBe('inactive');
+    const tried = polledAt(0, 10_000, 20_000);
+    expect(after(tried, 20_000 + 200_000)).toBe('stale');
+    expect(after(tried, 20_000 + 200_001)).toBe('inactive');
+  });
+
+  it('that has polled once is active for 10 minutes, and never stale', () => {
+    expect(after(polledAt(0), 10 * MINUTE)).toBe('active');
+    expect(after(polledAt(0), 10 * MINUTE + 1)).toBe('inactive');
+  });
+});

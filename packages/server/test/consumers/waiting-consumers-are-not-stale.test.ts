@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { untilHeld } from '../../../testing/harness/held-polls.ts';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { activityOf } from '../../src/leads/consumers.ts';
+import { client, iso } from './support/consumers.ts';
+
+it('a consumer that waits for a lead is active for the whole wait, and stale afterwards', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { poll, position } = await client(service, 'boss', 'n8n');
+  // It polls every 5 seconds at first.
+  for (let count = 0; count < 4; count += 1) {
+    await poll(`since=${iso(clock())}`);
+    await position(clock());
+    clock.advance(5000);
+  }
+  const held = poll(`since=${iso(clock())}`, { headers: { prefer: 'wait=50' } });
+  await untilHeld(service);
+  const waiting = await position(clock());
+  expect(waiting).toMatchObject({ polls: 4, lastPollAt: clock(), waitingUntil: clock() + 50_000 });
+  for (const elapsedMs of [0, 49_000, 50_000 + 14_000])
+    expect(activityOf(waiting, clock() + elapsedMs)).toBe('active');
+  expect(activityOf(waiting, clock() + 50_000 + 16_000)).toBe('stale');
+
+  const [added] = await service.add({});
+  expect(await (await held).json()).toHaveLength(1);
+  expect(await position(clock())).toMatchObject({ polls: 5, deliveredThrough: added });
+});

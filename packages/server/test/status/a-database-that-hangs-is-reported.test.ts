@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { ConsumerPolls } from '../../src/ops/consumer-polls.ts';
+import { RequestHistory } from '../../src/ops/request-history.ts';
+import { createStatusReader, type StatusSources } from '../../src/ops/status.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const never = () => new Promise<never>(() => undefined);
+const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
+
+function start(store: StatusSources['store']) {
+  const clock = manualClock();
+  const errors: string[] = [];
+  const readStatus = createStatusReader({
+    ...{ clock, version: '0.0.0', store, databaseAddress: 'test' },
+    requests: new RequestHistory(clock),
+    consumerPolls: new ConsumerPolls(clock),
+    log: { error: (_details, message) => void errors.push(message) },
+  });
+  return { readStatus, errors };
+}
+
+it('a database that does not answer is unreachable after 3 seconds', async () => {
+  const { readStatus, errors } = start({ status: vi.fn(never) });
+  const [first, second] = [readStatus(), readStatus()];
+  await vi.advanceTimersByTimeAsync(3000);
+  const report = await first;
+  expect(report.database).toMatchObject({ reachable: false, engine: null });
+  expect(report.problems.map(({ kind }) => kind)).toEqual(['database-unreachable']);
+  expect(await second).toBe(report);
+  expect(errors).toEqual(['the state of the database could not be read for the status page']);
+});
+
+it('consumers and leads that take too long are missing, and the rest is there', async () => {
+  const consumers = { list: never, record: never, prune: never };
+  const { readStatus, errors } = start({ status, consumers, countLeadsByMinute: never });
+  const reading = readStatus();
+  await vi.advanceTimersByTimeAsync(3000);
+  const report = await reading;
+  expect(report).toMatchObject({ consumers: null, database: { reachable: true, engine: 'Test 1' } });
+  expect(report.history.hour.leads).toBeNull();
+  expect(report.problems.map(({ kind }) => kind)).toEqual(['consumers-unknown']);
+  expect(errors).toHaveLength(2);
+});
+
+it('a store without consumers and counts has none', async () => {
+  const { readStatus } = start({ status });
+  const report = await readStatus();
+  expect(report.consumers).toEqual({ recorded: true, active: 0, stale: 0, inactive: 0, listed: [] });
+  expect(report.history.day.leads).toBeNull();
+  expect(report.problems).toEqual([]);
+});

@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { makeTestRedis } from '../../packages/testing/harness/redis.ts';
+import { startService } from '../../packages/testing/harness/service.ts';
+import { tempFolder } from '../../packages/testing/harness/temp-folder.ts';
+import { findProgram } from '../../packages/testing/servers/find-program.ts';
+import { PROMTOOL } from '../../packages/testing/servers/promtool.ts';
+import { ROOT } from './support/dockerfile.ts';
+import { readText } from './support/manifests.ts';
+
+interface Panel {
+  readonly id: number;
+  readonly title: string;
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
+  readonly targets: readonly { readonly expr: string; readonly refId: string }[];
+}
+
+const {
+  panels,
+  templating,
+}: { panels: readonly Panel[]; templating: { list: readonly { name: string }[] } } = JSON.parse(
+  readText('deploy/grafana/leadtap.json'),
+);
+const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+const RULES = 'deploy/prometheus/alerts.yaml';
+
+function promtool(...argv: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(findProgram(PROMTOOL), argv, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`promtool ${argv.join(' ')}: ${stdout}${stderr}`);
+  return stdout;
+}
+
+/** Files for promtool may be JSON, which is YAML. */
+function write(name: string, content: unknown): string {
+  const file = join(tempFolder(), name);
+  writeFileSync(file, JSON.stringify(content));
+  return file;
+}
+
+test('the alert rules are valid', () => {
+  const count = readText(RULES).match(/^ *- alert: /gm)?.length;
+  expect(count).toBeGreaterThan(8);
+  expect(promtool('check', 'rules', join(ROOT, RULES))).toContain(`SUCCESS: ${count} rules found`);
+});
+
+test('the queries of the dashboard are valid', () => {
+  const rules = queries.map((expr, index) => ({
+    record: `query:${index}`,
+    expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$job', 'leadtap'),
+  }));
+  const file = write('queries.yaml', { groups: [{ name: 'dashboard', rules }] });
+  expect(promtool('check', 'rules', file)).toContain(`SUCCESS: ${queries.length} rules found`);
+});
+
+test('every metric of the alerts and the dashboard is in /metrics', async () => {
+  const redis = await makeTestRedis();
+  const { metricsUrl } = await startService({ env: { ...redis.env, LEADTAP_INTAKE: 'on' } });
+  const text = await (await fetch(metricsUrl)).text();
+  const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+  const expressions = [...(readText(RULES).match(/^ *expr: .*$/gm) ?? []), ...queries];
+  const named = expressions.flatMap((line) => line.match(/\b(?:leadtap|nodejs|process)_\w+/g) ?? []);
+  expect(named.length).toBeGreaterThan(20);
+  const missing = named.filter((name) => !served.includes(name.replace(/_bucket$/, '')));
+  expect(missing).toEqual([]);
+  const ours = served.filter((name) => name?.startsWith('leadtap_'));
+  const documented = readText('docs/operations.md');
+  expect(ours.filter((name) => !documented.includes(`\`${name}`))).toEqual([]);
+});
+
+test('the panels of the dashboard have different ids and places, and use its variables', () => {
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+  const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) => {
+    expect(x + w).toBeLessThanOrEqual(24);
+    return Array.from({ length: w * h }, (_, index) => `${x + (index % w)},${y + Math.floor(index / w)}`);
+  });
+  expect(new Set(cells).size).toBe(cells.length);
+  const variables = ['__rate_interval', ...templating.list.map(({ name }) => name)];
+  const used = [...readText('deploy/grafana/leadtap.json').matchAll(/\$\{?(\w+)/g)].map(([, name]) => name);
+  expect(used.filter((name) => !variables.includes(name ?? ''))).toEqual([]);
+});
+
+test('the alerts about consumers fire for what is stale or waits, and not before', () => {
+  const instance = 'job="leadtap",instance="a:9464"';
+  const firingAt = (alertname: string, minute: number, count: number) => ({
+    eval_time: `${minute}m`,
+    expr: `count(ALERTS{alertname="${alertname}",alertstate="firing"}) or vector(0)`,
+    exp_samples: [{ labels: '{}', value: count }],
+  });
+  const file = write('alerts.test.yaml', {
+    rule_files: [join(ROOT, RULES)],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: [
+          { series: `leadtap_consumers{${instance},state="stale"}`, values: '0x9 1x20 0x20' },
+          { series: `leadtap_longest_lead_wait_seconds{${instance}}`, values: '3600x9 3601x20 0x20' },
+        ],
+        promql_expr_test: ['LeadtapConsumerStale', 'LeadtapLeadWaitsLong'].flatMap((name) => [
+          firingAt(name, 9, 0),
+          firingAt(name, 19, 0),
+          firingAt(name, 21, 1),
+          firingAt(name, 32, 0),
+        ]),
+      },
+    ],
+  });
+  promtool('test', 'rules', file);
+});
