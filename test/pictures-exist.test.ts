@@ -19,13 +19,17 @@ const PICTURE = /!\[[^\]]*\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"]+)"/g;
 const pictures = documents.flatMap((document) =>
   [...readFileSync(new URL(document, ROOT), 'utf8').matchAll(PICTURE)].flatMap(([, inText, inHtml]) => {
     const path = inText ?? inHtml ?? '';
-    return /^(https?|data):/.test(path) ? [] : [{ document, path, file: new URL(path, new URL(document, ROOT)) }];
+    return /^(https?|data):/.test(path)
+      ? []
+      : [{ document, path, file: new URL(path, new URL(document, ROOT)) }];
   }),
 );
 
 test('every picture that a document shows exists', () => {
   expect(pictures.length).toBeGreaterThan(20);
-  expect(pictures.filter(({ file }) => !existsSync(file)).map(({ document, path }) => `${document}: ${path}`)).toEqual([]);
+  expect(
+    pictures.filter(({ file }) => !existsSync(file)).map(({ document, path }) => `${document}: ${path}`),
+  ).toEqual([]);
 });
 
 test('every picture is shown by a document', () => {

@@ -1,13 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import {
-  addressOf,
-  platforms,
-  pythonProgram,
-  SHELL_LOOP,
-  typeScriptProgram,
-} from '../src/connect/platforms.ts';
+import { addressOf, platforms } from '../src/connect/platforms.ts';
+import { pythonProgram, SHELL_LOOP, typeScriptProgram } from '../src/connect/programs.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
