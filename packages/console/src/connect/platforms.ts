@@ -1,9 +1,9 @@
-import { pythonProgram, SHELL_LOOP, typeScriptProgram } from './programs.ts';
-
 /**
  * How each platform is connected: the short form of docs/integrations, with the address of this service. `*…*` is a label of
  * the platform, `` `…` `` is code. A test compares labels, files and programs with the documents.
  */
+import { pythonProgram, SHELL_LOOP, typeScriptProgram } from './programs.ts';
+
 export interface Step {
   readonly text: string;
   /** Shown below the text, with a button that copies it. */
