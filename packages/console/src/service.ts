@@ -31,9 +31,9 @@ export async function observedFetch(url: string, init: RequestInit): Promise<Res
 /** For the client. */
 export const environment: Partial<Environment> = { fetch: observedFetch };
 
-/** Errors of the client are `LeadtapError`, but for a token that cannot be sent at all. */
+/** Errors of the client are `LeadtapError`, but for a token that cannot be sent at all: the service would reject it. */
 export function toLeadtapError(error: unknown): LeadtapError {
   if (error instanceof LeadtapError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new LeadtapError({ code: 'token-invalid', message, cause: error });
+  return new LeadtapError({ code: 'token-invalid', status: 401, message, cause: error });
 }
