@@ -1,4 +1,4 @@
-import { LEAD_FIELDS, PROBLEM_CODES, PROBLEMS } from '@leadtap/contract';
+import { HEADERS, LEAD_FIELDS, PROBLEM_CODES, PROBLEMS } from '@leadtap/contract';
 import { toJson } from './source-text.ts';
 
 /** packages/console/src/contract-texts.json: the texts that the console shows, because the whole contract would double its size. */
@@ -9,6 +9,9 @@ export const consoleTexts = (): string =>
         code,
         { title: PROBLEMS[code].title, nextStep: PROBLEMS[code].integrator },
       ]),
+    ),
+    headers: Object.fromEntries(
+      Object.entries(HEADERS).map(([name, { spelling, description }]) => [name, { spelling, description }]),
     ),
     fieldLabels: Object.fromEntries(LEAD_FIELDS.map(({ name, label }) => [name, label])),
   });

@@ -18,10 +18,23 @@ export const lastLimits = signal<Limits | undefined>(undefined);
 /** How many requests this page has sent: subtract them to see the requests of others in `lastLimits`. */
 export const sentRequests = signal(0);
 
+/** How many of them the service may not have counted: they failed, were aborted or were refused because of a limit. */
+export const uncountedRequests = signal(0);
+
 /** `fetch`, observed: every request of this page passes here. */
 export async function observedFetch(url: string, init: RequestInit): Promise<Response> {
   sentRequests.value += 1;
-  const response = await fetch(url, init);
+  let status: number | undefined;
+  try {
+    const response = await fetch(url, init);
+    status = response.status;
+    return observe(response);
+  } finally {
+    if (status === undefined || status === 429) uncountedRequests.value += 1;
+  }
+}
+
+function observe(response: Response): Response {
   followServiceClock(response.headers);
   const limits = readRateLimits(response.headers);
   if (limits.length > 0) lastLimits.value = { limits, at: Date.now() };

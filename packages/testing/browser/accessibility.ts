@@ -47,7 +47,7 @@ export async function findViolations(page: Page): Promise<Violation[]> {
       if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails)}`);
       return result.value;
     };
-    await evaluate(`${axe.source}; undefined`);
+    if ((await evaluate('typeof axe')) === 'undefined') await evaluate(`${axe.source}; undefined`);
     const violations = (await evaluate(
       `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,
     )) as Violation[];

@@ -66,7 +66,7 @@ function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
   const { name, steps, result, notes, document: file } = platform;
   return (
     <>
-      <p class="back">
+      <p class="up">
         <a href={hrefOf('connect')}>← All platforms</a>
       </p>
       <h1>{name}</h1>

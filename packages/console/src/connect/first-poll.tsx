@@ -20,7 +20,7 @@ export function FirstPoll({ token }: { readonly token: string }): JSX.Element {
         <span class="sign" aria-hidden="true" /> <StateText state={state} />
       </p>
       {state.kind === 'failed' && <Problem error={state.error} />}
-      <p class="row">
+      <p class="actions">
         {state.kind === 'waiting' ? (
           <button type="button" onClick={checkNow}>
             Check now

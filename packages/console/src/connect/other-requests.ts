@@ -6,6 +6,8 @@ export interface Reading {
   readonly windowEndsAt: number;
   /** How many requests this page had sent when the service counted. */
   readonly ownRequests: number;
+  /** How many of them the service may not have counted. */
+  readonly uncountedRequests: number;
 }
 
 /** `t` of `RateLimit` is in whole seconds, and the response takes its time. */
@@ -17,21 +19,16 @@ const TOLERANCE_MS = 5_000;
  * Several instances without shared limits have windows of their own, so each window is compared with itself only.
  */
 export class OtherRequests {
-  #windows: Reading[] = [];
+  #first: Reading[] = [];
 
   /** How many requests of others the service has counted since the first reading of this window. */
   add(reading: Reading): number {
-    const first = this.#windows.find(
+    // After a failure it is not known how many requests of this page count. From here on it is known again.
+    if (this.#first.some((first) => first.uncountedRequests !== reading.uncountedRequests)) this.#first = [];
+    const first = this.#first.find(
       ({ windowEndsAt }) => Math.abs(windowEndsAt - reading.windowEndsAt) <= TOLERANCE_MS,
     );
-    if (!first) {
-      this.#windows.push(reading);
-      return 0;
-    }
-    const others = reading.used - first.used - (reading.ownRequests - first.ownRequests);
-    if (others >= 0) return others;
-    // Some of this page's requests were not counted, because they failed or were refused. From here on the count is exact again.
-    this.#windows = this.#windows.map((window) => (window === first ? reading : window));
-    return 0;
+    if (!first) this.#first.push(reading);
+    return first ? Math.max(0, reading.used - first.used - (reading.ownRequests - first.ownRequests)) : 0;
   }
 }

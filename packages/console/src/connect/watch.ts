@@ -2,7 +2,8 @@
 import { LeadtapError, readRateLimits } from '@leadtap/client';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
-import { baseUrl, observedFetch, sentRequests } from '../service.ts';
+import { clock } from '../clock.ts';
+import { baseUrl, observedFetch, sentRequests, uncountedRequests } from '../service.ts';
 import { OtherRequests } from './other-requests.ts';
 
 export type Watch =
@@ -68,9 +69,10 @@ export function startWatch(token: string): () => void {
       used: hour.quota - hour.remaining,
       windowEndsAt: Date.now() + hour.resetMs,
       ownRequests: sentRequests.peek(),
+      uncountedRequests: uncountedRequests.peek(),
     });
     checks += 1;
-    if (count > 0) show({ kind: 'seen', at: Date.now() });
+    if (count > 0) show({ kind: 'seen', at: clock() });
     else if (hour.remaining < RESERVE) show({ kind: 'stopped', reason: 'limit' });
     else show({ kind: 'waiting', checks });
   };

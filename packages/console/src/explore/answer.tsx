@@ -1,5 +1,6 @@
 import type { Lead } from '@leadtap/client';
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../clock.ts';
 import { Problem } from '../problem.tsx';
 import { CopyButton, Text } from '../text.tsx';
@@ -8,11 +9,18 @@ import { type Answer, exchange, followLink, stopRequest } from './exchange.ts';
 import { explainHeaders } from './header-texts.ts';
 import { etag, readNextLink } from './request.ts';
 
+/** On narrow screens the answer is below the request, out of sight. */
+const IS_BELOW = matchMedia('(max-width: 63.999rem)');
+
 /** The right half: what came back. */
 export function AnswerPane(): JSX.Element {
   const current = exchange.value;
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (current.kind !== 'none' && IS_BELOW.matches) section.current?.scrollIntoView();
+  }, [current]);
   return (
-    <section class="answer" aria-labelledby="answer-title">
+    <section class="answer" aria-labelledby="answer-title" ref={section}>
       <h2 id="answer-title">Answer</h2>
       {current.kind === 'none' && <p class="soft">Send the request to see the answer here.</p>}
       {current.kind === 'stopped' && (
@@ -71,7 +79,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
         </p>
       )}
       {readNextLink(link) && (
-        <p class="row">
+        <p class="actions">
           <button type="button" onClick={() => followLink(link)}>
             Follow Link
           </button>
@@ -79,7 +87,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
         </p>
       )}
       {tag && etag.value !== tag && (
-        <p class="row">
+        <p class="actions">
           <button
             type="button"
             onClick={() => {
@@ -136,7 +144,7 @@ function Body({ answer: { leads, text } }: { readonly answer: Answer }): JSX.Ele
       {leads.map((lead) => (
         <LeadJson key={lead.automation_trigger_id} lead={lead} />
       ))}
-      <p class="row">
+      <p class="actions">
         <CopyButton text={() => pretty(text)}>Copy JSON</CopyButton>
       </p>
     </>

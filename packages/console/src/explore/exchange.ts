@@ -1,6 +1,7 @@
 /** Sends the request that the visitor built, and keeps the answer as it came. */
 import { type Lead, LeadtapError } from '@leadtap/client';
 import { effect, signal } from '@preact/signals';
+import { clock } from '../clock.ts';
 import { observedFetch } from '../service.ts';
 import { session } from '../session.ts';
 import { type ApiRequest, etag, limit, readNextLink, request, since } from './request.ts';
@@ -36,8 +37,8 @@ export async function sendRequest(): Promise<void> {
   const { signal } = sending;
   const built = request.peek();
   const token = session.peek()?.token;
-  const sentAt = Date.now();
-  exchange.value = { kind: 'sending', request: built, sentAt };
+  const startedMs = performance.now();
+  exchange.value = { kind: 'sending', request: built, sentAt: clock() };
   try {
     const response = await observedFetch(built.url, {
       headers: {
@@ -49,7 +50,7 @@ export async function sendRequest(): Promise<void> {
       cache: 'no-store',
       signal,
     });
-    const answer = toAnswer(built, sentAt, response, await response.text());
+    const answer = toAnswer(built, startedMs, response, await response.text());
     if (!signal.aborted) exchange.value = { kind: 'answered', answer };
   } catch (cause) {
     if (signal.aborted) return;
@@ -87,10 +88,9 @@ effect(() => {
   etag.value = '';
 });
 
-function toAnswer(built: ApiRequest, sentAt: number, response: Response, text: string): Answer {
+function toAnswer(built: ApiRequest, startedMs: number, response: Response, text: string): Answer {
   const { status, statusText, headers } = response;
   const body = parse(text);
-  const receivedAt = Date.now();
   return {
     request: built,
     status,
@@ -99,8 +99,8 @@ function toAnswer(built: ApiRequest, sentAt: number, response: Response, text: s
     text,
     leads: Array.isArray(body) ? (body as Lead[]) : undefined,
     error: response.ok || status === 304 ? undefined : toError(status, headers, body),
-    receivedAt,
-    durationMs: receivedAt - sentAt,
+    receivedAt: clock(),
+    durationMs: Math.round(performance.now() - startedMs),
   };
 }
 

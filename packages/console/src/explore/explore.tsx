@@ -153,7 +153,7 @@ function RequestText(): JSX.Element {
         <code>{lines.join('\n')}</code>
       </pre>
       {etag.value !== '' && (
-        <p class="row">
+        <p class="actions">
           <button
             type="button"
             onClick={() => {
@@ -168,7 +168,7 @@ function RequestText(): JSX.Element {
       <pre>
         <code>{curlOf(request.value)}</code>
       </pre>
-      <p class="row">
+      <p class="actions">
         <CopyButton text={() => curlOf(request.peek())}>Copy curl</CopyButton>
         {token !== undefined && (
           <CopyButton text={() => curlOf(request.peek(), token)}>Copy curl with the token</CopyButton>

@@ -1,4 +1,4 @@
-import { HEADERS } from '@leadtap/contract';
+import { headers as ofContract } from '../contract-texts.json';
 
 /** Headers that are not part of the contract but of HTTP. Other ones come from a proxy. */
 const OF_HTTP: Readonly<Record<string, { readonly spelling: string; readonly description: string }>> = {
@@ -32,7 +32,7 @@ export interface ExplainedHeader {
 }
 
 const KNOWN: ReadonlyMap<string, { readonly spelling: string; readonly description: string }> = new Map([
-  ...Object.entries(HEADERS),
+  ...Object.entries(ofContract),
   ...Object.entries(OF_HTTP),
 ]);
 

@@ -83,5 +83,5 @@ export function curlOf({ url, headers }: ApiRequest, token?: string): string {
     token === undefined ? '"Authorization: Bearer $TOKEN"' : quote(`Authorization: Bearer ${token}`);
   const others = Object.entries(headers).map(([name, value]) => `-H ${quote(`${name}: ${value}`)}`);
   const flags = headers['Prefer'] === undefined ? '-i' : `-i --max-time ${MAX_WAIT_S + 30}`;
-  return [`curl ${flags} -H ${authorization}`, ...others, quote(url)].join(' \\\n  ');
+  return [`curl ${flags} -H ${authorization}`, ...others, quote(url)].join(' \\\n');
 }

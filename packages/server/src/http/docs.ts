@@ -18,15 +18,20 @@ export interface DocsOptions {
 /** Made by `npm run generate` from the contract. */
 const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
 
+/** What of the page leads to the console. */
+const CONSOLE_LINKS = /<!--console-->([\s\S]*?)<!--\/console-->/;
+
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Allows the page's own style, by its hash, and nothing else. */
+/** Allows the page's own style and script, by their hashes, and nothing else. */
 function contentSecurityPolicy(page: string): string {
-  const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? '';
+  const hashOf = (element: RegExp): string =>
+    `'sha256-${hash('sha256', element.exec(page)?.[1] ?? '', 'base64')}'`;
   return [
     "default-src 'none'",
-    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+    `script-src ${hashOf(/<script>([\s\S]*?)<\/script>/)}`,
+    `style-src ${hashOf(/<style>([\s\S]*?)<\/style>/)}`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -63,7 +68,7 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
   { version, publicUrl, hasIntake = false, hasConsole = false },
   done,
 ) => {
-  const page = readFileSync(PAGE_FILE, 'utf8');
+  const page = readFileSync(PAGE_FILE, 'utf8').replace(CONSOLE_LINKS, hasConsole ? '$1' : '');
   const pageHeaders = {
     'content-security-policy': contentSecurityPolicy(page),
     'referrer-policy': 'no-referrer',
