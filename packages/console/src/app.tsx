@@ -65,7 +65,7 @@ export function App(): JSX.Element {
         <Who />
         <ThemeSwitch />
       </header>
-      {session.value && !isCovered && <StatusLine />}
+      {session.value && <StatusLine isCovered={isCovered} />}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>
