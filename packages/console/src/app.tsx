@@ -1,8 +1,10 @@
+import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { Check } from './check/check.tsx';
 import { now } from './clock.ts';
 import { Connect } from './connect/connect.tsx';
 import { Explore } from './explore/explore.tsx';
+import { arrivedCount } from './feed.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { disconnect, session } from './session.ts';
@@ -24,12 +26,22 @@ const TABS: readonly [Tab, ...Tab[]] = [
   { id: 'connect', title: 'Connect', Content: Connect },
 ];
 
+/** How many leads had arrived when the page was last visible. */
+const seenCount = signal(0);
+const isHidden = signal(document.hidden);
+document.addEventListener('visibilitychange', () => {
+  seenCount.value = arrivedCount.value;
+  isHidden.value = document.hidden;
+});
+/** For the title, which is all that is visible of a tab in the background. */
+const unseenCount = computed(() => (isHidden.value ? arrivedCount.value - seenCount.value : 0));
+
 export function App(): JSX.Element {
   const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
   // On a phone an opened lead is a page of its own.
   const isCovered =
     isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;
-  document.title = `${current.title} · Leadtap`;
+  document.title = `${unseenCount.value > 0 ? `(${unseenCount.value}) ` : ''}${current.title} · Leadtap`;
   return (
     <>
       <button type="button" class="skip" onClick={skipToMain}>
@@ -53,7 +65,7 @@ export function App(): JSX.Element {
         <Who />
         <ThemeSwitch />
       </header>
-      {session.value && !isCovered && <StatusLine />}
+      {session.value && <StatusLine isCovered={isCovered} />}
       <main id="main" tabIndex={-1} class={`tab-${current.id}`}>
         <current.Content />
       </main>

@@ -43,6 +43,7 @@ const FRESH_MS = 1000;
 
 let running = new AbortController();
 let wake: () => void = () => undefined;
+let endHeldRequest: () => void = () => undefined;
 let known = new Set<string>();
 let arriving: Lead[] = [];
 
@@ -68,6 +69,8 @@ export function stopFeed(): void {
 /** Ends the pause between two attempts. */
 export const retryNow = (): void => wake();
 addEventListener('online', retryNow);
+// A request that is held would notice only when it ends.
+addEventListener('offline', () => endHeldRequest());
 
 /** Ends when the signal is aborted, or with an error that no retry can change. */
 async function follow(token: string, signal: AbortSignal): Promise<void> {
@@ -77,6 +80,7 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const page = await poll({ baseUrl, token, since, environment, signal });
+      if (signal.aborted) return;
       if (since === undefined) showFirst(page);
       else page.leads.forEach(receive);
       since = page.nextSince ?? since ?? new Date(0).toISOString();
@@ -89,7 +93,8 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
     } catch (thrown) {
       if (signal.aborted) return;
       const error = toLeadtapError(thrown);
-      if (!error.isTransient || error.code === 'not-leads') {
+      // An address that has never answered with leads is more likely wrong than under maintenance.
+      if (!error.isTransient || (error.code === 'not-leads' && since === undefined)) {
         feedState.value = { kind: 'stopped', error };
         return;
       }
@@ -112,13 +117,14 @@ async function* followUntilFailure(token: string, since: string, signal: AbortSi
   const loop = new AbortController();
   const abort = () => loop.abort();
   signal.addEventListener('abort', abort);
+  endHeldRequest = abort;
   let failure: LeadtapError | undefined;
   let sentAt = 0;
   const fetch = async (...request: Parameters<typeof observedFetch>) => {
     sentAt = Date.now();
     const response = await observedFetch(...request);
     const isHeld = /\bwait\b/i.test(response.headers.get('preference-applied') ?? '');
-    if (response.ok) feedState.value = { kind: 'live', isHeld };
+    if (response.ok && !loop.signal.aborted) feedState.value = { kind: 'live', isHeld };
     return response;
   };
   const onRetry = (error: LeadtapError) => {

@@ -44,9 +44,9 @@ function observe(response: Response): Response {
 /** For the client. */
 export const environment: Partial<Environment> = { fetch: observedFetch };
 
-/** Errors of the client are `LeadtapError`, but for a token that cannot be sent at all. */
+/** Errors of the client are `LeadtapError`, but for a token that cannot be sent at all: the service would reject it. */
 export function toLeadtapError(error: unknown): LeadtapError {
   if (error instanceof LeadtapError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new LeadtapError({ code: 'token-invalid', message, cause: error });
+  return new LeadtapError({ code: 'token-invalid', status: 401, message, cause: error });
 }

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { type Claims, readClaims } from './claims.ts';
 import { startFeed, stopFeed } from './feed.ts';
+import { open, place } from './router.ts';
 import { lastLimits } from './service.ts';
 
 export interface Session {
@@ -42,4 +43,6 @@ export function disconnect(): void {
   session.value = undefined;
   lastLimits.value = undefined;
   history.replaceState({ ...historyState(), hadToken: false }, '');
+  // An opened lead belongs to the token.
+  open(place.value.tab, '', 'replace');
 }

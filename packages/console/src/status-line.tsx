@@ -6,11 +6,11 @@ import { type Limits, lastLimits } from './service.ts';
 import { Time } from './time.tsx';
 
 /** One line below the tabs: whether leads arrive, when the last one did, what is left of the limits. */
-export function StatusLine(): JSX.Element {
+export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.Element {
   const state = feedState.value;
   const newest = leads.value[0];
   return (
-    <div class="status-line">
+    <div class="status-line" inert={isCovered}>
       <p>
         <span class={`pulse ${state.kind}`} aria-hidden="true" />
         <span role="status">{wordsOf(state)}</span>

@@ -94,7 +94,8 @@ function FilterBar(): JSX.Element {
           </option>
         ))}
       </select>
-      <span class="soft" role="status">
+      {/* Not announced for every lead that arrives. */}
+      <span class="soft" role={isFiltered ? 'status' : undefined}>
         {isFiltered ? `${shownLeads.value.length} of ${leads.value.length}` : leads.value.length}
       </span>
       <Keyboard />

@@ -2,7 +2,7 @@ import type { Lead } from '@leadtap/client';
 import { useSignalEffect } from '@preact/signals';
 import type { JSX, TargetedMouseEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { arrivedCount, freshIds, leads } from '../feed.ts';
+import { arrivedCount, freshIds, hasOlder, leads } from '../feed.ts';
 import { hrefOf, isPhone, open, place } from '../router.ts';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
@@ -50,6 +50,9 @@ export function LeadList(): JSX.Element {
               isOpened={lead.automation_trigger_id === place.value.item}
             />
           ))}
+          {hasOlder.value && (
+            <li class="empty soft">Older leads are not loaded. Explore shows them, from any time on.</li>
+          )}
         </ul>
       ) : (
         <NoMatch />
@@ -94,7 +97,7 @@ function Row({ lead, isOpened }: RowProps): JSX.Element {
   };
   const place = placeOf(lead);
   return (
-    <li class={freshIds.has(id) ? 'row fresh' : 'row'}>
+    <li class={freshIds.has(id) ? 'lead-row fresh' : 'lead-row'}>
       <a
         href={hrefOf('leads', id)}
         onClick={onClick}
