@@ -48,23 +48,29 @@ async function poll({ consoleUrl, tokens }: Demo, signal: AbortSignal): Promise<
   }
 }
 
+async function takeAll(demo: Demo): Promise<void> {
+  const browser = await launchChromium();
+  try {
+    await mkdir(IMAGES, { recursive: true });
+    await demo.leads(LEADS);
+    const terminal = drawTerminal('leadtap demo', terminalLines(demo.output()));
+    await writeFile(new URL('demo-terminal.svg', IMAGES), terminal);
+    print('docs/images/demo-terminal.svg');
+    for (const look of LOOKS)
+      for (const name of await takePictures(browser, demo, look, IMAGES)) print(`docs/images/${name}`);
+  } finally {
+    await browser.close();
+  }
+}
+
 const demo = await startDemo();
 const ending = new AbortController();
-const polling = poll(demo, ending.signal);
-const browser = await launchChromium();
 try {
-  await mkdir(IMAGES, { recursive: true });
-  await demo.leads(LEADS);
-  await writeFile(
-    new URL('demo-terminal.svg', IMAGES),
-    drawTerminal('leadtap demo', terminalLines(demo.output())),
-  );
-  print('docs/images/demo-terminal.svg');
-  for (const look of LOOKS)
-    for (const name of await takePictures(browser, demo, look, IMAGES)) print(`docs/images/${name}`);
-} finally {
+  const polling = poll(demo, ending.signal);
+  await Promise.race([takeAll(demo), polling]);
   ending.abort();
   await polling;
-  await browser.close();
+} finally {
+  ending.abort();
   await demo.stop();
 }
