@@ -8,6 +8,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
+import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { Running } from '../ops/lifecycle.ts';
@@ -123,19 +124,15 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock());
   const startedAt = clock();
-  const callers = DEMO_TOKENS.map(async (caller) => {
-    const grant = { userId: caller.userId, tokenId: randomUUID(), issuedAt: startedAt };
-    return { ...caller, token: await issueToken(keys, { ...grant, expiresAt: startedAt + DAY_MS }) };
-  });
+  const callers = await issueTokens(store, keys, startedAt);
   const { metricsUrl, statusUrl } = running;
-  const allCallers = await Promise.all(callers);
   const facts: DemoFacts = {
     baseUrl,
     // Browsers do not send the part after `#`, and the console removes it from the address.
-    ...(demo.hasConsole && { consoleUrl: `${baseUrl}/#token=${allCallers[0]?.token ?? ''}` }),
+    ...(demo.hasConsole && { consoleUrl: `${baseUrl}/#token=${callers[0]?.token ?? ''}` }),
     metricsUrl,
     statusUrl,
-    callers: allCallers,
+    callers,
     startedAt,
     notes,
   };
@@ -147,6 +144,21 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     if (result?.kind === 'added' && !json) await write(stdout, leadLine(lead, result.createdAt));
     await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** The names appear on the status page and in the list of consumers. */
+async function issueTokens(store: Store, keys: SigningKeys, issuedAt: number): Promise<DemoFacts['callers']> {
+  const grants = DEMO_TOKENS.map((caller) => {
+    const grant = { userId: caller.userId, issuedAt, expiresAt: issuedAt + DAY_MS };
+    return { caller, grant: { ...grant, id: randomUUID(), name: `demo, ${caller.userId}` } };
+  });
+  await store.recordTokens(grants.map(({ grant }) => ({ ...grant, scopes: DEFAULT_TOKEN_SCOPES })));
+  return Promise.all(
+    grants.map(async ({ caller, grant: { id: tokenId, ...grant } }) => ({
+      ...caller,
+      token: await issueToken(keys, { ...grant, tokenId }),
+    })),
+  );
 }
 
 /** Leads of the last five days, so that the first poll returns some. */
