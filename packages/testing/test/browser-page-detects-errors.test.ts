@@ -82,11 +82,16 @@ describe('a page', () => {
     await visit({ script: 'console.error("out of leads")' }, { expectedErrors: /: out of/ });
   });
 
-  it.each(LOOKS.slice(1, 3))('has the size of the screen and the theme ($screen, $theme)', async ({ screen, theme }) => {
-    const page = await openPage(await serveSite({}), { screen, theme });
-    expect(await page.evaluate('innerWidth')).toBe(screen === 'phone' ? 360 : 1280);
-    expect(await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(theme === 'dark');
-  });
+  it.each(LOOKS.slice(1, 3))(
+    'has the size of the screen and the theme ($screen, $theme)',
+    async ({ screen, theme }) => {
+      const page = await openPage(await serveSite({}), { screen, theme });
+      expect(await page.evaluate('innerWidth')).toBe(screen === 'phone' ? 360 : 1280);
+      expect(await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(
+        theme === 'dark',
+      );
+    },
+  );
 
   it('shares no storage with the page before it', async () => {
     const url = await serveSite({});
