@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { now } from './clock.ts';
+import { clock, now } from './clock.ts';
 import { type FeedState, retryNow } from './feed.ts';
 import { Problem } from './problem.tsx';
 import { Time } from './time.tsx';
@@ -14,7 +14,9 @@ export const isOffline = ({ error }: Retrying): boolean => error.status === unde
 
 /** A failure that passes: what it is, and when the page tries again by itself. */
 export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Element {
-  const seconds = Math.max(0, Math.ceil((state.retryAt - now.value) / 1000));
+  // `now` changes once a second, so it can be a second behind.
+  const leftMs = state.retryAt - Math.max(now.value, clock());
+  const seconds = Math.max(0, Math.ceil(leftMs / 1000));
   return (
     <div class="passing">
       <Problem error={state.error} />

@@ -15,7 +15,7 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
         <span class={`pulse ${state.kind}`} aria-hidden="true" />
         <span role="status">{wordsOf(state)}</span>
         {newest && (
-          <span>
+          <span class="last-lead">
             last lead <Time at={newest.createdAt} />
           </span>
         )}

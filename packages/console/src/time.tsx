@@ -20,8 +20,9 @@ export function formatDuration(ms: number): string {
 
 /** `12 s ago`, `in 3 days`. */
 export function formatRelative(time: number, from: number): string {
-  if (time - from >= 1000) return `in ${formatDuration(time - from)}`;
-  return from - time < 1000 ? 'now' : `${formatDuration(from - time)} ago`;
+  const duration = formatDuration(Math.abs(time - from));
+  if (Math.abs(time - from) < 1000) return 'now';
+  return time > from ? `in ${duration}` : `${duration} ago`;
 }
 
 const EXACT = new Intl.DateTimeFormat(undefined, {

@@ -124,6 +124,12 @@ describe('the list', () => {
   });
 });
 
+/** What is too small for a finger: less than 44 pixels high. */
+const SMALL_TARGETS = `[...document.querySelectorAll('a, button, select, summary, label, input:not([type="checkbox"])')]
+  .filter((it) => it.checkVisibility() && !it.closest('[inert]') && !it.matches('.vh, .skip'))
+  .filter((it) => it.getBoundingClientRect().height < 44)
+  .map((it) => it.outerHTML)`;
+
 describe('the detail', () => {
   const lead = {
     id: 'lead-7',
@@ -199,6 +205,7 @@ describe('the detail', () => {
     const page = await openTab(service, 'Leads', { screen: 'phone' });
     await row(page, 'Lead 40.').waitFor();
     expect(await detail(page).count()).toBe(0);
+    expect(await page.evaluate<string[]>(SMALL_TARGETS)).toEqual([]);
     await row(page, 'Lead 20.').scrollIntoViewIfNeeded();
     const scrollY = () => page.evaluate<number>('scrollY');
     const before = await scrollY();
@@ -210,6 +217,7 @@ describe('the detail', () => {
     ]) {
       await row(page, 'Lead 20.').click();
       await detail(page).getByRole('heading', { name: 'Lead 20.' }).waitFor();
+      expect(await page.evaluate<string[]>(SMALL_TARGETS)).toEqual([]);
       // What is below it cannot be reached by keyboard or screen reader.
       expect(await page.locator('.bar[inert], .status-line[inert], .list-side[inert]').count()).toBe(3);
       await goBack();

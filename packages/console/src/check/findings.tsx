@@ -105,7 +105,7 @@ function Finding({ result, children }: { readonly result: Result; readonly child
   const [sign, word] = SIGNS[result];
   return (
     <li class={`finding ${result}`}>
-      <span class="sign" aria-hidden="true">
+      <span class="finding-sign" aria-hidden="true">
         {sign}
       </span>
       <span>
