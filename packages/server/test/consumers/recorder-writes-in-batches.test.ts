@@ -109,6 +109,18 @@ describe('the recorder', () => {
     expect(summaries()).toMatchObject([{ userId: 'boss', tokenId: null, polls: 6 }]);
   });
 
+  it('keeps two users apart whose tokens have the same id', async () => {
+    const { recorder: made, summaries } = recorder();
+    for (const userId of ['boss', 'seller', 'boss', 'seller', 'starter'])
+      made.recordPoll({ userId, tokenId: 'a' }, POLL);
+    await made.flush();
+    expect(summaries().map(({ userId, tokenId, polls }) => [userId, tokenId, polls])).toEqual([
+      ['boss', 'a', 2],
+      ['seller', 'a', 2],
+      ['starter', 'a', 1],
+    ]);
+  });
+
   it('stores no time that a database cannot store', async () => {
     const { recorder: made, summaries } = recorder();
     const page = {
