@@ -27,6 +27,8 @@ export const BARS = {
     /** Ordinary empty polls beside them, to the same without them. */
     pollsBeside: 0.9,
   },
+  /** Empty polls while the positions of consumers are recorded, to the same without. */
+  consumersOfNone: 0.95,
   import: { sqlitePerSecond: 10_000, postgresPerSecond: 6_000 },
   /** Leads over HTTP: single ones, to one-row transactions of the store itself; and leads a second in arrays of 100. */
   intake: { singleOfStore: 0.5, sqliteArraysPerSecond: 5_000, postgresArraysPerSecond: 3_000 },

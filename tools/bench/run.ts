@@ -12,6 +12,7 @@ import { parseOptions, type RunOptions, USAGE } from './options.ts';
 import { renderTable } from './report/table.ts';
 import { verdictTable } from './report/verdicts.ts';
 import type { Section, SectionResult } from './section.ts';
+import { consumers } from './sections/consumers.ts';
 import { growth } from './sections/growth/section.ts';
 import { imports } from './sections/import/section.ts';
 import { intake } from './sections/intake/section.ts';
@@ -21,7 +22,7 @@ import { startUp } from './sections/start-up.ts';
 import { waiting } from './sections/waiting/section.ts';
 
 /** In this order; each has a file of its own, or a folder. */
-const SECTIONS: readonly Section[] = [polls, waiting, imports, intake, growth, memory, startUp];
+const SECTIONS: readonly Section[] = [polls, waiting, consumers, imports, intake, growth, memory, startUp];
 
 /** What README shows. */
 const IMAGE = new URL('../../../../../docs/images/performance.svg', import.meta.url);

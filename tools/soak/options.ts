@@ -47,6 +47,8 @@ export interface SoakOptions {
   readonly intake: boolean;
   /** With `intake`: how many, without retries. */
   readonly requests: number;
+  /** Only this: the positions of consumers are compared with what the consumers know, while both crash. */
+  readonly consumers: boolean;
   readonly actors: ReadonlySet<string>;
 }
 
@@ -71,6 +73,7 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --bulk N          leads that one statement loads at the end (postgres)   ${DEFAULTS.bulk}
   --intake          only this: 8 senders post leads with retries, instances are killed, clients follow Link
   --requests N      with --intake: requests, without retries               ${DEFAULTS.requests.toLocaleString('en')}
+  --consumers       only this: five consumers and instances crash, then \`leads show\` must agree with the consumers
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}
@@ -100,13 +103,14 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       bulk: text,
       requests: text,
       intake: { type: 'boolean', default: false },
+      consumers: { type: 'boolean', default: false },
       actors: text,
       without: text,
       mutation: text,
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, intake, help, ...given } = values;
+  const { store: storeText, actors, without, mutation, intake, consumers, help, ...given } = values;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
   const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
@@ -121,6 +125,7 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     store,
     mutation,
     intake,
+    consumers,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };
 }

@@ -28,6 +28,7 @@ import { Trial } from '../../packages/testing/delivery-trial/trial.ts';
 import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
+import { soakConsumers } from './consumers.ts';
 import { type Environment, PREPARE } from './environment.ts';
 import { soakIntake } from './intake.ts';
 import { readOptions, type SoakOptions, USAGE } from './options.ts';
@@ -192,6 +193,11 @@ async function loadAll(options: SoakOptions, environment: Environment): Promise<
   return results.every(({ result }) => isFlawless(result.verdict));
 }
 
+function chooseTrial({ intake, consumers }: SoakOptions): typeof soakIntake {
+  if (intake) return soakIntake;
+  return consumers ? soakConsumers : soak;
+}
+
 async function main(): Promise<boolean> {
   const options = readOptions(process.argv.slice(2));
   if (!options) {
@@ -202,8 +208,8 @@ async function main(): Promise<boolean> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
   try {
-    const flawless = await (options.intake ? soakIntake(options, cleanUps, print) : soak(options, cleanUps));
-    print(flawless ? '\npassed: nothing was lost, doubled or stale' : '\nfailed');
+    const flawless = await chooseTrial(options)(options, cleanUps, print);
+    print(flawless ? '\npassed: nothing was lost, doubled, stale or wrong' : '\nfailed');
     return flawless;
   } finally {
     await cleanUps.run();

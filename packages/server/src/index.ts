@@ -46,6 +46,13 @@ export {
 } from './http/poll-handler.ts';
 export type { RequestLogger } from './http/request-log.ts';
 export {
+  ConsumerRecorder,
+  type EndedPoll,
+  type PollingToken,
+  type PollRecorder,
+  type RecorderOptions,
+} from './leads/consumer-recorder.ts';
+export {
   FAILED_TOKEN_POLICIES,
   INTAKE_POLICIES,
   type Limiter,

@@ -1,4 +1,5 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
+import { setImmediate } from 'node:timers/promises';
 import { type Consumer, type ConsumerPosition, type ConsumerQuery, positionOf } from '../store/consumers.ts';
 import type { StoredLead } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -86,6 +87,8 @@ export async function* consumerPages(
   do {
     page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
     yield page;
+    // SQLite reads without waiting. Polls are answered between two pages.
+    await setImmediate();
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 

@@ -14,24 +14,43 @@ export interface ConsumerMetricsOptions {
 }
 
 /** The gauges of one scrape share a read. Positions are up to 5 seconds old anyway. */
-const MAX_AGE_MS = 1000;
+const MIN_AGE_MS = 1000;
+/** With 100,000 consumers a read takes seconds: at most a tenth of the time is spent on it. */
+const MAX_SHARE = 10;
 
-export function addConsumerMetrics(
-  registry: Registry,
-  { store, clock, staleAfterMs, log }: ConsumerMetricsOptions,
-): void {
-  let last: { readonly at: number; readonly summary: Promise<ConsumerSummary> } | undefined;
+/** Reads the consumers at most so often. */
+function createSummarize({
+  store,
+  clock,
+  staleAfterMs,
+  log,
+}: ConsumerMetricsOptions): () => Promise<ConsumerSummary> {
+  let validUntil = Number.NEGATIVE_INFINITY;
+  let last: Promise<ConsumerSummary> | undefined;
   /** All values are NaN if the store fails: 0 would look healthy, and a gauge must not fail the whole scrape. */
-  const summarize = (): Promise<ConsumerSummary> => {
-    const now = clock();
-    if (last && Math.abs(now - last.at) < MAX_AGE_MS) return last.summary;
-    const summary = summarizeConsumers(store, now, staleAfterMs).catch((error: unknown) => {
+  const read = async (now: number): Promise<ConsumerSummary> => {
+    const startedAt = performance.now();
+    try {
+      return await summarizeConsumers(store, now, staleAfterMs);
+    } catch (error) {
       log.error({ err: error }, 'the consumers could not be read for the metrics');
       return { active: Number.NaN, stale: Number.NaN, longestWaitMs: Number.NaN };
-    });
-    last = { at: now, summary };
-    return summary;
+    } finally {
+      validUntil = now + Math.max(MIN_AGE_MS, MAX_SHARE * (performance.now() - startedAt));
+    }
   };
+  return () => {
+    const now = clock();
+    if (last && now < validUntil) return last;
+    // Until it is known how long this read takes, further scrapes share it.
+    validUntil = Number.POSITIVE_INFINITY;
+    last = read(now);
+    return last;
+  };
+}
+
+export function addConsumerMetrics(registry: Registry, options: ConsumerMetricsOptions): void {
+  const summarize = createSummarize(options);
   const registers = [registry];
 
   new Gauge({

@@ -32,7 +32,7 @@ const MAY_IMPORT = {
   // Types of the values that it parses.
   config: ['http', 'accounts', 'ops'],
   // The public surface.
-  index: ['http', 'accounts', 'limits', 'store', 'store/sqlite', 'store/postgres'],
+  index: ['http', 'leads', 'accounts', 'limits', 'store', 'store/sqlite', 'store/postgres'],
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */

@@ -44,6 +44,20 @@ it('counts active and stale consumers, and has the longest wait of a lead', asyn
   expect(await scrape(service)).toEqual({ active: 1, stale: 2, longestWaitS: 0 });
 });
 
+it('reads the consumers once for scrapes at the same time, and not again within a second', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  const list = vi.spyOn(consumers, 'list');
+  await Promise.all([scrape(service), scrape(service)]);
+  await scrape(service);
+  expect(list).toHaveBeenCalledTimes(1);
+  clock.advance(3_600_000);
+  await scrape(service);
+  expect(list).toHaveBeenCalledTimes(2);
+});
+
 it('is NaN while the consumers cannot be read, and fails no scrape', async () => {
   const service = await startService();
   const { consumers } = service.store;

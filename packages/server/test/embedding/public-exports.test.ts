@@ -1,4 +1,5 @@
 import {
+  ConsumerRecorder,
   type ExternalTokens,
   FAILED_TOKEN_POLICIES,
   issueToken,
@@ -8,6 +9,7 @@ import {
   loadSigningKeys,
   makeVerifyToken,
   type NewLeadsOptions,
+  type PollRecorder,
   type PublicUrl,
   type SigningKey,
   SigningKeyError,
@@ -22,6 +24,8 @@ import { expect, expectTypeOf, it } from 'vitest';
 
 it('every type that an option or a function of the surface names', () => {
   expectTypeOf<NewLeadsOptions['publicUrl']>().toEqualTypeOf<PublicUrl | undefined>();
+  expectTypeOf<NewLeadsOptions['recorder']>().toEqualTypeOf<PollRecorder | undefined>();
+  expectTypeOf(ConsumerRecorder).instance.toExtend<PollRecorder>();
   expectTypeOf(issueToken).parameter(1).toEqualTypeOf<TokenGrant>();
   expectTypeOf(loadSigningKeys).parameter(0).toEqualTypeOf<SigningKeySource>();
   expectTypeOf(makeVerifyToken).parameter(0).toEqualTypeOf<TokenSources>();

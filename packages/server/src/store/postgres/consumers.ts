@@ -46,15 +46,15 @@ const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
 /** The leads that a user may see, by access level: each is a range of one index, of which one is read. */
 const LEVELS = {
   COMPANY: 'true',
-  BRANCH: 'l.branch_id = u.branch_id',
-  DEPARTMENT: 'l.department_id = u.department_id',
+  BRANCH: 'l.branch_id = c.branch_id',
+  DEPARTMENT: 'l.department_id = c.department_id',
 };
 const leadsSql = (condition: string): string =>
   Object.entries(LEVELS)
     .map(
       ([level, place]) => `(
       SELECT l.created_at FROM leadtap.leads AS l
-       WHERE u.access_level = '${level}' AND l.company_id = u.company_id AND ${place} AND ${condition}
+       WHERE c.access_level = '${level}' AND l.company_id = c.company_id AND ${place} AND ${condition}
        ORDER BY l.created_at LIMIT $3)`,
     )
     .join(' UNION ALL ');
@@ -63,19 +63,26 @@ const IS_WAITING = `l.created_at > coalesce(greatest(c.confirmed_through, c.deli
 /** The part of the gap that the consumer has not confirmed. */
 const IS_SKIPPED = `l.created_at > greatest(c.gap_after, c.confirmed_through) AND l.created_at < c.gap_before`;
 
-/** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. */
+/**
+ * Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. The page is chosen
+ * first, so that leads are counted for its consumers alone.
+ */
 const LIST = `
-  SELECT ${SELECTED}, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
+  WITH page AS MATERIALIZED (
+    SELECT c.*, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name
+      FROM leadtap.consumers AS c
+      JOIN leadtap.users AS u ON u.id = c.user_id
+      LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
+     WHERE (c.user_id, c.token_id) > ($4, $5)
+       AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
+       AND NOT ${IS_REVOKED} AND (${IS_REPLACED}) IS NOT TRUE
+     ORDER BY c.user_id, c.token_id LIMIT $2)
+  SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
          w.waiting, leadtap.to_ms(w.since) AS waiting_since, s.skipped
-    FROM leadtap.consumers AS c
-    JOIN leadtap.users AS u ON u.id = c.user_id
-    LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
+    FROM page AS c
    CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${leadsSql(IS_WAITING)}) AS l) AS w
    CROSS JOIN LATERAL (SELECT count(*) AS skipped FROM (${leadsSql(IS_SKIPPED)}) AS l) AS s
-   WHERE (c.user_id, c.token_id) > ($4, $5)
-     AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
-     AND NOT ${IS_REVOKED} AND (${IS_REPLACED}) IS NOT TRUE
-   ORDER BY c.user_id, c.token_id LIMIT $2`;
+   ORDER BY c.user_id, c.token_id`;
 
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c

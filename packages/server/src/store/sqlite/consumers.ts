@@ -48,16 +48,16 @@ const IS_ISSUED = 'EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = c.token
 const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1 AND NOT ${IS_ISSUED}`;
 
 /** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. */
-const listSql = (from: string, condition: string): string => `
+const listSql = (from: string, condition: string, order: string): string => `
   SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
          u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
          ${countLeads(IS_WAITING)} AS waiting,
          ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_WAITING} ORDER BY l.created_at LIMIT 1`)} AS waiting_since,
          ${countLeads(IS_SKIPPED)} AS skipped
     FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
-   WHERE u.id >= ?4 AND (c.user_id, c.token_id) > (?4, ?5) AND ${condition}
+   WHERE ${condition} AND (c.user_id, c.token_id) > (?4, ?5)
      AND NOT ${IS_REVOKED} AND NOT (${IS_REPLACED})
-   ORDER BY u.id, c.token_id LIMIT ?2`;
+   ORDER BY ${order}, c.token_id LIMIT ?2`;
 
 const OF_ALL = 'consumers AS c CROSS JOIN users AS u ON u.id = c.user_id';
 const OF_COMPANY =
@@ -78,9 +78,11 @@ export function prepareConsumers(connection: Connection) {
   const lastStampOfUser = connection.prepare<{ last_stamp: number }>(
     'SELECT c.last_stamp FROM users AS u JOIN companies AS c ON c.id = u.company_id WHERE u.id = ?',
   );
-  const listAll = connection.prepare<ListedRow>(listSql(OF_ALL, '?6 IS NULL'));
-  const listOfUser = connection.prepare<ListedRow>(listSql(OF_ALL, 'c.user_id = ?6'));
-  const listOfCompany = connection.prepare<ListedRow>(listSql(OF_COMPANY, 'u.company_id = ?6'));
+  const listAll = connection.prepare<ListedRow>(listSql(OF_ALL, '?6 IS NULL', 'c.user_id'));
+  const listOfUser = connection.prepare<ListedRow>(listSql(OF_ALL, 'c.user_id = ?6', 'c.user_id'));
+  const listOfCompany = connection.prepare<ListedRow>(
+    listSql(OF_COMPANY, 'u.company_id = ?6 AND u.id >= ?4', 'u.id'),
+  );
   const prune = connection.prepare(PRUNE);
 
   return {
