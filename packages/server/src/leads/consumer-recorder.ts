@@ -120,7 +120,8 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
-    const tokenExpiresAt = expiresAt < MAX_TIME ? expiresAt : null;
+    // `exp` may have a fraction (RFC 7519), which no column of times can store.
+    const tokenExpiresAt = expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
     const id = TOKEN_ID.test(tokenId) ? tokenId : null;
     const key = `${id ?? ''}\0${userId}`;
     const known = this.#entries.get(key);

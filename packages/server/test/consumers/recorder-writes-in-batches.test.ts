@@ -122,6 +122,20 @@ describe('the recorder', () => {
     expect(summaries()).toMatchObject([{ tokenExpiresAt: null, confirmedThrough: null }]);
   });
 
+  it('stores whole milliseconds, also of a token whose exp has a fraction', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    const { recorder: made } = recorder(consumers);
+    made.recordPoll({ userId: 'boss', tokenId: 'fraction', expiresAt: NOW + 1000.25 }, POLL);
+    made.recordPoll({ userId: 'boss', tokenId: 'other' }, POLL);
+    await made.flush();
+    expect(await consumers.list({ limit: 10, maxWaiting: 1, now: NOW })).toMatchObject([
+      { tokenId: 'fraction', tokenExpiresAt: NOW + 1000 },
+      { tokenId: 'other', tokenExpiresAt: null },
+    ]);
+  });
+
   it('ends within its time although the database hangs', async () => {
     vi.useFakeTimers();
     try {
