@@ -77,7 +77,8 @@ export class ConsumerRecorder implements PollRecorder {
   /** Of a write that has failed, or is running. */
   #unwritten: readonly Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  /** The last write. Writes run one after the other: two at once would record the same entries. */
+  #lastWrite: Promise<void> = Promise.resolve();
   #nextPruneAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
   #isClosed = false;
@@ -147,10 +148,9 @@ export class ConsumerRecorder implements PollRecorder {
       this.#timer ??= setTimeout(() => void this.#flush(CONSUMERS_PER_FLUSH), this.#flushMs).unref();
   }
 
-  async #flush(maxConsumers: number): Promise<void> {
-    await this.#running;
-    this.#running = this.#write(maxConsumers);
-    await this.#running;
+  #flush(maxConsumers: number): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(maxConsumers));
+    return this.#lastWrite;
   }
 
   async #write(maxConsumers: number): Promise<void> {

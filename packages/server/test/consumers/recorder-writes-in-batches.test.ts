@@ -136,6 +136,27 @@ describe('the recorder', () => {
     ]);
   });
 
+  it('runs one write at a time, also when it stops while others wait', async () => {
+    const written: PollSummary[] = [];
+    const { promise, resolve } = deferred();
+    const { recorder: made } = recorder({
+      record: async (summaries) => {
+        await promise;
+        written.push(...summaries);
+      },
+    });
+    made.recordPoll({ userId: 'boss', tokenId: 'a' }, POLL);
+    const first = made.flush();
+    made.recordPoll({ userId: 'boss', tokenId: 'b' }, POLL);
+    const others = [made.flush(), made.close()];
+    resolve();
+    await Promise.all([first, ...others]);
+    expect(written.map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   it('ends within its time although the database hangs', async () => {
     vi.useFakeTimers();
     try {
