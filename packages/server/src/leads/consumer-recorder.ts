@@ -160,7 +160,8 @@ export class ConsumerRecorder implements PollRecorder {
     try {
       while (this.#unwritten.length > 0) {
         const batch = this.#unwritten.slice(0, CONSUMERS_PER_TRANSACTION);
-        await this.#store.record(batch);
+        const writtenAt = this.#options.clock();
+        await this.#store.record(batch.map((entry) => ({ ...entry, writtenAt })));
         this.#unwritten = this.#unwritten.slice(batch.length);
         // Polls that arrived meanwhile are answered first.
         await setImmediate();
