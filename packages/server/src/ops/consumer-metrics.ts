@@ -25,6 +25,7 @@ function createSummarize({
   staleAfterMs,
   log,
 }: ConsumerMetricsOptions): () => Promise<ConsumerSummary> {
+  let readAt = Number.NEGATIVE_INFINITY;
   let validUntil = Number.NEGATIVE_INFINITY;
   let last: Promise<ConsumerSummary> | undefined;
   /** All values are NaN if the store fails: 0 would look healthy, and a gauge must not fail the whole scrape. */
@@ -41,7 +42,9 @@ function createSummarize({
   };
   return () => {
     const now = clock();
-    if (last && now < validUntil) return last;
+    // After the clock was set back, the last read would be valid for as long again.
+    if (last && now >= readAt && now < validUntil) return last;
+    readAt = now;
     // Until it is known how long this read takes, further scrapes share it.
     validUntil = Number.POSITIVE_INFINITY;
     last = read(now);
