@@ -1,7 +1,7 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
-import { type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
+import { type ConsumerKey, type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
 import type { RenderedLeads } from './render.ts';
 
 /** A poll that has ended. */
@@ -120,11 +120,12 @@ export class ConsumerRecorder implements PollRecorder {
     clearTimeout(limit);
   }
 
-  #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
+  #entryOf(token: PollingToken, at: number, status: number) {
+    const { expiresAt = MAX_TIME } = token;
+    const { userId, tokenId } = consumerKeyOf(token);
     // `exp` may have a fraction (RFC 7519), which no column of times can store.
     const tokenExpiresAt = expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
-    const id = TOKEN_ID.test(tokenId) ? tokenId : null;
-    const key = `${id ?? ''}\0${userId}`;
+    const key = `${tokenId ?? ''}\0${userId}`;
     const known = this.#entries.get(key);
     if (known) {
       known.lastPollAt = at;
@@ -134,7 +135,7 @@ export class ConsumerRecorder implements PollRecorder {
     const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
     if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
     const entry: Entry = {
-      ...{ userId, tokenId: id, tokenExpiresAt, lastPollAt: at, lastStatus: status, polls: 0 },
+      ...{ userId, tokenId, tokenExpiresAt, lastPollAt: at, lastStatus: status, polls: 0 },
       ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
       ...{ newestFrom: null, gap: null },
     };
@@ -194,6 +195,12 @@ export class ConsumerRecorder implements PollRecorder {
     await this.#store.prune(now, now - KEEP_MS);
   }
 }
+
+/** The consumer that a token belongs to. */
+export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
+  userId,
+  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
+});
 
 /** A user id that does not exist anyway is not recorded. */
 const isStorable = (userId: string): boolean =>
