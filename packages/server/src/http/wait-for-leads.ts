@@ -13,7 +13,7 @@ import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
 import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
-import type { HeaderList } from './exchange.ts';
+import type { HeaderList, RequestContext } from './exchange.ts';
 import type { PollObserver, PollState } from './page-response.ts';
 import { parseWait } from './prefer.ts';
 import { isUnavailability } from './problems.ts';
@@ -32,6 +32,7 @@ export interface WaitOptions {
 interface WaitingRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  readonly context: Pick<RequestContext, 'log'>;
   readonly headers: HeaderList;
   readonly state: PollState;
 }
@@ -81,7 +82,12 @@ export function createWait<R extends WaitingRequest>(
       waitMs: waitS * 1000,
       expiresInMs: (token.expiresAt ?? Infinity) - now + EXPIRY_MARGIN_MS,
     };
-    recorder?.recordWait(token, now, now + times.waitMs);
+    try {
+      recorder?.recordWait(token, now, now + times.waitMs);
+    } catch (error) {
+      // A recorder that throws must not fail the request.
+      request.context.log.error({ err: error }, 'the recorder of polls has thrown an error');
+    }
     const result = await hold(waitingPolls, request, token, times, (place) =>
       checkAgain(request, query, place),
     );

@@ -1,7 +1,7 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
-import { type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
+import { type ConsumerKey, type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
 import type { RenderedLeads } from './render.ts';
 
 /** A poll that has ended. */
@@ -77,7 +77,8 @@ export class ConsumerRecorder implements PollRecorder {
   /** Those of a transaction that has failed, or is running. */
   #unwritten: readonly Entry[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  /** The last write. Writes run one after the other: two at once would record the same entries. */
+  #lastWrite: Promise<void> = Promise.resolve();
   #nextPruneAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
   #isClosed = false;
@@ -119,14 +120,16 @@ export class ConsumerRecorder implements PollRecorder {
     clearTimeout(limit);
   }
 
-  #entryOf({ userId, tokenId = '', expiresAt = MAX_TIME }: PollingToken, at: number, status: number) {
-    const tokenExpiresAt = expiresAt < MAX_TIME ? expiresAt : null;
-    const id = TOKEN_ID.test(tokenId) ? tokenId : null;
+  #entryOf(token: PollingToken, at: number, status: number) {
+    const { expiresAt = MAX_TIME } = token;
+    const { userId, tokenId } = consumerKeyOf(token);
+    // `exp` may have a fraction (RFC 7519), which no column of times can store.
+    const tokenExpiresAt = expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
     // Token ids are unique, but an identity provider may give the same one to two users.
-    let key = id ?? `\0${userId}`;
+    let key = tokenId ?? `\0${userId}`;
     let known = this.#entries.get(key);
     if (known && known.userId !== userId) {
-      key = `${id}\0${userId}`;
+      key = `${tokenId}\0${userId}`;
       known = this.#entries.get(key);
     }
     if (known) {
@@ -139,7 +142,7 @@ export class ConsumerRecorder implements PollRecorder {
     // One literal: V8 takes several times as long for an object that is spread from several.
     const entry: Entry = {
       userId,
-      tokenId: id,
+      tokenId,
       tokenExpiresAt,
       lastPollAt: at,
       lastStatus: status,
@@ -164,10 +167,9 @@ export class ConsumerRecorder implements PollRecorder {
       ).unref();
   }
 
-  async #flush(maxMs: number): Promise<void> {
-    await this.#running;
-    this.#running = this.#write(maxMs);
-    await this.#running;
+  #flush(maxMs: number): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(maxMs));
+    return this.#lastWrite;
   }
 
   /** At least one transaction, and further ones until the time is used up. */
@@ -178,7 +180,8 @@ export class ConsumerRecorder implements PollRecorder {
     try {
       while (spentMs <= maxMs && this.#take()) {
         const startedAt = performance.now();
-        await this.#store.record(this.#unwritten);
+        const writtenAt = this.#options.clock();
+        await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
         spentMs += performance.now() - startedAt;
         this.#unwritten = [];
         // Polls that arrived meanwhile are answered first.
@@ -214,6 +217,12 @@ export class ConsumerRecorder implements PollRecorder {
     await this.#store.prune(now, now - KEEP_MS);
   }
 }
+
+/** The consumer that a token belongs to. */
+export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
+  userId,
+  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
+});
 
 /** A user id that does not exist anyway is not recorded. */
 const isStorable = (userId: string): boolean =>

@@ -1,6 +1,6 @@
 /** How often each consumer polled this instance in each of the last 24 hours, for the status page. In memory. */
 import type { Clock } from '../clock.ts';
-import type { PollingToken } from '../leads/consumer-recorder.ts';
+import { consumerKeyOf, type PollingToken } from '../leads/consumer-recorder.ts';
 import type { ConsumerKey } from '../store/consumers.ts';
 
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ interface Counts {
   lastHour: number;
 }
 
-const keyOf = (userId: string, tokenId: string | null = null): string => `${tokenId ?? ''}\0${userId}`;
+const keyOf = ({ userId, tokenId }: ConsumerKey): string => `${tokenId ?? ''}\0${userId}`;
 
 export class ConsumerPolls {
   readonly #clock: Clock;
@@ -27,9 +27,9 @@ export class ConsumerPolls {
     this.#maxConsumers = maxConsumers;
   }
 
-  recordPoll({ userId, tokenId }: PollingToken): void {
+  recordPoll(token: PollingToken): void {
     const hour = this.#currentHour();
-    const key = keyOf(userId, tokenId);
+    const key = keyOf(consumerKeyOf(token));
     const counts = this.#counts.get(key) ?? this.#add(key, hour);
     if (!counts) return;
     // A clock that was set back counts in the last hour.
@@ -41,8 +41,8 @@ export class ConsumerPolls {
   }
 
   /** The current hour last. Null if the consumer has not polled this instance for a day, or its polls are not counted. */
-  read({ userId, tokenId }: ConsumerKey): number[] | null {
-    const counts = this.#counts.get(keyOf(userId, tokenId));
+  read(consumer: ConsumerKey): number[] | null {
+    const counts = this.#counts.get(keyOf(consumer));
     const current = this.#currentHour();
     if (!counts || counts.lastHour <= current - HOURS) return null;
     const { byHour, lastHour } = counts;

@@ -41,6 +41,8 @@ export interface ConsumerPosition extends ConsumerKey {
 export interface PollSummary extends ConsumerKey {
   readonly tokenExpiresAt: number | null;
   readonly lastPollAt: number;
+  /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
+  readonly writtenAt?: number;
   readonly lastStatus: number;
   /** 0 if a poll has begun to wait and none has ended. */
   readonly polls: number;
@@ -104,8 +106,11 @@ export const positionOf = (
   consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
 ): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
 
+/** The clocks of two instances may differ by this much. */
+const MAX_CLOCK_SKEW_MS = 60_000;
+
 /**
- * Two instances may write in any order: positions and times never go back. `lastStamp` is that of the user's company; it is
+ * Two instances may write in any order: positions never go back, and times only with the clock. `lastStamp` is that of the user's company; it is
  * needed only for polls with `claimedThrough`.
  */
 export function mergePolls(
@@ -133,16 +138,19 @@ export function mergePolls(
     };
   const position = positionOf(stored);
   const hasGap = newestFrom !== null && position !== null && newestFrom > position;
-  const isLater = lastPollAt >= stored.lastPollAt;
+  // Times of the future would let a consumer that stops count as active until the clock gets there again.
+  const { writtenAt = Number.POSITIVE_INFINITY } = polls;
+  const isOfFuture = stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
+  const isLater = isOfFuture || lastPollAt >= stored.lastPollAt;
   return {
     userId,
     tokenId,
     tokenExpiresAt: isLater ? polls.tokenExpiresAt : stored.tokenExpiresAt,
     firstPollAt: Math.min(stored.firstPollAt, lastPollAt),
-    lastPollAt: Math.max(stored.lastPollAt, lastPollAt),
+    lastPollAt: isLater ? lastPollAt : stored.lastPollAt,
     lastStatus: isLater ? lastStatus : stored.lastStatus,
     polls: stored.polls + polls.polls,
-    waitingUntil: laterOf(stored.waitingUntil, polls.waitingUntil),
+    waitingUntil: isOfFuture ? polls.waitingUntil : laterOf(stored.waitingUntil, polls.waitingUntil),
     intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
     confirmedThrough: laterOf(stored.confirmedThrough, confirmedThrough),
     deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),

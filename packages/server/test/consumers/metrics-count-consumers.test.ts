@@ -56,6 +56,10 @@ it('reads the consumers once for scrapes at the same time, and not again within 
   clock.advance(3_600_000);
   await scrape(service);
   expect(list).toHaveBeenCalledTimes(2);
+  // The clock is set back.
+  clock.advance(-3_600_000);
+  await scrape(service);
+  expect(list).toHaveBeenCalledTimes(3);
 });
 
 it('is NaN while the consumers cannot be read, and fails no scrape', async () => {

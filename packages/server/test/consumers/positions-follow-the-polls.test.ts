@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
@@ -168,4 +169,15 @@ describe('waiting leads', () => {
       { waiting: 1, waitingSince: added[3] },
     ]);
   });
+});
+
+it('a clock that was set back by an hour: the next poll is the last one', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { poll, position } = await client(service, 'boss', 'a');
+  await poll();
+  await position(clock());
+  clock.advance(-3_600_000);
+  await poll();
+  expect(await position(clock())).toMatchObject({ polls: 2, lastPollAt: clock() });
 });

@@ -157,6 +157,41 @@ describe('the recorder', () => {
     expect(summaries()).toMatchObject([{ tokenExpiresAt: null, confirmedThrough: null }]);
   });
 
+  it('stores whole milliseconds, also of a token whose exp has a fraction', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    const { recorder: made } = recorder(consumers);
+    made.recordPoll({ userId: 'boss', tokenId: 'fraction', expiresAt: NOW + 1000.25 }, POLL);
+    made.recordPoll({ userId: 'boss', tokenId: 'other' }, POLL);
+    await made.flush();
+    expect(await consumers.list({ limit: 10, maxWaiting: 1, now: NOW })).toMatchObject([
+      { tokenId: 'fraction', tokenExpiresAt: NOW + 1000 },
+      { tokenId: 'other', tokenExpiresAt: null },
+    ]);
+  });
+
+  it('runs one write at a time, also when it stops while others wait', async () => {
+    const written: PollSummary[] = [];
+    const { promise, resolve } = deferred();
+    const { recorder: made } = recorder({
+      record: async (summaries) => {
+        await promise;
+        written.push(...summaries);
+      },
+    });
+    made.recordPoll({ userId: 'boss', tokenId: 'a' }, POLL);
+    const first = made.flush();
+    made.recordPoll({ userId: 'boss', tokenId: 'b' }, POLL);
+    const others = [made.flush(), made.close()];
+    resolve();
+    await Promise.all([first, ...others]);
+    expect(written.map(({ tokenId, polls }) => [tokenId, polls])).toEqual([
+      ['a', 1],
+      ['b', 1],
+    ]);
+  });
+
   it('ends within its time although the database hangs', async () => {
     vi.useFakeTimers();
     try {

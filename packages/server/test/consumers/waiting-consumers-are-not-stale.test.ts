@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { untilHeld } from '../../../testing/harness/held-polls.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -26,4 +26,18 @@ it('a consumer that waits for a lead is active for the whole wait, and stale aft
   const [added] = await service.add({});
   expect(await (await held).json()).toHaveLength(1);
   expect(await position(clock())).toMatchObject({ polls: 5, deliveredThrough: added });
+});
+
+it('a recorder that throws fails no poll, also not one that waits', async () => {
+  const service = await startService();
+  const { recorder } = service.service;
+  if (!recorder) throw new Error('the service has no recorder');
+  const fail = () => {
+    throw new Error('a bug of the recorder');
+  };
+  vi.spyOn(recorder, 'recordPoll').mockImplementation(fail);
+  vi.spyOn(recorder, 'recordWait').mockImplementation(fail);
+  const { poll } = await client(service, 'boss', 'n8n');
+  const answer = await poll(`since=${iso(Date.now())}`, { headers: { prefer: 'wait=1' } });
+  expect(answer.status).toBe(200);
 });

@@ -32,6 +32,9 @@ describe('polls of a consumer', () => {
     polls.recordPoll({ userId: 'ada' });
     expect(polls.read(ADA)?.at(-1)).toBe(1);
     expect(polls.read({ userId: 'ada', tokenId: null })?.at(-1)).toBe(2);
+    // As for positions: the id of this token cannot be stored.
+    polls.recordPoll({ userId: 'ada', tokenId: 'x'.repeat(201) });
+    expect(polls.read({ userId: 'ada', tokenId: null })?.at(-1)).toBe(3);
     expect(polls.read({ userId: 'ben', tokenId: 'token-1' })).toBeNull();
   });
 
