@@ -44,7 +44,7 @@ describe('the list', () => {
     await service.add(named('Second'));
     await row(page, 'Second').waitFor();
     expect(await names(page)).toEqual(['Second', 'First']);
-    expect(await page.getByText('1 new leads, the newest is Second').count()).toBe(1);
+    expect(await page.getByText('New lead: Second. 1 since you opened the page.').count()).toBe(1);
   });
 
   it('keeps its place while it is scrolled, and shows how many leads wait above it', async () => {

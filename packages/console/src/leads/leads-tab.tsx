@@ -40,7 +40,7 @@ function Connected(): JSX.Element {
         {isEmpty ? <NoLeads /> : <LeadList />}
         <p class="vh" role="status">
           {arrivedCount.value > 0 &&
-            `${arrivedCount.value} new leads, the newest is ${leads.value[0]?.fullName}`}
+            `New lead: ${leads.value[0]?.fullName}. ${arrivedCount.value} since you opened the page.`}
         </p>
       </div>
       {place.value.item !== '' && <LeadDetail />}
