@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
 import { Check } from './check/check.tsx';
 import { now } from './clock.ts';
 import { Connect } from './connect/connect.tsx';
@@ -38,6 +39,9 @@ const unseenCount = computed(() => (isHidden.value ? arrivedCount.value - seenCo
 
 export function App(): JSX.Element {
   const current = TABS.find(({ id }) => id === place.value.tab) ?? TABS[0];
+  // The tabs scroll the same page. In Connect each platform is a page, too; in Leads the list keeps its place.
+  const item = current.id === 'connect' ? place.value.item : '';
+  useLayoutEffect(() => scrollTo(0, 0), [current.id, item]);
   // On a phone an opened lead is a page of its own.
   const isCovered =
     isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;

@@ -63,6 +63,22 @@ describe('Connect', () => {
     }
   });
 
+  it('begins at the top of a page, wherever the one before was scrolled to', async () => {
+    const page = await openTab(service(), 'Connect', { screen: 'phone' });
+    const top = () => page.evaluate<number>('scrollY');
+    await page.getByRole('link', { name: 'Python' }).click();
+    await page.getByRole('heading', { name: 'Python', level: 1 }).waitFor();
+    expect(await top()).toBe(0);
+    await page.getByText('Good to know').scrollIntoViewIfNeeded();
+    expect(await top()).toBeGreaterThan(100);
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Connect a platform' }).waitFor();
+    await page.getByRole('link', { name: 'Python' }).scrollIntoViewIfNeeded();
+    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
+    await page.getByRole('heading', { name: 'Your token' }).waitFor();
+    expect(await top()).toBe(0);
+  });
+
   it('copies address, token and snippets as they are', async () => {
     const token = await service().token('boss');
     const page = await openPlatform(service(), 'curl', { token, clipboard: true });

@@ -150,6 +150,18 @@ describe('Explore', () => {
     expect(await answer(page).locator('dl.headers').innerText()).toContain('Preference-Applied: wait=50');
   });
 
+  it('brings the answer into sight on a phone, where it is below the request', async () => {
+    const page = await openTab(service(), 'Explore', { screen: 'phone' });
+    await send(page);
+    await answer(page).locator('summary').first().waitFor();
+    const { y = Number.NaN } = (await answer(page).boundingBox()) ?? {};
+    expect(Math.round(y)).toBe(0);
+    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
+    await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
+    await answer(page).locator('summary').first().waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+  });
+
   it('removes the answer when the token is forgotten', async () => {
     const page = await openTab(service(), 'Explore');
     await send(page);

@@ -16,8 +16,11 @@ const IS_BELOW = matchMedia('(max-width: 63.999rem)');
 export function AnswerPane(): JSX.Element {
   const current = exchange.value;
   const section = useRef<HTMLElement>(null);
+  const shown = useRef(current);
   useEffect(() => {
-    if (current.kind !== 'none' && IS_BELOW.matches) section.current?.scrollIntoView();
+    if (shown.current !== current && current.kind !== 'none' && IS_BELOW.matches)
+      section.current?.scrollIntoView();
+    shown.current = current;
   }, [current]);
   return (
     <section class="answer" aria-labelledby="answer-title" ref={section}>
