@@ -69,3 +69,16 @@ it('is NaN while the consumers cannot be read, and fails no scrape', async () =>
   vi.spyOn(consumers, 'list').mockRejectedValue(new Error('the disk is on fire'));
   expect(await scrape(service)).toEqual({ active: Number.NaN, stale: Number.NaN, longestWaitS: Number.NaN });
 });
+
+it('has the numbers of the last read if a read takes longer than 2 seconds, and fails no scrape', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  const { poll } = await client(service, 'boss', 'a');
+  await poll(`since=${iso(clock())}`);
+  expect(await scrape(service)).toMatchObject({ active: 1 });
+  vi.spyOn(consumers, 'list').mockReturnValue(new Promise(() => undefined));
+  clock.advance(3_600_000);
+  expect(await scrape(service)).toMatchObject({ active: 1 });
+});
