@@ -44,6 +44,19 @@ it('counts active and stale consumers, and has the longest wait of a lead', asyn
   expect(await scrape(service)).toEqual({ active: 1, stale: 2, longestWaitS: 0 });
 });
 
+it('counts no wait of a consumer whose plan no longer includes polls', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { poll } = await client(service, 'boss', 'a');
+  await poll(`since=${iso(clock())}`);
+  await service.add({});
+  clock.advance(5000);
+  expect((await scrape(service)).longestWaitS).toBeGreaterThan(4);
+  await service.store.updateUser('boss', { plan: 'STARTER' });
+  clock.advance(5000);
+  expect(await scrape(service)).toMatchObject({ active: 1, longestWaitS: 0 });
+});
+
 it('reads the consumers once for scrapes at the same time, and not again within a second', async () => {
   const clock = manualClock();
   const service = await startService({ clock });

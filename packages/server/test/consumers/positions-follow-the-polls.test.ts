@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
+import { toEndedPoll } from '../../src/http/page-response.ts';
+import { renderLeads } from '../../src/leads/render.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 describe('a poll with since', () => {
@@ -146,13 +148,32 @@ describe('a poll that sends no lead', () => {
 
   it('counts no one whose token is invalid or revoked, or whose user does not exist', async () => {
     const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    // What is written, not what is listed: a list has none of these anyway.
+    const record = vi.spyOn(consumers, 'record');
     await service.poll('stranger');
     await fetch(`${service.url}/automation/new-leads`, { headers: { authorization: 'Bearer x' } });
     const { poll } = await client(service, 'boss', 'revoked');
     await service.store.revokeToken('revoked');
     expect((await poll()).status).toBe(401);
     expect(await readConsumers(service)).toEqual([]);
+    expect(record).not.toHaveBeenCalled();
   });
+});
+
+it('a page whose client disconnected before its end is not delivered', () => {
+  const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
+  const page = { leads, readAt: 10, locked: true };
+  const answer = { status: 200, poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } } as const;
+  const ended = (isComplete: boolean) =>
+    toEndedPoll(
+      { status: 200, durationMs: 1, isComplete, state: { answer } },
+      { method: 'GET', headers: {} },
+      10,
+    );
+  expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
+  expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
 });
 
 describe('waiting leads', () => {
