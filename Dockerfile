@@ -10,12 +10,13 @@ COPY packages/server/package.json packages/server/
 COPY packages/store-conformance/package.json packages/store-conformance/
 COPY integrations/zapier/package.json integrations/zapier/
 COPY packages/client/package.json packages/client/
+COPY packages/console/package.json packages/console/
 # Without the dependencies of the other packages.
-RUN npm ci --workspace leadtap --include-workspace-root --no-audit --no-fund
+RUN npm ci --workspace leadtap --workspace @leadtap/console --include-workspace-root --no-audit --no-fund
 
 COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
 COPY packages packages
-RUN npx tsc --build packages/server && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
+RUN npx tsc --build packages/server && npx vite build packages/console && rm -rf packages/console && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
 # Modes come from the machine that builds: under a strict umask the service could not read its own code.
 RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
 

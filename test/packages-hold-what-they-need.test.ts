@@ -69,6 +69,10 @@ test('a package has all that it needs and nothing of an earlier build', async ()
     expect.arrayContaining([
       'bin/leadtap.js',
       'assets/docs.html',
+      'dist/console/index.html',
+      'dist/console/index.html.br',
+      expect.stringMatching(/^dist\/console\/console\/index-[\w-]+\.js\.gz$/),
+      expect.stringMatching(/^dist\/console\/console\/index-[\w-]+\.css\.br$/),
       ...migrations.map((name) => `src/store/sqlite/migrations/${name}`),
     ]),
   );

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract/openapi';
 import { clientContract } from './client-contract.ts';
+import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
@@ -24,6 +25,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const { version } = JSON.parse(await read('packages/contract/package.json'));
   const openapi = openApiDocument(version);
   const docsStyle = await read('tools/generate/docs-page/style.css');
+  const docsScript = await read('tools/generate/docs-page/theme.js');
   const httpApi = 'docs/http-api.md';
   const importing = 'docs/importing-leads.md';
   const connector = 'integrations/workato/connector.rb';
@@ -32,8 +34,9 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   return [
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
+    { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
     { path: 'packages/server/schema/sqlite.sql', text: await sqliteSchema() },
-    { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle) },
+    { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle, docsScript) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
     { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },

@@ -21,5 +21,5 @@ export { type NewLeadsOptions, newLeads } from './new-leads.ts';
 export type { ConnectionOptions } from './options.ts';
 export type { Page } from './page.ts';
 export { type PollOptions, poll } from './poll.ts';
-export type { RateLimit } from './rate-limits.ts';
+export { type RateLimit, readRateLimits } from './rate-limits.ts';
 export { type LeadToSend, type SendLeadsOptions, sendLeads } from './send-leads.ts';

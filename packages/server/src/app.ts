@@ -8,6 +8,7 @@ import { createReaders, type PollReaders } from './cache/poll-cache.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
 import { Connections } from './http/connections.ts';
+import { consoleRoutes } from './http/console.ts';
 import { docsRoutes } from './http/docs.ts';
 import {
   createErrorHandler,
@@ -162,6 +163,8 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly trustProxy: TrustProxy;
   /** Accept leads over HTTP. Default: no. */
   readonly intake?: boolean;
+  /** Serve the web console. Default: no. */
+  readonly console?: boolean;
   readonly maxWaiting?: number;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
@@ -234,7 +237,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   if (prefix !== '') app.register(healthRoutes, { prefix, ping });
   const publicUrl = createPublicUrl(options.publicUrl, prefix);
   const hasIntake = handleIntake !== undefined;
-  app.register(docsRoutes, { prefix, version: services.version, publicUrl, hasIntake });
+  const hasConsole = options.console ?? false;
+  app.register(docsRoutes, { prefix, version: services.version, publicUrl, hasIntake, hasConsole });
+  if (hasConsole) app.register(consoleRoutes, { prefix });
   const mountHandlers = async (routes: FastifyInstance) => {
     const mountOptions = { logLevel: 'silent' } as const;
     mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), mountOptions);

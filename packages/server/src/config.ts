@@ -43,6 +43,8 @@ export interface Config {
   /** Requests that may wait for a lead. */
   readonly maxWaiting: number;
   readonly metricsAddress: Address | 'off';
+  /** Serve the web console. */
+  readonly console: boolean;
   /** Accept leads over HTTP. */
   readonly intake: boolean;
   /** Record who polls and how far each has come. */
@@ -70,6 +72,7 @@ export function parseConfig(sources: ConfigSources): Config {
     externalTokens: readExternalTokens(settings),
     maxWaiting: settings.read(VARIABLES.maxWaiting),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
+    console: settings.read(VARIABLES.console),
     intake: settings.read(VARIABLES.intake),
     consumers: settings.read(VARIABLES.consumers),
     staleAfterMs: settings.readOptional(VARIABLES.staleAfter),

@@ -1,6 +1,6 @@
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
-import { THEMES, type Theme } from './page.ts';
+import { findOverflow, LOOKS, THEMES, type Theme, VIEWPORTS } from './page.ts';
 
 /** A part of axe's result that names the rule and the elements. */
 interface Violation {
@@ -24,6 +24,18 @@ export async function expectAccessible(page: Page, themes: readonly Theme[] = TH
   if (findings.length > 0) throw new Error(`axe found on ${page.url()}:\n${findings.join('\n')}`);
 }
 
+/** Fails if the page, as it is now, is wider than the screen or not accessible, on phone and desktop in both themes. */
+export async function expectEveryLook(page: Page): Promise<void> {
+  const before = page.viewportSize();
+  for (const { screen, theme } of LOOKS) {
+    await page.setViewportSize(VIEWPORTS[screen]);
+    await expectAccessible(page, [theme]);
+    const wide = await findOverflow(page);
+    if (wide.length > 0) throw new Error(`wider than the screen of a ${screen}: ${wide.join(', ')}`);
+  }
+  if (before) await page.setViewportSize(before);
+}
+
 /** Serious and critical findings of axe for the page as it is shown now. */
 export async function findViolations(page: Page): Promise<Violation[]> {
   const session = await page.context().newCDPSession(page);
@@ -35,7 +47,7 @@ export async function findViolations(page: Page): Promise<Violation[]> {
       if (exceptionDetails) throw new Error(`axe failed: ${JSON.stringify(exceptionDetails)}`);
       return result.value;
     };
-    await evaluate(`${axe.source}; undefined`);
+    if ((await evaluate('typeof axe')) === 'undefined') await evaluate(`${axe.source}; undefined`);
     const violations = (await evaluate(
       `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)`,
     )) as Violation[];

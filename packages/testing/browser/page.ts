@@ -2,24 +2,11 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { WhenDone } from '../harness/temp-folder.ts';
 import { sharedBrowser } from './chromium.ts';
+import { type Screen, type Theme, VIEWPORTS } from './looks.ts';
 import { collectPageErrors } from './page-errors.ts';
 
-export type Theme = 'light' | 'dark';
-export type Screen = 'phone' | 'desktop';
-
-export const THEMES: readonly Theme[] = ['light', 'dark'];
-export const VIEWPORTS: Readonly<Record<Screen, { width: number; height: number }>> = {
-  phone: { width: 360, height: 740 },
-  desktop: { width: 1280, height: 800 },
-};
-
-/** Every look of a page, for `it.each(LOOKS)('… ($screen, $theme)', …)`. */
-export const LOOKS: readonly { readonly screen: Screen; readonly theme: Theme }[] = [
-  { screen: 'phone', theme: 'light' },
-  { screen: 'phone', theme: 'dark' },
-  { screen: 'desktop', theme: 'light' },
-  { screen: 'desktop', theme: 'dark' },
-];
+export type { Look, Screen, Theme } from './looks.ts';
+export { LOOKS, THEMES, VIEWPORTS } from './looks.ts';
 
 export interface PageOptions {
   /** Default: desktop. */
@@ -68,6 +55,8 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     if (errors.length > 0) throw new Error(`the page caused errors:\n${errors.join('\n')}`);
   });
   const page = await context.newPage();
+  // Ends a wait that would have no end; no slow machine reaches it.
+  page.setDefaultTimeout(120_000);
   await page.goto(url);
   return page;
 }

@@ -34,9 +34,24 @@ ${codeBlock(`curl -i -H "Authorization: Bearer $TOKEN" \\\n  '${endpoint}?limit=
 </section>`;
 }
 
+/** The tabs of the console. The server removes them where the console is switched off. */
+const CONSOLE_LINKS = html`<!--console--><a href="./#check">Check</a>
+<a href="./#leads">Leads</a>
+<a href="./#explore">Explore</a>
+<a href="./#connect">Connect</a>
+<!--/console-->`;
+
 function banner(document: OpenApiDocument): Html {
-  return html`<header><div>
-<p class="brand">${DROP} Leadtap <span class="version">${document.info.version}</span></p>
+  return html`<header>
+<div class="bar">
+<p class="brand">${DROP} Leadtap</p>
+<nav class="tabs" aria-label="Console">
+${CONSOLE_LINKS}<a href="docs" aria-current="page">Docs</a>
+</nav>
+<span class="version">${document.info.version}</span>
+<button type="button" id="theme" hidden><span aria-hidden="true"></span></button>
+</div>
+<div class="banner">
 <h1>New leads on tap</h1>
 <p class="lede">One endpoint returns the new leads that you may see, to any automation platform that polls. Poll as often as the limits allow: no lead is ever skipped.</p>
 <dl>
@@ -44,16 +59,17 @@ function banner(document: OpenApiDocument): Html {
 <div><dt>Endpoint</dt><dd><code>GET ${NEW_LEADS_PATH}</code></dd></div>
 <div><dt>Description</dt><dd><a href="openapi.json">openapi.json</a> (OpenAPI 3.1)</dd></div>
 </dl>
-</div></header>`;
+</div>
+</header>`;
 }
 
 const DROP = html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M12 2s7 7.6 7 12.6A7 7 0 0 1 5 14.6C5 9.6 12 2 12 2z"/></svg>`;
 
-const navigation = html`<nav aria-label="On this page"><ul>
+const navigation = html`<nav class="contents" aria-label="On this page"><ul>
 ${SECTIONS.map(([id, title]) => html`<li><a href="#${id}">${title}</a></li>\n`)}</ul></nav>`;
 
-/** `/docs`: one document without scripts and without references to other files. */
-export function docsPage(version: string, style: string): string {
+/** `/docs`: one document without references to other files. The script remembers the theme; all else works without it. */
+export function docsPage(version: string, style: string, script: string): string {
   const document = openApiDocument(version, BASE_URL);
   const endpoint = `${BASE_URL}${NEW_LEADS_PATH}`;
   return html`<!doctype html>
@@ -66,6 +82,7 @@ export function docsPage(version: string, style: string): string {
 <title>Leadtap: the API</title>
 <link rel="icon" href="data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24'%3E%3Cpath fill='%230b7285' d='M12 1s8 8.2 8 14a8 8 0 0 1-16 0C4 9.2 12 1 12 1z'/%3E%3C/svg%3E">
 <style>${new Html(style)}</style>
+<script>${new Html(script)}</script>
 </head>
 <body>
 <a class="skip" href="#start">Skip to the content</a>

@@ -70,11 +70,16 @@ const PLACES: NonEmpty<Pick<LeadInput, 'branchId' | 'departmentId'>> = [
   {},
 ];
 
+/** Of leads that the company has worked on. */
+const STATUSES = ['CONTACTED', 'APPOINTMENT', 'QUOTED', 'WON', 'LOST'] as const;
+
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 
 const randomBelow = (limit: number): number => Math.floor(Math.random() * limit);
 const pick = <T>(list: NonEmpty<T>): T => list[randomBelow(list.length)] ?? list[0];
+
+export const makeStatus = (): string => pick(STATUSES);
 
 /** Returns a random lead with an appointment in the next days. */
 export function makeLead(now: number): LeadInput {

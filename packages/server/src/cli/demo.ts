@@ -8,6 +8,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
+import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { Running } from '../ops/lifecycle.ts';
@@ -15,7 +16,7 @@ import { ListenError } from '../ops/listen.ts';
 import type { LeadInput } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
-import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead } from './demo-data.ts';
+import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
 import { asFailure } from './failure.ts';
 import { hasColours, type Style, styled, write, writeJson } from './output.ts';
 import { loadServer } from './serve.ts';
@@ -84,6 +85,7 @@ const demoConfig = (config: Config, folder: string): Config => ({
 interface Demo {
   readonly running: Running;
   readonly baseUrl: string;
+  readonly hasConsole: boolean;
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly notes: readonly string[];
@@ -96,7 +98,8 @@ async function startDemo(config: Config, context: CommandContext, isDefaultPort:
   const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
   try {
     const running = await start(service, config);
-    return { running, baseUrl: `${running.url}${config.basePath}`, store, keys, notes: [] };
+    const baseUrl = `${running.url}${config.basePath}`;
+    return { running, baseUrl, hasConsole: config.console, store, keys, notes: [] };
   } catch (error) {
     if (!(error instanceof ListenError) || !isDefaultPort) throw error;
     const demo = await startDemo({ ...config, port: 0 }, context, false);
@@ -106,6 +109,8 @@ async function startDemo(config: Config, context: CommandContext, isDefaultPort:
 
 interface DemoFacts {
   readonly baseUrl: string;
+  /** Opens the console with Ada's token. Absent if the console is switched off. */
+  readonly consoleUrl?: string;
   readonly metricsUrl: string | undefined;
   readonly statusUrl: string | undefined;
   readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
@@ -119,13 +124,18 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock());
   const startedAt = clock();
-  const callers = DEMO_TOKENS.map(async (caller) => {
-    const grant = { userId: caller.userId, tokenId: randomUUID(), issuedAt: startedAt };
-    return { ...caller, token: await issueToken(keys, { ...grant, expiresAt: startedAt + DAY_MS }) };
-  });
+  const callers = await issueTokens(store, keys, startedAt);
   const { metricsUrl, statusUrl } = running;
-  const addresses = { baseUrl, metricsUrl, statusUrl };
-  const facts: DemoFacts = { ...addresses, callers: await Promise.all(callers), startedAt, notes };
+  const facts: DemoFacts = {
+    baseUrl,
+    // Browsers do not send the part after `#`, and the console removes it from the address.
+    ...(demo.hasConsole && { consoleUrl: `${baseUrl}/#token=${callers[0]?.token ?? ''}` }),
+    metricsUrl,
+    statusUrl,
+    callers,
+    startedAt,
+    notes,
+  };
   await (json ? writeJson(stdout, facts) : write(stdout, demoScreen(facts, context)));
   while (!signal.aborted) {
     const lead = makeLead(clock());
@@ -136,11 +146,26 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   }
 }
 
+/** The names appear on the status page and in the list of consumers. */
+async function issueTokens(store: Store, keys: SigningKeys, issuedAt: number): Promise<DemoFacts['callers']> {
+  const grants = DEMO_TOKENS.map((caller) => {
+    const grant = { userId: caller.userId, issuedAt, expiresAt: issuedAt + DAY_MS };
+    return { caller, grant: { ...grant, id: randomUUID(), name: `demo, ${caller.userId}` } };
+  });
+  await store.recordTokens(grants.map(({ grant }) => ({ ...grant, scopes: DEFAULT_TOKEN_SCOPES })));
+  return Promise.all(
+    grants.map(async ({ caller, grant: { id: tokenId, ...grant } }) => ({
+      ...caller,
+      token: await issueToken(keys, { ...grant, tokenId }),
+    })),
+  );
+}
+
 /** Leads of the last five days, so that the first poll returns some. */
 async function addHistory(store: Store, now: number): Promise<void> {
   const leads = Array.from({ length: HISTORY_LEADS }, () => {
     const createdAt = now - Math.floor(Math.random() * 5 * DAY_MS);
-    return { ...makeLead(createdAt), createdAt };
+    return { ...makeLead(createdAt), statusValue: makeStatus(), createdAt };
   });
   await store.writeLeads(leads, { historical: true });
 }
@@ -166,8 +191,15 @@ function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
     ),
     ...facts.notes.map((note) => `  ${paint('yellow', note)}`),
     '',
+    ...(facts.consoleUrl
+      ? [
+          `  ${paint('bold', 'Open this address in a browser to watch the leads arrive')}`,
+          facts.consoleUrl,
+          '',
+        ]
+      : []),
     '  Soleil Roofing, a made-up company, gets a new lead every few seconds.',
-    '  Paste one of these commands into another terminal:',
+    `  ${facts.consoleUrl ? 'Or paste' : 'Paste'} one of these commands into another terminal:`,
     ...facts.callers.flatMap(({ shows, token }) => [
       '',
       `  ${paint('bold', shows)}`,

@@ -106,6 +106,12 @@ export const VARIABLES = {
     meaning:
       'Private address of `/metrics` and of the status page, `/status`. Port `0` means any free port; `off` turns both off.',
   },
+  console: {
+    name: 'LEADTAP_CONSOLE',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning: '`on`: the web console is at `/`. `off`: `/` redirects to the documentation at `/docs`.',
+  },
   intake: {
     name: 'LEADTAP_INTAKE',
     default: 'off',

@@ -11,20 +11,27 @@ export interface DocsOptions {
   readonly publicUrl: PublicUrl;
   /** Whether leads are accepted over HTTP. Default: no. */
   readonly hasIntake?: boolean;
+  /** Whether the console is at `/`. Default: no. */
+  readonly hasConsole?: boolean;
 }
 
 /** Made by `npm run generate` from the contract. */
 const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
 
+/** What of the page leads to the console. */
+const CONSOLE_LINKS = /<!--console-->([\s\S]*?)<!--\/console-->/;
+
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
-/** Allows the page's own style, by its hash, and nothing else. */
+/** Allows the page's own style and script, by their hashes, and nothing else. */
 function contentSecurityPolicy(page: string): string {
-  const style = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? '';
+  const hashOf = (element: RegExp): string =>
+    `'sha256-${hash('sha256', element.exec(page)?.[1] ?? '', 'base64')}'`;
   return [
     "default-src 'none'",
-    `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
+    `script-src ${hashOf(/<script>([\s\S]*?)<\/script>/)}`,
+    `style-src ${hashOf(/<style>([\s\S]*?)<\/style>/)}`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -44,20 +51,24 @@ function send(request: FastifyRequest, reply: FastifyReply, body: string): Fasti
   return isNotModified && request.method === 'GET' ? reply.send() : reply.send(body);
 }
 
-/** The relative URL of `docs` from the base URL, which may have been requested with or without a trailing slash. */
-function docsUrlFrom(url: string): string {
-  const path = url.replace(/[?#].*$/, '');
+/** The relative URL of a page from the base URL, which may have been requested with or without a trailing slash. */
+export function relativeUrl(requestUrl: string, page: string): string {
+  const path = requestUrl.replace(/[?#].*$/, '');
   const lastSegment = path.slice(path.lastIndexOf('/') + 1);
-  return lastSegment === '' ? 'docs' : `${lastSegment}/docs`;
+  return lastSegment === '' ? page : `${lastSegment}/${page}`;
 }
 
-/** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it. */
+// Fastify adds the length of an empty body to the response of GET only.
+export const redirect = (reply: FastifyReply, location: string): FastifyReply =>
+  reply.header('content-length', '0').redirect(location, 302);
+
+/** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it unless the console is there. */
 export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
   app,
-  { version, publicUrl, hasIntake = false },
+  { version, publicUrl, hasIntake = false, hasConsole = false },
   done,
 ) => {
-  const page = readFileSync(PAGE_FILE, 'utf8');
+  const page = readFileSync(PAGE_FILE, 'utf8').replace(CONSOLE_LINKS, hasConsole ? '$1' : '');
   const pageHeaders = {
     'content-security-policy': contentSecurityPolicy(page),
     'referrer-policy': 'no-referrer',
@@ -76,9 +87,6 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
     reply.headers(pageHeaders).type('text/html; charset=utf-8');
     return send(request, reply, body);
   });
-  // Fastify adds the length of an empty body to the response of GET only.
-  app.all('/', (request, reply) =>
-    reply.header('content-length', '0').redirect(docsUrlFrom(request.url), 302),
-  );
+  if (!hasConsole) app.all('/', (request, reply) => redirect(reply, relativeUrl(request.url, 'docs')));
   done();
 };

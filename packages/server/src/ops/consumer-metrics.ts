@@ -30,9 +30,8 @@ function createSummarize({
   staleAfterMs,
   log,
 }: ConsumerMetricsOptions): () => Promise<ConsumerSummary> {
-  let readAt = Number.NEGATIVE_INFINITY;
-  let validUntil = Number.NEGATIVE_INFINITY;
-  let last: Promise<ConsumerSummary> | undefined;
+  let last: { readonly at: number; readonly summary: Promise<ConsumerSummary> } | undefined;
+  let validForMs = 0;
   /** Of the last read that has ended. */
   let known = UNKNOWN;
   const read = async (now: number): Promise<ConsumerSummary> => {
@@ -43,18 +42,17 @@ function createSummarize({
       log.error({ err: error }, 'the consumers could not be read for the metrics');
       known = UNKNOWN;
     }
-    validUntil = now + Math.max(MIN_AGE_MS, MAX_SHARE * (performance.now() - startedAt));
+    validForMs = Math.max(MIN_AGE_MS, MAX_SHARE * (performance.now() - startedAt));
     return known;
   };
   const share = (): Promise<ConsumerSummary> => {
     const now = clock();
-    // After the clock was set back, the last read would be valid for as long again.
-    if (last && now >= readAt && now < validUntil) return last;
-    readAt = now;
+    // The distance, since the clock may have been set back.
+    if (last && Math.abs(now - last.at) < validForMs) return last.summary;
     // Until it is known how long this read takes, further scrapes share it.
-    validUntil = Number.POSITIVE_INFINITY;
-    last = read(now);
-    return last;
+    validForMs = Number.POSITIVE_INFINITY;
+    last = { at: now, summary: read(now) };
+    return last.summary;
   };
   const giveUp = async (): Promise<ConsumerSummary> => {
     await setTimeout(MAX_WAIT_MS, undefined, { ref: false });

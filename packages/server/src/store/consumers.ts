@@ -123,9 +123,18 @@ export function mergePolls(
   const confirmedThrough = laterOf(polls.confirmedThrough, isClaimed ? claimedThrough : null);
   if (!stored)
     return {
-      ...{ userId, tokenId, tokenExpiresAt: polls.tokenExpiresAt, firstPollAt: lastPollAt, lastPollAt },
-      ...{ lastStatus, polls: polls.polls, waitingUntil: polls.waitingUntil, intervalMs: null },
-      ...{ confirmedThrough, deliveredThrough, gap: polls.gap },
+      userId,
+      tokenId,
+      tokenExpiresAt: polls.tokenExpiresAt,
+      firstPollAt: lastPollAt,
+      lastPollAt,
+      lastStatus,
+      polls: polls.polls,
+      waitingUntil: polls.waitingUntil,
+      intervalMs: null,
+      confirmedThrough,
+      deliveredThrough,
+      gap: polls.gap,
     };
   const position = positionOf(stored);
   const hasGap = newestFrom !== null && position !== null && newestFrom > position;

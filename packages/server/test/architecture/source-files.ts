@@ -28,14 +28,14 @@ const targetsOf = (path: string, text: string, ...patterns: readonly RegExp[]): 
     .map(([, target = '']) => (target.startsWith('.') ? join(dirname(path), target) : target));
 
 const NOT_OURS = new Set(['node_modules', 'dist', 'coverage', '.git']);
-const TEXT = /\.(?:ts|js|mjs|cjs|json|sql|md|html|css|lua|rb|sh|ya?ml)$/;
+const TEXT = /\.(?:tsx?|js|mjs|cjs|json|sql|md|html|css|lua|rb|sh|ya?ml)$/;
 
 /** All text files below a folder, sorted by path. */
 export const textFiles = (folder: string): TextFile[] => filesBelow(folder, TEXT);
 
 /** All TypeScript files below a folder, sorted by path. */
 export const sourceFiles = (folder = '.'): SourceFile[] =>
-  filesBelow(folder, /\.ts$/).map(({ path, text }) => ({
+  filesBelow(folder, /\.tsx?$/).map(({ path, text }) => ({
     path,
     text,
     imports: targetsOf(path, text, IMPORT, DYNAMIC_IMPORT),

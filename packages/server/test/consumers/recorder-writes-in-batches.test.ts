@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ConsumerStore, PollSummary } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
@@ -100,6 +101,28 @@ describe('the recorder', () => {
     expect(batches.map(({ length }) => length)).toEqual([500, 500, 200]);
   });
 
+  it('stops writing when its share of the time is used up, and writes the others the next time', async () => {
+    vi.useFakeTimers();
+    try {
+      const sizes: number[] = [];
+      const slow = async (summaries: readonly PollSummary[]) => {
+        sizes.push(summaries.length);
+        // More than 2 % of 5 seconds.
+        vi.advanceTimersByTime(101);
+      };
+      const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
+      for (let index = 0; index < 800; index += 1)
+        made.recordPoll({ userId: 'boss', tokenId: `token-${index}` }, POLL);
+      await vi.advanceTimersByTimeAsync(5000);
+      await setImmediate();
+      expect(sizes).toEqual([500]);
+      await vi.advanceTimersByTimeAsync(5000);
+      expect(sizes).toEqual([500, 300]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('counts tokens whose id no database can store as tokens without an id, and records no such user', async () => {
     const { recorder: made, summaries } = recorder();
     for (const tokenId of [undefined, '', 'x'.repeat(201), 'a\0b', '\ud800', 'tökén'])
@@ -107,6 +130,18 @@ describe('the recorder', () => {
     for (const userId of ['x'.repeat(201), 'a\0b', '\ud800']) made.recordPoll({ userId }, POLL);
     await made.flush();
     expect(summaries()).toMatchObject([{ userId: 'boss', tokenId: null, polls: 6 }]);
+  });
+
+  it('keeps two users apart whose tokens have the same id', async () => {
+    const { recorder: made, summaries } = recorder();
+    for (const userId of ['boss', 'seller', 'boss', 'seller', 'starter'])
+      made.recordPoll({ userId, tokenId: 'a' }, POLL);
+    await made.flush();
+    expect(summaries().map(({ userId, tokenId, polls }) => [userId, tokenId, polls])).toEqual([
+      ['boss', 'a', 2],
+      ['seller', 'a', 2],
+      ['starter', 'a', 1],
+    ]);
   });
 
   it('stores no time that a database cannot store', async () => {

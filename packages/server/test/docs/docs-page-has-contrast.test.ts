@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { getDocsPage } from './docs-page.ts';
 
 const page = await getDocsPage();
-const [light = '', dark = ''] = [...page.matchAll(/:root \{([\s\S]*?)\}/g)].map((match) => match[1] ?? '');
+/** The palettes, in their order: light, dark as the system prefers it, dark as the visitor chose it. */
+const [light = '', dark = '', chosenDark = ''] = [...page.matchAll(/:root[^{]*\{([\s\S]*?)\}/g)].map(
+  (match) => match[1] ?? '',
+);
 
 function colour(theme: string, name: string): readonly number[] {
   const hex = new RegExp(`--${name}: #([0-9a-f]+);`).exec(theme)?.[1] ?? '';
@@ -38,6 +41,12 @@ const PAIRS = [
   ['warn-ink', 'warn'],
   ['fail-ink', 'fail'],
 ] as const;
+
+test('dark is the same whether the system or the visitor chooses it', () => {
+  const variables = (theme: string) => theme.match(/--[\w-]+: \S+;/g);
+  expect(variables(chosenDark)).toEqual(variables(dark));
+  expect(variables(dark)).toHaveLength(variables(light)?.length ?? 0);
+});
 
 test.each([
   ['light', light],

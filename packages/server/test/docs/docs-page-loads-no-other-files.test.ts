@@ -8,27 +8,44 @@ const page = await getDocsPage();
 const all = (pattern: RegExp) => [...page.matchAll(pattern)].map((match) => match[1] ?? '');
 const VOID = new Set(['meta', 'link', 'path']);
 
-test('it has no script, no handler and no inline style', () => {
-  expect(page).not.toMatch(/<script|\son[a-z]+=|javascript:|\sstyle=/i);
+test('it has one script, no handler and no inline style', () => {
+  expect(all(/<(script)>/g)).toHaveLength(1);
+  expect(page).not.toMatch(/<script\s|\son[a-z]+="|javascript:|\sstyle="/i);
 });
 
 test('it loads no other file', () => {
   expect(all(/\ssrc=/g)).toEqual([]);
   expect(all(/url\(|@import/g)).toEqual([]);
   const targets = all(/\shref="([^"]*)"/g).filter((target) => !target.startsWith('#'));
-  expect(targets.map((target) => target.slice(0, 12))).toEqual(['data:image/s', 'openapi.json']);
+  expect(targets.map((target) => target.slice(0, 12))).toEqual(['data:image/s', 'docs', 'openapi.json']);
 });
 
-test('the content security policy allows only its own style', async () => {
+test('it leads to the tabs of the console where there is one', async () => {
+  const app = Fastify().register(docsRoutes, { version: '1.2.3', publicUrl: () => '', hasConsole: true });
+  const { body } = await app.inject('/docs');
+  expect(body.match(/href="\.\/#\w+"/g)).toEqual([
+    'href="./#check"',
+    'href="./#leads"',
+    'href="./#explore"',
+    'href="./#connect"',
+  ]);
+  expect(page + body).not.toContain('<!--');
+});
+
+test('the content security policy allows only its own style and script', async () => {
   const app = Fastify().register(docsRoutes, {
     version: '1.2.3',
     publicUrl: () => 'https://leads.acme.test',
   });
   const { headers, body } = await app.inject('/docs');
-  const style = /<style>([\s\S]*?)<\/style>/.exec(body)?.[1] ?? '';
-  const hash = createHash('sha256').update(style).digest('base64');
+  const hashOf = (element: RegExp) =>
+    createHash('sha256')
+      .update(element.exec(body)?.[1] ?? '')
+      .digest('base64');
+  const script = hashOf(/<script>([\s\S]*?)<\/script>/);
+  const style = hashOf(/<style>([\s\S]*?)<\/style>/);
   expect(headers['content-security-policy']).toBe(
-    `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; script-src 'sha256-${script}'; style-src 'sha256-${style}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
   );
 });
 

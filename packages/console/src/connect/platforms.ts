@@ -1,0 +1,342 @@
+/**
+ * How each platform is connected: the short form of docs/integrations, with the address of this service. `*…*` is a label of
+ * the platform, `` `…` `` is code. A test compares labels, files and programs with the documents.
+ */
+import { pythonProgram, SHELL_LOOP, typeScriptProgram } from './programs.ts';
+
+export interface Step {
+  readonly text: string;
+  /** Shown below the text, with a button that copies it. */
+  readonly code?: string;
+}
+
+export interface Platform {
+  /** Part of the address of the page, and of the name of its document. */
+  readonly id: string;
+  readonly name: string;
+  /** Under its name on the tile. */
+  readonly summary: string;
+  /** `cloud`: it must be able to reach this service over the internet. */
+  readonly runs: 'cloud' | 'anywhere' | 'on your machine';
+  readonly document: string;
+  readonly steps: readonly Step[];
+  /** What the visitor should see when it works. */
+  readonly result: string;
+  readonly notes: readonly string[];
+}
+
+/** The address of this service, as the visitor sees it. */
+export interface Address {
+  /** `https://leads.example.com/api` */
+  readonly baseUrl: string;
+  /** `leads.example.com` */
+  readonly host: string;
+  /** `/api`, or `/` */
+  readonly path: string;
+}
+
+export const addressOf = (baseUrl: string): Address => {
+  const { host, pathname } = new URL(baseUrl);
+  return { baseUrl, host, path: pathname };
+};
+
+const BURSTS = 'More than 100 leads between two polls: you get all.';
+
+const zapier = ({ baseUrl }: Address): Platform => ({
+  id: 'zapier',
+  name: 'Zapier',
+  summary: 'An app with the trigger New Lead',
+  runs: 'cloud',
+  document: 'docs/integrations/zapier.md',
+  steps: [
+    { text: 'Open the invitation to the Leadtap app, which you get from the operator, and accept it.' },
+    { text: 'In Zapier, create a Zap. As its trigger, choose the app *Leadtap* and the event *New Lead*.' },
+    {
+      text: 'Choose *Sign in*. Enter the access token and this base address. Zapier tests them at once.',
+      code: baseUrl,
+    },
+    { text: 'Choose *Test trigger*. Zapier shows your newest leads, or a sample lead if there is none.' },
+    {
+      text: 'Add an action, such as *Google Sheets: Create Spreadsheet Row*, and map the fields of the lead.',
+    },
+    { text: '*Publish* the Zap.' },
+  ],
+  result: 'The Zap runs once for each new lead. Existing leads do not start it.',
+  notes: [
+    'Zapier polls every 1 to 15 minutes, depending on your Zapier plan.',
+    'No invitation? The operator uploads the app to Zapier once. The document has the commands.',
+    'While a Zap is off, leads do not start it, also not later.',
+  ],
+});
+
+const make = ({ baseUrl }: Address): Platform => ({
+  id: 'make',
+  name: 'Make',
+  summary: 'A custom app with the trigger Watch New Leads',
+  runs: 'cloud',
+  document: 'docs/integrations/make.md',
+  steps: [
+    {
+      text: 'Once for your organisation: a person with the right to create custom apps uploads the app. `integrations/make` has its files.',
+    },
+    { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
+    {
+      text: 'Choose *Create a connection*. Enter the token and this base address. *Save* tests them.',
+      code: baseUrl,
+    },
+    { text: '*Limit* is the maximum number of leads in one run. Start with 100.' },
+    { text: 'At *Choose where to start*, choose *From now on*, or *All* for the leads of the past, too.' },
+    {
+      text: 'Add your next module and map the fields of the lead. Run the trigger once, so that Make knows your custom fields.',
+    },
+    { text: 'Switch the scenario on, and set its schedule to every 2 minutes or more.' },
+  ],
+  result: 'Each run gets the leads that are new, oldest first. The connection has the name of your company.',
+  notes: [
+    'More leads than the limit: the next run continues there. No lead is lost.',
+    'If the scenario was switched off, fix what its history says and switch it on: you get the leads that arrived meanwhile.',
+  ],
+});
+
+const n8n = ({ baseUrl }: Address): Platform => ({
+  id: 'n8n',
+  name: 'n8n',
+  summary: 'A community node; leads within minutes or at once',
+  runs: 'anywhere',
+  document: 'docs/integrations/n8n.md',
+  steps: [
+    {
+      text: 'Once, as an owner or admin of your n8n: *Settings*, *Community nodes*, *Install*. If n8n does not find the node, the operator of n8n can install it from a file.',
+      code: 'n8n-nodes-leadtap',
+    },
+    {
+      text: 'Create a workflow, add its first step, and search for *Leadtap*. Choose *On new lead* of the *Leadtap Trigger*.',
+    },
+    {
+      text: 'At *Credential*, choose *Create new credential*. Enter the access token and this base URL, and save. n8n tests them at once.',
+      code: baseUrl,
+    },
+    { text: 'Choose *Fetch Test Event*. You see up to three of your newest leads, or a sample lead.' },
+    { text: 'At *Poll Times*, choose *Every X*, 2, *minutes*.' },
+    {
+      text: 'Add the nodes that handle the lead, and *Publish* the workflow (in older versions: switch it to *Active*).',
+    },
+  ],
+  result: 'The workflow runs for new leads. Each lead is an item; one run can have several.',
+  notes: [
+    `${BURSTS} A poll reads up to 1,000, the next one continues.`,
+    'For leads at once, use the *Leadtap Instant Trigger* of the same package instead. It has no poll times.',
+    'For n8n in a container, `localhost` is the container itself.',
+    'You may not install nodes? Import `new-leads-with-http-request.json`. The document shows how.',
+  ],
+});
+
+const activepieces = ({ baseUrl }: Address): Platform => ({
+  id: 'activepieces',
+  name: 'Activepieces',
+  summary: 'A piece with the trigger New Lead',
+  runs: 'anywhere',
+  document: 'docs/integrations/activepieces.md',
+  steps: [
+    {
+      text: 'Once, with Node.js and a copy of the repository of Leadtap, create the archive of the piece:',
+      code: 'npm ci && npm run build\ncd integrations/activepieces/piece && npm pack',
+    },
+    {
+      text: 'In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload `leadtap-piece-leadtap-0.1.0.tgz`. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
+    },
+    { text: 'Create a flow and choose *Leadtap → New Lead* as its trigger.' },
+    {
+      text: 'Choose *Connect*. Enter the token and this base address. They are tested before they are saved.',
+      code: baseUrl,
+    },
+    { text: 'Leave *Start from* empty to get leads from now on, or enter a time.' },
+    { text: '*Load sample data* shows the five newest leads. Add your steps and publish the flow.' },
+  ],
+  result: 'The flow starts once for each new lead, oldest first.',
+  notes: [
+    'Activepieces polls every 5 minutes, unless its operator has set another interval.',
+    `${BURSTS} A poll reads up to 2,000, the next one continues.`,
+  ],
+});
+
+const pipedream = ({ baseUrl }: Address): Platform => ({
+  id: 'pipedream',
+  name: 'Pipedream',
+  summary: 'A source, New Lead',
+  runs: 'cloud',
+  document: 'docs/integrations/pipedream.md',
+  steps: [
+    {
+      text: 'Install the command-line tool of Pipedream (`pd`). In a folder with the file `new-lead.mjs` from `integrations/pipedream`, run:',
+      code: 'pd login\npd deploy new-lead.mjs',
+    },
+    { text: 'It asks for the token, the interval (120 seconds) and this base address:', code: baseUrl },
+    { text: 'Under *Sources*, *New Lead (Leadtap)* shows the ten newest leads as samples.' },
+    { text: 'Build a workflow with this source as its trigger. The lead is `steps.trigger.event`.' },
+  ],
+  result: 'The workflow starts for each lead from now on, after the samples.',
+  notes: [`${BURSTS} A run reads up to 2,000, the next one continues.`],
+});
+
+const workato = ({ baseUrl }: Address): Platform => ({
+  id: 'workato',
+  name: 'Workato',
+  summary: 'A custom connector with the trigger New lead',
+  runs: 'cloud',
+  document: 'docs/integrations/workato.md',
+  steps: [
+    {
+      text: 'Once: in Workato, open *Tools → Connector SDK* and create a *new connector* from scratch, named *Leadtap*.',
+    },
+    { text: 'Replace its code by the file `connector.rb` from `integrations/workato` and save it.' },
+    {
+      text: 'On the tab *Test code*, create a connection with the token and this base address. *Connected* means that both are correct.',
+      code: baseUrl,
+    },
+    { text: '*Release* the latest version.' },
+    { text: 'Create a recipe that starts with *Trigger from an app*, choose *Leadtap*, *New lead*.' },
+    {
+      text: 'Leave *When first started, this recipe should pick up leads from* empty to get leads from now on. Add your steps, and start the recipe.',
+    },
+  ],
+  result: 'The recipe has one job for each new lead.',
+  notes: [
+    'Workato polls every 5 minutes, unless you set another interval on the trigger.',
+    `${BURSTS} While a page is full, Workato polls again at once.`,
+  ],
+});
+
+const powerAutomate = ({ baseUrl, host, path }: Address): Platform => ({
+  id: 'power-automate',
+  name: 'Power Automate',
+  summary: 'A custom connector: one lead per poll',
+  runs: 'cloud',
+  document: 'docs/integrations/power-automate.md',
+  steps: [
+    {
+      text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json` from `integrations/power-automate`.',
+    },
+    { text: `On *General*, set *Base URL* to \`${path}\` and *Host* to`, code: host },
+    {
+      text: 'On *Definition*, at the trigger *NewLead*, under *Trigger configuration*: *Select query parameter to monitor state change* is `since`, *Select collection that contains trigger data* is `@triggerBody()`, and *Specify value to pass to selected query parameter* is',
+      code: '@{triggerBody()[0].createdAt}',
+    },
+    {
+      text: 'Choose *Create connector*. On the tab *Test*, create a connection; its key is the word `Bearer`, a space, and the token. The response must show your leads.',
+    },
+    {
+      text: 'Create an *automated cloud flow* with the trigger *When a new lead arrives*. In the settings of the trigger, under *Trigger conditions*, add this, then add your steps:',
+      code: "@and(not(empty(triggerBody()?['automation_trigger_id'])), not(empty(triggerBody()?['createdAt'])))",
+    },
+  ],
+  result: 'The flow starts for each new lead. A burst of 20 leads takes 20 polls, and none is lost.',
+  notes: [
+    'Before you switch the flow on, the company should have at least one lead: the first poll only saves the newest one.',
+    'You need a plan with premium connectors.',
+    `For more than about 25 leads per hour, build the flow of the document instead. It polls \`${baseUrl}/automation/new-leads\` and reads 100 leads per run.`,
+  ],
+});
+
+const nodeRed = ({ baseUrl }: Address): Platform => ({
+  id: 'node-red',
+  name: 'Node-RED',
+  summary: 'A flow to import; leads within minutes or at once',
+  runs: 'anywhere',
+  document: 'docs/integrations/node-red.md',
+  steps: [
+    { text: 'In the menu, *Import*, choose the file `new-leads.flow.json` from `integrations/node-red`.' },
+    {
+      text: 'Double-click the tab *Leadtap: new leads*. Under *Environment variables*, set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
+      code: baseUrl,
+    },
+    {
+      text: 'Choose *Deploy*. Connect your own nodes to the node *new lead*: `msg.payload` is the lead, `msg.topic` its trigger id.',
+    },
+    {
+      text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
+      code: "contextStorage: { default: { module: 'localfilesystem' } },",
+    },
+  ],
+  result:
+    'The node *take the page* shows *waiting for leads*. Each new lead is one message in the debug panel.',
+  notes: [
+    'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
+    'For leads at once, import `new-leads-instant.flow.json` instead.',
+    'Errors appear at the node *problem*. Nothing is lost: the next poll sends the same request again.',
+  ],
+});
+
+const curl = ({ baseUrl }: Address): Platform => ({
+  id: 'curl',
+  name: 'curl',
+  summary: 'One request, or a shell script that waits for leads',
+  runs: 'on your machine',
+  document: 'docs/instant-delivery.md',
+  steps: [
+    {
+      text: 'Put the address and the token into the shell:',
+      code: `export LEADTAP_URL='${baseUrl}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
+    },
+    {
+      text: 'The newest three leads, with all headers:',
+      code: 'curl -i -H "Authorization: Bearer $LEADTAP_TOKEN" "$LEADTAP_URL/automation/new-leads?limit=3"',
+    },
+    { text: 'Every new lead at once: save this as `leads.sh` and run `bash leads.sh`.', code: SHELL_LOOP },
+  ],
+  result:
+    'The script appends each page of new leads to `leads.txt`. Its position is in `next.url`, so it continues after a restart.',
+  notes: [
+    'Put your own command into `handle`. If it fails, the script ends, and you get the same leads when you start it again.',
+  ],
+});
+
+const typeScript = ({ baseUrl }: Address): Platform => ({
+  id: 'typescript',
+  name: 'TypeScript',
+  summary: 'Every new lead in a for await loop',
+  runs: 'on your machine',
+  document: 'docs/integrations/your-own-program.md',
+  steps: [
+    {
+      text: 'Install Node.js 20 or later. In a copy of the repository of Leadtap, build the package of the client:',
+      code: 'npm ci\nnpm run pack',
+    },
+    {
+      text: 'In a new folder, install it with the path of your copy:',
+      code: 'npm install /path/to/leadtap/leadtap-client-0.1.0.tgz',
+    },
+    { text: 'Save this as `leads.mjs`:', code: typeScriptProgram(baseUrl) },
+    { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' node leads.mjs" },
+  ],
+  result:
+    'The next new lead is in `leads.txt` within 2 minutes. If you stop and start the program, it continues at its position.',
+  notes: [
+    'Leads at once: `newLeads({ baseUrl, token, checkpoint, instant: true })`.',
+    'It retries after lost connections, 429 and 5xx, and stays within the rate limits.',
+  ],
+});
+
+const python = ({ baseUrl }: Address): Platform => ({
+  id: 'python',
+  name: 'Python',
+  summary: 'A program without dependencies',
+  runs: 'on your machine',
+  document: 'docs/integrations/your-own-program.md',
+  steps: [
+    { text: 'Install Python 3.8 or later. Save this as `leads.py`:', code: pythonProgram(baseUrl) },
+    { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' python3 leads.py" },
+  ],
+  result:
+    'It prints each new lead within 2 minutes. Its position is in `next-url.txt`, so it continues after a restart.',
+  notes: [
+    'Put your own lines into `handle`. The position changes after a page was handled: if `handle` fails, you get the page again.',
+    'Any other language works the same way: follow the `Link` of each answer.',
+  ],
+});
+
+/** In the order of the tiles. */
+export const platforms = (address: Address): readonly Platform[] =>
+  [zapier, make, n8n, activepieces, pipedream, workato, powerAutomate, nodeRed, curl, typeScript, python].map(
+    (describe) => describe(address),
+  );

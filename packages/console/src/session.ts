@@ -1,0 +1,48 @@
+import { signal } from '@preact/signals';
+import { type Claims, readClaims } from './claims.ts';
+import { startFeed, stopFeed } from './feed.ts';
+import { open, place } from './router.ts';
+import { lastLimits } from './service.ts';
+
+export interface Session {
+  /** In the memory of this page only: never in storage, in an address or in a log. */
+  readonly token: string;
+  readonly claims: Claims;
+}
+
+export const session = signal<Session | undefined>(undefined);
+
+/** The history of the browser notes that there was a token, not which: after a reload the page can say why it asks again. */
+interface HistoryState {
+  readonly hadToken?: boolean;
+}
+
+const historyState = (): HistoryState => (history.state as HistoryState | null) ?? {};
+
+/** Whether this page had a token before it was loaded again. */
+export const isReloaded = signal(historyState().hadToken === true);
+
+/** People paste what they have: with quotes, with `Bearer`, in several lines. */
+export const cleanToken = (pasted: string): string =>
+  pasted
+    .trim()
+    .replace(/^(authorization\s*:\s*)?(bearer\s+)?/i, '')
+    .replace(/["'`\s]/g, '');
+
+export function connect(pasted: string): void {
+  const token = cleanToken(pasted);
+  lastLimits.value = undefined;
+  session.value = { token, claims: readClaims(token) };
+  isReloaded.value = false;
+  history.replaceState({ ...historyState(), hadToken: true }, '');
+  startFeed(token);
+}
+
+export function disconnect(): void {
+  stopFeed();
+  session.value = undefined;
+  lastLimits.value = undefined;
+  history.replaceState({ ...historyState(), hadToken: false }, '');
+  // An opened lead belongs to the token.
+  open(place.value.tab, '', 'replace');
+}

@@ -1,0 +1,49 @@
+import type { JSX } from 'preact';
+import { type FeedState, feedState, leads } from './feed.ts';
+import { Plot } from './leads/plot.tsx';
+import { explain } from './problem.tsx';
+import { type Limits, lastLimits } from './service.ts';
+import { Time } from './time.tsx';
+
+/** One line below the tabs: whether leads arrive, when the last one did, what is left of the limits. */
+export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.Element {
+  const state = feedState.value;
+  const newest = leads.value[0];
+  return (
+    <div class="status-line" inert={isCovered}>
+      <p>
+        <span class={`pulse ${state.kind}`} aria-hidden="true" />
+        <span role="status">{wordsOf(state)}</span>
+        {newest && (
+          <span class="last-lead">
+            last lead <Time at={newest.createdAt} />
+          </span>
+        )}
+        <span class="limits">{lastLimits.value && limitsText(lastLimits.value)}</span>
+      </p>
+      <Plot />
+    </div>
+  );
+}
+
+function wordsOf(state: FeedState): string {
+  switch (state.kind) {
+    case 'off':
+      return 'not connected';
+    case 'loading':
+      return 'connecting…';
+    case 'live':
+      return state.isHeld ? 'live' : 'checks every 15 s';
+    case 'retrying':
+      return explain(state.error).title;
+    case 'stopped':
+      return 'stopped';
+  }
+}
+
+export const limitsText = ({ limits }: Limits): string =>
+  limits
+    .map(({ name, remaining, quota }) =>
+      quota === undefined ? `${remaining} left this ${name}` : `${remaining} of ${quota} this ${name}`,
+    )
+    .join(', ');

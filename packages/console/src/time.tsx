@@ -1,0 +1,84 @@
+import { useComputed } from '@preact/signals';
+import type { JSX } from 'preact';
+import { now } from './clock.ts';
+
+const UNITS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1000, 's'],
+] as const;
+
+/** `12 s`, `3 min`, `5 h`, `2 days`. */
+export function formatDuration(ms: number): string {
+  for (const [unitMs, unit] of UNITS) {
+    const count = Math.floor(ms / unitMs);
+    if (count >= 1) return `${count} ${unit}${unit === 'day' && count > 1 ? 's' : ''}`;
+  }
+  return '0 s';
+}
+
+/** `12 s ago`, `in 3 days`. */
+export function formatRelative(time: number, from: number): string {
+  const duration = formatDuration(Math.abs(time - from));
+  if (Math.abs(time - from) < 1000) return 'now';
+  return time > from ? `in ${duration}` : `${duration} ago`;
+}
+
+const EXACT = new Intl.DateTimeFormat(undefined, {
+  year: 'numeric',
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  timeZoneName: 'short',
+});
+
+const SHORT = new Intl.DateTimeFormat(undefined, {
+  month: 'short',
+  day: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** `15 Dec, 14:00`, in the time zone of the visitor. */
+export const formatShort = (time: number): string => SHORT.format(time);
+
+/** In the time zone of the visitor, which it names. */
+export const formatExact = (time: number): string => EXACT.format(time);
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+const DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'long', day: 'numeric' });
+export const formatDay = (time: number): string => DAY.format(time);
+
+interface TimeProps {
+  readonly at: number | string;
+  /** `age`: `12 s`; `relative`: `12 s ago`; `clock`: `14:03:12 (2 min ago)`. */
+  readonly form?: 'age' | 'relative' | 'clock';
+}
+
+/** `in 3 days`, and always current. For an element that has the exact time beside it. */
+export function Relative({ at }: { readonly at: number }): JSX.Element {
+  const text = useComputed(() => formatRelative(at, now.value));
+  return <>{text}</>;
+}
+
+/** A relative time. The exact one is its title and what screen readers read. */
+export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
+  const time = typeof at === 'string' ? Date.parse(at) : at;
+  const text = useComputed(() => {
+    // The clock of the service may be ahead of the visitor's.
+    if (form === 'age') return formatDuration(Math.max(0, now.value - time));
+    const relative = formatRelative(time, now.value);
+    return form === 'clock' ? `${CLOCK.format(time)} (${relative})` : relative;
+  });
+  const exact = formatExact(time);
+  return (
+    <time dateTime={new Date(time).toISOString()} title={exact}>
+      <span aria-hidden="true">{text}</span>
+      <span class="vh">{exact}</span>
+    </time>
+  );
+}

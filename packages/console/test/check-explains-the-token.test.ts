@@ -1,0 +1,207 @@
+import { PROBLEMS } from '@leadtap/contract';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { expectEveryLook } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
+import { leaveRequests, startService } from '../../testing/harness/service.ts';
+import { shareService } from '../../testing/harness/shared-service.ts';
+
+const paste = async (page: Page, text: string): Promise<void> => {
+  await page.getByLabel('Paste the token you were given').fill(text);
+  await page.keyboard.press('Enter');
+};
+
+/** The sentences, each with its sign. */
+const findings = async (page: Page): Promise<string[]> => {
+  await page.locator('.finding').first().waitFor();
+  const texts = await page.locator('.finding').allInnerTexts();
+  return texts.map((text) => text.replace(/\s+/g, ' ').trim());
+};
+
+const problem = (page: Page) => page.locator('.problem').innerText();
+
+describe('Check, with a token that works', () => {
+  const service = shareService();
+  const check = async (user: string, options: Parameters<ReturnType<typeof service>['token']>[1] = {}) => {
+    const page = await openPage(service().url);
+    await paste(page, await service().token(user, options));
+    return page;
+  };
+
+  it('says until when it is valid, whose it is, what the plan includes and what is left of the limits', async () => {
+    const page = await check('boss', { expiresInMs: 89.5 * 86_400_000 });
+    const [valid, owner, , plan, limits] = await findings(page);
+    expect(valid).toMatch(/^✓ Yes: The token is valid until \d+ \w+ \d{4} \(in 89 days\)\.$/);
+    expect(owner).toBe('✓ Yes: It belongs to boss.');
+    expect(plan).toBe('✓ Yes: The plan of this user includes automation.');
+    expect(limits).toMatch(/^✓ Yes: Left: \d+ of 100 requests this minute, \d+ of 1000 requests this hour\./);
+    expect(await page.locator('.problem').count()).toBe(0);
+    await expectEveryLook(page);
+  });
+
+  it('says what the leads prove about the access level, and no more', async () => {
+    const own = await startService();
+    const sight = async (user: string): Promise<string> => {
+      const page = await openPage(own.url);
+      await paste(page, await own.token(user));
+      return (await findings(page))[2] ?? '';
+    };
+    expect(await sight('boss')).toContain('It sees no lead yet');
+    await own.add({ branchId: 'north', departmentId: 'sales' });
+    expect(await sight('seller')).toContain(
+      'All loaded leads are of the department Sales in the branch North of Acme: it sees this department, or more.',
+    );
+    await own.add({ branchId: 'north' });
+    expect(await sight('north-lead')).toContain(
+      'All loaded leads are of the branch North of Acme: it sees this branch, or more.',
+    );
+    await own.add({});
+    expect(await sight('boss')).toContain('It sees the whole company Acme.');
+  });
+
+  it.each([
+    ['with Bearer in front', (token: string) => `Authorization: Bearer ${token}`],
+    [
+      'in quotes and over several lines',
+      (token: string) => `"${token.slice(0, 40)}\n  ${token.slice(40)}"\n`,
+    ],
+  ])('takes what people paste: %s', async (_name, form) => {
+    const page = await openPage(service().url);
+    await paste(page, form(await service().token('boss')));
+    expect((await findings(page))[1]).toContain('It belongs to boss.');
+  });
+
+  it('says that it may also send leads', async () => {
+    const page = await check('boss', { scopes: ['leads:read', 'leads:write'] });
+    expect((await findings(page)).join()).toContain('It may also send leads.');
+  });
+
+  it('leads to the leads, and to another token', async () => {
+    const page = await check('boss');
+    await page.getByRole('link', { name: 'See the leads' }).click();
+    await page.getByRole('heading', { name: 'Leads' }).waitFor({ state: 'attached' });
+    await page.goBack();
+    await page.getByRole('button', { name: 'Check another token' }).click();
+    await page.getByLabel('Paste the token you were given').waitFor();
+    expect(await page.locator('.finding').count()).toBe(0);
+  });
+});
+
+describe('Check, with a token that does not work', () => {
+  const service = shareService();
+
+  it.each([
+    [
+      'token-invalid',
+      async (): Promise<string> => 'nonsense',
+      ['✗ No: The service does not accept the token.'],
+    ],
+    [
+      'token-expired',
+      (): Promise<string> => service().token('boss', { expiresInMs: -1000 }),
+      ['✗ No: The service does not accept the token.'],
+    ],
+    [
+      'token-revoked',
+      async (): Promise<string> => {
+        const token = await service().token('boss', { tokenId: 'lost' });
+        await service().store.revokeToken('lost');
+        return token;
+      },
+      ['✗ No: The service does not accept the token.'],
+    ],
+    [
+      'user-not-found',
+      (): Promise<string> => service().token('removed'),
+      ['✓ Yes: The token is valid', '✗ No: It belongs to removed, a user that the service does not know.'],
+    ],
+    [
+      'professional-plan-required',
+      (): Promise<string> => service().token('starter'),
+      [
+        '✓ Yes: The token is valid',
+        '✓ Yes: It belongs to starter.',
+        '✗ No: The plan of this user does not include automation.',
+      ],
+    ],
+    [
+      'insufficient-scope',
+      (): Promise<string> => service().token('boss', { scopes: ['leads:write'] }),
+      ['✓ Yes: The token is valid', '✓ Yes: It belongs to boss.', '✓ Yes: The plan'],
+    ],
+  ] as const)('%s has its own words and next step', async (code, makeToken, expected) => {
+    const page = await openPage(service().url);
+    await paste(page, await makeToken());
+    await page.locator('.problem').waitFor();
+    const said = await findings(page);
+    for (const [index, text] of expected.entries()) expect(said[index]).toContain(text);
+    const words = await problem(page);
+    expect(words).toContain(PROBLEMS[code].title);
+    expect(words).toContain(PROBLEMS[code].integrator.replaceAll('`', ''));
+    expect(words).toContain(code);
+    await page.getByLabel('Paste the token you were given').waitFor();
+    // The others look the same.
+    if (code === 'professional-plan-required') await expectEveryLook(page);
+  });
+
+  it('says that a text which cannot be sent is no token', async () => {
+    const page = await openPage(service().url);
+    await paste(page, 'Zürich');
+    await page.locator('.problem').waitFor();
+    expect(await problem(page)).toContain(PROBLEMS['token-invalid'].title);
+  });
+});
+
+describe('Check, when the service does not answer as usual', () => {
+  it('counts down after too many requests, and continues by itself', async () => {
+    let now = Date.now();
+    const service = await startService({ limits: { clock: () => now } });
+    await leaveRequests(service, 'boss', 0);
+    const page = await openPage(`${service.url}/`);
+    await page.clock.install();
+    await paste(page, await service.token('boss'));
+    await page.getByText(/Continues by itself in \d+ s\./).waitFor();
+    expect((await findings(page)).join()).toMatch(
+      /✓ Yes: The token is valid.*✗ No: Left: 0 of 100 requests/s,
+    );
+    expect(await page.getByRole('button', { name: 'Try now' }).count()).toBe(0);
+    await expectEveryLook(page);
+    now += 3_600_000;
+    await page.clock.fastForward('59:00');
+    await page.getByText('✓').nth(4).waitFor();
+    expect((await findings(page)).join()).not.toContain('✗');
+  });
+
+  it.each([
+    ['unavailable', 503, 'The service cannot answer right now'],
+    ['http-502', 502, 'Something before the service answered with 502'],
+  ])('%s is retried', async (code, status, title) => {
+    const service = await startService();
+    const page = await openPage(service.url);
+    await page.route('**/automation/new-leads*', (route) =>
+      route.fulfill({
+        status,
+        headers: { 'retry-after': '60' },
+        body:
+          status === 503
+            ? JSON.stringify({ code, status, detail: 'later', requestId: 'r-1' })
+            : 'Bad gateway',
+      }),
+    );
+    await paste(page, await service.token('boss'));
+    await page.getByText(/Continues by itself in \d+ s\./).waitFor();
+    expect(await problem(page)).toContain(title);
+    await page.unroute('**/automation/new-leads*');
+    await page.getByRole('button', { name: 'Try now' }).click();
+    expect((await findings(page)).join()).not.toContain('✗');
+  });
+
+  it('says when the address answers with something else', async () => {
+    const service = await startService();
+    const page = await openPage(service.url);
+    await page.route('**/automation/new-leads*', (route) => route.fulfill({ body: '<h1>Welcome</h1>' }));
+    await paste(page, await service.token('boss'));
+    await page.locator('.problem').waitFor();
+    expect(await problem(page)).toContain('This address answers, but not with leads');
+  });
+});

@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { expectEveryLook } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
+import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
+import { openTab } from './support/open-tab.ts';
+
+const ENDPOINT = '**/automation/new-leads*';
+
+const names = (page: Page) => page.locator('.row-name').allInnerTexts();
+const live = (page: Page) => page.getByText('live', { exact: true }).waitFor();
+
+async function openWithLead(service: TestService, options = {}): Promise<Page> {
+  await service.add({ fields: { firstName: 'Kept' } });
+  const page = await openTab(service, 'Leads', options);
+  await page.locator('.lead-row').first().waitFor();
+  await untilHeld(service);
+  return page;
+}
+
+describe('before there are leads', () => {
+  it('shows nothing for 200 ms, then that it loads', async () => {
+    const service = await startService();
+    const page = await openPage(service.url);
+    await page.route(ENDPOINT, () => undefined);
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    const skeleton = page.getByText('Loading the leads…');
+    await skeleton.waitFor({ state: 'attached' });
+    const delay = `getComputedStyle(document.querySelector('.skeleton')).animationDelay`;
+    expect(await page.evaluate<string>(delay)).toBe('0.2s');
+    await skeleton.waitFor();
+    await expectEveryLook(page);
+  });
+
+  it('says that they appear by themselves, and gives the command that sends a test lead', async () => {
+    const service = await startService();
+    const page = await openTab(service, 'Leads', { clipboard: true });
+    await page.getByText('No leads yet. They appear here by themselves.').waitFor();
+    await page.getByRole('button', { name: 'Copy the command' }).click();
+    await page.getByText('copied', { exact: true }).waitFor();
+    expect(await page.evaluate<string>('navigator.clipboard.readText()')).toBe(
+      'leadtap leads send-test --company ID',
+    );
+    await expectEveryLook(page);
+    await untilHeld(service);
+    await service.add({ fields: { firstName: 'Eve' } });
+    await expect.poll(() => names(page)).toEqual(['Eve']);
+  });
+});
+
+describe('while they are shown', () => {
+  it('keeps them when the network fails, says since when, and continues when it is back', async () => {
+    const service = await startService();
+    const page = await openWithLead(service);
+    await page.context().setOffline(true);
+    await page.getByText(/Offline since \d\d:\d\d:\d\d \(/).waitFor();
+    expect(await names(page)).toEqual(['Kept']);
+    await page.getByText('The leads below were loaded before.').waitFor();
+    await expectEveryLook(page);
+    await service.add({ fields: { firstName: 'Missed' } });
+    await page.context().setOffline(false);
+    await live(page);
+    await expect.poll(() => names(page)).toEqual(['Missed', 'Kept']);
+    expect(await page.getByText('Offline since').count()).toBe(0);
+  });
+
+  it('keeps them when the service restarts, and gets what arrived meanwhile', async () => {
+    const service = await startService();
+    const { port } = new URL(service.url);
+    const page = await openWithLead(service);
+    await service.stop();
+    await page
+      .getByText(/Offline since|The service cannot answer right now/)
+      .first()
+      .waitFor();
+    expect(await names(page)).toEqual(['Kept']);
+    const again = await startService({ beside: service, env: { LEADTAP_PORT: port } });
+    await again.add({ fields: { firstName: 'Missed' } });
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await expect.poll(() => names(page), { timeout: 60_000 }).toEqual(['Missed', 'Kept']);
+  });
+
+  it('counts down after too many requests, and continues by itself', async () => {
+    let now = Date.now();
+    const service = await startService({ limits: { clock: () => now } });
+    await service.add({ fields: { firstName: 'Kept' } });
+    const page = await openPage(service.url);
+    await page.clock.install();
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await page.locator('.lead-row').waitFor();
+    await untilHeld(service);
+    await leaveRequests(service, 'boss', 0);
+    await service.add({ fields: { firstName: 'Second' } });
+    // The client leaves time between two requests, so that the limits last.
+    await page.clock.fastForward('00:10');
+    await page.getByText(/Continues by itself in \d+ s\./).waitFor();
+    const seconds = async () => Number(/in (\d+) s/.exec(await page.locator('.retry').innerText())?.[1]);
+    const before = await seconds();
+    await page.clock.fastForward('00:03');
+    await expect.poll(seconds).toBeLessThanOrEqual(before - 3);
+    await service.add({ fields: { firstName: 'Third' } });
+    now += 3_600_000;
+    await page.clock.fastForward('59:00');
+    await expect.poll(() => names(page)).toEqual(['Third', 'Second', 'Kept']);
+  });
+
+  it.each([
+    ['token-revoked', 'The access token was revoked.'],
+    ['professional-plan-required', 'The Professional plan is required.'],
+    ['user-not-found', 'The user does not exist.'],
+  ])('stops with %s, keeps what was loaded, and takes another token', async (code, title) => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Kept' } });
+    const token = await service.token('boss', { tokenId: 'mine' });
+    const page = await openTab(service, 'Leads', { token });
+    await page.locator('.lead-row').first().waitFor();
+    await untilHeld(service);
+    if (code === 'token-revoked') await service.store.revokeToken('mine');
+    else if (code === 'user-not-found') await service.store.removeUser('boss');
+    else await service.store.updateUser('boss', { plan: 'STARTER' });
+    await page.getByText(title).waitFor();
+    expect(await names(page)).toEqual(['Kept']);
+    await page.getByLabel('Paste the token you were given').fill(await service.token('rival'));
+    await page.keyboard.press('Enter');
+    await page.getByText('No leads yet.').waitFor();
+  });
+
+  it('polls a service that does not hold requests', async () => {
+    const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+    await service.add({ fields: { firstName: 'Kept' } });
+    const page = await openPage(service.url);
+    await page.clock.install();
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await page.getByText('checks every 15 s').waitFor();
+    await service.add({ fields: { firstName: 'Second' } });
+    await page.clock.fastForward('00:16');
+    await expect.poll(() => names(page)).toEqual(['Second', 'Kept']);
+  });
+});

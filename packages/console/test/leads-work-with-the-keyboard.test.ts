@@ -1,0 +1,86 @@
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { expectAccessible } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
+import { startService } from '../../testing/harness/service.ts';
+
+const focused = (page: Page) => page.evaluate<string>('document.activeElement.innerText.split("\\n")[0]');
+const heading = (page: Page) => page.locator('.detail h1').innerText();
+
+async function openWithLeads(): Promise<Page> {
+  const service = await startService();
+  await service.add(...['Carl', 'Beth', 'Anna'].map((firstName) => ({ fields: { firstName } })));
+  const page = await openPage(`${service.url}/#token=${await service.token('boss')}`);
+  await page.locator('.detail h1').getByText('Anna').waitFor();
+  return page;
+}
+
+it('moves with j and k, and stops at both ends', async () => {
+  const page = await openWithLeads();
+  for (const [key, expected] of [
+    ['j', 'Beth'],
+    ['j', 'Carl'],
+    ['j', 'Carl'],
+    ['k', 'Beth'],
+    ['k', 'Anna'],
+    ['k', 'Anna'],
+  ] as const) {
+    await page.keyboard.press(key);
+    await expect.poll(() => heading(page)).toBe(expected);
+    expect(await focused(page)).toBe(expected);
+  }
+});
+
+it('goes into the lead with Enter, and back to the list with Escape', async () => {
+  const page = await openWithLeads();
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('lead-heading');
+  expect(await heading(page)).toBe('Beth');
+  await page.keyboard.press('Escape');
+  expect(await page.evaluate<boolean>(`document.activeElement.matches('.lead-row a')`)).toBe(true);
+  expect(await focused(page)).toBe('Beth');
+});
+
+it('goes to the filter with /, where letters are letters, and leaves it with Escape', async () => {
+  const page = await openWithLeads();
+  await page.keyboard.press('/');
+  await page.keyboard.type('j?k/');
+  expect(await page.getByLabel('Filter the loaded leads').inputValue()).toBe('j?k/');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.keyboard.press('Escape');
+  expect(await page.evaluate<string>('document.activeElement.localName')).toBe('body');
+});
+
+it('lists the keys with ?', async () => {
+  const page = await openWithLeads();
+  await page.keyboard.press('?');
+  const dialog = page.getByRole('dialog', { name: 'Keyboard' });
+  await dialog.waitFor();
+  expect(await dialog.locator('kbd').allInnerTexts()).toEqual(['j', 'k', 'Enter', '/', 'Esc', '?']);
+  await expectAccessible(page);
+  await page.keyboard.press('j');
+  expect(await heading(page)).toBe('Anna');
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+});
+
+it('leaves keys with Ctrl, Alt and Meta to the browser', async () => {
+  const page = await openWithLeads();
+  for (const key of ['Control+j', 'Alt+j', 'Meta+k']) await page.keyboard.press(key);
+  expect(await heading(page)).toBe('Anna');
+});
+
+it('reaches everything with Tab, beginning with a way past the tabs', async () => {
+  const page = await openWithLeads();
+  await page.keyboard.press('Tab');
+  expect(await focused(page)).toBe('Skip to the content');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate<string>('document.activeElement.id')).toBe('main');
+  const reached = new Set<string>();
+  for (let step = 0; step < 30; step += 1) {
+    await page.keyboard.press('Tab');
+    reached.add(await focused(page));
+  }
+  for (const name of ['Anna', 'Beth', 'Carl', 'Copy JSON', 'Copy curl']) expect(reached).toContain(name);
+});

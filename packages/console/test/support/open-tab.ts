@@ -1,0 +1,22 @@
+import type { Page } from 'playwright-core';
+import { openPage, type PageOptions } from '../../../testing/browser/page.ts';
+import type { TestService } from '../../../testing/harness/service.ts';
+
+export interface TabOptions extends PageOptions {
+  /** Whose token the console gets. Default: boss. */
+  readonly user?: string;
+  /** Instead of a valid token. Empty: none. */
+  readonly token?: string;
+}
+
+/** Opens the console with a token, as the demo's address does, and then one of its tabs. */
+export async function openTab(
+  service: TestService,
+  tab: 'Check' | 'Leads' | 'Explore' | 'Connect',
+  { user = 'boss', token, ...options }: TabOptions = {},
+): Promise<Page> {
+  const given = token ?? (await service.token(user));
+  const page = await openPage(`${service.url}/${given === '' ? '' : `#token=${given}`}`, options);
+  await page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
+  return page;
+}

@@ -1,0 +1,50 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/** The package `leadtap` serves the files from here. */
+const OUT = pathOf('../server/dist/console');
+
+/** Writes `.gz` and `.br` beside each file, so that the service never compresses one. */
+const precompress: Plugin = {
+  name: 'precompress',
+  writeBundle: (_options, bundle) => {
+    for (const name of Object.keys(bundle)) {
+      const bytes = readFileSync(join(OUT, name));
+      writeFileSync(join(OUT, `${name}.gz`), gzipSync(bytes, { level: 9 }));
+      const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
+      writeFileSync(join(OUT, `${name}.br`), brotliCompressSync(bytes, { params }));
+    }
+  },
+};
+
+export default defineConfig({
+  root: pathOf('.'),
+  // Relative: the service may be below a path, also one that only its proxy knows.
+  base: './',
+  publicDir: false,
+  logLevel: 'warn',
+  esbuild: { jsx: 'automatic', jsxImportSource: 'preact', legalComments: 'none' },
+  resolve: {
+    alias: {
+      '@leadtap/client': pathOf('../client/src/index.ts'),
+      '@leadtap/contract': pathOf('../contract/src/index.ts'),
+    },
+  },
+  build: {
+    outDir: OUT,
+    emptyOutDir: true,
+    assetsDir: 'console',
+    target: 'es2022',
+    // The polyfill would be an inline script for browsers that are too old anyway.
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    // Its tables are built when it is loaded; the console uses a few names of it.
+    rollupOptions: { treeshake: { moduleSideEffects: (id) => !id.includes('/packages/contract/') } },
+  },
+  plugins: [precompress],
+});

@@ -1,0 +1,83 @@
+import { writeFile } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { type Look, VIEWPORTS } from '../../packages/testing/browser/looks.ts';
+import type { Demo } from './demo.ts';
+
+interface Shot {
+  readonly name: string;
+  /** Brings the page to what is shown. */
+  readonly show: (page: Page, demo: Demo) => Promise<unknown>;
+}
+
+const openTab = (page: Page, tab: string) =>
+  page.getByRole('navigation').getByRole('link', { name: tab, exact: true }).click();
+
+const SHOTS: readonly Shot[] = [
+  { name: 'console-leads', show: (page) => page.getByText('live', { exact: true }).waitFor() },
+  {
+    name: 'console-check',
+    show: async (page) => {
+      await openTab(page, 'Check');
+      await page.getByRole('heading', { level: 1 }).waitFor();
+    },
+  },
+  {
+    name: 'console-explore',
+    show: async (page) => {
+      await openTab(page, 'Explore');
+      await page.getByRole('button', { name: 'all', exact: true }).click();
+      await page.getByLabel('limit', { exact: true }).fill('5');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByRole('button', { name: 'Follow Link' }).waitFor();
+      await page.mouse.move(0, 0);
+    },
+  },
+  {
+    name: 'console-connect',
+    show: async (page) => {
+      await openTab(page, 'Connect');
+      await page.getByRole('main').getByRole('link', { name: 'n8n' }).click();
+      await page.getByText('A poll came: it works.').waitFor({ timeout: 60_000 });
+      await page.evaluate('document.querySelector(".first-poll").scrollIntoView({ block: "end" })');
+    },
+  },
+  {
+    name: 'status',
+    show: async (page, { statusUrl }) => {
+      await page.goto(statusUrl);
+    },
+  },
+];
+
+/** Takes all pictures of one look. */
+export async function takePictures(browser: Browser, demo: Demo, look: Look, folder: URL): Promise<string[]> {
+  const context = await browser.newContext({
+    viewport: VIEWPORTS[look.screen],
+    hasTouch: look.screen === 'phone',
+    colorScheme: look.theme,
+    reducedMotion: 'reduce',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
+  try {
+    const page = await context.newPage();
+    await page.goto(demo.consoleUrl);
+    const names: string[] = [];
+    for (const { name, show } of SHOTS) {
+      await show(page, demo);
+      names.push(`${name}-${look.screen}-${look.theme}.webp`);
+      await writeFile(new URL(names.at(-1) ?? '', folder), await capture(page));
+    }
+    return names;
+  } finally {
+    await context.close();
+  }
+}
+
+/** WebP is a third of the size of PNG. Playwright itself has no option for it. */
+async function capture(page: Page): Promise<Buffer> {
+  const session = await page.context().newCDPSession(page);
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 90 });
+  await session.detach();
+  return Buffer.from(data, 'base64');
+}
