@@ -54,9 +54,9 @@ const MAX_CONSUMERS = 50_000;
 const CONSUMERS_PER_TRANSACTION = 500;
 /**
  * The share of the time that the writes take at most. Consumers that it is not enough for stay in memory until the next write. On
- * two cores it is enough for 5,000 to 10,000 consumers every 5 seconds: 100,000 that poll every two minutes.
+ * two cores it is enough for some thousand consumers every 5 seconds: 50,000 or more that poll every two minutes.
  */
-const MAX_WRITE_SHARE = 0.02;
+const MAX_WRITE_SHARE = 0.01;
 /** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
 const TOKEN_ID = /^[ -~]{1,200}$/;
 const MAX_USER_ID_LENGTH = 200;

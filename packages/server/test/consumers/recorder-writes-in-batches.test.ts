@@ -107,8 +107,8 @@ describe('the recorder', () => {
       const sizes: number[] = [];
       const slow = async (summaries: readonly PollSummary[]) => {
         sizes.push(summaries.length);
-        // More than 2 % of 5 seconds.
-        vi.advanceTimersByTime(101);
+        // More than 1 % of 5 seconds.
+        vi.advanceTimersByTime(51);
       };
       const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
       for (let index = 0; index < 800; index += 1)
