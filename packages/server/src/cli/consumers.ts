@@ -7,7 +7,7 @@ import { findCompany, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { Failure } from './failure.ts';
-import { Table, writeJsonArray, writeLine } from './output.ts';
+import { printable, Table, writeJsonArray, writeLine } from './output.ts';
 
 const HELP = `
 Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
@@ -160,7 +160,7 @@ async function printTable(
       if (consumer.skipped > 0 && consumer.gap)
         await writeLine(
           stderr,
-          `${describeConsumer(consumer)} did not get ${formatCount(consumer.skipped)} leads between ${toIso(consumer.gap.after)} and ${toIso(consumer.gap.before)}: it polls without \`since\`, and its page was full.`,
+          `${printable(describeConsumer(consumer))} did not get ${formatCount(consumer.skipped)} leads between ${toIso(consumer.gap.after)} and ${toIso(consumer.gap.before)}: it polls without \`since\`, and its page was full.`,
         );
   }
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 import type { EndedPoll } from '../leads/consumer-recorder.ts';
@@ -95,12 +96,14 @@ function feedLagMs({ query, poll }: PollAnswer): number | undefined {
 /** What the recorder of consumers needs to know about a request. */
 export function toEndedPoll(
   { status, state: { answer }, isComplete }: SentOutcome<PollState>,
-  method: string | undefined,
+  { method, headers }: Pick<IncomingMessage, 'method' | 'headers'>,
   at: number,
 ): EndedPoll {
   if (!answer) return { at, status };
   const { query, poll } = answer;
   const { readAt, leads } = poll.page;
-  const isSent = status === 200 && method === 'GET' && isComplete;
+  // A 304 says that the client has the page, unless it sent `*` instead of a tag. A crash may have lost the record of the 200.
+  const hasPage = status === 200 || (status === 304 && headers['if-none-match']?.trim() !== '*');
+  const isSent = hasPage && method === 'GET' && isComplete;
   return { at, status, page: { since: query.since, limit: query.limit, readAt, leads, isSent } };
 }

@@ -72,12 +72,12 @@ export function createPollResponder(
   return createResponder<PollState>({
     createState: () => ({}),
     answer: async (exchange) => toPagePayload(await answer(exchange), exchange),
-    observe: (outcome, { method }) => {
-      observer?.observe(toObservation(outcome, method));
+    observe: (outcome, request) => {
+      observer?.observe(toObservation(outcome, request.method));
       const { token } = outcome.state;
       // A revoked token and a user who does not exist are no consumers.
       if (recorder && token && outcome.status !== 401 && outcome.status !== 404)
-        recorder.recordPoll(token, toEndedPoll(outcome, method, clock()));
+        recorder.recordPoll(token, toEndedPoll(outcome, request, clock()));
     },
   });
 }

@@ -14,7 +14,7 @@ export interface EndedPoll {
     readonly limit: number;
     readonly readAt: number;
     readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
-    /** The client got the whole body. */
+    /** The client got the whole body, or has it already (304). */
     readonly isSent: boolean;
   };
 }

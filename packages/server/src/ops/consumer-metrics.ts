@@ -1,4 +1,5 @@
 /** Metrics about consumers. Every instance reports all consumers of the database, so take the maximum over the instances. */
+import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
@@ -17,6 +18,10 @@ export interface ConsumerMetricsOptions {
 const MIN_AGE_MS = 1000;
 /** With 100,000 consumers a read takes seconds: at most a tenth of the time is spent on it. */
 const MAX_SHARE = 10;
+/** A scrape that takes longer gets the result before: Prometheus gives up after 10 seconds, and then has no metric at all. */
+const MAX_WAIT_MS = 2000;
+/** 0 would look healthy, and a gauge must not fail the whole scrape. */
+const UNKNOWN: ConsumerSummary = { active: Number.NaN, stale: Number.NaN, longestWaitMs: Number.NaN };
 
 /** Reads the consumers at most so often. */
 function createSummarize({
@@ -27,19 +32,20 @@ function createSummarize({
 }: ConsumerMetricsOptions): () => Promise<ConsumerSummary> {
   let last: { readonly at: number; readonly summary: Promise<ConsumerSummary> } | undefined;
   let validForMs = 0;
-  /** All values are NaN if the store fails: 0 would look healthy, and a gauge must not fail the whole scrape. */
+  /** Of the last read that has ended. */
+  let known = UNKNOWN;
   const read = async (now: number): Promise<ConsumerSummary> => {
     const startedAt = performance.now();
     try {
-      return await summarizeConsumers(store, now, staleAfterMs);
+      known = await summarizeConsumers(store, now, staleAfterMs);
     } catch (error) {
       log.error({ err: error }, 'the consumers could not be read for the metrics');
-      return { active: Number.NaN, stale: Number.NaN, longestWaitMs: Number.NaN };
-    } finally {
-      validForMs = Math.max(MIN_AGE_MS, MAX_SHARE * (performance.now() - startedAt));
+      known = UNKNOWN;
     }
+    validForMs = Math.max(MIN_AGE_MS, MAX_SHARE * (performance.now() - startedAt));
+    return known;
   };
-  return () => {
+  const share = (): Promise<ConsumerSummary> => {
     const now = clock();
     // The distance, since the clock may have been set back.
     if (last && Math.abs(now - last.at) < validForMs) return last.summary;
@@ -48,6 +54,11 @@ function createSummarize({
     last = { at: now, summary: read(now) };
     return last.summary;
   };
+  const giveUp = async (): Promise<ConsumerSummary> => {
+    await setTimeout(MAX_WAIT_MS, undefined, { ref: false });
+    return known;
+  };
+  return () => Promise.race([share(), giveUp()]);
 }
 
 export function addConsumerMetrics(registry: Registry, options: ConsumerMetricsOptions): void {

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { BlockList, isIP } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { matchesEtag } from '../http/page-response.ts';
 import { type Address, ListenError } from './listen.ts';
@@ -90,6 +91,7 @@ export async function listenPrivately(
     if (!page) return answerOther(url, response);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return response.writeHead(405, { allow: 'GET, HEAD' }).end();
+    if (url.pathname !== '/metrics' && !isLocalHost(request)) return refuseHost(response);
     try {
       return send(await page(url), request, response);
     } catch (error) {
@@ -103,6 +105,28 @@ export async function listenPrivately(
   });
   return server;
 }
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+
+/**
+ * DNS rebinding: a website can let its own name resolve to 127.0.0.1, and its scripts could then read the page in the browser of
+ * the operator. So a page of the local machine is not served under such a name. Other addresses may have any name.
+ */
+function isLocalHost({ headers, socket }: IncomingMessage): boolean {
+  const { localAddress = '' } = socket;
+  const isLoopback = LOOPBACK.check(localAddress, isIP(localAddress) === 6 ? 'ipv6' : 'ipv4');
+  if (!isLoopback || headers.host === undefined) return true;
+  if (!URL.canParse(`http://${headers.host}`)) return false;
+  const name = new URL(`http://${headers.host}`).hostname.replace(/^\[|\]$/g, '');
+  return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
+}
+
+const refuseHost = (response: ServerResponse): ServerResponse =>
+  response
+    .writeHead(421, { 'content-type': 'text/plain; charset=utf-8' })
+    .end('Open this page as 127.0.0.1 or localhost, with the same port.\n');
 
 const ORIGIN = 'http://localhost';
 

@@ -77,14 +77,15 @@ describe('leadtap consumers', () => {
 
   test('names the leads that a full page without since has left out', async () => {
     const { service, run, issue } = await installation();
-    const poll = await issue('boss', 'token-1', 'Zapier');
+    // The name must not control the terminal.
+    const poll = await issue('boss', 'token-1', 'Zapier\u001b[2J');
     const [first = 0] = await service.add({});
     await poll();
     const stamps = await service.add({}, {}, {});
     await poll('limit=1');
     const { stderr } = await run('consumers');
     expect(stderr).toBe(
-      `Zapier (user boss) did not get 2 leads between ${iso(first)} and ${iso(stamps[2] ?? 0)}: it polls without \`since\`, and its page was full.\n`,
+      `Zapier?[2J (user boss) did not get 2 leads between ${iso(first)} and ${iso(stamps[2] ?? 0)}: it polls without \`since\`, and its page was full.\n`,
     );
     const [{ skipped }] = JSON.parse((await run('consumers --json')).stdout);
     expect(skipped).toEqual({ leads: 2, after: iso(first), before: iso(stamps[2] ?? 0) });

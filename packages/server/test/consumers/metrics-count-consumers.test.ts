@@ -44,6 +44,19 @@ it('counts active and stale consumers, and has the longest wait of a lead', asyn
   expect(await scrape(service)).toEqual({ active: 1, stale: 2, longestWaitS: 0 });
 });
 
+it('counts no wait of a consumer whose plan no longer includes polls', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { poll } = await client(service, 'boss', 'a');
+  await poll(`since=${iso(clock())}`);
+  await service.add({});
+  clock.advance(5000);
+  expect((await scrape(service)).longestWaitS).toBeGreaterThan(4);
+  await service.store.updateUser('boss', { plan: 'STARTER' });
+  clock.advance(5000);
+  expect(await scrape(service)).toMatchObject({ active: 1, longestWaitS: 0 });
+});
+
 it('reads the consumers once for scrapes at the same time, and not again within a second', async () => {
   const clock = manualClock();
   const service = await startService({ clock });
@@ -68,4 +81,17 @@ it('is NaN while the consumers cannot be read, and fails no scrape', async () =>
   if (!consumers) throw new Error('the store has no consumers');
   vi.spyOn(consumers, 'list').mockRejectedValue(new Error('the disk is on fire'));
   expect(await scrape(service)).toEqual({ active: Number.NaN, stale: Number.NaN, longestWaitS: Number.NaN });
+});
+
+it('has the numbers of the last read if a read takes longer than 2 seconds, and fails no scrape', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  const { poll } = await client(service, 'boss', 'a');
+  await poll(`since=${iso(clock())}`);
+  expect(await scrape(service)).toMatchObject({ active: 1 });
+  vi.spyOn(consumers, 'list').mockReturnValue(new Promise(() => undefined));
+  clock.advance(3_600_000);
+  expect(await scrape(service)).toMatchObject({ active: 1 });
 });

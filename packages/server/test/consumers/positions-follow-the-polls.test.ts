@@ -1,6 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
+import { toEndedPoll } from '../../src/http/page-response.ts';
+import { renderLeads } from '../../src/leads/render.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 describe('a poll with since', () => {
@@ -106,7 +108,7 @@ describe('a poll without since', () => {
 });
 
 describe('a poll that sends no lead', () => {
-  it('delivers nothing: HEAD, 304, 400 and 403', async () => {
+  it('delivers nothing: HEAD, 304 for any tag, 400 and 403', async () => {
     const service = await startService();
     const [added = 0] = await service.add({});
     const since = `since=${iso(added - 1)}`;
@@ -114,9 +116,8 @@ describe('a poll that sends no lead', () => {
     expect((await head.poll(since, { method: 'HEAD' })).status).toBe(200);
     expect(await head.position()).toMatchObject({ confirmedThrough: added - 1, deliveredThrough: null });
 
-    const etag = (await service.poll('boss', since)).headers.get('etag') ?? '';
     const cached = await client(service, 'boss', 'cached');
-    expect((await cached.poll(since, { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect((await cached.poll(since, { headers: { 'if-none-match': '*' } })).status).toBe(304);
     expect(await cached.position()).toMatchObject({
       lastStatus: 304,
       confirmedThrough: added - 1,
@@ -136,15 +137,43 @@ describe('a poll that sends no lead', () => {
     expect(await refused.position()).toMatchObject({ lastStatus: 403, confirmedThrough: null });
   });
 
+  it('has been delivered if its 304 confirms a tag: the client has the page, whatever was recorded', async () => {
+    const service = await startService();
+    const [added = 0] = await service.add({});
+    const etag = (await service.poll('boss')).headers.get('etag') ?? '';
+    const { poll, position } = await client(service, 'boss', 'cached');
+    expect((await poll('', { headers: { 'if-none-match': etag } })).status).toBe(304);
+    expect(await position()).toMatchObject({ lastStatus: 304, deliveredThrough: added, waiting: 0 });
+  });
+
   it('counts no one whose token is invalid or revoked, or whose user does not exist', async () => {
     const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    // What is written, not what is listed: a list has none of these anyway.
+    const record = vi.spyOn(consumers, 'record');
     await service.poll('stranger');
     await fetch(`${service.url}/automation/new-leads`, { headers: { authorization: 'Bearer x' } });
     const { poll } = await client(service, 'boss', 'revoked');
     await service.store.revokeToken('revoked');
     expect((await poll()).status).toBe(401);
     expect(await readConsumers(service)).toEqual([]);
+    expect(record).not.toHaveBeenCalled();
   });
+});
+
+it('a page whose client disconnected before its end is not delivered', () => {
+  const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
+  const page = { leads, readAt: 10, locked: true };
+  const answer = { status: 200, poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } } as const;
+  const ended = (isComplete: boolean) =>
+    toEndedPoll(
+      { status: 200, durationMs: 1, isComplete, state: { answer } },
+      { method: 'GET', headers: {} },
+      10,
+    );
+  expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
+  expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
 });
 
 describe('waiting leads', () => {

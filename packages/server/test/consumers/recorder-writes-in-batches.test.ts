@@ -171,6 +171,31 @@ describe('the recorder', () => {
     ]);
   });
 
+  it('prunes after a write, at most once an hour', async () => {
+    const pruned: (readonly [number, number])[] = [];
+    let now = NOW;
+    const { recorder: made } = recorder(
+      {
+        prune: async (...times) => {
+          pruned.push(times);
+          return 0;
+        },
+      },
+      { clock: () => now },
+    );
+    const flush = async () => {
+      made.recordPoll({ userId: 'boss' }, POLL);
+      await made.flush();
+    };
+    await flush();
+    now += 3_599_999;
+    await flush();
+    expect(pruned).toEqual([[NOW, NOW - 400 * 86_400_000]]);
+    now += 1;
+    await flush();
+    expect(pruned).toHaveLength(2);
+  });
+
   it('runs one write at a time, also when it stops while others wait', async () => {
     const written: PollSummary[] = [];
     const { promise, resolve } = deferred();

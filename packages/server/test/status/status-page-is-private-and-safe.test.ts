@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -57,6 +59,26 @@ describe('the private address', () => {
       const again = await fetch(at(path), { headers: { 'if-none-match': etag } });
       expect([again.status, await again.text()]).toEqual([304, '']);
     }
+  });
+
+  it('is not served on a loopback address under the name of a website (DNS rebinding)', async () => {
+    const statusOf = async (path: string, host: string): Promise<number | undefined> => {
+      const sent = request(at(path), { headers: { host } }).end();
+      const [response] = (await once(sent, 'response')) as [IncomingMessage];
+      response.resume();
+      return response.statusCode;
+    };
+    for (const host of [
+      'evil.example',
+      'evil.example:9464',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+    ])
+      for (const path of ['/status', '/status.json']) expect(await statusOf(path, host), host).toBe(421);
+    for (const host of ['127.0.0.1:9464', 'localhost', 'LOCALHOST:1', '[::1]:9464', 'a.localhost'])
+      expect(await statusOf('/status.json', host), host).toBe(200);
+    // Prometheus may use any name.
+    expect(await statusOf('/metrics', 'leads.internal:9464')).toBe(200);
   });
 
   it('has /status.json without a cache', async () => {
