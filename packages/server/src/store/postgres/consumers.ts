@@ -84,6 +84,13 @@ const LIST = `
    CROSS JOIN LATERAL (SELECT count(*) AS skipped FROM (${leadsSql(IS_SKIPPED)}) AS l) AS s
    ORDER BY c.user_id, c.token_id`;
 
+/**
+ * A table without statistics would be read as a whole, once for each consumer. With statistics, a merge join would read all users
+ * before those of the page, and a hash join all of them.
+ */
+const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_mergejoin = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL jit = off`;
+
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT FROM leadtap.users AS u WHERE u.id = c.user_id)
@@ -101,10 +108,7 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
     const start = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
     const values = [now, limit, maxWaiting, ...start, companyId ?? null, userId ?? null];
     const rows = await database.transaction(async (session) => {
-      // A table without statistics would be read as a whole, once for each consumer.
-      await session.query(
-        'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
-      );
+      await session.query(INDEX_SCANS);
       return session.query<ListedRow>(LIST, values);
     });
     return rows.map(toConsumer);
