@@ -18,7 +18,7 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
   onTestFinished(() => client.end());
   await client.query(`
     INSERT INTO leadtap.users (id, company_id, plan, access_level)
-    SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(1, ${CONSUMERS}) AS n`);
+    SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(0, ${CONSUMERS / 2}) AS n`);
   await client.query(`
     INSERT INTO leadtap.consumers (user_id, token_id, first_poll_at, last_poll_at, last_status, polls)
     SELECT 'u' || (n / 2 + 1), 't' || n, now(), now(), 200, 1 FROM generate_series(1, ${CONSUMERS}) AS n`);
@@ -41,9 +41,13 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
     return result;
   };
   const { list } = consumerMethods({ transaction } as unknown as Database);
-  const after = { userId: 'u8', tokenId: '' };
-  expect(await list({ after, limit: 200, maxWaiting: 1, now: Date.now() })).toHaveLength(200);
-  const plan = plans.find((text) => / on consumers\b/.test(text)) ?? '';
-  expect(plan).toMatch(/ on users u .*\(actual rows=1 loops=\d+\)/);
-  expect(plan).toMatch(/ on consumers c.*\(actual rows=200 loops=1\)/);
+  // The planner's choice depends on the number of consumers that it expects to follow.
+  for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
+    plans.length = 0;
+    const after = { userId, tokenId: '' };
+    expect(await list({ after, limit: 200, maxWaiting: 1, now: Date.now() })).toHaveLength(200);
+    const plan = plans.find((text) => / on consumers\b/.test(text)) ?? '';
+    expect(plan).toMatch(/ on users u(_1)? .*\(actual rows=1 loops=\d+\)/);
+    expect(plan).toMatch(/ on consumers c(_1)? .*\(actual rows=20[01] loops=1\)/);
+  }
 });
