@@ -65,17 +65,18 @@ const IS_SKIPPED = `l.created_at > greatest(c.gap_after, c.confirmed_through) AN
 
 /**
  * Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. The page is chosen
- * first, so that leads are counted for its consumers alone.
+ * first, so that leads are counted for its consumers alone. It is read in the order of the index of consumers: LATERAL, OFFSET and
+ * IS FALSE keep the planner from joins that begin with the users or the tokens, which read all of them for a page.
  */
 const LIST = `
   WITH page AS MATERIALIZED (
     SELECT c.*, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name
       FROM leadtap.consumers AS c
-      JOIN leadtap.users AS u ON u.id = c.user_id
-      LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
+     CROSS JOIN LATERAL (SELECT * FROM leadtap.users AS u WHERE u.id = c.user_id OFFSET 0) AS u
+      LEFT JOIN LATERAL (SELECT t.name FROM leadtap.issued_tokens AS t WHERE t.id = c.token_id OFFSET 0) AS t ON true
      WHERE (c.user_id, c.token_id) > ($4, $5)
        AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
-       AND NOT ${IS_REVOKED} AND (${IS_REPLACED}) IS NOT TRUE
+       AND (${IS_REVOKED}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
      ORDER BY c.user_id, c.token_id LIMIT $2)
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
          w.waiting, leadtap.to_ms(w.since) AS waiting_since, s.skipped
@@ -83,6 +84,13 @@ const LIST = `
    CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${leadsSql(IS_WAITING)}) AS l) AS w
    CROSS JOIN LATERAL (SELECT count(*) AS skipped FROM (${leadsSql(IS_SKIPPED)}) AS l) AS s
    ORDER BY c.user_id, c.token_id`;
+
+/**
+ * A table without statistics would be read as a whole, once for each consumer. With statistics, a merge join would read all users
+ * before those of the page, and a hash join all of them.
+ */
+const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_mergejoin = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL jit = off`;
 
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
@@ -101,10 +109,7 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
     const start = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
     const values = [now, limit, maxWaiting, ...start, companyId ?? null, userId ?? null];
     const rows = await database.transaction(async (session) => {
-      // A table without statistics would be read as a whole, once for each consumer.
-      await session.query(
-        'SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off',
-      );
+      await session.query(INDEX_SCANS);
       return session.query<ListedRow>(LIST, values);
     });
     return rows.map(toConsumer);

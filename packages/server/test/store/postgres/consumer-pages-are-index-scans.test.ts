@@ -1,0 +1,53 @@
+import { Client } from 'pg';
+import { expect, it, onTestFinished } from 'vitest';
+import { makeTestDatabase } from '../../../../testing/harness/database.ts';
+import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import type { Database } from '../../../src/store/postgres/connection.ts';
+import { consumerMethods } from '../../../src/store/postgres/consumers.ts';
+
+const CONSUMERS = 20_000;
+
+/** With statistics, the planner would prefer joins that read all users for each page. */
+it('a page of consumers reads as many users as it has consumers, wherever it begins', async () => {
+  const database = await makeTestDatabase(onTestFinished);
+  const store = await database.openStore();
+  await store.applyOrganisation(ORGANISATION);
+  await store.close();
+  const client = new Client({ connectionString: database.url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query(`
+    INSERT INTO leadtap.users (id, company_id, plan, access_level)
+    SELECT 'u' || n, 'acme', 'PROFESSIONAL', 'COMPANY' FROM generate_series(0, ${CONSUMERS / 2}) AS n`);
+  await client.query(`
+    INSERT INTO leadtap.consumers (user_id, token_id, first_poll_at, last_poll_at, last_status, polls)
+    SELECT 'u' || (n / 2 + 1), 't' || n, now(), now(), 200, 1 FROM generate_series(1, ${CONSUMERS}) AS n`);
+  await client.query('VACUUM ANALYZE');
+  await client.query(`
+    LOAD 'auto_explain';
+    SET auto_explain.log_min_duration = 0;
+    SET auto_explain.log_analyze = on;
+    SET auto_explain.log_timing = off;
+    SET client_min_messages = log`);
+  const plans: string[] = [];
+  client.on('notice', ({ message = '' }) => plans.push(message));
+  const session = {
+    query: async (text: string, values: unknown[]) => (await client.query(text, values)).rows,
+  };
+  const transaction = async (work: (given: typeof session) => Promise<unknown>) => {
+    await client.query('BEGIN');
+    const result = await work(session);
+    await client.query('COMMIT');
+    return result;
+  };
+  const { list } = consumerMethods({ transaction } as unknown as Database);
+  // The planner's choice depends on the number of consumers that it expects to follow.
+  for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
+    plans.length = 0;
+    const after = { userId, tokenId: '' };
+    expect(await list({ after, limit: 200, maxWaiting: 1, now: Date.now() })).toHaveLength(200);
+    const plan = plans.find((text) => / on consumers\b/.test(text)) ?? '';
+    expect(plan).toMatch(/ on users u(_1)? .*\(actual rows=1 loops=\d+\)/);
+    expect(plan).toMatch(/ on consumers c(_1)? .*\(actual rows=20[01] loops=1\)/);
+  }
+});
