@@ -2,7 +2,7 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
-import type { Database } from '../../../src/store/postgres/connection.ts';
+import { Database, type Session } from '../../../src/store/postgres/connection.ts';
 import { consumerMethods } from '../../../src/store/postgres/consumers.ts';
 
 const CONSUMERS = 20_000;
@@ -31,16 +31,17 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
     SET client_min_messages = log`);
   const plans: string[] = [];
   client.on('notice', ({ message = '' }) => plans.push(message));
-  const session = {
-    query: async (text: string, values: unknown[]) => (await client.query(text, values)).rows,
-  };
-  const transaction = async (work: (given: typeof session) => Promise<unknown>) => {
-    await client.query('BEGIN');
-    const result = await work(session);
-    await client.query('COMMIT');
-    return result;
-  };
-  const { list } = consumerMethods({ transaction } as unknown as Database);
+  class ExplainedDatabase extends Database {
+    override async transaction<T>(work: (session: Session) => Promise<T>): Promise<T> {
+      await client.query('BEGIN');
+      const query: Session['query'] = async (text, values = []) =>
+        (await client.query(text, [...values])).rows;
+      const result = await work({ query });
+      await client.query('COMMIT');
+      return result;
+    }
+  }
+  const { list } = consumerMethods(new ExplainedDatabase(database.url ?? '', 1));
   // The planner's choice depends on the number of consumers that it expects to follow.
   for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
     plans.length = 0;
