@@ -27,7 +27,7 @@ import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
-import { ConsumerRecorder, type PollRecorder } from './leads/consumer-recorder.ts';
+import { ConsumerRecorder } from './leads/consumer-recorder.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
@@ -72,14 +72,18 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(store, logger, limiters.shared);
+  const consumerPolls = new ConsumerPolls(clock);
+  const recording = { clock, log: logger, flushMs: connections.consumerFlushMs };
   const recorder =
     config.consumers && store.consumers
-      ? new ConsumerRecorder(store.consumers, { clock, log: logger, flushMs: connections.consumerFlushMs })
+      ? new ConsumerRecorder(store.consumers, {
+          ...recording,
+          onWritten: (polls) => consumerPolls.add(polls),
+        })
       : undefined;
   const { staleAfterMs } = config;
   if (recorder) addConsumerMetrics(metrics.registry, { store, clock, staleAfterMs, log: logger });
   const requests = new RequestHistory(clock);
-  const consumerPolls = new ConsumerPolls(clock);
   const readStatus = createStatusReader({
     clock,
     version: VERSION,
@@ -100,7 +104,7 @@ export async function compose(
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
     observer,
-    ...(recorder && { recorder: recordBoth(recorder, consumerPolls) }),
+    ...(recorder && { recorder }),
     intakeObserver: observer,
     logger,
     clock,
@@ -137,15 +141,6 @@ const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver &
     metrics.observeWaiting?.(count);
     requests.observeWaiting(count);
   },
-});
-
-/** Positions go to the database, counts to the status page. */
-const recordBoth = (recorder: PollRecorder, counts: ConsumerPolls): PollRecorder => ({
-  recordPoll(token, poll) {
-    recorder.recordPoll(token, poll);
-    counts.recordPoll(token);
-  },
-  recordWait: (token, at, until) => recorder.recordWait(token, at, until),
 });
 
 export interface AppServices extends PollOptions {

@@ -37,6 +37,8 @@ export interface RecorderOptions {
   readonly clock: () => number;
   /** Receives a line if polls cannot be recorded, at most once until they can be again. */
   readonly log?: { warn(line: object, message: string): void };
+  /** Receives the polls of a consumer after they were written. */
+  readonly onWritten?: (polls: PollSummary) => void;
   /** At most this long after a poll, its consumer is written. */
   readonly flushMs?: number | undefined;
   /** Consumers in memory. Polls of further ones are not recorded until the next write. */
@@ -183,7 +185,9 @@ export class ConsumerRecorder implements PollRecorder {
         const writtenAt = this.#options.clock();
         await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
         spentMs += performance.now() - startedAt;
+        const written = this.#unwritten;
         this.#unwritten = [];
+        for (const polls of written) this.#options.onWritten?.(polls);
         // Polls that arrived meanwhile are answered first.
         await setImmediate();
       }
@@ -219,7 +223,7 @@ export class ConsumerRecorder implements PollRecorder {
 }
 
 /** The consumer that a token belongs to. */
-export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
+const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
   userId,
   tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
 });

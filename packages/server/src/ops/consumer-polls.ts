@@ -1,7 +1,6 @@
 /** How often each consumer polled this instance in each of the last 24 hours, for the status page. In memory. */
 import type { Clock } from '../clock.ts';
-import { consumerKeyOf, type PollingToken } from '../leads/consumer-recorder.ts';
-import type { ConsumerKey } from '../store/consumers.ts';
+import type { ConsumerKey, PollSummary } from '../store/consumers.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS = 24;
@@ -13,6 +12,10 @@ interface Counts {
   /** The hour of the last poll, counted since 1970. Hours after it have no polls. */
   lastHour: number;
 }
+
+type AddedPolls = Pick<PollSummary, 'userId' | 'tokenId' | 'lastPollAt' | 'polls'>;
+
+const hourOf = (time: number): number => Math.floor(time / HOUR_MS);
 
 const keyOf = ({ userId, tokenId }: ConsumerKey): string => `${tokenId ?? ''}\0${userId}`;
 
@@ -27,9 +30,11 @@ export class ConsumerPolls {
     this.#maxConsumers = maxConsumers;
   }
 
-  recordPoll(token: PollingToken): void {
-    const hour = this.#currentHour();
-    const key = keyOf(consumerKeyOf(token));
+  /** Adds the polls that the recorder has written, off the path of the polls. They count in the hour of the last one. */
+  add({ userId, tokenId, lastPollAt, polls }: AddedPolls): void {
+    if (polls === 0) return;
+    const hour = hourOf(lastPollAt);
+    const key = keyOf({ userId, tokenId });
     const counts = this.#counts.get(key) ?? this.#add(key, hour);
     if (!counts) return;
     // A clock that was set back counts in the last hour.
@@ -37,23 +42,19 @@ export class ConsumerPolls {
       counts.byHour[skipped % HOURS] = 0;
     counts.lastHour = Math.max(counts.lastHour, hour);
     const slot = counts.lastHour % HOURS;
-    counts.byHour[slot] = (counts.byHour[slot] ?? 0) + 1;
+    counts.byHour[slot] = (counts.byHour[slot] ?? 0) + polls;
   }
 
   /** The current hour last. Null if the consumer has not polled this instance for a day, or its polls are not counted. */
   read(consumer: ConsumerKey): number[] | null {
     const counts = this.#counts.get(keyOf(consumer));
-    const current = this.#currentHour();
+    const current = hourOf(this.#clock());
     if (!counts || counts.lastHour <= current - HOURS) return null;
     const { byHour, lastHour } = counts;
     const hours = Array.from({ length: HOURS }, (_, index) => current - HOURS + 1 + index);
     return hours.map((hour) =>
       hour > lastHour || hour <= lastHour - HOURS ? 0 : (byHour[hour % HOURS] ?? 0),
     );
-  }
-
-  #currentHour(): number {
-    return Math.floor(this.#clock() / HOUR_MS);
   }
 
   #add(key: string, hour: number): Counts | undefined {
