@@ -24,7 +24,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
 
   const { version } = JSON.parse(await read('packages/contract/package.json'));
   const openapi = openApiDocument(version);
-  const docsStyle = await read('tools/generate/docs-page/style.css');
+  const docsStyle = `${await read('packages/server/assets/base.css')}${await read('tools/generate/docs-page/style.css')}`;
   const docsScript = await read('tools/generate/docs-page/theme.js');
   const httpApi = 'docs/http-api.md';
   const importing = 'docs/importing-leads.md';

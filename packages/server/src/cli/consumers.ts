@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { toDurationMs, toIso } from '../clock.ts';
+import { toDurationMs, toIso, toIsoOrNull } from '../clock.ts';
 import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
+import { formatDuration } from '../ops/formats.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
 import { findCompany, requirePart } from './company.ts';
@@ -115,8 +116,6 @@ async function* toJsonPages(
   for await (const page of pages) yield page.map((consumer) => toJson(consumer, now, staleAfterMs));
 }
 
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
-
 /** A consumer as `--json` prints it. */
 export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) => ({
   tokenId: consumer.tokenId,
@@ -128,10 +127,10 @@ export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) =
   lastStatus: consumer.lastStatus,
   polls: consumer.polls,
   usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
-  confirmedThrough: timeOrNull(consumer.confirmedThrough),
-  deliveredThrough: timeOrNull(consumer.deliveredThrough),
+  confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
+  deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
   waiting: consumer.waiting,
-  waitingSince: timeOrNull(consumer.waitingSince),
+  waitingSince: toIsoOrNull(consumer.waitingSince),
   skipped:
     consumer.gap === null || consumer.skipped === 0
       ? null
@@ -175,10 +174,10 @@ function toCells(
   return [
     ...[tokenId, name, userId, ...(hasCompany ? [user.companyId] : [])],
     activityOf(consumer, now, staleAfterMs),
-    `${formatDuration(now - lastPollAt)} ago`,
+    `${formatDuration((now - lastPollAt) / 1000)} ago`,
     String(lastStatus),
-    intervalMs === null ? null : formatDuration(intervalMs),
-    timeOrNull(positionOf(consumer)),
+    intervalMs === null ? null : formatDuration(intervalMs / 1000),
+    toIsoOrNull(positionOf(consumer)),
     formatCount(waiting),
   ];
 }
@@ -188,12 +187,3 @@ const formatCount = (count: number): string => (count >= MAX_WAITING ? `${MAX_WA
 /** The name of a consumer for people: that of its token, or the id of it. */
 export const describeConsumer = ({ name, tokenId, userId }: Consumer): string =>
   `${name ?? (tokenId === null ? 'a token without an id' : `token ${tokenId}`)} (user ${userId})`;
-
-/** `12 s`, `3 min`, `5 h`, `2 d`. */
-export function formatDuration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 120) return `${seconds} s`;
-  if (seconds < 2 * 3600) return `${Math.round(seconds / 60)} min`;
-  if (seconds < 2 * 86_400) return `${Math.round(seconds / 3600)} h`;
-  return `${Math.round(seconds / 86_400)} d`;
-}

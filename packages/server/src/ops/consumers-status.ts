@@ -1,6 +1,6 @@
 /** The consumers as the status page shows them: all are counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, toIso } from '../clock.ts';
+import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
 import { type Activity, activityOf, consumerPages } from '../leads/consumers.ts';
 import type { Consumer, ConsumerKey } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
@@ -103,8 +103,6 @@ async function countWaiting(
   return consumers.map((consumer) => counted.find((other) => isSame(consumer, other)) ?? consumer);
 }
 
-const timeOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
-
 const toStatus = (consumer: Consumer, state: Activity, pollsByHour: number[] | null): ConsumerStatus => ({
   tokenId: consumer.tokenId,
   name: consumer.name,
@@ -114,10 +112,10 @@ const toStatus = (consumer: Consumer, state: Activity, pollsByHour: number[] | n
   lastPollAt: toIso(consumer.lastPollAt),
   lastStatus: consumer.lastStatus,
   usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
-  confirmedThrough: timeOrNull(consumer.confirmedThrough),
-  deliveredThrough: timeOrNull(consumer.deliveredThrough),
+  confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
+  deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
   waiting: consumer.waiting,
-  waitingSince: timeOrNull(consumer.waitingSince),
+  waitingSince: toIsoOrNull(consumer.waitingSince),
   skipped: consumer.skipped,
   pollsByHour,
 });

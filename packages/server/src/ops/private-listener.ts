@@ -73,6 +73,7 @@ function createPages({ metrics, readStatus }: PrivatePages): Map<string, (url: U
         return { type: 'application/json; charset=utf-8', body, headers: { 'cache-control': 'no-store' } };
       },
     ],
+    ['/base.css', file('base.css', 'text/css; charset=utf-8')],
     ['/status.css', file('status.css', 'text/css; charset=utf-8')],
     ['/status.js', file('status.js', 'text/javascript; charset=utf-8')],
   ]);

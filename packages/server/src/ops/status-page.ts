@@ -25,6 +25,7 @@ export function renderStatusPage(report: StatusReport, range: Range): string {
 <meta name="color-scheme" content="light dark">
 <title>${title}</title>
 <link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="base.css">
 <link rel="stylesheet" href="status.css">
 <script src="status.js" defer></script>
 </head>

@@ -2,13 +2,12 @@ import { expect, test } from 'vitest';
 import { getDocsPage } from './docs-page.ts';
 
 const page = await getDocsPage();
-/** The palettes, in their order: light, dark as the system prefers it, dark as the visitor chose it. */
-const [light = '', dark = '', chosenDark = ''] = [...page.matchAll(/:root[^{]*\{([\s\S]*?)\}/g)].map(
-  (match) => match[1] ?? '',
-);
+type Theme = 'light' | 'dark';
 
-function colour(theme: string, name: string): readonly number[] {
-  const hex = new RegExp(`--${name}: #([0-9a-f]+);`).exec(theme)?.[1] ?? '';
+function colour(theme: Theme, name: string): readonly number[] {
+  const [, light = '', dark = ''] =
+    new RegExp(`--${name}: light-dark\\(#([0-9a-f]+), #([0-9a-f]+)\\);`).exec(page) ?? [];
+  const hex = theme === 'light' ? light : dark;
   const full = hex.length === 3 ? hex.replace(/./g, '$&$&') : hex;
   return [0, 2, 4].map((at) => Number.parseInt(full.slice(at, at + 2), 16) / 255);
 }
@@ -22,7 +21,7 @@ function luminance(channels: readonly number[]): number {
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
-function contrast(theme: string, ink: string, paper: string): number {
+function contrast(theme: Theme, ink: string, paper: string): number {
   const [bright = 0, dim = 0] = [ink, paper]
     .map((name) => luminance(colour(theme, name)))
     .sort((a, b) => b - a);
@@ -42,16 +41,7 @@ const PAIRS = [
   ['fail-ink', 'fail'],
 ] as const;
 
-test('dark is the same whether the system or the visitor chooses it', () => {
-  const variables = (theme: string) => theme.match(/--[\w-]+: \S+;/g);
-  expect(variables(chosenDark)).toEqual(variables(dark));
-  expect(variables(dark)).toHaveLength(variables(light)?.length ?? 0);
-});
-
-test.each([
-  ['light', light],
-  ['dark', dark],
-])('text on the %s page has a contrast of at least 4.5', (_name, theme) => {
+test.each(['light', 'dark'] as const)('text on the %s page has a contrast of at least 4.5', (theme) => {
   for (const [ink = '', paper = ''] of PAIRS)
     expect([ink, paper, contrast(theme, ink, paper)]).toEqual([
       ink,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { formatBytes, formatDuration, formatTime, formatValue } from '../../src/ops/formats.ts';
 import { type Plot, renderHourBars, renderPlot } from '../../src/ops/status-plots.ts';
@@ -97,20 +96,4 @@ describe('plots', () => {
     expect(markup).toContain('class="bar main" d="M32 20v-20h31v20zM64 20v-11.5h31v11.5z"');
     expect(markup).toContain('6 polls at this instance in 24 hours, at most 4 in an hour');
   });
-});
-
-describe('the colours', () => {
-  const file = (path: string) => readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
-  /** All values that a style gives a colour, the light one first. */
-  const coloursOf = (style: string, name: string) =>
-    [...style.matchAll(new RegExp(`--${name}: ([^;]+);`, 'g'))].map(([, value]) => value);
-
-  it.each(['paper', 'raised', 'line', 'ink', 'soft', 'accent', 'warn', 'warn-ink', 'fail', 'fail-ink'])(
-    'are those of /docs: %s',
-    (name) => {
-      const colours = coloursOf(file('packages/server/assets/status.css'), name);
-      expect(colours).toHaveLength(2);
-      expect(colours).toEqual(coloursOf(file('tools/generate/docs-page/style.css'), name).slice(0, 2));
-    },
-  );
 });

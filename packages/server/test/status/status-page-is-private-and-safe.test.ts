@@ -6,7 +6,7 @@ import { startService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { addClient, readPage, writePolls } from './support/status.ts';
 
-const PATHS = ['/status', '/status.json', '/status.css', '/status.js'];
+const PATHS = ['/status', '/status.json', '/base.css', '/status.css', '/status.js'];
 
 describe('the private address', () => {
   const shared = shareService({ env: { LEADTAP_BASE_PATH: '/api' } });
@@ -52,7 +52,7 @@ describe('the private address', () => {
   });
 
   it('revalidates style and script', async () => {
-    for (const path of ['/status.css', '/status.js']) {
+    for (const path of ['/base.css', '/status.css', '/status.js']) {
       const { headers } = await fetch(at(path));
       const etag = headers.get('etag') ?? '';
       expect(headers.get('cache-control')).toBe('no-cache');

@@ -1,10 +1,11 @@
 /** Who may see a lead, and whether each of them has it. */
 import { toIso } from '../../clock.ts';
 import { consumerPages, isSkipped, type LeadState, leadStateOf, maySee } from '../../leads/consumers.ts';
+import { formatDuration } from '../../ops/formats.ts';
 import type { Consumer } from '../../store/consumers.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { describeConsumer, formatDuration } from '../consumers.ts';
+import { describeConsumer } from '../consumers.ts';
 
 export interface LeadConsumer {
   readonly consumer: Consumer;
@@ -45,7 +46,7 @@ export function describeLeadConsumers(
   now: number,
 ): string[] {
   const lines = consumers.slice(0, MAX_SHOWN).map(({ consumer, state }) => {
-    const lastPoll = `last poll ${formatDuration(now - consumer.lastPollAt)} ago, status ${consumer.lastStatus}`;
+    const lastPoll = `last poll ${formatDuration((now - consumer.lastPollAt) / 1000)} ago, status ${consumer.lastStatus}`;
     return `${describeConsumer(consumer)}: ${describeState(consumer, state, createdAt)}; ${lastPoll}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
