@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TESTS } from '../../../../vitest.config.ts';
-import { codeOf, ROOT, type SourceFile, sourceFiles, textFiles } from './source-files.ts';
+import { codeOf, type SourceFile, sourceFiles, textFiles } from './source-files.ts';
 
 interface Rule {
   readonly rule: string;
@@ -64,10 +62,6 @@ const METAPHORS = /who(?:ever)|no(?:body)|(?<!tri)me(?:nd)\b|is to(?:ld)|look(?:
 const PLAIN_WORDS = ['packages', 'tools', 'integrations'];
 const SYSTEM_USER = /'no(?:body)'/g;
 
-/** Limits for packages/server/src: files, and those of them with fewer than 20 lines. */
-const MAX_SERVER_FILES = 180;
-const MAX_SHORT_FILES = 20;
-
 const offences = ({ where, never, read }: Rule): string[] =>
   files
     .filter(({ path }) => where.test(path))
@@ -76,22 +70,8 @@ const offences = ({ where, never, read }: Rule): string[] =>
       return found ? [`${file.path}: ${found[0].trim()}`] : [];
     });
 
-const linesOf = ({ text }: SourceFile): number => text.split('\n').length - 1;
-
 describe('house rules', () => {
   it.each(RULES)('$rule', (rule) => expect(offences(rule)).toEqual([]));
-
-  it('no file has more than 400 lines', () => {
-    const long = files.filter((file) => linesOf(file) > 400);
-    expect(long.map(({ path }) => path)).toEqual([]);
-  });
-
-  it('the server has few files, and few of them are short', () => {
-    const server = files.filter(({ path }) => path.startsWith('packages/server/src/'));
-    expect(server.length).toBeLessThanOrEqual(MAX_SERVER_FILES);
-    const short = server.filter((file) => linesOf(file) < 20);
-    expect(short.length, short.map(({ path }) => path).join('\n')).toBeLessThanOrEqual(MAX_SHORT_FILES);
-  });
 
   it('no text uses metaphors', () => {
     const found = PLAIN_WORDS.flatMap(textFiles).flatMap(({ path, text }) => {
@@ -104,11 +84,6 @@ describe('house rules', () => {
   it('no file has a vague name', () => {
     const vague = /(^|[/-])(utils?|helpers?|common|misc|managers?)(\.|-|\/)/;
     expect(files.map(({ path }) => path).filter((path) => vague.test(path))).toEqual([]);
-  });
-
-  it('bin/leadtap.js has at most 60 lines', () => {
-    const program = readFileSync(join(ROOT, 'packages/server/bin/leadtap.js'), 'utf8');
-    expect(program.split('\n').length).toBeLessThanOrEqual(60);
   });
 });
 
