@@ -87,6 +87,10 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
+/** The console marks its requests with this header: they are polls like any other, but are not recorded as a consumer. */
+export const CLIENT_HEADER = 'leadtap-client';
+export const CONSOLE_CLIENT = 'console';
+
 /** Some of the headers, with their values. */
 export type HeaderValues = Readonly<Partial<Record<HeaderName, string>>>;
 

@@ -6,7 +6,14 @@ export {
   exampleWrittenLeads,
   sampleLead,
 } from './examples.ts';
-export { HEADERS, type HeaderName, type HeaderValues, headerSpelling } from './headers.ts';
+export {
+  CLIENT_HEADER,
+  CONSOLE_CLIENT,
+  HEADERS,
+  type HeaderName,
+  type HeaderValues,
+  headerSpelling,
+} from './headers.ts';
 export {
   IMPORT_FIELDS,
   type ImportField,

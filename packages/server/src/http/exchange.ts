@@ -71,7 +71,7 @@ export interface ResponderOptions<State extends RequestState> {
 }
 
 /** The status in log and metrics of a request whose client disconnected before the response; nginx uses the same. */
-const CLIENT_CLOSED_REQUEST = 499;
+export const CLIENT_CLOSED_REQUEST = 499;
 
 export function createResponder<State extends RequestState>(options: ResponderOptions<State>): Responder {
   const {

@@ -14,6 +14,7 @@ import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { PollStore } from '../store/store.ts';
 import { requireScope } from './authenticate.ts';
+import { isConsoleRequest } from './console-client.ts';
 import {
   createHandler,
   createResponder,
@@ -75,8 +76,9 @@ export function createPollResponder(
     observe: (outcome, request) => {
       observer?.observe(toObservation(outcome, request.method));
       const { token } = outcome.state;
+      if (!recorder || !token || isConsoleRequest(request)) return;
       // A revoked token and a user who does not exist are no consumers.
-      if (recorder && token && outcome.status !== 401 && outcome.status !== 404)
+      if (outcome.status !== 401 && outcome.status !== 404)
         recorder.recordPoll(token, toEndedPoll(outcome, request, clock()));
     },
   });

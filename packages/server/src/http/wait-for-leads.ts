@@ -13,6 +13,7 @@ import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
 import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
+import { isConsoleRequest } from './console-client.ts';
 import type { HeaderList, RequestContext } from './exchange.ts';
 import type { PollObserver, PollState } from './page-response.ts';
 import { parseWait } from './prefer.ts';
@@ -83,7 +84,7 @@ export function createWait<R extends WaitingRequest>(
       expiresInMs: (token.expiresAt ?? Infinity) - now + EXPIRY_MARGIN_MS,
     };
     try {
-      recorder?.recordWait(token, now, now + times.waitMs);
+      if (!isConsoleRequest(request.request)) recorder?.recordWait(token, now, now + times.waitMs);
     } catch (error) {
       // A recorder that throws must not fail the request.
       request.context.log.error({ err: error }, 'the recorder of polls has thrown an error');

@@ -1,5 +1,6 @@
 /** What this instance answered in each minute of the last 24 hours, for the status page. In memory, so it begins with the process. */
 import type { Clock } from '../clock.ts';
+import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
 import type { PollObservation, PollObserver } from '../http/page-response.ts';
 
@@ -33,7 +34,6 @@ export interface RequestCounts {
 }
 
 const RATE_LIMITED = 429;
-const CLIENT_DISCONNECTED = 499;
 
 /** A ring of minutes: 300 kB, whatever the load. */
 export class RequestHistory implements PollObserver, IntakeObserver {
@@ -100,7 +100,7 @@ export class RequestHistory implements PollObserver, IntakeObserver {
   #countStatus(slot: number, status: number): void {
     if (status >= 500) increment(this.#failed, slot);
     else if (status === RATE_LIMITED) increment(this.#rateLimited, slot);
-    else if (status >= 400 && status !== CLIENT_DISCONNECTED) increment(this.#rejected, slot);
+    else if (status >= 400 && status !== CLIENT_CLOSED_REQUEST) increment(this.#rejected, slot);
   }
 }
 

@@ -1,4 +1,5 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
+import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { MAX_WAITING } from './consumers-status.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
@@ -205,10 +206,9 @@ function consumersBody({ recorded, listed, ...counts }: ConsumersStatus, report:
 function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
   const { tokenId, userId, state, lastStatus, usualIntervalSeconds, pollsByHour } = consumer;
   const badge = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
-  const refusal = lastStatus >= 400 ? html` <span class="badge">${lastStatus}</span>` : NO_HTML;
   const cells = [
     html`${userId}`,
-    html`${ago(consumer.lastPollAt, report)}${refusal}`,
+    html`${ago(consumer.lastPollAt, report)}${refusalOf(lastStatus)}`,
     html`${usualIntervalSeconds === null ? 'not known yet' : formatDuration(usualIntervalSeconds)}`,
     positionOf(consumer, report),
     waitingOf(consumer, report),
@@ -219,6 +219,12 @@ function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
   );
   return html`<tr role="row" data-key="${tokenId ?? ''} ${userId}" class="${state}"><th role="rowheader" scope="row">${nameOf(consumer)}${badge}</th>${columns}</tr>`;
 }
+
+/** The status of a refused poll. A client that disconnected before the answer was not refused. */
+const refusalOf = (lastStatus: number): Html =>
+  lastStatus >= 400 && lastStatus !== CLIENT_CLOSED_REQUEST
+    ? html` <span class="badge">${lastStatus}</span>`
+    : NO_HTML;
 
 /** The later of both positions, as in `leadtap consumers`: all later leads are waiting. */
 function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, report: StatusReport): Html {
