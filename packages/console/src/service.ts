@@ -1,5 +1,6 @@
 /** The public endpoint, as this page calls it. */
 import { type Environment, LeadtapError, type RateLimit, readRateLimits } from '@leadtap/client';
+import { CLIENT_HEADER, CONSOLE_CLIENT } from '@leadtap/contract';
 import { signal } from '@preact/signals';
 import { followServiceClock } from './clock.ts';
 
@@ -21,12 +22,18 @@ export const sentRequests = signal(0);
 /** How many of them the service may not have counted: they failed, were aborted or were refused because of a limit. */
 export const uncountedRequests = signal(0);
 
+/** On every request of this page: it is then not recorded as a consumer, which would look stopped when the page is closed. */
+export const OWN_HEADERS: Readonly<Record<string, string>> = { [CLIENT_HEADER]: CONSOLE_CLIENT };
+
 /** `fetch`, observed: every request of this page passes here. */
-export async function observedFetch(url: string, init: RequestInit): Promise<Response> {
+export async function observedFetch(
+  url: string,
+  init: RequestInit & { readonly headers: Record<string, string> },
+): Promise<Response> {
   sentRequests.value += 1;
   let status: number | undefined;
   try {
-    const response = await fetch(url, init);
+    const response = await fetch(url, { ...init, headers: { ...init.headers, ...OWN_HEADERS } });
     status = response.status;
     return observe(response);
   } finally {

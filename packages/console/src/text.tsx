@@ -7,6 +7,9 @@ export function Text({ children }: { readonly children: string }): JSX.Element {
   return <>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>;
 }
 
+/** In single quotes, for a shell. */
+export const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
 /** Without HTTPS the clipboard of the browser is not available, but a selection can still be copied. */
 async function copy(text: string): Promise<boolean> {
   try {

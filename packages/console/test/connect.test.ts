@@ -79,19 +79,32 @@ describe('Connect', () => {
     expect(await top()).toBe(0);
   });
 
-  it('copies address, token and snippets as they are', async () => {
-    const token = await service().token('boss');
-    const page = await openPlatform(service(), 'curl', { token, clipboard: true });
+  it('copies address, command and snippets as they are', async () => {
+    const page = await openPlatform(service(), 'curl', { clipboard: true });
     const copied = async (button: string) => {
       await page.getByRole('button', { name: button, exact: true }).first().click();
       await page.getByText('copied', { exact: true }).first().waitFor();
       return page.evaluate<string>('navigator.clipboard.readText()');
     };
     expect(await copied('Copy address')).toBe(service().url);
-    expect(await copied('Copy token')).toBe(token);
+    expect(await copied('Copy command')).toBe('npx leadtap token issue --user boss --name "curl"');
     expect(await copied('Copy')).toBe(
       `export LEADTAP_URL='${service().url}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
     );
+  });
+
+  it('asks for a token of its own for each platform, and never offers the one of the console', async () => {
+    const token = await service().token('boss');
+    const page = await openTab(service(), 'Connect', { token });
+    for (const { id, name } of PLATFORMS) {
+      await page.goto(`${service().url}/#connect/${id}`);
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      const needs = await page.locator('.needs').innerText();
+      expect(needs).toContain(`npx leadtap token issue --user boss --name "${name}"`);
+      expect(needs).toContain('Ask the operator');
+      expect(await page.content()).not.toContain(token);
+      expect(await page.getByRole('button', { name: /copy token/i }).count()).toBe(0);
+    }
   });
 
   it('fills in host and path where a platform asks for them', async () => {

@@ -73,6 +73,7 @@ describe('Explore', () => {
     expect(await requestLines(page)).toEqual([
       'GET /automation/new-leads?since=1970-01-01T00%3A00%3A00.000Z&limit=5',
       'Authorization: Bearer <your token>',
+      'Leadtap-Client: console',
       'Prefer: wait=20',
     ]);
     await page.getByRole('button', { name: 'newest first' }).click();
@@ -155,11 +156,27 @@ describe('Explore', () => {
     await send(page);
     await answer(page).locator('summary').first().waitFor();
     const { y = Number.NaN } = (await answer(page).boundingBox()) ?? {};
-    expect(Math.round(y)).toBe(0);
+    expect(y).toBeCloseTo(0, 0);
     await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
     await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
     await answer(page).locator('summary').first().waitFor();
     expect(await page.evaluate('scrollY')).toBe(0);
+  });
+
+  it('scrolls 100 leads under the header, which stays', async () => {
+    await service().add(
+      ...Array.from({ length: 100 }, (_, index) => ({ fields: { firstName: `Lead ${index}` } })),
+    );
+    const page = await openTab(service(), 'Explore');
+    await fieldOf(page, 'limit').fill('100');
+    for (const width of [1280, 800]) {
+      await page.setViewportSize({ width, height: 800 });
+      await send(page);
+      await answer(page).locator('details').nth(99).waitFor();
+      await answer(page).locator('dl.headers > div').last().scrollIntoViewIfNeeded();
+      expect(await page.getByRole('banner').boundingBox()).toMatchObject({ y: 0 });
+      expect(await page.evaluate('document.documentElement.scrollHeight')).toBe(800);
+    }
   });
 
   it('removes the answer when the token is forgotten', async () => {

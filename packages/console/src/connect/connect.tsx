@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { hrefOf, place } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton } from '../text.tsx';
+import { CopyButton, quote } from '../text.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { FirstPoll } from './first-poll.tsx';
 import { addressOf, type Platform, platforms, type Step } from './platforms.ts';
@@ -19,7 +19,7 @@ export function Connect(): JSX.Element {
 const Tiles = () => (
   <>
     <h1>Connect a platform</h1>
-    <Needs />
+    <p>Every platform asks for the address of this service and for an access token of its own.</p>
     <ul class="tiles">
       {PLATFORMS.map(({ id, name, summary }) => (
         <li key={id}>
@@ -33,9 +33,12 @@ const Tiles = () => (
   </>
 );
 
-/** The two things that every platform asks for. */
-function Needs(): JSX.Element {
-  const token = session.value?.token;
+/**
+ * The two things that every platform asks for. Not the token of this page: with a token of its own a platform can be told apart,
+ * and its token can be revoked without the others.
+ */
+function Needs({ name }: { readonly name: string }): JSX.Element {
+  const command = issueCommand(session.value?.claims.userId, name);
   return (
     <dl class="needs">
       <div>
@@ -47,19 +50,25 @@ function Needs(): JSX.Element {
       <div>
         <dt>Access token</dt>
         <dd>
-          {token === undefined ? (
-            <span>
-              the one you were given. <a href={hrefOf('check')}>Check it</a> first.
-            </span>
-          ) : (
-            <>
-              the one you checked <CopyButton text={() => token}>Copy token</CopyButton>
-            </>
-          )}
+          A new one, only for {name}; not the one that you pasted here. Ask the operator, the person who runs
+          this service, to make it with this command:
+        </dd>
+        <dd class="snippet">
+          <pre>
+            <code>{command}</code>
+          </pre>
+          <CopyButton text={() => command}>Copy command</CopyButton>
         </dd>
       </div>
     </dl>
   );
+}
+
+const SAFE_IN_A_SHELL = /^[\w.@:+-]+$/;
+
+function issueCommand(userId: string | undefined, name: string): string {
+  const user = userId === undefined ? 'ID' : SAFE_IN_A_SHELL.test(userId) ? userId : quote(userId);
+  return `npx leadtap token issue --user ${user} --name "${name}"`;
 }
 
 function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
@@ -71,7 +80,7 @@ function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
       </p>
       <h1>{name}</h1>
       <AddressWarning platform={platform} />
-      <Needs />
+      <Needs name={name} />
       <ol class="steps">
         {steps.map((step) => (
           <li key={step.text}>

@@ -53,8 +53,8 @@ export function Explore(): JSX.Element {
           </form>
           <RequestText />
           <p class="soft">
-            Each request uses one of the limits of the user, and counts as a poll of this token where the
-            operator looks up who has received what.
+            Each request uses one of the limits of the user. <code>Leadtap-Client: console</code> marks it as
+            one of this page: it does not count where the operator looks up who has received which lead.
           </p>
         </section>
         <AnswerPane />
@@ -145,6 +145,7 @@ function RequestText(): JSX.Element {
   const lines = [
     `GET ${path}`,
     ...(token === undefined ? [] : ['Authorization: Bearer <your token>']),
+    'Leadtap-Client: console',
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
   ];
   return (

@@ -2,6 +2,7 @@
 import { MAX_WAIT_S, NEW_LEADS_PATH } from '@leadtap/contract';
 import { computed, signal } from '@preact/signals';
 import { baseUrl } from '../service.ts';
+import { quote } from '../text.tsx';
 
 /** As typed: the service says what is invalid, and that is worth seeing. */
 export const since = signal('');
@@ -73,9 +74,6 @@ export function readNextLink(link: string | null): { since: string; limit: strin
   const query = new URL(target).searchParams;
   return { since: query.get('since') ?? '', limit: query.get('limit') ?? '' };
 }
-
-/** In single quotes, for a shell. */
-const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** A command that sends the same request. Without a token it takes the one in the variable TOKEN. */
 export function curlOf({ url, headers }: ApiRequest, token?: string): string {
