@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { LeadInput, PlacementProblem, Scope, Store } from 'leadtap';
+import type { Bearer, LeadInput, PlacementProblem, Scope, Store, StoredLead } from 'leadtap';
 import { check, START } from './check.ts';
 import {
   ACME,
@@ -44,6 +44,13 @@ const OUTSIDE: readonly [Scope, Partial<LeadInput>, PlacementProblem][] = [
   [SALES, { departmentId: 'service' }, outside('departmentId', 'service')],
   [{ level: 'COMPANY', companyId: 'globex' }, {}, outside('branchId', null)],
 ];
+
+const ACCOUNT_CHANGES: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+  'a revocation': (store) => store.revokeToken('a'),
+  'a removal of the user': (store) => store.removeUser('boss'),
+  'a change of the access level': (store) =>
+    store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }),
+};
 
 export const allOrNothingChecks = [
   check('all or nothing: leads are added and updated like those of a batch', async ({ store }) => {
@@ -129,4 +136,53 @@ export const allOrNothingChecks = [
     ]);
     assert.deepEqual((await store.readPage(FROM_THE_FIRST)).leads, before.leads);
   }),
+
+  check('all or nothing: the account of the sender must have the scope', async ({ store, openAnother }) => {
+    await apply(store, ACME, GLOBEX);
+    const other = await openAnother();
+    const isWritten = async (sender: Bearer, scope: Scope, place: Partial<LeadInput> = {}) => {
+      const { kind } = await store.writeAllLeads([lead('1', place)], scope, sender);
+      if (kind === 'account-changed') assert.deepEqual((await poll(store)).leads, []);
+      return kind === 'written';
+    };
+    const north = { branchId: 'north' };
+    const token = { userId: 'north-lead', tokenId: 'a' };
+    for (const [sender, scope] of [
+      [{ userId: 'nobody' }, ALL_OF_ACME],
+      [{ userId: 'boss ' }, ALL_OF_ACME],
+      [{ userId: 'rival' }, ALL_OF_ACME],
+      [{ userId: 'boss' }, NORTH],
+      [token, ALL_OF_ACME],
+      [token, { ...NORTH, branchId: 'south' }],
+      [{ userId: 'seller' }, { ...SALES, departmentId: 'service' }],
+    ] as const)
+      assert.equal(await isWritten(sender, scope, north), false, JSON.stringify([sender, scope]));
+
+    await other.updateUser('north-lead', { branchId: 'south' });
+    assert.equal(await isWritten(token, NORTH, north), false, 'the user has another branch');
+    await other.updateUser('north-lead', { branchId: 'north' });
+    await other.revokeToken('a');
+    assert.equal(await isWritten(token, NORTH, north), false, 'the token is revoked');
+    await other.removeUser('boss');
+    assert.equal(await isWritten({ userId: 'boss' }, ALL_OF_ACME), false, 'the user was removed');
+    assert.equal(await isWritten({ userId: 'north-lead', tokenId: 'b' }, NORTH, north), true);
+    assert.equal(await isWritten({ userId: 'north-lead' }, NORTH, north), true, 'a token without an id');
+  }),
+
+  ...Object.entries(ACCOUNT_CHANGES).map(([title, change]) =>
+    check(
+      `all or nothing: ${title} while leads are written is committed after them`,
+      async ({ store, clock, openAnother }) => {
+        await apply(store, ACME);
+        const other = await openAnother();
+        let storedBefore: Promise<readonly StoredLead[]> | undefined;
+        clock.afterNextRead(() => {
+          storedBefore = change(other).then(() => other.findLeads('1'));
+        });
+        const sender = { userId: 'boss', tokenId: 'a' };
+        const { kind } = await store.writeAllLeads([lead('1')], ALL_OF_ACME, sender);
+        assert.equal((await storedBefore)?.length, kind === 'written' ? 1 : 0);
+      },
+    ),
+  ),
 ];

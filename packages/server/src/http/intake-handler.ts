@@ -8,7 +8,7 @@ import { systemClock, toIso } from '../clock.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
 import { INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import type { IntakeStore } from '../store/store.ts';
+import { type IntakeStore, StoreUnavailableError } from '../store/store.ts';
 import { requireScope } from './authenticate.ts';
 import {
   createHandler,
@@ -96,6 +96,9 @@ const RATE_LIMIT_DETAIL =
 const UNAVAILABLE_DETAIL =
   'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
 
+/** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
+const MAX_TRIES = 5;
+
 /** The checks, in their order. A failed check throws a `ProblemError`. */
 function createAnswer(
   options: IntakeOptions,
@@ -103,7 +106,7 @@ function createAnswer(
 ): (exchange: Exchange<IntakeState>) => Promise<Payload> {
   const { store, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
-  const { identify } = createIdentification({
+  const { identify, identifyAgain } = createIdentification({
     ...options,
     readers,
     limiter,
@@ -116,18 +119,24 @@ function createAnswer(
     requireHost(request);
     requireMethod(request, METHODS);
     // Token: 401. Rate limit: 429. User: 404.
-    const { token, user } = await identify(exchange);
+    const { token } = await identify(exchange);
     // Scope: 403.
     requireScope(token, 'leads:write');
     // Body: 415, 413, 400.
     const mediaType = requireMediaType(request);
     const bytes = await readBody(request);
+    // Token: 401. User: 404. Both may have changed while the body arrived.
+    let { user } = await identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
     const content = parseBody(mediaType, bytes);
-    // Leads: 422.
-    const outcome = await receiveLeads(content, { store, user, idempotencyKey, clock });
-    if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
-    return toPayload(outcome, exchange);
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      // Leads: 422.
+      const outcome = await receiveLeads(content, { store, user, sender: token, idempotencyKey, clock });
+      if (outcome.kind === 'written') return toPayload(outcome, exchange);
+      if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+      ({ user } = await identifyAgain(exchange));
+    }
+    throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
   };
 }
 

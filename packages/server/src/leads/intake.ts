@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
-import type { IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
+import type { Bearer, IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, quote } from './import/field-readers.ts';
 import { outsideScope, placementIssue } from './import/import-leads.ts';
@@ -19,6 +19,8 @@ export interface IntakeContent {
 export interface ReceiveOptions {
   readonly store: Pick<IntakeStore, 'writeAllLeads' | 'findPlacementProblems'>;
   readonly user: PollingUser;
+  /** The token that the leads are sent with. */
+  readonly sender: Bearer;
   /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
   readonly idempotencyKey: string | undefined;
   readonly clock: Clock;
@@ -26,7 +28,9 @@ export interface ReceiveOptions {
 
 export type IntakeOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
-  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] };
+  | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] }
+  /** Nothing was written: the account is not as given any more. */
+  | { readonly kind: 'account-changed' };
 
 /** Bounds the response to a body that contains nothing but errors, and the time that explaining them takes. */
 const MAX_ERRORS = 1000;
@@ -37,7 +41,7 @@ const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
 /** All leads are written, or none. */
 export async function receiveLeads(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
-  const { store, user } = options;
+  const { store, user, sender } = options;
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const parsed = parseIntake(content, options);
@@ -46,8 +50,9 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
   const outcome = await store.writeAllLeads(
     parsed.entries.map(({ lead }) => lead),
     scope,
+    sender,
   );
-  if (outcome.kind === 'written') return outcome;
+  if (outcome.kind !== 'rejected') return outcome;
   return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
 }
 

@@ -1,6 +1,7 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
 import type { LeadInput, Scope, User } from './records.ts';
 import type {
+  Account,
   LeadResult,
   PlacementProblem,
   UpdateUserOutcome,
@@ -25,6 +26,19 @@ export function isInScope(scope: Scope, place: LeadPlace): boolean {
       return scope.departmentId === place.departmentId;
   }
 }
+
+/** Whether this is the scope that the user has. */
+export function hasScope(
+  { companyId, accessLevel, branchId, departmentId }: Omit<User, 'email' | 'name'>,
+  scope: Scope,
+): boolean {
+  if (companyId !== scope.companyId || accessLevel !== scope.level) return false;
+  return isInScope(scope, { branchId, departmentId });
+}
+
+/** Whether the account may still write to the scope. */
+export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: Scope): boolean =>
+  !isRevoked && user?.id === userId && hasScope(user, scope);
 
 /** The branch, department and status of a lead. */
 export interface Place extends LeadPlace {

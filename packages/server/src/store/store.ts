@@ -168,7 +168,9 @@ export interface FindProblemsOptions extends WriteOptions {
 export type WriteAllOutcome =
   | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
   /** One list of problems for each lead, in the same order; empty for a lead without problems. */
-  | { readonly kind: 'rejected'; readonly problems: readonly (readonly PlacementProblem[])[] };
+  | { readonly kind: 'rejected'; readonly problems: readonly (readonly PlacementProblem[])[] }
+  /** The token of the sender is revoked, or the user was removed or does not have this scope any more. */
+  | { readonly kind: 'account-changed' };
 
 /** What `writeLeads` would do with a lead, and the place that the lead would have. */
 export type PlannedLead =
@@ -276,9 +278,10 @@ export interface AccountCounts {
 export interface IntakeStore extends PollStore {
   /**
    * Writes these leads in one transaction, or none of them if one is rejected. A lead that exists outside of the scope, or
-   * would be placed outside of it, is rejected.
+   * would be placed outside of it, is rejected. The account of the sender, if given, is checked in the same transaction: a change
+   * of it is committed either after these leads, or before, and then none is written.
    */
-  writeAllLeads(leads: readonly LeadInput[], scope: Scope): Promise<WriteAllOutcome>;
+  writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer): Promise<WriteAllOutcome>;
   /**
    * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
    * Absent: an import reports only that one.

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { storeConformance } from '@leadtap/store-conformance';
 import {
+  type Bearer,
   type Clock,
   type IssuedToken,
   type LeadInput,
@@ -62,8 +63,8 @@ class StampsHistory extends DelegatingStore {
 }
 
 class WritesWhatItCan extends DelegatingStore {
-  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
-    const outcome = await this.inner.writeAllLeads(leads, scope);
+  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer) {
+    const outcome = await this.inner.writeAllLeads(leads, scope, sender);
     if (outcome.kind === 'rejected')
       await this.inner.writeLeads(leads.filter((_, index) => outcome.problems[index]?.length === 0));
     return outcome;
@@ -71,8 +72,14 @@ class WritesWhatItCan extends DelegatingStore {
 }
 
 class WritesOutsideScope extends DelegatingStore {
-  override writeAllLeads(leads: readonly LeadInput[], { companyId }: Scope) {
-    return this.inner.writeAllLeads(leads, { level: 'COMPANY', companyId });
+  override writeAllLeads(leads: readonly LeadInput[], { companyId }: Scope, sender?: Bearer) {
+    return this.inner.writeAllLeads(leads, { level: 'COMPANY', companyId }, sender);
+  }
+}
+
+class IgnoresTheSender extends DelegatingStore {
+  override writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
+    return this.inner.writeAllLeads(leads, scope);
   }
 }
 
@@ -122,6 +129,7 @@ const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['adds every lead as a new one', broken(IgnoresIds), ['D5']],
   ['adds the valid leads of a rejected request', broken(WritesWhatItCan), ['all or nothing']],
   ['adds leads outside of the scope', broken(WritesOutsideScope), ['all or nothing']],
+  ['adds leads of a revoked token', broken(IgnoresTheSender), ['all or nothing']],
   ['forgets the scopes of tokens', broken(ForgetsScopes), ['tokens']],
   ['stamps history', broken(StampsHistory), ['history']],
   ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],

@@ -1,4 +1,5 @@
 import type {
+  Bearer,
   IssuedToken,
   LeadInput,
   LeadListQuery,
@@ -54,8 +55,8 @@ export class DelegatingStore implements Store {
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, options);
   }
-  writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
-    return this.inner.writeAllLeads(leads, scope);
+  writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer) {
+    return this.inner.writeAllLeads(leads, scope, sender);
   }
   planLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.planLeads(leads, options);

@@ -1,6 +1,6 @@
 import { placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
-import type { AddUserOutcome, ListedToken, Store, UpdateUserOutcome } from '../store.ts';
+import type { Account, AddUserOutcome, Bearer, ListedToken, Store, UpdateUserOutcome } from '../store.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
 
 export const USER_COLUMNS = `id, company_id AS "companyId", email, name, plan, access_level AS "accessLevel",
@@ -45,6 +45,9 @@ const LIST_TOKENS = `
 const REVOKE_TOKEN = `
   INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ($1, leadtap.from_ms(leadtap.clock_ms()))
   ON CONFLICT DO NOTHING RETURNING token_id`;
+
+/** A statement of its own, so that the statement after it sees the change for which it has waited. */
+const LOCK_ACCOUNTS = 'SELECT leadtap.lock_accounts($1, false)';
 
 const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
 
@@ -94,9 +97,7 @@ export const accountMethods = (database: Database): AccountMethods => ({
     return removed.length > 0;
   },
 
-  async isTokenRevoked(tokenId) {
-    return isStorable(tokenId) && (await database.query(FIND_REVOCATION, [tokenId])).length > 0;
-  },
+  isTokenRevoked: (tokenId) => isTokenRevoked(database, tokenId),
 
   async recordTokens(tokens) {
     if (tokens.length > 0)
@@ -113,10 +114,25 @@ export const accountMethods = (database: Database): AccountMethods => ({
     return token;
   },
 
+  /** In a transaction, for its longer timeouts: leads that are being written with the token are committed first. */
   async revokeToken(tokenId) {
-    return (await database.query(REVOKE_TOKEN, [tokenId])).length > 0;
+    const revoked = await database.transaction((session) => session.query(REVOKE_TOKEN, [tokenId]));
+    return revoked.length > 0;
   },
 });
+
+/** The account, which no other transaction can change until this one ends. */
+export async function lockAccount(session: Session, { userId, tokenId }: Bearer): Promise<Account> {
+  const ids = [userId, tokenId ?? userId].filter(isStorable);
+  await session.query(LOCK_ACCOUNTS, [ids]);
+  return {
+    isRevoked: tokenId !== undefined && (await isTokenRevoked(session, tokenId)),
+    user: await findUser(session, FIND_USER, userId),
+  };
+}
+
+const isTokenRevoked = async (session: Session, tokenId: string): Promise<boolean> =>
+  isStorable(tokenId) && (await session.query(FIND_REVOCATION, [tokenId])).length > 0;
 
 async function findUser(session: Session, text: string, userId: string): Promise<User | undefined> {
   if (!isStorable(userId)) return undefined;

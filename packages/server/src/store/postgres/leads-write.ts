@@ -10,6 +10,7 @@ import {
 import {
   findOutsideScope,
   findPlacementProblems,
+  mayWrite,
   type Place,
   type Places,
   requireAllWritten,
@@ -24,6 +25,7 @@ import {
   type WriteAllOutcome,
   type WriteOptions,
 } from '../store.ts';
+import { lockAccount } from './accounts.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
 import { LockQueue } from './lock-queue.ts';
 import {
@@ -116,14 +118,19 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
   async writeLeads(leads, options = {}) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     return database.transaction(async (session) => {
+      await beginBatch(session, leads, options);
       const { results } = await writeBatch(session, leads, options);
       return { kind: 'written', results };
     });
   },
 
-  async writeAllLeads(leads, scope) {
+  async writeAllLeads(leads, scope, sender) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     const write = async (session: Session): Promise<WriteAllOutcome> => {
+      await beginBatch(session, leads, {});
+      // After the lock of the company: a write that waits for that lock must not delay a revocation.
+      if (sender && !mayWrite(await lockAccount(session, sender), sender.userId, scope))
+        return { kind: 'account-changed' };
       const { results, places } = await writeBatch(session, leads, { scope });
       return { kind: 'written', results: requireAllWritten(leads, results, places) };
     };
@@ -177,9 +184,12 @@ interface BatchOptions extends WriteOptions {
   readonly scope?: Scope;
 }
 
-async function writeBatch(session: Session, leads: readonly LeadInput[], options: BatchOptions) {
-  await session.query(BEGIN_BATCH, [options.historical ? 'on' : '']);
+async function beginBatch(session: Session, leads: readonly LeadInput[], { historical }: WriteOptions) {
+  await session.query(BEGIN_BATCH, [historical ? 'on' : '']);
   await lockCompanies(session, companiesOf(leads));
+}
+
+async function writeBatch(session: Session, leads: readonly LeadInput[], options: BatchOptions) {
   const batch = await Batch.read(session, addIds(leads));
   const results = batch.plan(options);
   await batch.save(session);

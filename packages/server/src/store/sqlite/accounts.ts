@@ -1,7 +1,15 @@
 /** Users and issued tokens. */
 import { type Places, placeUser } from '../placement.ts';
 import type { IssuedToken, User } from '../records.ts';
-import type { AccountCounts, AddUserOutcome, ListedToken, UpdateUserOutcome, UserChanges } from '../store.ts';
+import type {
+  Account,
+  AccountCounts,
+  AddUserOutcome,
+  Bearer,
+  ListedToken,
+  UpdateUserOutcome,
+  UserChanges,
+} from '../store.ts';
 import type { Connection } from './connection.ts';
 
 export const SELECT_USERS = `SELECT id, company_id AS companyId, email, name, plan, access_level AS accessLevel,
@@ -59,8 +67,15 @@ export function prepareAccounts(connection: Connection, places: Places) {
     return row?.id === userId ? toUser(row) : undefined;
   }
 
+  const isTokenRevoked = (tokenId: string): boolean => revocation.get(tokenId) !== undefined;
+
   return {
     findUser,
+    isTokenRevoked,
+    findAccount: ({ userId, tokenId }: Bearer): Account => ({
+      isRevoked: tokenId !== undefined && isTokenRevoked(tokenId),
+      user: findUser(userId),
+    }),
     addUser(user: User): AddUserOutcome {
       const existing = findUser(user.id);
       if (existing) return { kind: 'exists', user: existing };
@@ -93,6 +108,5 @@ export function prepareAccounts(connection: Connection, places: Places) {
     },
     listTokens: (userId: string): ListedToken[] => tokensOfUser.all(userId).map(toToken),
     revokeToken: (tokenId: string, now: number): boolean => insertRevocation.run(tokenId, now).changes > 0,
-    isTokenRevoked: (tokenId: string): boolean => revocation.get(tokenId) !== undefined,
   };
 }

@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
-import { findPlacementProblems, toRejection } from '../placement.ts';
+import { findPlacementProblems, mayWrite, toRejection } from '../placement.ts';
 import {
   type ChangeTrackingStore,
   type Inspection,
   type MigrationReport,
   SchemaVersionError,
   type Store,
+  type WriteAllOutcome,
 } from '../store.ts';
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
@@ -205,10 +206,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     async revalidate({ companies, bearers }, known) {
       const readState = ({ accounts, readChanges }: PreparedDatabase) => ({
         readAt: clock(),
-        accounts: bearers.map(({ userId, tokenId }) => ({
-          isRevoked: tokenId !== undefined && accounts.isTokenRevoked(tokenId),
-          user: accounts.findUser(userId),
-        })),
+        accounts: bearers.map(accounts.findAccount),
         ...readChanges(known),
       });
       // Without a company there is no lock to take: the changes alone are read.
@@ -270,8 +268,14 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
-    writeAllLeads: (batch, scope) =>
-      groupCommit.write(batch.length, ({ leads }) => leads.writeAll(batch, scope)).catch(toRejection),
+    writeAllLeads: (batch, scope, sender) =>
+      groupCommit
+        .write<WriteAllOutcome>(batch.length, ({ accounts, leads }) =>
+          sender && !mayWrite(accounts.findAccount(sender), sender.userId, scope)
+            ? { kind: 'account-changed' }
+            : leads.writeAll(batch, scope),
+        )
+        .catch(toRejection),
     findPlacementProblems: (batch, writeOptions = {}) =>
       read(({ places, leads }) =>
         batch.map((lead) => [
