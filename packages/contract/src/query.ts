@@ -10,7 +10,7 @@ export const LEADS_PATH = '/leads';
  * A pattern cannot hold calendar rules (30 February, 25 o'clock): the server checks them after it.
  */
 export const SINCE_PATTERN =
-  '^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2}):(\\d{2})(?:\\.(\\d{1,9}))?(?:([Zz])|([+\\- ])(\\d{2})(?::?(\\d{2}))?)?)?$';
+  '^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,9}))?)?(?:([Zz])|([+\\- ])(\\d{2})(?::?(\\d{2}))?)?)?$';
 
 export const SINCE_EXAMPLE = '2026-03-02T09:30:00.000Z';
 
@@ -33,6 +33,7 @@ export const SINCE_FORMS: readonly SinceForm[] = [
     readAs: '2026-03-02T09:30:00.000Z',
   },
   { form: 'no offset: read as UTC', example: '2026-03-02T09:30:00', readAs: '2026-03-02T09:30:00.000Z' },
+  { form: 'no seconds', example: '2026-03-02T09:30Z', readAs: '2026-03-02T09:30:00.000Z' },
   { form: 'date alone: midnight UTC', example: '2026-03-02', readAs: '2026-03-02T00:00:00.000Z' },
   {
     form: 'up to 9 fraction digits: cut to milliseconds',

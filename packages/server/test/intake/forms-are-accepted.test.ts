@@ -28,6 +28,12 @@ it('a form is one lead, with custom fields by their names', async () => {
   });
 });
 
+it('a time may have no seconds, as the date field of a browser sends it', async () => {
+  const test = await startIntake();
+  await sendForm(test, { firstName: 'Ada', appointmentDateTime: '2026-12-01T09:00' });
+  expect((await test.leads('boss'))[0]?.appointmentDateTime).toBe('2026-12-01T09:00:00.000Z');
+});
+
 it('empty fields count as absent, also in an update', async () => {
   const test = await startIntake();
   const empty = 'companyId=&branchId=&departmentId=&email=&sameDay=&images=&customFields.source=&lastName';
