@@ -33,7 +33,8 @@ const IMPORT_FORMS: Readonly<Partial<Record<LeadFieldType, (rule: ImportField['i
   id: ({ maxLength }) => `1 to ${number(maxLength)} characters`,
   text: ({ maxLength }) => `text of at most ${number(maxLength)} characters`,
   email: ({ maxLength }) => `\`name@host\`, at most ${number(maxLength)} characters`,
-  instant: () => 'ISO 8601, such as `2026-03-05T14:00:00+01:00` or `2026-03-05T14:00`; without an offset it is UTC',
+  instant: () =>
+    'ISO 8601, such as `2026-03-05T14:00:00+01:00` or `2026-03-05T14:00`; without an offset it is UTC',
   timeOfDay: () => '`HH:MM`, from `00:00` to `23:59`',
   statusCode: () => "one of the company's statuses, such as `NEW`",
   object: ({ maxBytes = 0, maxLevels }) =>

@@ -19,6 +19,13 @@ describe('help and version', () => {
     },
   );
 
+  test.each(['leads erase', 'leads import', 'token issue'])(
+    '%s --help shows no empty default',
+    async (command) => {
+      expect((await terminal().run(`${command} --help`)).stdout).not.toContain('(default: [');
+    },
+  );
+
   test('--version prints the version of the package', async () => {
     expect((await terminal().run('--version')).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });

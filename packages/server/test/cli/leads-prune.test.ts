@@ -105,9 +105,11 @@ test('an interrupted run says how many it deleted, and the next one continues', 
   expect((await run('leads prune --older-than 400d --yes')).stdout).toBe('751 leads deleted\n');
 });
 
-test.each(['0d', '23h', '400', '-1d', 'soon'])('--older-than %s is refused with 2', async (age) => {
+test.each(['0d', '23h', '400', '-1d', '101y', 'soon'])('--older-than %s is refused with 2', async (age) => {
   const { run } = await terminalWithUsers();
-  expect((await run(['leads', 'prune', '--older-than', age, '--yes'])).code).toBe(2);
+  const { code, stderr } = await run(['leads', 'prune', '--older-than', age, '--yes']);
+  expect(code).toBe(2);
+  expect(stderr).toContain('Write 30d, 400d or 2y: from one day to 100 years.');
 });
 
 test('between two batches, other programs can write and poll at once', async () => {

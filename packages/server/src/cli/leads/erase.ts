@@ -38,22 +38,22 @@ Examples:
   leadtap leads erase --vacuum                      only clean the files, of leads that were deleted before`;
 
 interface EraseFlags extends ConfirmFlags {
-  readonly email: readonly string[];
-  readonly phone: readonly string[];
+  readonly email?: readonly string[];
+  readonly phone?: readonly string[];
   readonly company?: string;
   readonly vacuum?: boolean;
   readonly json?: true;
 }
 
-const collect = (value: string, values: readonly string[]): string[] => [...values, value];
+const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
 
 export function registerErase(leads: Command, context: CommandContext): void {
   leads
     .command('erase')
     .description('erase the leads of a person for good')
     .argument('[ids...]', 'ids of leads')
-    .option('--email <address>', 'leads with this e-mail address; can be repeated', collect, [])
-    .option('--phone <number>', 'leads with this phone number; can be repeated', collect, [])
+    .option('--email <address>', 'leads with this e-mail address; can be repeated', collect)
+    .option('--phone <number>', 'leads with this phone number; can be repeated', collect)
     .option('--company <id>', 'only leads of this company')
     .option('--dry-run', 'show the leads and erase nothing')
     .option('--yes', 'do not ask')
@@ -65,7 +65,8 @@ export function registerErase(leads: Command, context: CommandContext): void {
 }
 
 async function erase(ids: readonly string[], flags: EraseFlags, context: CommandContext): Promise<void> {
-  const isSearch = ids.length + flags.email.length + flags.phone.length > 0;
+  const { email = [], phone = [] } = flags;
+  const isSearch = ids.length + email.length + phone.length > 0;
   checkFlags(isSearch, flags);
   if (isSearch) requireConsent('leads erase', flags, context);
   await withStore(context, async (store) => {
@@ -85,7 +86,7 @@ async function erase(ids: readonly string[], flags: EraseFlags, context: Command
 /** A shorter number would match too many people by mistake. */
 const MIN_PHONE_DIGITS = 5;
 
-function checkFlags(isSearch: boolean, { email, phone, vacuum, dryRun }: EraseFlags): void {
+function checkFlags(isSearch: boolean, { email = [], phone = [], vacuum, dryRun }: EraseFlags): void {
   if (!isSearch && (vacuum !== true || dryRun))
     throw new Failure(
       'usage',
@@ -103,7 +104,7 @@ function checkFlags(isSearch: boolean, { email, phone, vacuum, dryRun }: EraseFl
 async function findLeads(
   removal: LeadRemoval,
   ids: readonly string[],
-  { email: emails, phone: phones, company }: EraseFlags,
+  { email: emails = [], phone: phones = [], company }: EraseFlags,
   context: CommandContext,
 ): Promise<readonly RemovableLead[]> {
   const byId = ids.length === 0 ? [] : await removal.findByIds(ids, company);

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { toIso } from '../../clock.ts';
+import { toDurationMs, toIso } from '../../clock.ts';
 import { systemSleep } from '../../leads/import/batches.ts';
 import type { LeadRemoval } from '../../store/lead-removal.ts';
 import type { Store } from '../../store/store.ts';
@@ -9,7 +9,6 @@ import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { formatLeadCount, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
-import { parseLifetime } from '../token.ts';
 
 const HELP = `
 Deletes the leads whose createdAt is older than the given time, in small batches with pauses: the service answers polls
@@ -28,11 +27,12 @@ interface PruneFlags extends ConfirmFlags {
 }
 
 const DAY_MS = 86_400_000;
+const MAX_AGE_MS = 36_525 * DAY_MS;
 
 function parseAge(text: string): number {
-  const ageMs = parseLifetime(text);
-  if (ageMs >= DAY_MS) return ageMs;
-  throw new InvalidArgumentError('Give at least one day: 1d, 400d or 2y.');
+  const ageMs = toDurationMs(text) ?? 0;
+  if (ageMs >= DAY_MS && ageMs <= MAX_AGE_MS) return ageMs;
+  throw new InvalidArgumentError('Write 30d, 400d or 2y: from one day to 100 years.');
 }
 
 export function registerPrune(leads: Command, context: CommandContext): void {
