@@ -1,20 +1,41 @@
+import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface Migration {
   readonly version: number;
   readonly name: string;
   readonly sql: string;
+  /** SHA-256 of the text with LF line ends: a checkout with CRLF has the same. */
+  readonly checksum: string;
+}
+
+/** A migration as a database has recorded it. */
+export interface AppliedMigration {
+  readonly version: number;
+  readonly name: string;
+  /** Null if it was applied before checksums were stored. */
+  readonly checksum: string | null;
 }
 
 /** The numbered .sql files of a folder, sorted by number. */
 export function readMigrations(folder: URL): readonly Migration[] {
   const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file));
-  return files.sort().map((name) => ({
-    version: Number.parseInt(name, 10),
-    name,
-    sql: readFileSync(new URL(name, folder), 'utf8'),
-  }));
+  return files.sort().map((name) => {
+    const sql = readFileSync(new URL(name, folder), 'utf8');
+    const checksum = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
+    return { version: Number.parseInt(name, 10), name, sql, checksum };
+  });
 }
+
+/** The first applied migration that is not the one of this program with the same number. */
+export const findChangedMigration = (
+  migrations: readonly Migration[],
+  applied: readonly AppliedMigration[],
+): AppliedMigration | undefined =>
+  applied.find(({ version, name, checksum }) => {
+    const own = migrations.find((migration) => migration.version === version);
+    return own && (own.name !== name || (checksum !== null && own.checksum !== checksum));
+  });
 
 export interface MigrationPlan {
   readonly from: number;

@@ -6,7 +6,12 @@ import { type Config, type Database, describeDatabase, VARIABLES } from '../conf
 import { nearestExisting } from '../nearest-existing.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { ListenError } from '../ops/listen.ts';
-import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
+import {
+  ChangedMigrationError,
+  SchemaVersionError,
+  StoreUnavailableError,
+  UnusableDatabaseError,
+} from '../store/store.ts';
 import { innermostCode, reasonOf, systemCode } from '../system-error.ts';
 import { EXIT_CODES } from './exit.ts';
 
@@ -87,6 +92,7 @@ export function databaseFailure(
   const engine = database && engineOf(database);
   const place = database && describeDatabase(database);
   if (error instanceof SchemaVersionError) return schemaFailure(error, place, engine);
+  if (error instanceof ChangedMigrationError) return changedMigrationFailure(error, place, setting);
   if (error instanceof StoreUnavailableError || error instanceof UnusableDatabaseError)
     return new Failure(
       'unavailable',
@@ -115,6 +121,18 @@ function schemaFailure(
     engine?.oldSchemaFix ?? 'Run `leadtap migrate`.',
   );
 }
+
+const changedMigrationFailure = (
+  { message }: ChangedMigrationError,
+  place: string | undefined,
+  setting: string,
+): Failure =>
+  new Failure(
+    'unavailable',
+    `another version of Leadtap made the database${place === undefined ? '' : ` (${place})`}, and this version cannot update it: ${message}. Nothing was changed.`,
+    'To continue with this database, run the version of Leadtap that made it.',
+    `To change to this version, name a new database in ${setting}, and bring the leads over: docs/operations.md, "A database that cannot be updated", has the steps.`,
+  );
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];
 const isDiskFull = (error: unknown): boolean => NO_SPACE.includes(systemCode(error) ?? '');

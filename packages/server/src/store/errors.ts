@@ -32,3 +32,6 @@ export class SchemaVersionError extends Error {
 export class UnusableDatabaseError extends Error {
   override readonly name = 'UnusableDatabaseError';
 }
+
+/** Another version of Leadtap has migrated the database, with migrations that differ from those of this one. */
+export class ChangedMigrationError extends UnusableDatabaseError {}

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Clock } from '../../clock.ts';
 import * as files from '../../migration-files.ts';
 import {
+  ChangedMigrationError,
   type Inspection,
   type MigrationReport,
   SchemaVersionError,
@@ -47,9 +48,16 @@ const FACTS = `
          current_setting('server_encoding') AS encoding,
          ${MISSING_ROLES} AS "missingRoles"`;
 
+/** Through JSON, because databases that were made before checksums were stored do not have the column. */
+const APPLIED = `
+  SELECT m.version, m.name, to_json(m) ->> 'checksum' AS checksum FROM leadtap.migrations AS m ORDER BY m.version`;
+
 const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
 
-/** 0 when there is no schema yet. Refuses an old server, and a schema of another program. */
+/**
+ * 0 when there is no schema yet. Refuses an old server, a schema of another program, and one of a version of Leadtap with other
+ * migrations: ours would destroy what they made.
+ */
 async function schemaVersion(session: Session): Promise<number> {
   const [found] = await session.query<{ server: number; version: string; ours: boolean; foreign: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS version,
@@ -61,10 +69,11 @@ async function schemaVersion(session: Session): Promise<number> {
   if (!found?.ours && found?.foreign)
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
   if (!found?.ours) return 0;
-  const [row] = await session.query<{ version: number }>(
-    'SELECT coalesce(max(version), 0) AS version FROM leadtap.migrations',
-  );
-  return row?.version ?? 0;
+  const applied = await session.query<files.AppliedMigration>(APPLIED);
+  const changed = files.findChangedMigration(files.readMigrations(MIGRATIONS), applied);
+  if (changed)
+    throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
+  return applied.at(-1)?.version ?? 0;
 }
 
 /** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
@@ -97,6 +106,12 @@ export async function migrate(database: Database): Promise<MigrationReport> {
       await session.query(sql);
       await session.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, name]);
     }
+    // At the end, because a migration adds the column.
+    for (const { version, checksum } of files.readMigrations(MIGRATIONS))
+      await session.query(
+        'UPDATE leadtap.migrations SET checksum = $2 WHERE version = $1 AND checksum IS NULL',
+        [version, checksum],
+      );
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
   }, timeouts);

@@ -1,6 +1,11 @@
 import * as files from '../../migration-files.ts';
-import { type MigrationReport, SchemaVersionError, UnusableDatabaseError } from '../store.ts';
-import type { Connection } from './connection.ts';
+import {
+  ChangedMigrationError,
+  type MigrationReport,
+  SchemaVersionError,
+  UnusableDatabaseError,
+} from '../store.ts';
+import { Connection } from './connection.ts';
 
 /** Right from `dist/`, too: SQL is not compiled, so its only copy is in `src/`. */
 const FOLDER = new URL('../../../src/store/sqlite/migrations/', import.meta.url);
@@ -17,27 +22,90 @@ export const schemaVersion = (connection: Connection): number =>
  * Other programs use `user_version` as well; only the application id shows that a file is ours. The tables are counted
  * first: if another process is creating our tables at this moment, the id that is read afterwards is ours.
  */
-export function refuseForeignDatabase(connection: Connection): void {
+function refuseForeignDatabase(connection: Connection): void {
   const tables = connection.prepare<{ n: number }>('SELECT count(*) AS n FROM sqlite_schema').get()?.n ?? 0;
   const id = connection.prepare<{ application_id: number }>('PRAGMA application_id').get()?.application_id;
   if (tables > 0 && id !== APPLICATION_ID)
     throw new UnusableDatabaseError('the file is a database of another program');
 }
 
-/** Without `create`, an empty file is refused. */
-export function prepareSchema(connection: Connection, mayMigrate: boolean, create: boolean): void {
-  refuseForeignDatabase(connection);
-  if (!create && schemaVersion(connection) === 0) throw new SchemaVersionError(0, expectedVersion());
-  connection.useWriteAheadLog();
-  if (mayMigrate) migrate(connection);
-  const found = schemaVersion(connection);
-  if (found !== expectedVersion()) throw new SchemaVersionError(found, expectedVersion());
+/** The columns of each table, and the text of each index and trigger without comments and line breaks. */
+function readSchemaParts(connection: Connection): string[] {
+  const columns = connection.prepare<{ part: string }>(
+    `SELECT t.name || '.' || c.name || ' ' || c.type AS part
+       FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c WHERE t.type = 'table'`,
+  );
+  const others = connection.prepare<{ part: string }>(
+    `SELECT sql AS part FROM sqlite_schema WHERE type <> 'table' AND sql IS NOT NULL`,
+  );
+  return [...columns.all(), ...others.all()].map(({ part }) =>
+    part.replace(/--[^\n]*/g, ' ').replace(/\s+/g, ' '),
+  );
 }
 
+/** The schema that the migrations of this program make. */
+function makeSchemaParts(version: number): string[] {
+  const connection = new Connection(':memory:');
+  try {
+    for (const { sql } of files.readMigrations(FOLDER).slice(0, version)) connection.exec(sql);
+    return readSchemaParts(connection);
+  } finally {
+    connection.close();
+  }
+}
+
+function hasChecksums(connection: Connection): boolean {
+  const tables = connection.prepare(
+    `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`,
+  );
+  return tables.get() !== undefined;
+}
+
+/**
+ * The migrations of another version of Leadtap may have the same numbers. Ours would destroy what they made. A database that is
+ * older than the checksums must have all parts of our schema; the operator may have added others.
+ */
+function refuseChangedMigrations(connection: Connection): void {
+  const version = schemaVersion(connection);
+  if (hasChecksums(connection)) {
+    const applied = connection.prepare<files.AppliedMigration>(
+      'SELECT version, name, checksum FROM migrations ORDER BY version',
+    );
+    const changed = files.findChangedMigration(files.readMigrations(FOLDER), applied.all());
+    if (changed)
+      throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
+  } else if (version > 0 && version <= expectedVersion()) {
+    const found = new Set(readSchemaParts(connection));
+    if (!makeSchemaParts(version).every((part) => found.has(part)))
+      throw new ChangedMigrationError(`its tables are not those of schema version ${version}`);
+  }
+}
+
+/** A database of another program, or of a version of Leadtap with other migrations. In one snapshot: another process may be migrating. */
+export function refuseUnknownSchema(connection: Connection): void {
+  const result = connection.savepoint(() => {
+    refuseForeignDatabase(connection);
+    refuseChangedMigrations(connection);
+  });
+  if ('error' in result) throw result.error;
+}
+
+/** Throws if the schema must not be changed. */
 function plan(connection: Connection): files.MigrationPlan {
+  refuseUnknownSchema(connection);
   const planned = files.planMigrations(FOLDER, schemaVersion(connection));
   if (planned.from > planned.to) throw new SchemaVersionError(planned.from, planned.to);
   return planned;
+}
+
+/** Without `create`, an empty file is refused. */
+export function prepareSchema(connection: Connection, mayMigrate: boolean, create: boolean): void {
+  const { from, to } = plan(connection);
+  if (!create && from === 0) throw new SchemaVersionError(from, to);
+  connection.useWriteAheadLog();
+  if (mayMigrate) migrate(connection);
+  const found = schemaVersion(connection);
+  if (found !== to) throw new SchemaVersionError(found, to);
 }
 
 /**
@@ -51,9 +119,18 @@ export function migrate(connection: Connection): MigrationReport {
   return connection.transaction(() => {
     const { pending, ...report } = plan(connection);
     for (const { sql } of pending) connection.exec(sql);
+    recordMigrations(connection);
     connection.exec(`PRAGMA user_version = ${report.to}`);
     return report;
   });
+}
+
+/** Also those that were applied before checksums were stored. */
+function recordMigrations(connection: Connection): void {
+  const record = connection.prepare(
+    'INSERT OR IGNORE INTO migrations (version, name, checksum) VALUES (?, ?, ?)',
+  );
+  for (const { version, name, checksum } of files.readMigrations(FOLDER)) record.run(version, name, checksum);
 }
 
 /** SQLite's own checks of the file and of the references between rows. One sentence for each error. */

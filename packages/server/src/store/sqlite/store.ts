@@ -24,7 +24,7 @@ import {
   findFaults,
   migrate,
   prepareSchema,
-  refuseForeignDatabase,
+  refuseUnknownSchema,
   schemaVersion,
 } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
@@ -64,7 +64,7 @@ export async function inspectSqlite(file: string): Promise<Inspection> {
   const expected = expectedVersion();
   if (!fileExists(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
   return withConnection(file, (connection) => {
-    refuseForeignDatabase(connection);
+    refuseUnknownSchema(connection);
     const faults = findFaults(connection);
     return { exists: true, schemaVersion: schemaVersion(connection), expectedVersion: expected, faults };
   });
@@ -72,7 +72,7 @@ export async function inspectSqlite(file: string): Promise<Inspection> {
 
 export async function migrateSqlite(file: string): Promise<MigrationReport> {
   return withConnection(file, (connection) => {
-    refuseForeignDatabase(connection);
+    refuseUnknownSchema(connection);
     connection.useWriteAheadLog();
     return migrate(connection);
   });

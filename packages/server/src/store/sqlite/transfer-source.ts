@@ -5,7 +5,7 @@ import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';
 import { asStoreError, isLockTimeout } from './errors.ts';
-import { migrate, refuseForeignDatabase } from './migrate.ts';
+import { migrate } from './migrate.ts';
 
 /** Enough for another command that is about to exit. */
 const LOCK_WAIT_MS = 2000;
@@ -36,7 +36,6 @@ function open(file: string): Connection {
  * file open, and no program can open it while this lock is held.
  */
 function lockExclusively(connection: Connection): void {
-  refuseForeignDatabase(connection);
   migrate(connection);
   connection.exec('PRAGMA journal_mode = DELETE');
   connection.exec('BEGIN EXCLUSIVE');

@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { readMigrations } from '../../src/migration-files.ts';
+
+/** Add a line for each new migration. A line that is here never changes: databases have its checksum. */
+const CHECKSUMS = {
+  sqlite: {
+    '0001_foundation.sql': '36e1ed6ae75ac503fac896df8bc671709f0a72846df35ca278cfe3108da0766c',
+    '0002_token_scopes.sql': 'd82ec01a2f34a21649df3170d1c2357ce3cde8e052dd4fb8c7f8a29f8fbf76c9',
+    '0003_erased_leads.sql': '27a6c341d984f6d41fe0d1758700f69f23c32ee89adce547aaec28c8ceb962c8',
+    '0004_consumers.sql': '1881b07f2a61749c18eb9a1c942929f2e638f2d9cb594adfee1cf7df2303b990',
+    '0005_migration_checksums.sql': 'cbf022c52eb2ea9d0d93cef9b87cae6dbad58a68fa18aa8537c64d68f30f2043',
+  },
+  postgres: {
+    '0001_tables.sql': '25abbec20d4a3c28172add738fddc6224c57620eb18c4e83abd86f970c6ee8ff',
+    '0002_stamps.sql': '67f34ad14c4eb03f613de588a9ca3d1693bd01f0655bc6b88905985b1cac4541',
+    '0003_change_log.sql': 'e232a0502cd98c755704aa0f182c4e6fa55bea6e45a6c2248d7f94ff0916fcc1',
+    '0004_polls.sql': '96a96d0a14a47a8342dddcf555e0003149644a6ff85f704b9049e0d6d2571227',
+    '0005_token_scopes.sql': '7145888a86a285d4274d72abc12e5fc9d87001bf1aa084f0484c3572518f55b0',
+    '0006_erased_leads.sql': '72b4e4b7a98e99297da0d353ca1f84c62765382532e5bca1e1c5002699d520c1',
+    '0007_consumers.sql': '0ceba172921cd6cec098f4781353fb69504c7b19dfad69289ab8ba3694aea432',
+    '0008_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
+  },
+} as const;
+
+test.each(['sqlite', 'postgres'] as const)('the migrations of %s are those that were released', (engine) => {
+  const migrations = readMigrations(new URL(`../../src/store/${engine}/migrations/`, import.meta.url));
+  const found = Object.fromEntries(migrations.map(({ name, checksum }) => [name, checksum]));
+  expect(found).toEqual(CHECKSUMS[engine]);
+  expect(migrations.map(({ version }) => version)).toEqual(migrations.map((_, index) => index + 1));
+});
+
+test('a checkout with CRLF line ends has the same checksums', () => {
+  const checksums = ['\n', '\r\n'].map((end) => {
+    const folder = join(tempFolder(), 'migrations/');
+    mkdirSync(folder);
+    writeFileSync(join(folder, '0001_a.sql'), `SELECT 1;${end}SELECT 2;${end}`);
+    return readMigrations(pathToFileURL(folder)).map(({ checksum }) => checksum);
+  });
+  expect(checksums[0]).toHaveLength(1);
+  expect(checksums[0]).toEqual(checksums[1]);
+});
