@@ -38,6 +38,11 @@ const SLOW = [
 ];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];
 
+/** Its other build, for import, is made for bundlers: Node finds none of the files that it names. */
+const n8nWorkflow = (name: string) => source(`./node_modules/${name}/dist/cjs/index.js`);
+/** They run with the newest and with the oldest library of n8n that is supported. */
+const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
+
 export default defineConfig(({ mode }) => ({
   resolve: {
     // The sources, not the build, so that coverage speaks of what people read.
@@ -49,8 +54,7 @@ export default defineConfig(({ mode }) => ({
       '@leadtap/client': source('./packages/client/src/index.ts'),
       '@leadtap/store-conformance': source('./packages/store-conformance/src/index.ts'),
       leadtap: source('./packages/server/src/index.ts'),
-      // Its other build, for import, is made for bundlers: Node finds none of the files that it names.
-      'n8n-workflow': source('./node_modules/n8n-workflow/dist/cjs/index.js'),
+      'n8n-workflow': n8nWorkflow('n8n-workflow'),
     },
   },
   test: {
@@ -62,6 +66,16 @@ export default defineConfig(({ mode }) => ({
           provide: { store: 'sqlite' },
           include: TESTS,
           exclude: [...ABOUT_POSTGRES, ...(mode === 'fast' ? SLOW : [])],
+        },
+      },
+      {
+        extends: true,
+        resolve: { alias: { 'n8n-workflow': n8nWorkflow('n8n-workflow-2.11') } },
+        test: {
+          name: 'n8n 2.11',
+          provide: { store: 'sqlite' },
+          include: N8N_TESTS,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -1,4 +1,9 @@
-import type { ICredentialType, INodeCredentialTestResult } from 'n8n-workflow';
+import {
+  type ICredentialType,
+  type INodeCredentialTestResult,
+  type INodeTypes,
+  Workflow,
+} from 'n8n-workflow';
 import { describe, expect, it } from 'vitest';
 import { startService } from '../../../packages/testing/harness/service.ts';
 import {
@@ -8,7 +13,7 @@ import {
 } from '../../../packages/testing/integrations/foreign-answers.ts';
 import { LeadtapApi } from '../node/credentials/LeadtapApi.credentials.ts';
 import { LeadtapTrigger } from '../node/nodes/Leadtap/LeadtapTrigger.node.ts';
-import { credentialTestFunctions } from './authenticated-request.ts';
+import { credentialTestFunctions } from './requests.ts';
 import { makeWorkflow } from './workflow.ts';
 
 type Credential = { baseUrl: string; accessToken: string };
@@ -27,6 +32,22 @@ const messageFor = async (credential: Credential) => (await testCredential(crede
 it('n8n finds no other test, which it would run first', () => {
   const credential: ICredentialType = new LeadtapApi();
   expect(credential.test).toBeUndefined();
+});
+
+it('the credential adds the token to requests of n8n’s own nodes', () => {
+  const nodeTypes = {} as INodeTypes;
+  const { expression } = new Workflow({ nodes: [], connections: {}, active: false, nodeTypes });
+  const node = {
+    id: '',
+    name: '',
+    type: '',
+    typeVersion: 1,
+    position: [0, 0] as [number, number],
+    parameters: {},
+  };
+  const header = String(new LeadtapApi().authenticate.properties.headers?.['Authorization']);
+  const keys = { $credentials: { accessToken: 'abc' } };
+  expect(expression.getSimpleParameterValue(node, header, 'internal', keys)).toBe('Bearer abc');
 });
 
 describe('the test of a credential', () => {

@@ -1,4 +1,5 @@
 import { PROBLEMS } from '@leadtap/contract';
+import type { IDataObject } from 'n8n-workflow';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../packages/server/test/faults/eventually.ts';
 import { untilHeld } from '../../../packages/testing/harness/held-polls.ts';
@@ -74,6 +75,7 @@ describe('an active workflow', () => {
     const workflow = makeInstantWorkflow({ credential });
     await workflow.activate();
     await workflow.deactivate();
+    expect(workflow.failedExecutions).toEqual([]);
   });
 
   it('continues after a stop, and after a kill, where it was saved', async () => {
@@ -91,6 +93,16 @@ describe('an active workflow', () => {
     await service.add({ id: 'c' });
     await workflow.activate('init');
     await eventually(() => expect(executions).toEqual([['a'], ['b'], ['c']]));
+  });
+
+  it('takes a start date that is an expression when n8n starts', async () => {
+    const service = await startService();
+    const ids = await addLeads(service, 2, 'lead');
+    const parameters = { startFrom: 'date', startDate: "={{ '2020-01-01' }}", simplify: '={{ true }}' };
+    const { workflow, executions } = await workflowOf(service, { parameters });
+    await workflow.activate('init');
+    await eventually(() => expect(executions).toEqual([ids]));
+    expect(workflow.warnings).toEqual([]);
   });
 
   it('polls a service that does not wait every 2 minutes', async () => {
@@ -162,6 +174,44 @@ describe('errors', () => {
     expect(sleeps.filter((ms) => ms >= 5000).length).toBeGreaterThanOrEqual(10);
     await service.add({ id: 'b' });
     await eventually(() => expect(executions).toEqual([['a'], ['b']]));
+  });
+});
+
+describe('an unexpected error', () => {
+  it('of n8n while it starts a run is a failed execution at once, and the leads are passed on again', async () => {
+    const service = await startService();
+    let runs = 0;
+    const passed: unknown[] = [];
+    const onLeads = (leads: IDataObject[]) => {
+      runs += 1;
+      if (runs <= 3) throw new TypeError('resolveWorkflowData is not a function');
+      passed.push(...leads.map(({ id }) => id));
+    };
+    const { sleeps, timing } = ownTiming();
+    const { workflow } = await workflowOf(service, { timing, onLeads });
+    await workflow.activate();
+    await untilHeld(service);
+    sleeps.length = 0;
+    await service.add({ id: 'a' });
+    await eventually(() => expect(passed).toEqual(['a']));
+    expect(workflow.failedExecutions.map(({ message }) => message)).toEqual([
+      'resolveWorkflowData is not a function',
+    ]);
+    expect(sleeps.slice(0, 3)).toEqual([500, 1000, 2000]);
+    await untilHeld(service);
+    await service.add({ id: 'b' });
+    await eventually(() => expect(passed).toEqual(['a', 'b']));
+  });
+
+  it('of the pause is a failed execution, and n8n activates the workflow again', async () => {
+    const service = await startService();
+    const sleep = () => Promise.reject(new TypeError('sleep is not a function'));
+    const timing = { ...ownTiming().timing, sleep };
+    const { workflow } = await workflowOf(service, { timing });
+    await workflow.activate();
+    await eventually(() => expect(workflow.emittedErrors).toHaveLength(1));
+    expect(workflow.emittedErrors[0]?.message).toBe('sleep is not a function');
+    expect(workflow.failedExecutions.length).toBeGreaterThan(0);
   });
 });
 

@@ -30,6 +30,8 @@ export interface InstantWorkflow {
   fetchTestEvent(): Promise<IDataObject[]>;
   /** The errors of failed executions that n8n shows. */
   readonly failedExecutions: ExecutionError[];
+  /** The errors for which n8n activates the workflow again. */
+  readonly emittedErrors: Error[];
   readonly warnings: string[];
   readonly remembered: IDataObject;
 }
@@ -39,17 +41,26 @@ const trigger = new LeadtapInstantTrigger();
 export function makeInstantWorkflow(options: InstantOptions): InstantWorkflow {
   const { credential, timing, onLeads = () => undefined, store = (write: () => void) => write() } = options;
   const failedExecutions: ExecutionError[] = [];
+  const emittedErrors: Error[] = [];
   const warnings: string[] = [];
+  let isActivating = false;
   let saved = '{}';
   let workflow = loadWorkflow(trigger, options, saved);
   let response: ITriggerResponse | undefined;
 
-  const functions = (of: Workflow, mode: 'trigger' | 'manual', activation: WorkflowActivateMode) =>
-    ({
-      ...nodeFunctions(of, mode, credential),
+  const functions = (of: Workflow, mode: 'trigger' | 'manual', activation: WorkflowActivateMode) => {
+    const shared = nodeFunctions(of, mode, credential);
+    return {
+      ...shared,
+      getNodeParameter: (name: string) => {
+        // n8n 2.34 or later: its expression engine has no context for a trigger that runs on after the activation.
+        if (!isActivating && mode === 'trigger') throw new Error('No bridge acquired for this context');
+        return shared.getNodeParameter?.(name);
+      },
       getActivationMode: () => activation,
       logger: { warn: (text: string) => void warnings.push(text) },
       saveFailedExecution: (error: ExecutionError) => void failedExecutions.push(error),
+      emitError: (error: Error) => void emittedErrors.push(error),
       emit: ([items = []]) => {
         // A process that was killed saves and starts nothing any more.
         if (of !== workflow) return;
@@ -59,13 +70,19 @@ export function makeInstantWorkflow(options: InstantOptions): InstantWorkflow {
         });
         onLeads(items.map(({ json }) => json));
       },
-    }) as Partial<ITriggerFunctions> as ITriggerFunctions;
+    } as Partial<ITriggerFunctions> as ITriggerFunctions;
+  };
 
   return {
     async activate(mode = 'activate') {
       workflow = loadWorkflow(trigger, options, saved);
       const context = functions(workflow, 'trigger', mode);
-      response = await (timing ? followLeads(context, timing) : trigger.trigger.call(context));
+      isActivating = true;
+      try {
+        response = await (timing ? followLeads(context, timing) : trigger.trigger.call(context));
+      } finally {
+        isActivating = false;
+      }
       saved = JSON.stringify(workflow.staticData);
     },
     async deactivate() {
@@ -86,6 +103,7 @@ export function makeInstantWorkflow(options: InstantOptions): InstantWorkflow {
       return shown;
     },
     failedExecutions,
+    emittedErrors,
     warnings,
     get remembered() {
       return rememberedBy(workflow);

@@ -12,6 +12,7 @@ interface Manifest {
   readonly name: string;
   readonly keywords: readonly string[];
   readonly dependencies?: object;
+  readonly devDependencies: Record<string, string>;
   readonly n8n: { readonly credentials: readonly string[]; readonly nodes: readonly string[] };
 }
 const manifest: Manifest = JSON.parse(readFileSync(join(FOLDER, 'package.json'), 'utf8'));
@@ -40,6 +41,13 @@ describe('the package of the node', () => {
     expect(manifest.name).toMatch(/^n8n-nodes-/);
     expect(manifest.keywords).toContain('n8n-community-node-package');
     expect(manifest.dependencies).toBeUndefined();
+  });
+
+  it('finds the folders that it is built with', () => {
+    const folders = Object.values(manifest.devDependencies).filter((version) => version.startsWith('file:'));
+    expect(folders).toHaveLength(1);
+    for (const folder of folders)
+      expect(existsSync(join(FOLDER, folder.replace('file:', ''), 'package.json'))).toBe(true);
   });
 
   it('holds what it names, with icons', () => {

@@ -10,7 +10,7 @@ import {
   type WorkflowExecuteMode,
 } from 'n8n-workflow';
 import { LeadtapTrigger } from '../node/nodes/Leadtap/LeadtapTrigger.node.ts';
-import { authenticatedRequest } from './authenticated-request.ts';
+import { httpRequest } from './requests.ts';
 
 export interface TriggerOptions {
   readonly credential: { readonly baseUrl: string; readonly accessToken: string };
@@ -134,7 +134,7 @@ export function nodeFunctions(
     getWorkflowStaticData: (type) => workflow.getStaticData(type, node),
     getCredentials: async <T extends object>() => credential as T,
     helpers: {
-      httpRequestWithAuthentication: async (_type, request) => authenticatedRequest(credential, request),
+      httpRequest,
       returnJsonArray: (data) => (Array.isArray(data) ? data : [data]).map((json) => ({ json })),
     } as IPollFunctions['helpers'],
   };

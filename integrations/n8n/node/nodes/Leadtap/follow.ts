@@ -4,13 +4,13 @@ import {
   type ITriggerResponse,
   NodeApiError,
   NodeOperationError,
-  sleepWithAbort,
+  sleep,
 } from 'n8n-workflow';
-import { itemsOf } from './lead.ts';
+import { isSimplified, itemsOf } from './lead.ts';
 import { PAGE_SIZE, type Page, readPage } from './page.ts';
 import { retryAfterMsOf } from './problem.ts';
 import { spacingMs } from './spacing.ts';
-import { loadPosition, type SavedPosition } from './start.ts';
+import { positionLoader, type SavedPosition } from './start.ts';
 
 /** The service holds a request for no longer, because many proxies end one that is silent for 60 seconds. */
 const MAX_WAIT_S = 50;
@@ -26,19 +26,32 @@ const REPORTED_FAILURE = 6;
 
 export interface Timing {
   readonly now: () => number;
-  /** May reject when the signal is aborted. */
+  /** Resolves early when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** At least 0, less than 1. */
   readonly random: () => number;
 }
 
-/** n8n does not let nodes use timers of their own. */
-export const N8N_TIMING: Timing = { now: Date.now, sleep: sleepWithAbort, random: Math.random };
+/**
+ * n8n forbids nodes to use timers, and its own `sleep` cannot be aborted. The timer of an aborted sleep runs on without effect, for an
+ * hour at most.
+ */
+function abortableSleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => resolve();
+    signal.addEventListener('abort', onAbort);
+    sleep(ms)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+      .then(resolve, reject);
+  });
+}
+
+export const N8N_TIMING: Timing = { now: Date.now, sleep: abortableSleep, random: Math.random };
 
 /**
  * Holds a request until there is a lead, passes leads on, and sends the next request, until n8n closes the trigger. Errors after the
  * activation are retried here and not given to n8n's `emitError`: n8n would deactivate the workflow and activate it again with the
- * static data that it had loaded before, which may have no position.
+ * static data that it had loaded before, which may have no position. `emitError` is the last resort, for an error of the retry itself.
  */
 export async function followLeads(context: ITriggerFunctions, timing: Timing): Promise<ITriggerResponse> {
   const closed = new AbortController();
@@ -46,7 +59,11 @@ export async function followLeads(context: ITriggerFunctions, timing: Timing): P
   // While a person activates the workflow, an error is shown to that person. At the start of n8n it is retried.
   const isUnattended = ['init', 'leadershipChange'].includes(context.getActivationMode());
   const first = isUnattended ? undefined : await feed.read();
-  const ended = feed.run(first);
+  const ended = feed.run(first).catch((error: unknown) => {
+    const shown = asExecutionError(context, error);
+    context.saveFailedExecution(shown);
+    context.emitError(shown);
+  });
   return {
     closeFunction: async () => {
       closed.abort();
@@ -59,6 +76,9 @@ class Feed {
   readonly #context: ITriggerFunctions;
   readonly #timing: Timing;
   readonly #signal: AbortSignal;
+  // Made while n8n activates the workflow: later it evaluates no expressions for a trigger.
+  readonly #isSimplified: boolean;
+  readonly #loadPosition: () => Promise<SavedPosition>;
   #position: SavedPosition | undefined;
   #waitS = MAX_WAIT_S;
   #failures = 0;
@@ -68,44 +88,54 @@ class Feed {
     this.#context = context;
     this.#timing = timing;
     this.#signal = signal;
+    this.#isSimplified = isSimplified(context);
+    this.#loadPosition = positionLoader(context);
   }
 
   /** One page after the position; with `waitS` the service may wait for its first lead. */
   async read(waitS = 0): Promise<Page> {
-    this.#position ??= await loadPosition(this.#context);
+    this.#position ??= await this.#loadPosition();
     const hold = waitS > 0 ? { waitS, signal: this.#signal } : undefined;
     return readPage(this.#context, { limit: PAGE_SIZE, since: this.#position.since }, hold);
   }
 
-  /** Ends when the signal is aborted. */
+  /** Ends when the signal is aborted. Every error is retried after a pause; only an error of that pause is thrown. */
   async run(first: Page | undefined): Promise<void> {
-    if (first) await this.#sleepUntil(await this.#step(async () => first));
-    while (!this.#signal.aborted) await this.#sleepUntil(await this.#step(() => this.read(this.#waitS)));
-  }
-
-  /** Gives the time at which the next request is due. */
-  async #step(read: () => Promise<Page>): Promise<number> {
-    const sentAt = this.#timing.now();
-    try {
-      return sentAt + this.#passOn(await read());
-    } catch (error) {
-      return this.#timing.now() + this.#failed(error, sentAt);
+    let activationPage = first;
+    while (!this.#signal.aborted) {
+      const sentAt = this.#timing.now();
+      try {
+        const page = activationPage ?? (await this.read(this.#waitS));
+        activationPage = undefined;
+        await this.#sleepUntil(sentAt + this.#passOn(page));
+      } catch (error) {
+        await this.#sleepUntil(this.#timing.now() + this.#failed(error, sentAt));
+      }
     }
   }
 
   /** Gives the time from this request to the next one. */
   #passOn({ leads, headers }: Page): number {
+    if (this.#signal.aborted) return 0;
+    const last = leads.at(-1);
+    if (last && this.#position) this.#emit(leads, last.createdAt, this.#position);
     this.#failures = 0;
     this.#isReported = false;
-    const last = leads.at(-1);
-    if (this.#signal.aborted) return 0;
-    if (last && this.#position) {
-      // Before the leads are passed on: `emit` saves it.
-      this.#position.since = last.createdAt;
-      this.#context.emit([itemsOf(this.#context, leads)]);
-    }
     const isHeld = /\bwait\b/i.test(headers['preference-applied'] ?? '');
     return last || isHeld ? spacingMs(headers['ratelimit']) : POLL_INTERVAL_MS;
+  }
+
+  #emit(leads: Page['leads'], since: string, position: SavedPosition): void {
+    const items = itemsOf(this.#context, leads, this.#isSimplified);
+    const before = position.since;
+    try {
+      // Before the leads are passed on: `emit` saves it.
+      position.since = since;
+      this.#context.emit([items]);
+    } catch (error) {
+      position.since = before;
+      throw error;
+    }
   }
 
   /** Gives the time to the retry: what the service asks for, and a random part that grows with each failure. */
@@ -124,26 +154,23 @@ class Feed {
   #report(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.#context.logger.warn(`Leadtap Instant Trigger: ${message}. Retrying.`);
-    if (this.#isReported || (!isPermanent(error) && this.#failures < REPORTED_FAILURE)) return;
+    if (this.#isReported || (isTemporary(error) && this.#failures < REPORTED_FAILURE)) return;
     this.#isReported = true;
-    const { saveFailedExecution } = this.#context as Partial<ITriggerFunctions>;
-    // Older versions of n8n have no such function.
-    saveFailedExecution?.call(this.#context, asExecutionError(this.#context, error));
+    this.#context.saveFailedExecution(asExecutionError(this.#context, error));
   }
 
   async #sleepUntil(dueAt: number): Promise<void> {
     const ms = Math.ceil(dueAt - this.#timing.now());
-    if (ms > 0 && !this.#signal.aborted)
-      await this.#timing.sleep(ms, this.#signal).catch((error: unknown) => {
-        if (!this.#signal.aborted) throw error;
-      });
+    if (ms > 0 && !this.#signal.aborted) await this.#timing.sleep(ms, this.#signal);
   }
 }
 
-/** A request that n8n cannot repeat with success until somebody changes something. */
-function isPermanent(error: unknown): boolean {
-  const status = error instanceof NodeApiError ? Number(error.httpCode) : 0;
-  return status >= 400 && status < 500 && ![408, 425, 429].includes(status);
+/** An error of the network, or of a service that may answer again without a change by a person. */
+function isTemporary(error: unknown): boolean {
+  if (error instanceof NodeOperationError) return true;
+  if (!(error instanceof NodeApiError)) return false;
+  const status = Number(error.httpCode);
+  return !(status >= 400 && status < 500) || [408, 425, 429].includes(status);
 }
 
 const asExecutionError = (context: ITriggerFunctions, error: unknown): ExecutionError =>

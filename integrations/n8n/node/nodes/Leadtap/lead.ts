@@ -25,8 +25,11 @@ const SIMPLIFIED = [
 const simplify = (lead: IDataObject): IDataObject =>
   Object.fromEntries(SIMPLIFIED.map((field) => [field, lead[field]]));
 
+export const isSimplified = (context: Context): boolean => context.getNodeParameter('simplify') as boolean;
+
 /** The leads as n8n passes them on, with the fields that the user has chosen. */
-export function itemsOf(context: Context, leads: readonly IDataObject[]): INodeExecutionData[] {
-  const isSimplified = context.getNodeParameter('simplify') as boolean;
-  return context.helpers.returnJsonArray(isSimplified ? leads.map(simplify) : [...leads]);
-}
+export const itemsOf = (
+  context: Context,
+  leads: readonly IDataObject[],
+  simplified = isSimplified(context),
+): INodeExecutionData[] => context.helpers.returnJsonArray(simplified ? leads.map(simplify) : [...leads]);

@@ -1,4 +1,10 @@
-import { type IPollFunctions, type ITriggerFunctions, NodeOperationError } from 'n8n-workflow';
+import {
+  type IPollFunctions,
+  type ITriggerFunctions,
+  type JsonObject,
+  NodeApiError,
+  NodeOperationError,
+} from 'n8n-workflow';
 import type { ReceivedLead } from './lead.ts';
 import { type Answer, apiErrorOf } from './problem.ts';
 
@@ -30,22 +36,30 @@ export async function readPage(
   query: { readonly limit: number; readonly since?: string },
   hold?: Hold,
 ): Promise<Page> {
-  const { baseUrl } = await context.getCredentials<{ baseUrl: string }>('leadtapApi');
-  // When no answer comes, n8n throws. A refusal it would throw as well, but without what the service says.
-  const answer: Answer = await context.helpers.httpRequestWithAuthentication.call(context, 'leadtapApi', {
-    baseURL: baseUrl.replace(/\/+$/, ''),
-    url: '/automation/new-leads',
-    qs: { ...query },
-    json: true,
-    returnFullResponse: true,
-    ignoreHttpStatusErrors: true,
-    timeout: TIMEOUT_MS,
-    ...(hold && {
-      headers: { Prefer: `wait=${hold.waitS}` },
-      timeout: TIMEOUT_MS + hold.waitS * 1000,
-      abortSignal: hold.signal,
-    }),
-  });
+  const { baseUrl, accessToken } = await context.getCredentials<{ baseUrl: string; accessToken: string }>(
+    'leadtapApi',
+  );
+  // Not `httpRequestWithAuthentication`: it evaluates the expression in the credential's header, and n8n evaluates none for a trigger
+  // that runs on after the activation.
+  const answer: Answer = await context.helpers
+    .httpRequest({
+      baseURL: baseUrl.replace(/\/+$/, ''),
+      url: '/automation/new-leads',
+      qs: { ...query },
+      headers: {
+        Authorization: `Bearer ${accessToken}`,
+        ...(hold && { Prefer: `wait=${hold.waitS}` }),
+      },
+      json: true,
+      returnFullResponse: true,
+      // A refusal would be thrown without what the service says.
+      ignoreHttpStatusErrors: true,
+      timeout: TIMEOUT_MS + (hold?.waitS ?? 0) * 1000,
+      ...(hold && { abortSignal: hold.signal }),
+    })
+    .catch((error: JsonObject) => {
+      throw new NodeApiError(context.getNode(), error);
+    });
   if (answer.statusCode !== 200) throw apiErrorOf(context.getNode(), answer);
   const page = pageOf(answer);
   if (!page)

@@ -18,14 +18,18 @@ export interface SavedPosition extends Memory {
 }
 
 /** Where the active workflow continues: after its last lead, or where the user wants it to start. */
-export async function loadPosition(context: Context): Promise<SavedPosition> {
+export const loadPosition = (context: Context): Promise<SavedPosition> => positionLoader(context)();
+
+/**
+ * Reads the settings at once and returns the function that may need a request: n8n evaluates expressions of a trigger only while it
+ * activates the workflow.
+ */
+export function positionLoader(context: Context): () => Promise<SavedPosition> {
   const memory: Memory = context.getWorkflowStaticData('node');
   const start = chosenStart(context);
-  if (memory.since === undefined || memory.start !== start) {
-    memory.since = await firstSince(context);
-    memory.start = start;
-  }
-  return memory as SavedPosition;
+  if (memory.since !== undefined && memory.start === start) return async () => memory as SavedPosition;
+  const since = fixedStart(context);
+  return async () => Object.assign(memory, { since: since ?? (await now(context)), start });
 }
 
 /**
@@ -37,11 +41,11 @@ function chosenStart(context: Context): string {
   return startFrom === 'date' ? `date ${String(startDate)}` : String(startFrom ?? 'now');
 }
 
-/** The `since` of the first poll. */
-async function firstSince(context: Context): Promise<string> {
+/** The `since` of the first poll; undefined for “now”. */
+function fixedStart(context: Context): string | undefined {
   const startFrom = context.getNodeParameter('startFrom');
   if (startFrom === 'everything') return THE_BEGINNING;
-  return startFrom === 'date' ? startDate(context) : now(context);
+  return startFrom === 'date' ? startDate(context) : undefined;
 }
 
 /**
