@@ -1,5 +1,6 @@
 import { nearestName } from '../nearest-name.ts';
 import type { OrganisationReader, StoredCompany } from '../store/organisation-reader.ts';
+import type { User } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { Failure } from './failure.ts';
 
@@ -44,8 +45,37 @@ export async function noSuchCompany(store: Store, id: string, signal: AbortSigna
   return new Failure('not-found', `there is no company ${id}`, ...suggest(id, ids, 'company'));
 }
 
+/** The branch or department that a company does not have, with the one that was probably meant. */
+export async function noSuchPlace(
+  store: Store,
+  companyId: string,
+  kind: 'branch' | 'department',
+  given: string,
+  signal: AbortSignal,
+): Promise<Failure> {
+  const { branches } = await findCompany(store, companyId, signal);
+  const places = kind === 'branch' ? branches : branches.flatMap(({ departments }) => departments);
+  const ids = places.map(({ id }) => id);
+  return new Failure(
+    'not-found',
+    `company ${companyId} has no ${kind} ${given}`,
+    ...suggest(given, ids, kind),
+  );
+}
+
+export async function findUser(store: Store, id: string): Promise<User> {
+  return (await store.findUser(id)) ?? Promise.reject(await noSuchUser(store, id));
+}
+
+export async function noSuchUser(store: Store, id: string, ...fix: string[]): Promise<Failure> {
+  const users = await store.listUsers(undefined, MAX_COMPARED);
+  const ids = users.map((user) => user.id);
+  const list = ids.length > MAX_SHOWN ? ['`leadtap user list` shows all users.'] : [];
+  return new Failure('not-found', `there is no user ${id}`, ...suggest(id, ids, 'user'), ...list, ...fix);
+}
+
 /** Names the id that was probably meant, or else a few of those that exist. */
-export function suggest(given: string, known: readonly string[], kind: string): string[] {
+function suggest(given: string, known: readonly string[], kind: string): string[] {
   const near = nearestName(given, known);
   if (near !== undefined) return [`Did you mean ${near}?`];
   if (known.length === 0) return [`There is no ${kind} yet. \`leadtap org apply\` creates them.`];

@@ -5,7 +5,6 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
 import { openStore, type StoreTimeouts } from '../open-store.ts';
-import type { User } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -20,6 +19,8 @@ export interface CommandContext {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly clock: Clock;
+  /** How the person started this program. Default: `leadtap`. */
+  readonly invocation?: string;
   /** Aborts when the user or the system asks the command to stop. */
   readonly signal: AbortSignal;
   readonly openStore?: typeof openStore;
@@ -50,15 +51,6 @@ export async function withStore<T>(
     throw asFailure(error, config);
   }
 }
-
-export async function findUser(store: Store, id: string): Promise<User> {
-  const user = await store.findUser(id);
-  if (!user) throw noSuchUser(id);
-  return user;
-}
-
-export const noSuchUser = (id: string): Failure =>
-  new Failure('not-found', `there is no user ${id}`, '`leadtap user list` shows all users.');
 
 export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
   const { env, cwd } = context;

@@ -45,13 +45,13 @@ export const DEMO_ORGANISATION: Organisation = {
   ],
 };
 
-/** The users for whom the demo prints a token, and what it shows. Zoe's token is valid, but the user does not exist. */
+/** The users for whom the demo has a token, and what a poll returns. Zoe's token is valid, but the user does not exist. */
 export const DEMO_TOKENS = [
-  { userId: 'ada', shows: 'Ada sees the whole company' },
-  { userId: 'ben', shows: 'Ben sees the branch Lyon' },
-  { userId: 'cleo', shows: 'Cleo sees the department Repairs in Lyon' },
-  { userId: 'dan', shows: 'Dan is not on the Professional plan: 403' },
-  { userId: 'zoe', shows: 'Zoe left the company: 404' },
+  { userId: 'ada', shows: 'all leads of the company' },
+  { userId: 'ben', shows: 'the branch Lyon' },
+  { userId: 'cleo', shows: 'Repairs in Lyon' },
+  { userId: 'dan', shows: '403: not on the Professional plan' },
+  { userId: 'zoe', shows: '404: no such user' },
 ] as const;
 
 type NonEmpty<T> = readonly [T, ...T[]];

@@ -9,16 +9,15 @@ import type { Command } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
-import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
-import type { LeadInput } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
 import { asFailure } from './failure.ts';
-import { hasColours, type Style, styled, write, writeJson } from './output.ts';
+import { withInvocation } from './invocation.ts';
+import { addressRows, hasColours, type Style, styled, toReachable, write, writeJson } from './output.ts';
 import { loadServer } from './serve.ts';
 
 interface DemoFlags {
@@ -35,7 +34,7 @@ export function registerDemo(program: Command, context: CommandContext): void {
     .command('demo')
     .summary('try it with a made-up company')
     .description(
-      'Serve a made-up company with users of every access level and plan, and add a new lead every few seconds. The demo prints curl commands that show what each user sees. It removes all its data when it stops.',
+      'Serve a made-up company with users of every access level and plan, and add a new lead every few seconds. The demo prints the address of its console, and a curl command. It removes all its data when it stops.',
     )
     .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
     .option(
@@ -98,7 +97,7 @@ async function startDemo(config: Config, context: CommandContext, isDefaultPort:
   const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
   try {
     const running = await start(service, config);
-    const baseUrl = `${running.url}${config.basePath}`;
+    const baseUrl = toReachable(`${running.url}${config.basePath}`);
     return { running, baseUrl, hasConsole: config.console, store, keys, notes: [] };
   } catch (error) {
     if (!(error instanceof ListenError) || !isDefaultPort) throw error;
@@ -114,7 +113,6 @@ interface DemoFacts {
   readonly metricsUrl: string | undefined;
   readonly statusUrl: string | undefined;
   readonly callers: readonly { readonly userId: string; readonly shows: string; readonly token: string }[];
-  readonly startedAt: number;
   readonly notes: readonly string[];
 }
 
@@ -123,8 +121,7 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   const { clock, stdout, signal } = context;
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock());
-  const startedAt = clock();
-  const callers = await issueTokens(store, keys, startedAt);
+  const callers = await issueTokens(store, keys, clock());
   const { metricsUrl, statusUrl } = running;
   const facts: DemoFacts = {
     baseUrl,
@@ -133,15 +130,13 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     metricsUrl,
     statusUrl,
     callers,
-    startedAt,
     notes,
   };
-  await (json ? writeJson(stdout, facts) : write(stdout, demoScreen(facts, context)));
+  await (json
+    ? writeJson(stdout, facts)
+    : write(stdout, withInvocation(demoScreen(facts, context), context)));
   while (!signal.aborted) {
-    const lead = makeLead(clock());
-    const outcome = await store.writeLeads([lead]);
-    const result = outcome.kind === 'written' ? outcome.results[0] : undefined;
-    if (result?.kind === 'added' && !json) await write(stdout, leadLine(lead, result.createdAt));
+    await store.writeLeads([makeLead(clock())]);
     await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -170,54 +165,33 @@ async function addHistory(store: Store, now: number): Promise<void> {
   await store.writeLeads(leads, { historical: true });
 }
 
-const curl = (url: string, token: string, flags = '-s'): string =>
-  `curl ${flags} -H 'Authorization: Bearer ${token}' '${url}'`;
-
-function demoScreen(facts: DemoFacts, { stdout, env }: CommandContext): string {
-  const paint = (style: Style, text: string) => (hasColours(stdout, env) ? styled(style, text) : text);
+/** It fits on a terminal of 80 × 24, and its last line is the address to open. */
+function demoScreen(facts: DemoFacts, context: CommandContext): string {
+  const isColoured = hasColours(context.stdout, context.env);
+  const paint = (style: Style, text: string) => (isColoured ? styled(style, text) : text);
   const endpoint = `${facts.baseUrl}${NEW_LEADS_PATH}`;
-  const rows: [string, string | undefined][] = [
+  const rows = [
     ['Endpoint', endpoint],
     ['Reference', `${facts.baseUrl}/docs`],
     ['Status', facts.statusUrl],
-    ['Metrics', facts.metricsUrl],
-  ];
+  ] as const;
+  const [ada, ...others] = facts.callers;
+  const [ben, cleo, dan, zoe] = others.map(({ userId, shows }) => `${userId} (${shows})`);
   return [
+    `${paint('bold', 'Leadtap demo')}: leads of a made-up company. Ctrl+C stops it and deletes its data.`,
     '',
-    `${paint('bold', 'Leadtap demo')}  new leads on tap`,
-    '',
-    ...rows.flatMap(([name, url]) =>
-      url ? [`  ${paint('dim', name.padEnd(10))} ${paint('cyan', url)}`] : [],
-    ),
+    ...addressRows(rows, isColoured),
     ...facts.notes.map((note) => `  ${paint('yellow', note)}`),
     '',
+    'Three leads of the user ada, to paste into another terminal:',
+    `curl -s -H 'Authorization: Bearer ${ada?.token}' '${endpoint}?limit=3'`,
+    '',
+    'Other users, for whom `leadtap demo --json` prints tokens:',
+    `  ${ben}, ${cleo},`,
+    `  ${dan}, ${zoe}`,
     ...(facts.consoleUrl
-      ? [
-          `  ${paint('bold', 'Open this address in a browser to watch the leads arrive')}`,
-          facts.consoleUrl,
-          '',
-        ]
+      ? ['', paint('bold', 'Open this address to watch the leads arrive:'), facts.consoleUrl]
       : []),
-    '  Soleil Roofing, a made-up company, gets a new lead every few seconds.',
-    `  ${facts.consoleUrl ? 'Or paste' : 'Paste'} one of these commands into another terminal:`,
-    ...facts.callers.flatMap(({ shows, token }) => [
-      '',
-      `  ${paint('bold', shows)}`,
-      curl(`${endpoint}?limit=3`, token),
-    ]),
-    '',
-    `  ${paint('bold', 'All leads since the start of the demo, oldest first, with all headers')}`,
-    curl(`${endpoint}?since=${toIso(facts.startedAt)}`, facts.callers[0]?.token ?? '', '-si'),
-    '',
-    `  ${paint('dim', 'All data is in a temporary folder. Ctrl+C stops the demo and removes it.')}`,
-    '',
-    `  ${paint('bold', 'New leads')}`,
     '',
   ].join('\n');
-}
-
-function leadLine(lead: LeadInput, createdAt: number): string {
-  const place = [lead.branchId ?? 'no branch', lead.departmentId].filter(Boolean).join(' / ');
-  const name = `${lead.fields.firstName ?? ''} ${lead.fields.lastName ?? ''}`;
-  return `  ${toIso(createdAt)}  ${name.padEnd(20)} ${place}\n`;
 }

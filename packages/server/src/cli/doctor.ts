@@ -13,6 +13,7 @@ import {
 } from './doctor/service.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
 
 const HELP = `
@@ -38,7 +39,8 @@ export function registerDoctor(program: Command, context: CommandContext): void 
 async function runDoctor(context: CommandContext, json: boolean): Promise<void> {
   const { stdout, env } = context;
   const findings: Finding[] = [];
-  for await (const finding of runChecks(context)) {
+  for await (const found of runChecks(context)) {
+    const finding = { ...found, fix: found.fix.map((line) => withInvocation(line, context)) };
     findings.push(finding);
     if (!json) await writeLine(stdout, formatFinding(finding, hasColours(stdout, env)));
   }

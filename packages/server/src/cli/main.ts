@@ -8,6 +8,7 @@ import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { registerLeads } from './leads.ts';
 import { registerMigrate } from './migrate.ts';
 import { registerOrg } from './org.ts';
@@ -65,8 +66,8 @@ export function buildProgram(context: CommandContext): Command {
     .showHelpAfterError('  Add --help to see how to use the command.')
     .configureHelp({ styleTitle: (title) => styled('bold', title) })
     .configureOutput({
-      writeOut: (text) => stdout.write(text),
-      writeErr: (text) => stderr.write(text),
+      writeOut: (text) => stdout.write(withInvocation(text, context)),
+      writeErr: (text) => stderr.write(withInvocation(text, context)),
       outputError: (text, print) => print(text.replace(/^error: /, 'leadtap: ')),
       getOutHelpWidth: () => widthOf(stdout),
       getErrHelpWidth: () => widthOf(stderr),
@@ -98,7 +99,10 @@ async function report(error: unknown, context: CommandContext): Promise<number> 
   const isFailure = error instanceof Failure;
   const message = isFailure ? reasonOf(error) : `unexpected error: ${reasonOf(error)}`;
   const lines = isFailure ? error.fix : await explainBug(error, context);
-  await writeLine(context.stderr, [`leadtap: ${message}`, ...lines.map((line) => `  ${line}`)].join('\n'));
+  await writeLine(
+    context.stderr,
+    [`leadtap: ${message}`, ...lines.map((line) => `  ${withInvocation(line, context)}`)].join('\n'),
+  );
   return isFailure ? error.exitCode : EXIT_CODES.bug;
 }
 

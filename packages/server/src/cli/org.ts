@@ -16,9 +16,9 @@ import { Table, writeJson, writeLine } from './output.ts';
 const HELP = `
 The file lists companies, each with its branches, departments, statuses and users:
   { "companies": [ { "id": "soleil", "name": "Soleil Roofing",
-      "branches": [ { "id": "lyon", "name": "Lyon", "departments": [ { "id": "repairs", "name": "Repairs" } ] } ],
+      "branches": [ { "id": "lyon", "name": "Lyon", "departments": [ { "id": "lyon-repairs", "name": "Repairs" } ] } ],
       "users": [ { "id": "ada", "name": "Ada Moreau", "plan": "PROFESSIONAL", "accessLevel": "COMPANY" },
-                 { "id": "bo", "plan": "PROFESSIONAL", "accessLevel": "BRANCH", "branchId": "lyon" } ] } ] }
+                 { "id": "ben", "plan": "PROFESSIONAL", "accessLevel": "BRANCH", "branchId": "lyon" } ] } ] }
 
 The command creates what is new and updates what differs. It does not remove what the file leaves out, with one
 exception: if a company lists its statuses, a status that is not in the list and that no lead has is removed.

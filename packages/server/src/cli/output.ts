@@ -95,5 +95,20 @@ export const hasColours = (stream: Output, env: Readonly<Record<string, string |
 export const styled = (style: Style, text: string): string =>
   styleText(style, text, { validateStream: false });
 
+/** Rows such as `Endpoint  http://…`. A row without an address is left out. */
+export function addressRows(
+  rows: readonly (readonly [name: string, url: string | undefined])[],
+  isColoured: boolean,
+): string[] {
+  const paint = (style: Style, text: string) => (isColoured ? styled(style, text) : text);
+  return rows.flatMap(([name, url]) =>
+    url ? [`  ${paint('dim', name.padEnd(10))} ${paint('cyan', toReachable(url))}`] : [],
+  );
+}
+
+/** A browser cannot open the address that means all addresses of this machine. */
+export const toReachable = (url: string): string =>
+  url.replace(/^http:\/\/(?:0\.0\.0\.0|\[::\])(?=:)/, 'http://localhost');
+
 /** Some terminals report no width or 0. */
 export const widthOf = (stream: Output): number => stream.columns || 80;

@@ -1,20 +1,25 @@
 import { existsSync } from 'node:fs';
 import process from 'node:process';
 import { setTimeout } from 'node:timers/promises';
-import { LEADS_PATH } from '@leadtap/contract';
+import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { type Config, describeDatabase, VARIABLES } from '../config.ts';
 import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
+import { probeAddresses } from '../ops/listen.ts';
 import type { Logger } from '../ops/logging.ts';
 import { SchemaVersionError, type Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure } from './failure.ts';
+import { addressRows, hasColours, writeLine } from './output.ts';
+import { toTerminalLine } from './terminal-log.ts';
 
 const HELP = `
-serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. It logs JSON lines to stdout.
+serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. At a terminal it prints its addresses and a
+short line for each request. To a file or a pipe it logs JSON lines.
+
 SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
 new connections for 3 more seconds, so that load balancers can react.
 
@@ -53,11 +58,14 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   const config = await loadConfig(context, flags);
   const { makeLogger, LineBuffer } = await loadServer();
   const lines = new LineBuffer(context.stdout);
+  const output = context.stdout.isTTY
+    ? { write: (line: string) => lines.write(toTerminalLine(line)) }
+    : lines;
   const flush = () => lines.flush();
   // For exits that skip the end of this function: a second signal, or an uncaught error.
   process.once('exit', flush);
   try {
-    await serveUntilAborted(context, config, makeLogger(config.logLevel, lines));
+    await serveUntilAborted(context, config, makeLogger(config.logLevel, output));
   } finally {
     flush();
     process.off('exit', flush);
@@ -71,7 +79,11 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
   const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
   let running: Running;
   let store: Store;
+  const { isTTY } = context.stdout;
+  // At a terminal the addresses replace what is logged at the start, except warnings.
+  if (isTTY && logger.level === 'info') logger.level = 'warn';
   try {
+    await probeAddresses([config, ...(config.metricsAddress === 'off' ? [] : [config.metricsAddress])]);
     const service = await compose(config, logger, {
       clock,
       open: openWithWarning((message) => logger.warn(message)),
@@ -88,15 +100,26 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
         `created a new signing key: ${keyFile}. Tokens that were signed with another key are rejected`,
       );
   }
+  logger.level = config.logLevel;
   const { metricsUrl, statusUrl } = running;
   const url = `${running.url}${config.basePath}`;
   const database = describeDatabase(config.database);
   const signingKey = keyFile ?? VARIABLES.signingKey.name;
   const intakeUrl = config.intake ? `${url}${LEADS_PATH}` : undefined;
-  logger.info(
-    { version: VERSION, url, intakeUrl, metricsUrl, statusUrl, database, signingKey },
-    'serving new leads',
-  );
+  if (isTTY) {
+    const base = config.publicUrl ?? url;
+    const rows = [
+      ['Console', config.console ? `${base}/` : undefined],
+      ['Endpoint', `${base}${NEW_LEADS_PATH}`],
+      ['Status', statusUrl],
+    ] as const;
+    const lines = addressRows(rows, hasColours(context.stdout, context.env));
+    await writeLine(context.stdout, ['', ...lines, ''].join('\n'));
+  } else
+    logger.info(
+      { version: VERSION, url, intakeUrl, metricsUrl, statusUrl, database, signingKey },
+      'serving new leads',
+    );
   // Not awaited: counting a million users takes long.
   void store.countAccounts?.(signal).then(
     (counts) => counts && logger.info(counts, 'accounts'),

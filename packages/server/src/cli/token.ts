@@ -14,8 +14,10 @@ import { consumerPages } from '../leads/consumers.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { User } from '../store/records.ts';
 import type { ListedToken } from '../store/store.ts';
-import { type CommandContext, findUser, withStore } from './context.ts';
+import { findUser, noSuchUser } from './company.ts';
+import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 import { userPages } from './user.ts';
 
@@ -163,14 +165,10 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
     if (userId === undefined) return writeJsonArray(stdout, issuePages(userPages(store, signal), issueFor));
     const user = await store.findUser(userId);
     if (!user && !force)
-      throw new Failure(
-        'not-found',
-        `there is no user ${userId}`,
-        '`leadtap user list` shows all users. To create the token before the user, add --force.',
-      );
+      throw await noSuchUser(store, userId, 'To create the token before the user, add --force.');
     for (const issued of await issueFor([userId])) {
       await (json ? writeJson(stdout, issued) : writeLine(stdout, issued.token));
-      if (stderr.isTTY) await writeLine(stderr, describeIssued(issued, user));
+      if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
     }
   });
 }

@@ -8,9 +8,10 @@ import {
 import { mayPoll } from '../leads/access.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { AddUserOutcome, Store } from '../store/store.ts';
-import { findCompany, noSuchCompany, requirePart, suggest } from './company.ts';
+import { noSuchCompany, noSuchPlace, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { writeJson, writeLine } from './output.ts';
 
 const HELP = `
@@ -20,7 +21,7 @@ DEPARTMENT those of one department. Only users with the plan PROFESSIONAL may po
 Examples:
   leadtap user add ada --company soleil --name "Ada Moreau" --email ada@example.com --plan PROFESSIONAL --access-level COMPANY
   leadtap user add bo --company soleil --plan PROFESSIONAL --access-level BRANCH --branch lyon
-  leadtap user add cy --company soleil --plan PROFESSIONAL --access-level DEPARTMENT --department repairs`;
+  leadtap user add cy --company soleil --plan PROFESSIONAL --access-level DEPARTMENT --department lyon-repairs`;
 
 interface AddOptions {
   readonly company: string;
@@ -63,12 +64,10 @@ async function addUser(id: string, options: AddOptions, context: CommandContext)
   });
   if (options.json) return writeJson(context.stdout, user);
   await writeLine(context.stdout, `User ${id} was added.`);
-  await writeLine(
-    context.stderr,
-    mayPoll(user)
-      ? `\`leadtap token issue --user ${id}\` creates a token.`
-      : `Polls are refused until the plan is PROFESSIONAL: \`leadtap user set ${id} --plan PROFESSIONAL\`.`,
-  );
+  const hint = mayPoll(user)
+    ? `\`leadtap token issue --user ${id}\` creates a token.`
+    : `Polls are refused until the plan is PROFESSIONAL: \`leadtap user set ${id} --plan PROFESSIONAL\`.`;
+  await writeLine(context.stderr, withInvocation(hint, context));
 }
 
 function toUser(id: string, options: AddOptions): User {
@@ -135,20 +134,8 @@ async function explain(
       return noSuchCompany(store, companyId, signal);
     case 'place-missing':
     case 'place-unknown': {
-      const { branches } = await findCompany(store, companyId, signal);
-      const isBranch = outcome.field === 'branchId';
-      const kind = isBranch ? 'branch' : 'department';
-      const given = wanted[outcome.field] ?? '';
-      const places = isBranch ? branches : branches.flatMap(({ departments }) => departments);
-      return new Failure(
-        'not-found',
-        `company ${companyId} has no ${kind} ${given}`,
-        ...suggest(
-          given,
-          places.map((place) => place.id),
-          kind,
-        ),
-      );
+      const place = outcome.field === 'branchId' ? 'branch' : 'department';
+      return noSuchPlace(store, companyId, place, wanted[outcome.field] ?? '', signal);
     }
   }
 }

@@ -7,9 +7,10 @@ import {
 } from '../accounts/organisation-fields.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
-import { organisationOf } from './company.ts';
-import { type CommandContext, findUser, noSuchUser, withStore } from './context.ts';
+import { findUser, noSuchPlace, noSuchUser, organisationOf } from './company.ts';
+import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
+import { withInvocation } from './invocation.ts';
 import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 import { refuseUnusedPlace, registerUserAdd } from './user-add.ts';
 
@@ -23,14 +24,14 @@ Only the given options change. An empty --name or --email removes the value.
 
 Examples:
   leadtap user set ada --plan PROFESSIONAL
-  leadtap user set bo --access-level BRANCH --branch lyon
-  leadtap user set cy --access-level DEPARTMENT --department repairs`;
+  leadtap user set ben --access-level BRANCH --branch lille
+  leadtap user set ben --access-level DEPARTMENT --department lyon-repairs`;
 
 const REMOVE_HELP = `
 The tokens of the user then get the response 404. The leads stay.
 
 Example:
-  leadtap user remove ada`;
+  leadtap user remove ben`;
 
 interface SetOptions {
   readonly plan?: string;
@@ -107,11 +108,8 @@ const toRow = (user: User) => [
   user.email,
 ];
 
-async function listUsers(
-  store: Store,
-  { stdout, stderr, signal }: CommandContext,
-  json: boolean,
-): Promise<void> {
+async function listUsers(store: Store, context: CommandContext, json: boolean): Promise<void> {
+  const { stdout, stderr, signal } = context;
   const pages = userPages(store, signal);
   if (json) return writeJsonArray(stdout, pages);
   const table = new Table(stdout, HEADINGS);
@@ -120,7 +118,9 @@ async function listUsers(
     count += page.length;
     await table.add(page.map(toRow));
   }
-  if (count === 0) await writeLine(stderr, 'There are no users yet. `leadtap org apply` creates them.');
+  if (count > 0) return;
+  const hint = 'There are no users yet. `leadtap org apply` creates them.';
+  await writeLine(stderr, withInvocation(hint, context));
 }
 
 async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {
@@ -128,7 +128,9 @@ async function setUser(id: string, options: SetOptions, context: CommandContext)
   const { before, after } = await withStore(context, async (store) => {
     const before = await findUser(store, id);
     refuseUnusedPlace(options, options.accessLevel ?? before.accessLevel);
-    return { before, after: updatedUser(id, options, await store.updateUser(id, changes)) };
+    const outcome = await store.updateUser(id, changes);
+    if (outcome.kind === 'updated') return { before, after: outcome.user };
+    throw await explain(outcome, before, options, store, context.signal);
   });
   if (options.json) return writeJson(context.stdout, after);
   const lines = changedFields(before, after);
@@ -158,17 +160,18 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
   return changes;
 }
 
-function updatedUser(id: string, options: SetOptions, outcome: UpdateUserOutcome): User {
-  if (outcome.kind === 'updated') return outcome.user;
-  if (outcome.kind === 'no-such-user') throw noSuchUser(id);
+async function explain(
+  outcome: Exclude<UpdateUserOutcome, { kind: 'updated' }>,
+  { id, companyId }: User,
+  options: SetOptions,
+  store: Store,
+  signal: AbortSignal,
+): Promise<Failure> {
+  if (outcome.kind === 'no-such-user') return noSuchUser(store, id);
   const place = outcome.field === 'branchId' ? 'branch' : 'department';
   if (outcome.kind === 'place-missing')
-    throw new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`);
-  throw new Failure(
-    'not-found',
-    `the company of user ${id} has no ${place} ${options[place] ?? ''}`,
-    `Give the id of a ${place} of this company. \`leadtap org apply\` creates them.`,
-  );
+    return new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`);
+  return noSuchPlace(store, companyId, place, options[place] ?? '', signal);
 }
 
 const LABELS = {
@@ -188,7 +191,8 @@ const changedFields = (before: User, after: User): string[] =>
 const shown = (value: string | null): string => printable(value ?? 'none');
 
 async function removeUser(id: string, context: CommandContext): Promise<void> {
-  const removed = await withStore(context, (store) => store.removeUser(id));
-  if (!removed) throw noSuchUser(id);
+  await withStore(context, async (store) => {
+    if (!(await store.removeUser(id))) throw await noSuchUser(store, id);
+  });
   await writeLine(context.stdout, `User ${id} was removed.`);
 }

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { type Address, ListenError } from './listen.ts';
+import { type Address, ListenError, toOneAddress } from './listen.ts';
 import { listenPrivately, type PrivatePages } from './private-listener.ts';
 
 export interface Addresses extends Address {
@@ -36,11 +36,11 @@ export async function start(
       privateServer?.close();
       privateServer?.closeAllConnections();
     });
-    // Before the private address: if another instance runs, the error names the main address.
+    if (metricsAddress !== 'off') privateServer = await listenPrivately(pages, metricsAddress, app.log);
+    // Last, because Fastify logs that it listens.
     await app.listen({ host: toOneAddress(host), port }).catch((cause) => {
       throw new ListenError({ host, port }, cause);
     });
-    if (metricsAddress !== 'off') privateServer = await listenPrivately(pages, metricsAddress, app.log);
     const url = urlOf(app.server);
     const privateUrl = privateServer && urlOf(privateServer);
     const metricsUrl = privateUrl && `${privateUrl}/metrics`;
@@ -51,9 +51,6 @@ export async function start(
     throw error;
   }
 }
-
-/** For `localhost` Fastify would create two servers, and shut down only one of them gracefully. */
-const toOneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
 
 function urlOf(server: Pick<Server, 'address'>): string {
   const { address, port, family } = server.address() as AddressInfo;

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 
 /** An address to listen on. */
@@ -15,6 +17,28 @@ export class ListenError extends Error {
   constructor(address: Address, cause: unknown) {
     super(`cannot listen on ${address.host}:${address.port}`, { cause });
     this.address = address;
+  }
+}
+
+/** For `localhost` Fastify would create two servers, and shut down only one of them gracefully. */
+export const toOneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
+
+/**
+ * Listens on all addresses at once, then closes them. Rejects with a `ListenError` for the first one that cannot be used, so that
+ * a start that must fail fails before it has created a database or a key.
+ */
+export async function probeAddresses(addresses: readonly Address[]): Promise<void> {
+  const servers: Server[] = [];
+  try {
+    for (const address of addresses) {
+      const server = createServer().listen(address.port, toOneAddress(address.host));
+      await once(server, 'listening').catch((cause) => {
+        throw new ListenError(address, cause);
+      });
+      servers.push(server);
+    }
+  } finally {
+    await Promise.all(servers.map((server) => once(server.close(), 'close')));
   }
 }
 

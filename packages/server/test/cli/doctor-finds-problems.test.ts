@@ -7,6 +7,7 @@ import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { SigningKeyError } from '../../src/accounts/signing-keys.ts';
 import { signingKeyHints } from '../../src/cli/failure.ts';
+import { describeDatabase, parseConfig } from '../../src/config.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
@@ -141,8 +142,11 @@ async function listening(listener: RequestListener): Promise<string> {
 }
 
 describe('the port', () => {
-  test('in use by another program', async () => {
-    const port = await listening((_request, response) => response.writeHead(404).end());
+  test.each([
+    ['404', (_request, response) => response.writeHead(404).end()],
+    ['a page for every path', (_request, response) => response.end('<!doctype html>')],
+  ] satisfies [string, RequestListener][])('in use by another program, which answers %s', async (_, answer) => {
+    const port = await listening(answer);
     expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
       state: 'failed',
       detail: `127.0.0.1:${port} is in use by another program`,
@@ -187,12 +191,29 @@ describe('the address of the metrics', () => {
     });
   });
 
-  test('in use by Leadtap', async () => {
-    const { metricsUrl } = await startService();
+  test('in use by a Leadtap that serves the same database', async () => {
+    const { metricsUrl, database } = await startService();
     const { port } = new URL(metricsUrl);
-    expect(await finding(terminal(), 'metrics port', at(port))).toMatchObject({
+    const env = { ...database.env, ...at(port).env };
+    expect(await finding(terminal(), 'metrics port', { env })).toMatchObject({
       state: 'ok',
-      detail: `127.0.0.1:${port} is in use by a running Leadtap`,
+      detail: `127.0.0.1:${port} is in use by a running Leadtap, which serves this database`,
+    });
+  });
+
+  test('in use by a Leadtap that serves another database, which is named', async () => {
+    const { metricsUrl, database } = await startService();
+    const { port } = new URL(metricsUrl);
+    const shell = terminal();
+    const describe = ({ env }: { env: Record<string, string> }) =>
+      describeDatabase(parseConfig({ env, cwd: shell.cwd }).database);
+    expect(await finding(shell, 'metrics port', at(port))).toMatchObject({
+      state: 'warning',
+      detail: `127.0.0.1:${port} is in use by a running Leadtap, which serves another database: ${describe(database)}`,
+      fix: [
+        expect.stringContaining(`These settings use ${describe(await shell.database())}.`),
+        expect.any(String),
+      ],
     });
   });
 });

@@ -1,17 +1,16 @@
 /** Checks what the service needs beside the database: key, identity provider, Redis, clock and ports. */
-import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { type ExternalTokens, probeJwks } from '../../accounts/external-tokens.ts';
 import { loadSigningKeys, SigningKeyError } from '../../accounts/signing-keys.ts';
 import { toIso } from '../../clock.ts';
-import { type Config, defaultKeyFile, describeRedis } from '../../config.ts';
+import { type Config, defaultKeyFile, describeDatabase, describeRedis } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
-import type { Address } from '../../ops/listen.ts';
+import { type Address, probeAddresses } from '../../ops/listen.ts';
+import type { StatusReport } from '../../ops/status-report.ts';
 import type { ServerFacts } from '../../store/store.ts';
-import { messageOf, reasonOf, systemCode } from '../../system-error.ts';
+import { innermostCode, messageOf, reasonOf } from '../../system-error.ts';
 import { signingKeyHints } from '../failure.ts';
 import { isWritable } from './database.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
@@ -134,33 +133,59 @@ interface PortCheck {
   /** The variables to change. */
   readonly portVariable: string;
   readonly hostVariable: string;
+  /** The finding if Leadtap itself uses the address. */
+  readonly judgeLeadtap: (detail: string) => Finding | Promise<Finding>;
 }
 
 export const checkPort = ({ host, port }: Config): Promise<Finding> =>
   checkAddress(
     { host, port },
-    { check: 'port', path: '/livez', text: '', portVariable: 'LEADTAP_PORT', hostVariable: 'LEADTAP_HOST' },
+    {
+      check: 'port',
+      path: '/livez',
+      text: '{"status":"ok"}',
+      portVariable: 'LEADTAP_PORT',
+      hostVariable: 'LEADTAP_HOST',
+      judgeLeadtap: (detail) => ok('port', detail),
+    },
   );
 
-export async function checkMetricsPort({ metricsAddress }: Config): Promise<Finding> {
+export async function checkMetricsPort({ metricsAddress, database }: Config): Promise<Finding> {
   const check = 'metrics port';
   const variable = 'LEADTAP_METRICS_ADDRESS';
   if (metricsAddress === 'off') return ok(check, `${variable} is off`);
+  const judgeLeadtap = async (detail: string): Promise<Finding> => {
+    const served = await readServedDatabase(metricsAddress);
+    const own = describeDatabase(database);
+    if (served === undefined) return ok(check, detail);
+    if (served === own) return ok(check, `${detail}, which serves this database`);
+    return warning(
+      check,
+      `${detail}, which serves another database: ${served}`,
+      `These settings use ${own}. For the other database, run the command in the folder of that service, or set LEADTAP_DATABASE_URL.`,
+      `To run both, set LEADTAP_PORT and ${variable} here to free ports.`,
+    );
+  };
   const variables = { portVariable: variable, hostVariable: variable };
-  return checkAddress(metricsAddress, { check, path: '/metrics', text: 'leadtap_', ...variables });
+  return checkAddress(metricsAddress, {
+    check,
+    path: '/metrics',
+    text: 'leadtap_',
+    judgeLeadtap,
+    ...variables,
+  });
 }
 
-/** Ok if the port is free, or if Leadtap itself uses it. */
 async function checkAddress({ host, port }: Address, parts: PortCheck): Promise<Finding> {
   const { check, portVariable, hostVariable } = parts;
   const address = `${bracketed(host)}:${port}`;
-  const code = await tryToListen(host, port);
+  const code = await tryToListen({ host, port });
   switch (code) {
     case undefined:
       return ok(check, port === 0 ? 'any free port' : `${address} is free`);
     case 'EADDRINUSE':
-      return (await isLeadtap(host, port, parts))
-        ? ok(check, `${address} is in use by a running Leadtap`)
+      return (await isLeadtap({ host, port }, parts))
+        ? parts.judgeLeadtap(`${address} is in use by a running Leadtap`)
         : failed(
             check,
             `${address} is in use by another program`,
@@ -180,30 +205,34 @@ async function checkAddress({ host, port }: Address, parts: PortCheck): Promise<
 const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** Returns the system code of the error, or undefined if the port is free. */
-async function tryToListen(host: string, port: number): Promise<string | undefined> {
-  const server = createServer();
-  try {
-    server.listen(port, host);
-    await once(server, 'listening');
-    server.close();
-    await once(server, 'close');
-    return undefined;
-  } catch (error) {
-    return systemCode(error) ?? messageOf(error);
-  }
-}
+const tryToListen = (address: Address): Promise<string | undefined> =>
+  probeAddresses([address]).then(
+    () => undefined,
+    (error: unknown) => innermostCode(error) ?? messageOf(error),
+  );
 
 /** Long, so that a busy machine is not reported as another program. */
 const RESPONSE_TIMEOUT_MS = 10_000;
 
-async function isLeadtap(host: string, port: number, { path, text }: PortCheck): Promise<boolean> {
-  const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+async function isLeadtap(address: Address, { path, text }: PortCheck): Promise<boolean> {
+  const body = await read(address, path).catch(() => undefined);
+  return body?.includes(text) ?? false;
+}
+
+/** The database of the instance that has this metrics address; undefined if it does not say. */
+async function readServedDatabase(address: Address): Promise<string | undefined> {
   try {
-    const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
-    const response = await fetch(`http://${bracketed(reachableHost)}:${port}${path}`, { signal });
-    const body = await response.text();
-    return response.ok && body.includes(text);
+    const { database }: Partial<StatusReport> = JSON.parse(await read(address, '/status.json'));
+    return database?.address;
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+async function read({ host, port }: Address, path: string): Promise<string> {
+  const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
+  const signal = AbortSignal.timeout(RESPONSE_TIMEOUT_MS);
+  const response = await fetch(`http://${bracketed(reachableHost)}:${port}${path}`, { signal });
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  return response.text();
 }

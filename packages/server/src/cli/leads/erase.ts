@@ -13,6 +13,7 @@ import { type ConfirmFlags, confirm, isInteractive, requireConsent } from '../co
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { Failure } from '../failure.ts';
+import { withInvocation } from '../invocation.ts';
 import { formatLeadCount, type Output, Table, writeJson, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 
@@ -247,7 +248,8 @@ async function report(
   else {
     if (isSearch) await writeLine(stdout, `${formatLeadCount(erased)} erased`);
     else if (isComplete) await writeLine(stdout, 'The files of the database were cleaned.');
-    for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])]) await writeLine(stderr, sentence);
+    for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])])
+      await writeLine(stderr, withInvocation(sentence, context));
   }
   if (!isComplete) throw new ExitCode(EXIT_CODES.failed);
 }

@@ -7,7 +7,7 @@ import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
 import { isInScope } from '../../store/placement.ts';
 import type { LeadInput, StoredLead, User } from '../../store/records.ts';
 import type { PlacementProblem, Store } from '../../store/store.ts';
-import { findCompany } from '../company.ts';
+import { findCompany, noSuchPlace } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
@@ -20,7 +20,7 @@ at this place runs for it, as for a real lead: use it to try a new automation, o
 
 Examples:
   leadtap leads send-test --company soleil
-  leadtap leads send-test --company soleil --department repairs
+  leadtap leads send-test --company soleil --department lyon-repairs
   leadtap leads send-test --company soleil --json | jq -r .id`;
 
 interface SendOptions {
@@ -81,7 +81,7 @@ async function sendTest(options: SendOptions, context: CommandContext): Promise<
     const { results } = await store.writeLeads([makeTestLead(options, clock())]);
     const [result] = results;
     if (result === undefined) throw new Error('the store returned no result');
-    if (result.kind === 'rejected') throw placeFailure(result.problem, options);
+    if (result.kind === 'rejected') throw await explain(result.problem, options, store, signal);
     const stored = await findLead(store, result.id, company.id, signal);
     const users = await findRecipients(store, stored, signal);
     const createdAt = toIso(result.createdAt);
@@ -127,7 +127,12 @@ async function printRecipients(users: readonly User[], stdout: CommandContext['s
   if (hidden > 0) await writeLine(stdout, `and ${hidden} more. --json lists all of them.`);
 }
 
-function placeFailure(problem: PlacementProblem, { company, branch }: SendOptions): Failure {
+async function explain(
+  problem: PlacementProblem,
+  { company, branch }: SendOptions,
+  store: Store,
+  signal: AbortSignal,
+): Promise<Failure> {
   if (problem.reason === 'in-another-branch')
     return new Failure(
       'bad-input',
@@ -140,9 +145,5 @@ function placeFailure(problem: PlacementProblem, { company, branch }: SendOption
       'the test lead was not stored: a trigger of the database suppressed it',
     );
   const place = problem.field === 'branchId' ? 'branch' : 'department';
-  return new Failure(
-    'not-found',
-    `company ${company} has no ${place} ${problem.value}`,
-    'Give the id of a place of this company. `leadtap org apply` creates them.',
-  );
+  return noSuchPlace(store, company, place, problem.value ?? '', signal);
 }

@@ -1,0 +1,25 @@
+/** How the person started this program, so that every command it prints can be pasted where it was printed. */
+import { basename, delimiter, dirname, relative } from 'node:path';
+
+/** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
+export function invocationOf(
+  env: Readonly<Record<string, string | undefined>>,
+  script: string,
+  cwd: string,
+): string {
+  // npm adds its own folders to the PATH, for this process only.
+  if (env['npm_command']) return 'npx leadtap';
+  const isOnPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(script));
+  if (isOnPath && basename(script) === 'leadtap') return 'leadtap';
+  const inFolder = relative(cwd, script);
+  const path = inFolder.startsWith('..') ? script : inFolder;
+  const quoted = /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
+  return path.endsWith('.js') ? `node ${quoted}` : quoted;
+}
+
+/** `leadtap` as a command: in backquotes, indented, after `Usage:`, a pipe or a variable. Not in `leadtap: an error` or in prose. */
+const COMMAND = /(?<=^ +|`|Usage: | {2}|\| |=\S+ )leadtap(?= )/gm;
+
+/** A text of this program, with commands that can be pasted. */
+export const withInvocation = (text: string, { invocation = 'leadtap' }: { invocation?: string }): string =>
+  text.replace(COMMAND, () => invocation);
