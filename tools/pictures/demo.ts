@@ -8,56 +8,53 @@ import { stripVTControlCharacters } from 'node:util';
 const BIN = fileURLToPath(new URL('../../../../../packages/server/bin/leadtap.js', import.meta.url));
 const FIXED_WORLD = new URL('./fixed-world.js', import.meta.url).href;
 
-export interface Demo {
+/** What `leadtap demo --json` prints. */
+interface DemoFacts {
+  readonly baseUrl: string;
   readonly consoleUrl: string;
   readonly statusUrl: string;
-  /** Of Ada, Ben, Cleo, Dan and Zoe. */
-  readonly tokens: readonly string[];
-  /** All that the demo has printed so far, with colours. */
-  output(): string;
-  /** Resolves when so many leads have arrived. */
-  leads(count: number): Promise<void>;
+  /** Ada, Ben, Cleo, Dan and Zoe. */
+  readonly callers: readonly { readonly token: string }[];
+}
+
+export interface Demo extends DemoFacts {
   stop(): Promise<void>;
 }
 
-const NEW_LEAD = /^ {2}\d{4}-\S+Z {2}/gm;
-
-/** Starts `leadtap demo` on its usual port, and reads the addresses from what it prints. */
+/** The demo, for the pictures of its pages. */
 export async function startDemo(): Promise<Demo> {
-  const child = spawn(process.execPath, ['--import', FIXED_WORLD, BIN, 'demo'], {
+  const { output, stop } = await runDemo(['--json'], /^\}$/m);
+  const facts: DemoFacts = JSON.parse(output);
+  return { ...facts, stop };
+}
+
+/** What the demo prints, with colours. */
+export async function readDemoScreen(): Promise<string> {
+  const { output, stop } = await runDemo([], /#token=.+\n/);
+  await stop();
+  return output;
+}
+
+/** Starts `leadtap demo` on its usual port. Resolves when it has printed what `end` matches. */
+async function runDemo(flags: readonly string[], end: RegExp) {
+  const child = spawn(process.execPath, ['--import', FIXED_WORLD, BIN, 'demo', ...flags], {
     // Not here, where a .env of a developer may be.
     cwd: tmpdir(),
-    env: { PATH: process.env['PATH'], LEADTAP_PORT: '3000' },
+    // As below npm, so that it prints commands for the repository.
+    env: { PATH: process.env['PATH'], LEADTAP_PORT: '3000', npm_command: 'run-script' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
   });
-  const until = async (isDone: (plain: string) => boolean): Promise<void> => {
-    while (!isDone(stripVTControlCharacters(output))) await nextOutput(child);
+  while (!end.test(stripVTControlCharacters(output))) await nextOutput(child);
+  const stop = async (): Promise<void> => {
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exit;
   };
-  const leads = (count: number) => until((plain) => (plain.match(NEW_LEAD) ?? []).length >= count);
-  await leads(1);
-  const plain = stripVTControlCharacters(output);
-  const find = (pattern: RegExp): string => {
-    const [found] = pattern.exec(plain) ?? [];
-    if (found === undefined) throw new Error(`the demo printed nothing like ${pattern}:\n${plain}`);
-    return found;
-  };
-  const tokens = [...plain.matchAll(/Bearer (\S+)' 'http\S+limit=3/g)].map(([, token = '']) => token);
-  return {
-    consoleUrl: find(/http:\S+#token=\S+/),
-    statusUrl: find(/http:\S+\/status/),
-    tokens,
-    output: () => output,
-    leads,
-    stop: async () => {
-      const exit = once(child, 'exit');
-      child.kill('SIGTERM');
-      await exit;
-    },
-  };
+  return { output, stop };
 }
 
 async function nextOutput(child: ChildProcess): Promise<void> {

@@ -9,9 +9,11 @@ import type { Command } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
+import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
+import type { LeadInput } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
@@ -136,7 +138,10 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     ? writeJson(stdout, facts)
     : write(stdout, withInvocation(demoScreen(facts, context), context)));
   while (!signal.aborted) {
-    await store.writeLeads([makeLead(clock())]);
+    const lead = makeLead(clock());
+    await store.writeLeads([lead]);
+    // At a terminal the address of the console stays the last line.
+    if (!json && !stdout.isTTY) await write(stdout, leadLine(lead, clock()));
     await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
   }
 }
@@ -194,4 +199,10 @@ function demoScreen(facts: DemoFacts, context: CommandContext): string {
       : []),
     '',
   ].join('\n');
+}
+
+function leadLine(lead: LeadInput, createdAt: number): string {
+  const place = [lead.branchId ?? 'no branch', lead.departmentId].filter(Boolean).join(' / ');
+  const name = `${lead.fields.firstName ?? ''} ${lead.fields.lastName ?? ''}`;
+  return `  ${toIso(createdAt)}  ${name.padEnd(20)} ${place}\n`;
 }

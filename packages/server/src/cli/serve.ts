@@ -58,9 +58,9 @@ async function serve(context: CommandContext, flags: ServeFlags): Promise<void> 
   const config = await loadConfig(context, flags);
   const { makeLogger, LineBuffer } = await loadServer();
   const lines = new LineBuffer(context.stdout);
-  const output = context.stdout.isTTY
-    ? { write: (line: string) => lines.write(toTerminalLine(line)) }
-    : lines;
+  const { stdout } = context;
+  // A person sees each line at once, and in its order.
+  const output = stdout.isTTY ? { write: (line: string) => stdout.write(toTerminalLine(line)) } : lines;
   const flush = () => lines.flush();
   // For exits that skip the end of this function: a second signal, or an uncaught error.
   process.once('exit', flush);

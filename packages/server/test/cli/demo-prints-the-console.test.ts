@@ -8,8 +8,24 @@ test('one address, with the token of the first user behind #', async () => {
   const { stdout } = await terminal().run('demo --port 0 --json', { parts });
   const { baseUrl, consoleUrl, callers } = JSON.parse(stdout);
   expect(consoleUrl).toBe(`${baseUrl}/#token=${callers[0].token}`);
-  const text = await terminal().run('demo --port 0', { parts });
-  expect(text.stdout).toMatch(/Open this address in a browser.*\nhttp:\/\/127\.0\.0\.1:\d+\/#token=ey\S+\n/);
+});
+
+/** The rows of a terminal with 80 columns, and the row of the cursor. */
+const rowsOf = (text: string): number =>
+  text.split('\n').reduce((rows, line) => rows + Math.max(1, Math.ceil(line.length / 80)), 0);
+
+test('as its last line, and all that it prints fits on a terminal of 80 × 24', async () => {
+  const { stdout } = await terminal().run('demo --port 0', { parts, isTTY: true, env: { NO_COLOR: '1' } });
+  expect(stdout).toMatch(/Open this address.*\nhttp:\/\/127\.0\.0\.1:\d+\/#token=ey\S+\n$/);
+  expect(rowsOf(stdout)).toBeLessThanOrEqual(23);
+  expect(stdout.match(/Bearer/g)).toHaveLength(1);
+  for (const name of ['ada', 'ben', 'cleo', 'dan', 'zoe']) expect(stdout).toContain(name);
+});
+
+test('with an address that a browser can open, if it listens on all addresses', async () => {
+  const { stdout } = await terminal().run('demo --host 0.0.0.0 --port 0', { parts, isTTY: true });
+  expect(stdout).toMatch(/\nhttp:\/\/localhost:\d+\/#token=ey\S+\n$/);
+  expect(stdout).not.toContain('0.0.0.0');
 });
 
 test('below the base path', async () => {

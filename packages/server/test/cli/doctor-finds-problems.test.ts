@@ -145,13 +145,16 @@ describe('the port', () => {
   test.each([
     ['404', (_request, response) => response.writeHead(404).end()],
     ['a page for every path', (_request, response) => response.end('<!doctype html>')],
-  ] satisfies [string, RequestListener][])('in use by another program, which answers %s', async (_, answer) => {
-    const port = await listening(answer);
-    expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
-      state: 'failed',
-      detail: `127.0.0.1:${port} is in use by another program`,
-    });
-  });
+  ] satisfies [string, RequestListener][])(
+    'in use by another program, which answers %s',
+    async (_, answer) => {
+      const port = await listening(answer);
+      expect(await finding(terminal(), 'port', { env: { LEADTAP_PORT: port } })).toMatchObject({
+        state: 'failed',
+        detail: `127.0.0.1:${port} is in use by another program`,
+      });
+    },
+  );
 
   test('in use by a running Leadtap', async () => {
     const { url } = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });

@@ -1,0 +1,68 @@
+/** `leadtap serve` as a person sees it, in a pseudo-terminal of `script` (util-linux). */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { toTerminalLine } from '../../src/cli/terminal-log.ts';
+
+const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
+const WAIT = { timeout: 60_000 };
+
+function serveInTerminal(env: Record<string, string>) {
+  const child = spawn('script', ['-qfec', `'${process.execPath}' '${BIN}' serve`, '/dev/null'], {
+    cwd: tempFolder(),
+    env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', LEADTAP_PORT: '0', ...env },
+  });
+  const closed = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await closed;
+  });
+  let output = '';
+  child.stdout.on('data', (chunk) => {
+    output += chunk;
+  });
+  const shown = () => stripVTControlCharacters(output).replaceAll('\r', '');
+  return { child, closed, shown };
+}
+
+test('it prints its addresses, then a short line for each request, and no JSON', WAIT, async () => {
+  const { child, closed, shown } = serveInTerminal({ LEADTAP_METRICS_ADDRESS: '127.0.0.1:0' });
+  const base = String.raw`http://127\.0\.0\.1:\d+`;
+  await vi.waitFor(() => expect(shown()).toContain('  Status '), WAIT);
+  expect(shown()).toMatch(
+    new RegExp(
+      `\\n  Console +${base}/\\n  Endpoint +${base}/automation/new-leads\\n  Status +${base}/status\\n`,
+    ),
+  );
+  // A new installation.
+  expect(shown()).toMatch(/^\d\d:\d\d:\d\d {2}warning: created a new, empty database: /m);
+  const [, endpoint = ''] = /Endpoint +(\S+)/.exec(shown()) ?? [];
+  expect((await fetch(endpoint)).status).toBe(401);
+  const line = /^\d\d:\d\d:\d\d {2}GET \/automation\/new-leads 401 {2}token-missing {2}\d+ ms$/m;
+  await vi.waitFor(() => expect(shown()).toMatch(line), WAIT);
+  child.stdin.write('\u0003');
+  await closed;
+  expect(shown()).toMatch(/^\d\d:\d\d:\d\d {2}stopped$/m);
+  expect(shown()).not.toContain('{"');
+  expect(shown()).not.toContain('Server listening');
+});
+
+test('only the addresses that exist', WAIT, async () => {
+  const { shown } = serveInTerminal({ LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_CONSOLE: 'off' });
+  await vi.waitFor(() => expect(shown()).toContain('  Endpoint '), WAIT);
+  expect(shown()).not.toMatch(/Console|Status/);
+});
+
+test('a line shows the message of an error, and no characters that control the terminal', () => {
+  const line = {
+    level: 50,
+    time: '2026-03-02T09:30:00.000Z',
+    msg: 'unavailable',
+    requestId: 'a',
+    err: { message: 'no\u001b[2J' },
+  };
+  expect(toTerminalLine(JSON.stringify(line)).slice(8)).toBe('  error: unavailable  no?[2J\n');
+});
