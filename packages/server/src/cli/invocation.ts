@@ -17,8 +17,8 @@ export function invocationOf(
   return path.endsWith('.js') ? `node ${quoted}` : quoted;
 }
 
-/** `leadtap` as a command: in backquotes, indented, after `Usage:`, a pipe or a variable. Not in `leadtap: an error` or in prose. */
-const COMMAND = /(?<=^ +|`|Usage: | {2}|\| |=\S+ )leadtap(?= )/gm;
+/** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe or a variable. Not in `leadtap: an error` or in prose. */
+const COMMAND = /(?<=^ +|`|Usage:\S* | {2}|\| |=\S+ )leadtap(?= )/gm;
 
 /** A text of this program, with commands that can be pasted. */
 export const withInvocation = (text: string, { invocation = 'leadtap' }: { invocation?: string }): string =>
