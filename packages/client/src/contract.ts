@@ -136,6 +136,37 @@ export interface LeadError {
   readonly detail: string;
 }
 
+/** A token that polls, and how far it has come. */
+export interface Consumer {
+  /** The name that the token was issued with. */
+  readonly name: string | null;
+  /** The id of the token. Null: all tokens of the user that have no id. */
+  readonly tokenId: string | null;
+  /** Whether it is the token of this request. */
+  readonly isThisToken: boolean;
+  /** The time of the last poll. */
+  readonly lastPollAt: string;
+  /** The status of the last poll; 499: the client closed the connection before the answer. */
+  readonly lastStatus: number;
+  /** The usual time between two polls in seconds. Null until there were two. */
+  readonly usualIntervalS: number | null;
+  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. */
+  readonly state: 'active' | 'stale' | 'inactive';
+  /** The largest `since` that it has sent: it has all leads up to here. */
+  readonly confirmedThrough: string | null;
+  /** The newest `createdAt` that it was sent. */
+  readonly deliveredThrough: string | null;
+  /** The number of later leads that it may see; counted up to 1,000. */
+  readonly pendingLeads: number;
+  /** Always null. */
+  readonly hook: null;
+}
+
+/** The consumers of the user of the token. */
+export interface Consumers {
+  readonly consumers: readonly Consumer[];
+}
+
 /** A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them. */
 export interface NewLead {
   /** The company of the user; may be left out. Another company is an error. */

@@ -16,12 +16,6 @@ export interface Limits {
 /** The limits as the last response had them. They count all requests of the user, also those of other programs. */
 export const lastLimits = signal<Limits | undefined>(undefined);
 
-/** How many requests this page has sent: subtract them to see the requests of others in `lastLimits`. */
-export const sentRequests = signal(0);
-
-/** How many of them the service may not have counted: they failed, were aborted or were refused because of a limit. */
-export const uncountedRequests = signal(0);
-
 /** On every request of this page: it is then not recorded as a consumer, which would look stopped when the page is closed. */
 export const OWN_HEADERS: Readonly<Record<string, string>> = { [CLIENT_HEADER]: CONSOLE_CLIENT };
 
@@ -30,18 +24,7 @@ export async function observedFetch(
   url: string,
   init: RequestInit & { readonly headers: Record<string, string> },
 ): Promise<Response> {
-  sentRequests.value += 1;
-  let status: number | undefined;
-  try {
-    const response = await fetch(url, { ...init, headers: { ...init.headers, ...OWN_HEADERS } });
-    status = response.status;
-    return observe(response);
-  } finally {
-    if (status === undefined || status === 429) uncountedRequests.value += 1;
-  }
-}
-
-function observe(response: Response): Response {
+  const response = await fetch(url, { ...init, headers: { ...init.headers, ...OWN_HEADERS } });
   followServiceClock(response.headers);
   const limits = readRateLimits(response.headers);
   if (limits.length > 0) lastLimits.value = { limits, at: Date.now() };
@@ -56,4 +39,27 @@ export function toLeadtapError(error: unknown): LeadtapError {
   if (error instanceof LeadtapError) return error;
   const message = error instanceof Error ? error.message : String(error);
   return new LeadtapError({ code: 'token-invalid', status: 401, message, cause: error });
+}
+
+export function toConnectionError(cause: unknown): LeadtapError {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return new LeadtapError({ code: 'connection-failed', message, cause });
+}
+
+type Problem = NonNullable<LeadtapError['problem']>;
+
+const isProblem = (body: unknown): body is Problem =>
+  typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
+
+/** The error of a response that has no leads; `body` is what was parsed of it. */
+export function toResponseError({ status, ok, headers }: Response, body: unknown): LeadtapError {
+  const problem = isProblem(body) ? body : undefined;
+  const retryAfterS = Number(headers.get('retry-after') ?? Number.NaN);
+  return new LeadtapError({
+    code: problem?.code ?? (ok ? 'not-leads' : `http-${status}`),
+    message: problem?.detail ?? `status ${status}`,
+    status,
+    problem,
+    ...(Number.isFinite(retryAfterS) && { retryAfterMs: retryAfterS * 1000 }),
+  });
 }

@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../server/src/clock.ts';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { findOverflow } from '../../testing/browser/page.ts';
-import { startService } from '../../testing/harness/service.ts';
+import { startService, type TestService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
@@ -128,83 +127,118 @@ describe('Connect', () => {
     const page = await openPlatform(service(), 'Make', { token: '' });
     await page.getByLabel('Paste the token you were given').fill(await service().token('boss'));
     await page.keyboard.press('Enter');
-    await page.getByText('Waiting for the first poll of this token…').waitFor();
+    await page.getByText('Waiting for the first poll of Make…').waitFor();
     await page.getByRole('heading', { name: 'Make', level: 1 }).waitFor();
   });
 });
 
 describe('the first poll', () => {
   const state = (page: Page) => page.locator('.first-poll-state');
+  const isCheck = (response: { url(): string }) => response.url().endsWith('/automation/consumers');
   const checkNow = async (page: Page) => {
-    const checked = page.waitForResponse((response) => response.request().method() === 'HEAD');
+    const checked = page.waitForResponse(isCheck);
     await page.getByRole('button', { name: 'Check now' }).click();
     await checked;
   };
-  /** Its windows end by the clock of the page. */
-  const startWithLimits = () => startService({ limits: { clock: systemClock } });
+  const openWatching = async (service: TestService, options?: TabOptions) => {
+    const page = await openTab(service, 'Connect', options);
+    const checked = page.waitForResponse(isCheck);
+    await page.getByRole('link', { name: 'n8n' }).click();
+    await checked;
+    return page;
+  };
+  /** Polls with a token that was issued with a name. */
+  const pollAs = async (service: TestService, name: string | null, query = '') => {
+    const id = name ?? 'unnamed';
+    const token = { id, userId: 'boss', name, issuedAt: Date.now(), expiresAt: Date.now() + 3_600_000 };
+    if (name !== null && !(await service.store.findToken(id)))
+      await service.store.recordTokens([{ ...token, scopes: ['leads:read'] }]);
+    const authorization = `Bearer ${await service.token('boss', { tokenId: id })}`;
+    return service.poll('boss', query, { headers: { authorization } });
+  };
 
-  it('turns the page green when another program polls, and not for requests of the page itself', async () => {
-    const service = await startWithLimits();
-    const page = await openPlatform(service, 'n8n');
-    await page.waitForResponse((response) => response.request().method() === 'HEAD');
-    // The page follows the leads, so a new one causes a request of its own.
-    const ownRequest = page.waitForRequest((request) => request.headers()['prefer'] !== undefined);
+  it('turns green for a poll that is not of the console, and says which token it was', async () => {
+    const service = await startService();
+    await pollAs(service, 'Make');
+    const page = await openWatching(service);
+    await page.getByText('the token “Make”: last poll').waitFor();
+    // The page follows the leads, and so does a second window of the console.
+    const other = await openTab(service, 'Leads');
+    const ownRequests = [page, other].map((tab) =>
+      tab.waitForRequest((request) => request.headers()['prefer'] !== undefined),
+    );
     await service.add({ fields: { firstName: 'Ada' } });
-    await ownRequest;
+    await Promise.all(ownRequests);
     await checkNow(page);
-    expect(await state(page).innerText()).toContain('Waiting for the first poll of this token…');
+    expect(await state(page).innerText()).toContain('Waiting for the first poll of n8n…');
     await expectAccessible(page);
-    expect((await service.poll('boss')).status).toBe(200);
-    await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText('A poll came: it works.').waitFor();
+    expect((await pollAs(service, 'n8n of Ada', 'limit=0')).status).toBe(400);
+    await checkNow(page);
+    await page.getByText('but it got no leads: something in the request is not valid (400).').waitFor();
+    expect(await page.locator('.first-poll.seen').count()).toBe(0);
+    expect((await pollAs(service, 'n8n of Ada')).status).toBe(200);
+    await checkNow(page);
+    await page.getByText('A poll came with the token “n8n of Ada” at').waitFor();
     expect(await page.locator('.first-poll.seen').count()).toBe(1);
     await expectEveryLook(page);
     await page.getByRole('button', { name: 'Watch again' }).click();
-    await page.getByText('Waiting for the first poll of this token…').waitFor();
-    await page.getByText('How this page knows, and what it cannot tell').click();
-    await page.getByText('It cannot tell which program it was').waitFor();
+    await page.getByText('Waiting for the first poll of n8n…').waitFor();
+  });
+
+  it('says so when the platform has got the token of the console', async () => {
+    const service = await startService();
+    const token = await service.token('boss', { tokenId: 'unnamed' });
+    const page = await openWatching(service, { token });
+    await pollAs(service, null);
+    await checkNow(page);
+    await page.getByText('This is the token of this console, though').waitFor();
+  });
+
+  it('says that it cannot know, where the service does not record who polls', async () => {
+    const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
+    const page = await openWatching(service);
+    await page.getByText('This service does not record who polls').waitFor();
+    expect(await page.locator('.first-poll.seen').count()).toBe(0);
   });
 
   it('sends no request after the visitor has left the page', async () => {
-    const service = await startWithLimits();
-    const page = await openPlatform(service, 'n8n');
-    await page.waitForResponse((response) => response.request().method() === 'HEAD');
+    const service = await startService();
+    const page = await openWatching(service);
     await page.getByRole('link', { name: '← All platforms' }).click();
-    let heads = 0;
+    let checks = 0;
     page.on('request', (request) => {
-      if (request.method() === 'HEAD') heads += 1;
+      if (isCheck(request)) checks += 1;
     });
     await page.clock.install();
     await page.clock.runFor(30_000);
-    expect(heads).toBe(0);
+    expect(checks).toBe(0);
   });
 
   it('stops when few requests are left, which are for the platform', async () => {
     const userPolicies = [{ name: 'hour', quota: 150, windowS: 3600 }];
     const service = await startService({ limits: { userPolicies } });
-    const page = await openPlatform(service, 'n8n');
+    const page = await openWatching(service);
     await page.getByText('because few requests are left this hour').waitFor();
   });
 
-  it('says that the token does not work', async () => {
-    const service = await startWithLimits();
-    const page = await openPlatform(service, 'n8n', { user: 'starter' });
-    await page.getByText('The token does not work, so no poll can.').waitFor();
+  it('says that the token of the page does not work', async () => {
+    const service = await startService();
+    const page = await openWatching(service, { user: 'starter' });
+    await page.getByText('This page cannot watch: its token does not work.').waitFor();
     expect(await page.locator('.first-poll .problem').innerText()).toContain('professional-plan-required');
   });
 
   it('continues after the service was unreachable', async () => {
-    const service = await startWithLimits();
-    const page = await openPlatform(service, 'n8n');
-    await page.waitForResponse((response) => response.request().method() === 'HEAD');
+    const service = await startService();
+    const page = await openWatching(service);
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText('The service cannot be reached. It is checked again.').waitFor();
     await page.context().setOffline(false);
     await checkNow(page);
-    await page.getByText('Waiting for the first poll of this token…', { exact: true }).waitFor();
-    await service.poll('boss');
-    await page.getByRole('button', { name: 'Check now' }).click();
-    await page.getByText('A poll came: it works.').waitFor();
+    await page.getByText('Waiting for the first poll of n8n…', { exact: true }).waitFor();
+    await pollAs(service, 'n8n');
+    await checkNow(page);
+    await page.getByText('A poll came with the token “n8n” at').waitFor();
   });
 });

@@ -3,7 +3,7 @@ import { exampleRequestId } from './headers.ts';
 import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
-import type { Lead, Problem, WrittenLeads } from './schemas.ts';
+import type { Consumers, Lead, Problem, WrittenLeads } from './schemas.ts';
 
 /** A complete lead without nulls, for samples. */
 export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
@@ -22,6 +22,24 @@ export const exampleNewLead = {
 
 export const exampleWrittenLeads: WrittenLeads = {
   leads: [{ id: exampleNewLead.id, createdAt: '2026-03-02T09:30:00.001Z', result: 'added' }],
+};
+
+export const exampleConsumers: Consumers = {
+  consumers: [
+    {
+      name: 'Zapier',
+      tokenId: '5b1c2a9e-8f4d-4c57-9a51-0f6a3f1f7c11',
+      isThisToken: false,
+      lastPollAt: '2026-03-02T09:30:12.000Z',
+      lastStatus: 200,
+      usualIntervalS: 120,
+      state: 'active',
+      confirmedThrough: '2026-03-02T09:30:00.001Z',
+      deliveredThrough: '2026-03-02T09:30:00.001Z',
+      pendingLeads: 0,
+      hook: null,
+    },
+  ],
 };
 
 const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;

@@ -1,5 +1,6 @@
 /** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
 export {
+  exampleConsumers,
   exampleLead,
   exampleNewLead,
   exampleProblem,
@@ -45,6 +46,7 @@ export {
   problemType,
 } from './problems.ts';
 export {
+  CONSUMERS_PATH,
   LEADS_PATH,
   NEW_LEADS_PATH,
   SINCE_EXAMPLE,
@@ -52,6 +54,8 @@ export {
   SINCE_PATTERN,
 } from './query.ts';
 export type {
+  Consumer,
+  Consumers,
   Lead,
   LeadError,
   LeadStatus,

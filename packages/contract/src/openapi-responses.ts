@@ -21,6 +21,8 @@ const INTAKE_ONLY: ReadonlySet<ProblemCode> = new Set([
 ]);
 
 export const POLL_CODES = PROBLEM_CODES.filter((code) => !INTAKE_ONLY.has(code));
+/** It reads no query. */
+export const CONSUMERS_CODES = POLL_CODES.filter((code) => code !== 'invalid-query');
 export const INTAKE_CODES = PROBLEM_CODES.filter((code) => !POLL_ONLY.has(code));
 
 /** A response for each status of these problems. */

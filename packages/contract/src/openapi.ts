@@ -1,11 +1,14 @@
-import { exampleLead, exampleNewLead, exampleWrittenLeads } from './examples.ts';
+import { exampleConsumers, exampleLead, exampleNewLead, exampleWrittenLeads } from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
+import { consumersPath } from './openapi-consumers.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import { LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
+import { CONSUMERS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
 import {
+  Consumer,
+  Consumers,
   Lead,
   LeadError,
   LeadStatus,
@@ -17,13 +20,20 @@ import {
   WrittenLeads,
 } from './schemas.ts';
 
-type ComponentName = 'Lead' | 'LeadStatus' | 'Problem' | 'ParameterError' | 'LeadError';
+type ComponentName =
+  | 'Lead'
+  | 'LeadStatus'
+  | 'Problem'
+  | 'ParameterError'
+  | 'LeadError'
+  | 'Consumer'
+  | 'Consumers';
 type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
-  ...{ NewLead, WrittenLead, WrittenLeads },
+  ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers },
 };
 
 const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
@@ -75,6 +85,8 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   Problem: openApiSchema(Problem),
   ParameterError: openApiSchema(ParameterError),
   LeadError: openApiSchema(LeadError),
+  Consumer: openApiSchema(Consumer),
+  Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
 };
 
 const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
@@ -84,7 +96,7 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
 };
 
 export type OpenApiDocument = OpenApi<
-  typeof NEW_LEADS_PATH,
+  typeof NEW_LEADS_PATH | typeof CONSUMERS_PATH,
   typeof LEADS_PATH,
   ComponentName,
   IntakeComponentName
@@ -215,6 +227,7 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
         get: poll,
         head,
       },
+      [CONSUMERS_PATH]: consumersPath(requestId),
       ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
     },
     components: {

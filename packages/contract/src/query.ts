@@ -1,6 +1,9 @@
 /** The path of the endpoint below `{base_url}`. */
 export const NEW_LEADS_PATH = '/automation/new-leads';
 
+/** The path below `{base_url}` of the consumers of a user. */
+export const CONSUMERS_PATH = '/automation/consumers';
+
 /** The path below `{base_url}` that leads are sent to. */
 export const LEADS_PATH = '/leads';
 

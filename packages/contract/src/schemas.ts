@@ -181,6 +181,56 @@ export const WrittenLeads = Type.Object(
 
 export type WrittenLeads = Static<typeof WrittenLeads>;
 
+const CONSUMER_STATES = ['active', 'stale', 'inactive'] as const;
+
+const isoTime = (description?: string) =>
+  Type.String({ format: 'date-time', ...(description !== undefined && { description }) });
+
+export const Consumer = Type.Object(
+  {
+    name: Type.Union([Type.String(), Type.Null()], {
+      description: 'The name that the token was issued with.',
+    }),
+    tokenId: Type.Union([Type.String(), Type.Null()], {
+      description: 'The id of the token. Null: all tokens of the user that have no id.',
+    }),
+    isThisToken: Type.Boolean({ description: 'Whether it is the token of this request.' }),
+    lastPollAt: isoTime('The time of the last poll.'),
+    lastStatus: Type.Integer({
+      description: 'The status of the last poll; 499: the client closed the connection before the answer.',
+    }),
+    usualIntervalS: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'The usual time between two polls in seconds. Null until there were two.',
+    }),
+    state: Type.Unsafe<(typeof CONSUMER_STATES)[number]>({
+      type: 'string',
+      enum: [...CONSUMER_STATES],
+      description:
+        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts.',
+    }),
+    confirmedThrough: Type.Union([isoTime(), Type.Null()], {
+      description: 'The largest `since` that it has sent: it has all leads up to here.',
+    }),
+    deliveredThrough: Type.Union([isoTime(), Type.Null()], {
+      description: 'The newest `createdAt` that it was sent.',
+    }),
+    pendingLeads: Type.Integer({
+      description: 'The number of later leads that it may see; counted up to 1,000.',
+    }),
+    hook: Type.Null({ description: 'Always null.' }),
+  },
+  { additionalProperties: false, description: 'A token that polls, and how far it has come.' },
+);
+
+export type Consumer = Static<typeof Consumer>;
+
+export const Consumers = Type.Object(
+  { consumers: Type.Array(Consumer) },
+  { additionalProperties: false, description: 'The consumers of the user of the token.' },
+);
+
+export type Consumers = Static<typeof Consumers>;
+
 export const ParameterError = Type.Object(
   {
     parameter: Type.String({ description: 'The query parameter.' }),

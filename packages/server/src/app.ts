@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
+import { CONSUMERS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys } from './accounts/signing-keys.ts';
@@ -9,6 +9,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
 import { Connections } from './http/connections.ts';
 import { consoleRoutes } from './http/console.ts';
+import { createConsumersHandler } from './http/consumers-handler.ts';
 import { docsRoutes } from './http/docs.ts';
 import {
   createErrorHandler,
@@ -104,7 +105,7 @@ export async function compose(
     intakeLimiter: limiters.intake,
     failedTokens: limiters.failedTokens,
     observer,
-    ...(recorder && { recorder }),
+    ...(recorder && { recorder, flushConsumers: (userId: string) => recorder.flushUser(userId) }),
     intakeObserver: observer,
     logger,
     clock,
@@ -148,6 +149,8 @@ export interface AppServices extends PollOptions {
   /** Of requests that send leads. Default: 600 a minute for each user, in the memory of this process. */
   readonly intakeLimiter?: Limiter;
   readonly intakeObserver?: IntakeObserver;
+  /** Writes the polls of a user that are in memory. Absent: consumers are not recorded, and not listed over HTTP. */
+  readonly flushConsumers?: (userId: string) => Promise<void>;
   readonly logger: Logger;
   readonly version: string;
 }
@@ -161,6 +164,7 @@ export interface AppOptions extends Partial<ServerLimits> {
   /** Serve the web console. Default: no. */
   readonly console?: boolean;
   readonly maxWaiting?: number;
+  readonly staleAfterMs?: number | undefined;
   /**
    * During shutdown, the app accepts connections and answers with `Connection: close` until this resolves. Default: it does
    * not wait.
@@ -169,8 +173,12 @@ export interface AppOptions extends Partial<ServerLimits> {
 }
 
 const REQUEST_TIMEOUT_MS = 15_000;
-const INTAKE_OFF_DETAIL =
-  'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.';
+/** What the operator has to change for paths that exist only with a setting. */
+const OFF_DETAILS: Readonly<Record<string, string>> = {
+  [LEADS_PATH]:
+    'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.',
+  [CONSUMERS_PATH]: 'This service does not record who polls: its operator has set `LEADTAP_CONSUMERS=off`.',
+};
 
 /** The Fastify application over the given services. */
 export function buildApp(services: AppServices, options: AppOptions): FastifyInstance {
@@ -180,8 +188,12 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   const pollOptions = { ...services, ...options, stopSignal: stop.signal };
   const handlePoll = createHandler(NEW_LEADS_PATH, createPollResponder(pollOptions, readers), pollOptions);
   const handleIntake = options.intake ? createIntake(services, options, readers) : undefined;
+  const { flushConsumers: flushUser } = services;
+  const handleConsumers =
+    flushUser && createConsumersHandler({ ...services, ...options, flushUser }, readers);
   const endpoints = {
     [`${prefix}${NEW_LEADS_PATH}`]: handlePoll,
+    ...(handleConsumers && { [`${prefix}${CONSUMERS_PATH}`]: handleConsumers }),
     ...(handleIntake && { [`${prefix}${LEADS_PATH}`]: handleIntake }),
   };
   const handleError = createErrorHandler();
@@ -223,8 +235,9 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     // In this hook, not in a handler, so that the body is never read.
     requireHost(request.raw);
     if (!request.is404) return;
-    const isIntake = request.url.split('?', 1)[0] === `${prefix}${LEADS_PATH}`;
-    throw new ProblemError('no-such-resource', isIntake ? { detail: INTAKE_OFF_DETAIL } : {});
+    const [path = ''] = request.url.split('?', 1);
+    const detail = path.startsWith(prefix) ? OFF_DETAILS[path.slice(prefix.length)] : undefined;
+    throw new ProblemError('no-such-resource', detail === undefined ? {} : { detail });
   });
 
   const ping = () => services.store.ping();
@@ -238,6 +251,13 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   const mountHandlers = async (routes: FastifyInstance) => {
     const mountOptions = { logLevel: 'silent' } as const;
     mountPolls(routes, (request, reply) => handlePoll(request.raw, reply.raw), mountOptions);
+    if (handleConsumers)
+      mountPolls(
+        routes,
+        (request, reply) => handleConsumers(request.raw, reply.raw),
+        mountOptions,
+        CONSUMERS_PATH,
+      );
     if (handleIntake)
       mountIntake(routes, (request, reply) => handleIntake(request.raw, reply.raw), mountOptions);
   };

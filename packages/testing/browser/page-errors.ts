@@ -4,8 +4,8 @@ import type { BrowserContext } from 'playwright-core';
 const REPORT_POLICY_VIOLATIONS = `addEventListener('securitypolicyviolation', (event) =>
   console.error('Content-Security-Policy: ' + event.effectiveDirective + ' refused ' + (event.blockedURI || event.sample)))`;
 
-/** Responses with an error status from this path are states that the page shows, and so is a failed request. */
-const ENDPOINT = /\/automation\/new-leads(\?|$)/;
+/** Responses with an error status from these paths are states that the page shows, and so is a failed request. */
+const ENDPOINT = /\/automation\/(new-leads|consumers)(\?|$)/;
 /** Chromium's message for what is reported here with the address. */
 const FAILED_RESPONSE = /^Failed to load resource/;
 /** The page itself, or its end, cancelled the request. */

@@ -92,7 +92,7 @@ function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
       <p>
         <RichText>{result}</RichText>
       </p>
-      {session.value ? <FirstPoll token={session.value.token} /> : <WithoutToken />}
+      {session.value ? <FirstPoll token={session.value.token} name={name} /> : <WithoutToken />}
       <h2>Good to know</h2>
       <ul class="notes">
         {notes.map((note) => (

@@ -1,17 +1,15 @@
-/** Watches for requests that are not of this page: the first poll of a platform that was just connected. */
-import { LeadtapError, readRateLimits } from '@leadtap/client';
-import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { effect, signal } from '@preact/signals';
-import { clock } from '../clock.ts';
-import { baseUrl, observedFetch, sentRequests, uncountedRequests } from '../service.ts';
-import { OtherRequests } from './other-requests.ts';
+/** Watches for the first poll of a platform that was just connected: the service lists who polls, without this page. */
+import type { LeadtapError } from '@leadtap/client';
+import { CONSUMERS_PATH, type Consumer, type Consumers } from '@leadtap/contract';
+import { signal } from '@preact/signals';
+import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 
 export type Watch =
   | { readonly kind: 'off' }
-  /** `error`: the last check failed, and the next one is made all the same. */
-  | { readonly kind: 'waiting'; readonly checks: number; readonly error?: LeadtapError }
-  | { readonly kind: 'seen'; readonly at: number }
-  | { readonly kind: 'stopped'; readonly reason: 'time' | 'limit' }
+  /** `rejected`: a poll came, but the service did not answer it with leads. `error`: the last check failed. */
+  | { readonly kind: 'waiting'; readonly rejected?: Consumer; readonly error?: LeadtapError }
+  | { readonly kind: 'seen'; readonly consumer: Consumer }
+  | { readonly kind: 'stopped'; readonly reason: 'time' | 'limit' | 'not-recorded' }
   | { readonly kind: 'failed'; readonly error: LeadtapError };
 
 /** Each check uses one of the 1,000 requests per hour. */
@@ -19,16 +17,11 @@ export const INTERVAL_MS = 10_000;
 const MAX_MINUTES = 10;
 /** The rest of the hourly limit is left to the platform. */
 const RESERVE = 200;
-/** After so long the service has counted every earlier request of this page. */
-const QUIET_MS = 1_000;
 const TICK_MS = 250;
 
 export const watch = signal<Watch>({ kind: 'off' });
-
-let lastSentAt = 0;
-effect(() => {
-  if (sentRequests.value > 0) lastSentAt = Date.now();
-});
+/** The tokens of the user that poll, as of the last check. */
+export const consumers = signal<readonly Consumer[]>([]);
 
 let dueAt = 0;
 
@@ -41,9 +34,8 @@ export const checkNow = (): void => {
 export function startWatch(token: string): () => void {
   const ending = new AbortController();
   const { signal } = ending;
-  const others = new OtherRequests();
   const endsAt = Date.now() + MAX_MINUTES * 60_000;
-  let checks = 0;
+  let atStart: readonly Consumer[] | undefined;
   let isChecking = false;
 
   const show = (state: Watch): void => {
@@ -52,42 +44,36 @@ export function startWatch(token: string): () => void {
     if (state.kind !== 'waiting') end();
   };
   const check = async (): Promise<void> => {
-    const sentBefore = sentRequests.peek();
-    // HEAD without `since` moves no position of the token: it neither confirms nor delivers a lead.
-    const response = await observedFetch(`${baseUrl}${NEW_LEADS_PATH}?limit=1`, {
-      method: 'HEAD',
+    const response = await observedFetch(`${baseUrl}${CONSUMERS_PATH}`, {
       headers: { authorization: `Bearer ${token}` },
       cache: 'no-store',
       signal,
     });
-    if (!response.ok) return show(failureOf(response));
-    const hour = readRateLimits(response.headers).find(({ name }) => name === 'hour');
-    // Another request of this page was sent meanwhile, and may be counted or not: check again soon.
-    if (sentRequests.peek() !== sentBefore + 1) return checkNow();
-    if (hour?.quota === undefined) return;
-    const count = others.add({
-      used: hour.quota - hour.remaining,
-      windowEndsAt: Date.now() + hour.resetMs,
-      ownRequests: sentRequests.peek(),
-      uncountedRequests: uncountedRequests.peek(),
-    });
-    checks += 1;
-    if (count > 0) show({ kind: 'seen', at: clock() });
-    else if (hour.remaining < RESERVE) show({ kind: 'stopped', reason: 'limit' });
-    else show({ kind: 'waiting', checks });
+    const body: unknown = await response.json().catch(() => undefined);
+    if (!response.ok || !isConsumers(body)) {
+      const error = toResponseError(response, body);
+      if (error.code === 'no-such-resource') return show({ kind: 'stopped', reason: 'not-recorded' });
+      return show(error.isTransient ? { kind: 'waiting', error } : { kind: 'failed', error });
+    }
+    consumers.value = body.consumers;
+    atStart ??= body.consumers;
+    const polled = findPolled(atStart, body.consumers);
+    const answered = polled.find(({ lastStatus }) => isAnswered(lastStatus));
+    const hour = lastLimits.peek()?.limits.find(({ name }) => name === 'hour');
+    if (answered) show({ kind: 'seen', consumer: answered });
+    else if (hour && hour.remaining < RESERVE) show({ kind: 'stopped', reason: 'limit' });
+    else show({ kind: 'waiting', ...(polled[0] && { rejected: polled[0] }) });
   };
   const tick = async (): Promise<void> => {
     const now = Date.now();
-    if (isChecking || now < dueAt || now - lastSentAt < QUIET_MS || document.hidden) return;
+    if (isChecking || now < dueAt || document.hidden) return;
     if (now > endsAt) return show({ kind: 'stopped', reason: 'time' });
     isChecking = true;
     dueAt = now + INTERVAL_MS;
     try {
       await check();
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
-      const error = new LeadtapError({ code: 'connection-failed', message, cause });
-      show({ kind: 'waiting', checks, error });
+      show({ kind: 'waiting', error: toConnectionError(cause) });
     } finally {
       isChecking = false;
     }
@@ -98,25 +84,23 @@ export function startWatch(token: string): () => void {
   };
 
   dueAt = 0;
-  watch.value = { kind: 'waiting', checks };
+  watch.value = { kind: 'waiting' };
   const timer = setInterval(() => void tick(), TICK_MS);
   return () => {
     end();
     watch.value = { kind: 'off' };
+    consumers.value = [];
   };
 }
 
-/** A response to HEAD has no body, so the status has to do. 429 and 5xx pass by themselves. */
-function failureOf({ status }: Response): Watch {
-  const code = CODES[status] ?? (`http-${status}` as const);
-  const error = new LeadtapError({ code, status, message: `status ${status}` });
-  return error.isTransient ? { kind: 'waiting', checks: 0, error } : { kind: 'failed', error };
-}
+const isConsumers = (body: unknown): body is Consumers =>
+  typeof body === 'object' && body !== null && 'consumers' in body && Array.isArray(body.consumers);
 
-const CODES: Readonly<Record<number, LeadtapError['code']>> = {
-  401: 'token-invalid',
-  403: 'professional-plan-required',
-  404: 'user-not-found',
-  429: 'rate-limit-exceeded',
-  503: 'unavailable',
-};
+/** Those that have polled since the first check. Both times are of the service, so that no clock of the visitor counts. */
+const findPolled = (atStart: readonly Consumer[], current: readonly Consumer[]): Consumer[] =>
+  current.filter(({ tokenId, lastPollAt }) => {
+    const before = atStart.find((consumer) => consumer.tokenId === tokenId);
+    return before === undefined || Date.parse(lastPollAt) > Date.parse(before.lastPollAt);
+  });
+
+export const isAnswered = (status: number): boolean => status === 200 || status === 304;

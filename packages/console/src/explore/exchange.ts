@@ -1,8 +1,8 @@
 /** Sends the request that the visitor built, and keeps the answer as it came. */
-import { type Lead, LeadtapError } from '@leadtap/client';
+import type { Lead, LeadtapError } from '@leadtap/client';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
-import { observedFetch } from '../service.ts';
+import { observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';
 import { type ApiRequest, etag, limit, readNextLink, request, since } from './request.ts';
 
@@ -54,11 +54,7 @@ export async function sendRequest(): Promise<void> {
     if (!signal.aborted) exchange.value = { kind: 'answered', answer };
   } catch (cause) {
     if (signal.aborted) return;
-    const message = cause instanceof Error ? cause.message : String(cause);
-    exchange.value = {
-      kind: 'failed',
-      error: new LeadtapError({ code: 'connection-failed', message, cause }),
-    };
+    exchange.value = { kind: 'failed', error: toConnectionError(cause) };
   }
 }
 
@@ -98,7 +94,7 @@ function toAnswer(built: ApiRequest, startedMs: number, response: Response, text
     headers,
     text,
     leads: Array.isArray(body) ? (body as Lead[]) : undefined,
-    error: response.ok || status === 304 ? undefined : toError(status, headers, body),
+    error: response.ok || status === 304 ? undefined : toResponseError(response, body),
     receivedAt: clock(),
     durationMs: Math.round(performance.now() - startedMs),
   };
@@ -110,21 +106,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-type Problem = NonNullable<LeadtapError['problem']>;
-
-const isProblem = (body: unknown): body is Problem =>
-  typeof body === 'object' && body !== null && 'code' in body && 'detail' in body;
-
-function toError(status: number, headers: Headers, body: unknown): LeadtapError {
-  const problem = isProblem(body) ? body : undefined;
-  const retryAfterS = Number(headers.get('retry-after') ?? Number.NaN);
-  return new LeadtapError({
-    code: problem?.code ?? `http-${status}`,
-    message: problem?.detail ?? `status ${status}`,
-    status,
-    problem,
-    ...(Number.isFinite(retryAfterS) && { retryAfterMs: retryAfterS * 1000 }),
-  });
 }

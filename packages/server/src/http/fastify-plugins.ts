@@ -51,9 +51,14 @@ const contextOf = (request: FastifyRequest, baseUrl: () => string): RequestConte
  * Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. The `logLevel` is
  * that of Fastify's own log lines for these requests.
  */
-export function mountPolls(app: FastifyInstance, handle: HandleRoute, options: MountRouteOptions = {}): void {
+export function mountPolls(
+  app: FastifyInstance,
+  handle: HandleRoute,
+  options: MountRouteOptions = {},
+  path: string = NEW_LEADS_PATH,
+): void {
   const hijack = hijackWith(handle);
-  app.all(NEW_LEADS_PATH, {
+  app.all(path, {
     ...options,
     // In this hook, not in the handler, so that a 405 is sent before the body is read.
     onRequest: (request, reply, done) => (isAllowedMethod(request) ? done() : hijack(request, reply)),

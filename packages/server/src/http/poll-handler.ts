@@ -130,7 +130,8 @@ function createAnswer(
   };
 }
 
-function requirePollRights(user: PollingUser, token: VerifiedToken): void {
+/** What every request that reads leads, or reads about them, needs. */
+export function requirePollRights(user: PollingUser, token: VerifiedToken): void {
   // Plan: 403.
   if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
   // Scope: 403.

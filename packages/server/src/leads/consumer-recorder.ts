@@ -110,6 +110,12 @@ export class ConsumerRecorder implements PollRecorder {
     return this.#flush(Number.POSITIVE_INFINITY);
   }
 
+  /** Writes the polls of one user, so that they are in the store when it is read next. Does not reject either. */
+  flushUser(userId: string): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(Number.POSITIVE_INFINITY, userId));
+    return this.#lastWrite;
+  }
+
   /** Writes once more, and waits for it for 2 seconds at most. Polls that end later are not recorded. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -175,12 +181,14 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   /** At least one transaction, and further ones until the time is used up. */
-  async #write(maxMs: number): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+  async #write(maxMs: number, userId?: string): Promise<void> {
+    if (userId === undefined) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
     let spentMs = 0;
     try {
-      while (spentMs <= maxMs && this.#take()) {
+      while (spentMs <= maxMs && this.#take(userId)) {
         const startedAt = performance.now();
         const writtenAt = this.#options.clock();
         await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
@@ -202,10 +210,11 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   /** Takes the entries of the next transaction: those of one that has failed, or the oldest ones. False if there are none. */
-  #take(): boolean {
+  #take(userId?: string): boolean {
     if (this.#unwritten.length > 0) return true;
     const taken: Entry[] = [];
     for (const [key, entry] of this.#entries) {
+      if (userId !== undefined && entry.userId !== userId) continue;
       taken.push(entry);
       this.#entries.delete(key);
       if (taken.length === CONSUMERS_PER_TRANSACTION) break;
@@ -223,7 +232,7 @@ export class ConsumerRecorder implements PollRecorder {
 }
 
 /** The consumer that a token belongs to. */
-const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
+export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
   userId,
   tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
 });

@@ -28,8 +28,8 @@ test('openapi.json has POST /leads only where leads are accepted', async () => {
   intake.register(docsRoutes, { version: '1.2.3', publicUrl: () => 'https://leads.test', hasIntake: true });
   const pathsOf = (document: object) => ('paths' in document ? Object.keys(document.paths ?? {}) : []);
   const answer = await intake.inject({ url: '/openapi.json' });
-  expect(pathsOf(answer.json())).toEqual(['/automation/new-leads', '/leads']);
-  expect(pathsOf((await get('/api/openapi.json')).json())).toEqual(['/automation/new-leads']);
+  expect(pathsOf(answer.json())).toContain('/leads');
+  expect(pathsOf((await get('/api/openapi.json')).json())).not.toContain('/leads');
 });
 
 test('docs is an HTML page with the base URL', async () => {

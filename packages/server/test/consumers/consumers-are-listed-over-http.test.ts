@@ -1,0 +1,126 @@
+import { Consumers } from '@leadtap/contract/schemas';
+import { Errors } from 'typebox/value';
+import { describe, expect, it, vi } from 'vitest';
+import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { client, iso } from './support/consumers.ts';
+
+const list = async (service: TestService, token: string, init: RequestInit = {}) =>
+  fetch(`${service.url}/automation/consumers`, {
+    ...init,
+    headers: { authorization: `Bearer ${token}`, ...init.headers },
+  });
+
+const consumersOf = async (response: Response): Promise<Consumers['consumers']> => {
+  const body: unknown = await response.json();
+  expect([...Errors(Consumers, body)]).toEqual([]);
+  return (body as Consumers).consumers;
+};
+
+it('a poll is listed at once, with its token and its positions, and only to its own user', async () => {
+  const service = await startService();
+  const [first = 0, second = 0] = await service.add({}, {});
+  const zapier = await client(service, 'boss', 'zapier');
+  await zapier.poll(`since=${iso(first)}&limit=1`);
+  await (await client(service, 'north-lead', 'other')).poll();
+  await service.add({});
+  const token = await service.token('boss', { tokenId: 'console' });
+  const response = await list(service, token);
+  expect(response.status).toBe(200);
+  expect(response.headers.get('cache-control')).toBe('no-store');
+  expect(await consumersOf(response)).toEqual([
+    {
+      name: null,
+      tokenId: 'zapier',
+      isThisToken: false,
+      lastPollAt: expect.stringMatching(/^\d{4}-.+Z$/),
+      lastStatus: 200,
+      usualIntervalS: null,
+      state: 'active',
+      confirmedThrough: iso(first),
+      deliveredThrough: iso(second),
+      pendingLeads: 1,
+      hook: null,
+    },
+  ]);
+  const own = await consumersOf(await list(service, await service.token('boss', { tokenId: 'zapier' })));
+  expect(own).toMatchObject([{ tokenId: 'zapier', isThisToken: true }]);
+});
+
+it('a list writes only the polls of its user, and delays no other write', async () => {
+  const service = await startService({ consumerFlushMs: 60_000 });
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  const record = vi.spyOn(consumers, 'record');
+  await (await client(service, 'north-lead', 'n8n')).poll();
+  await (await client(service, 'boss', 'zapier')).poll();
+  await list(service, await service.token('boss'));
+  expect(record.mock.calls.flatMap(([polls]) => polls.map(({ userId }) => userId))).toEqual(['boss']);
+  await service.service.recorder?.flush();
+  expect(record.mock.calls.flatMap(([polls]) => polls.map(({ userId }) => userId))).toEqual([
+    'boss',
+    'north-lead',
+  ]);
+});
+
+describe('the checks are those of a poll', () => {
+  const service = shareService();
+
+  it('token, user, plan, scope, method', async () => {
+    const codeOf = async (response: Response) => {
+      const { code } = (await response.json()) as { code: string };
+      return [response.status, code];
+    };
+    expect(await codeOf(await list(service(), 'nonsense'))).toEqual([401, 'token-invalid']);
+    expect(await codeOf(await list(service(), await service().token('removed')))).toEqual([
+      404,
+      'user-not-found',
+    ]);
+    expect(await codeOf(await list(service(), await service().token('starter')))).toEqual([
+      403,
+      'professional-plan-required',
+    ]);
+    const writer = await service().token('boss', { scopes: ['leads:write'] });
+    expect(await codeOf(await list(service(), writer))).toEqual([403, 'insufficient-scope']);
+    const post = await list(service(), await service().token('boss'), { method: 'POST' });
+    expect([...(await codeOf(post)), post.headers.get('allow')]).toEqual([
+      405,
+      'method-not-allowed',
+      'GET, HEAD',
+    ]);
+  });
+
+  it('the rate limit, of which it uses one unit', async () => {
+    const token = await service().token('north-lead');
+    const remaining = async () =>
+      Number(/"hour";r=(\d+)/.exec((await list(service(), token)).headers.get('ratelimit') ?? '')?.[1]);
+    expect(await remaining()).toBe(999);
+    await service().poll('north-lead');
+    expect(await remaining()).toBe(997);
+    await leaveRequests(service(), 'north-lead', 0);
+    const refused = await list(service(), token);
+    expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+  });
+
+  it('another spelling of the path, and HEAD', async () => {
+    const headers = { authorization: `Bearer ${await service().token('boss')}` };
+    const encoded = await fetch(`${service().url}/automation/%63onsumers?x=1`, { headers });
+    expect(await consumersOf(encoded)).toEqual([]);
+    const head = await list(service(), await service().token('boss'), { method: 'HEAD' });
+    expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([
+      200,
+      'application/json; charset=utf-8',
+      '',
+    ]);
+  });
+});
+
+it('without recording there is nothing at this address', async () => {
+  const service = await startService({ env: { LEADTAP_CONSUMERS: 'off', LEADTAP_BASE_PATH: '/api' } });
+  const response = await list(service, await service.token('boss'));
+  expect(response.status).toBe(404);
+  expect(await response.json()).toMatchObject({
+    code: 'no-such-resource',
+    detail: expect.stringContaining('LEADTAP_CONSUMERS=off'),
+  });
+});
