@@ -22,7 +22,8 @@ const CHECKSUMS = {
     '0005_token_scopes.sql': '7145888a86a285d4274d72abc12e5fc9d87001bf1aa084f0484c3572518f55b0',
     '0006_erased_leads.sql': '72b4e4b7a98e99297da0d353ca1f84c62765382532e5bca1e1c5002699d520c1',
     '0007_consumers.sql': '0ceba172921cd6cec098f4781353fb69504c7b19dfad69289ab8ba3694aea432',
-    '0008_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
+    '0008_account_locks.sql': '097789c3874730625d8c578106739b1c2e1db778dc160ff5833a94782471bb59',
+    '0009_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
   },
 } as const;
 
