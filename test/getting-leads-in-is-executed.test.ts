@@ -176,6 +176,21 @@ describe('from a web form', () => {
     expect(added).toMatchObject({ firstName: 'Ada', statusValue: 'NEW' });
   });
 
+  it('only with a name and a way to reach the person', async () => {
+    const installation = await install();
+    const { url } = await start(installation);
+    for (const missing of [
+      { firstName: '', lastName: ' ' },
+      { email: '' },
+      { message: 'x'.repeat(10), email: ' ' },
+    ]) {
+      const { status, text } = await post(url, await fillIn(url, { ...ADA, ...missing }));
+      expect(status).toBe(422);
+      expect(text).toContain('give your name and an e-mail address or a phone number');
+    }
+    expect(await installation.polled()).toEqual([]);
+  });
+
   it('and says so if it was not stored', async () => {
     const installation = await install();
     const { url, stderr } = await start(installation);
@@ -196,17 +211,24 @@ it('from a webhook, once, and only with its signature', async () => {
     { 'receiver.mjs': block('A webhook from another system', 'js') },
     { LEADTAP_URL: installation.service.url, LEADTAP_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
   );
-  const body = JSON.stringify({
-    event: { id: 42 },
-    contact: { name: 'Ada Moreau', email: 'ada@example.com', phone: '+33 1 70 18 99 00' },
-  });
-  const send = async (secret: string) => {
-    const signature = createHmac('sha256', secret).update(body).digest('hex');
+  const contact = { name: 'Ada Moreau', email: 'ada@example.com', phone: '+33 1 70 18 99 00' };
+  const webhookOf = (email: string) => JSON.stringify({ event: { id: 42 }, contact: { ...contact, email } });
+  const send = async (
+    secret: string,
+    prefix = '',
+    encoding: 'hex' | 'base64' = 'hex',
+    email = contact.email,
+  ) => {
+    const body = webhookOf(email);
+    const signature = `${prefix}${createHmac('sha256', secret).update(body).digest(encoding)}`;
     return (await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })).status;
   };
-  expect(await send('wrong')).toBe(401);
+  expect([await send('wrong'), await send('wrong', 'sha256=', 'base64')]).toEqual([401, 401]);
+  expect(await send('secret', '', 'hex', 'ada')).toBe(422);
   expect(await installation.polled()).toEqual([]);
-  expect([await send('secret'), await send('secret')]).toEqual([200, 200]);
+  expect([await send('secret'), await send('secret', 'sha256=')]).toEqual([200, 200]);
+  // Tally and Typeform.
+  expect([await send('secret', '', 'base64'), await send('secret', 'sha256=', 'base64')]).toEqual([200, 200]);
   expect(await installation.polled()).toMatchObject([
     { id: 'shop-42', fullName: 'Ada Moreau', email: 'ada@example.com', phone1: '+33 1 70 18 99 00' },
   ]);

@@ -68,7 +68,7 @@ it('once, if the call is repeated with its key', async () => {
 
 it('2,500 of them, in their order', async () => {
   const service = await startIntake();
-  const leads = Array.from({ length: 2500 }, (_, n) => ({ id: `lead-${n}` }));
+  const leads = Array.from({ length: 2500 }, (_, n) => ({ id: `lead-${n}`, firstName: 'Ada' }));
   const written = await sendLeads(leads, await writing(service));
   expect(written.map(({ id }) => id)).toEqual(leads.map(({ id }) => id));
   const stamps = written.map(({ createdAt }) => createdAt);
@@ -78,9 +78,12 @@ it('2,500 of them, in their order', async () => {
 describe('the error', () => {
   it('of invalid leads names each field, by the index in the array of the caller', async () => {
     const service = await startIntake();
-    const leads: LeadToSend[] = Array.from({ length: 1010 }, (_, n) => ({ id: `lead-${n}` }));
+    const leads: LeadToSend[] = Array.from({ length: 1010 }, (_, n) => ({
+      id: `lead-${n}`,
+      firstName: 'Ada',
+    }));
     leads[1003] = { email: 'ada', timeslot: '25:00' };
-    leads[1009] = { branchId: 'nowhere' };
+    leads[1009] = { firstName: 'Ada', branchId: 'nowhere' };
     const error = await thrownBy(sendLeads(leads, await writing(service)));
     expect(error).toMatchObject({ status: 422, code: 'invalid-lead', isTransient: false });
     const errors = error.problem?.errors?.map((one) => ('index' in one ? [one.index, one.field] : one));

@@ -135,9 +135,9 @@ export async function importFile(
         encoding,
         separator,
       } = flags;
-      const { onHeader, onItems, onRecognised, onRejected, onCommitted, onPaced } = report;
+      const { onHeader, onItems, onEmptyRow, onRecognised, onRejected, onCommitted, onPaced } = report;
       const parse = { historical, clock, skipLines, companyId, encoding, separator };
-      const options = { ...parse, columnMap: columnMap.columns, onHeader, onItems, onRecognised };
+      const options = { ...parse, columnMap: columnMap.columns, onHeader, onItems, onEmptyRow, onRecognised };
       await withStore(context, async (store, config) => {
         if (companyId !== undefined) await findCompany(store, companyId, signal);
         if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
@@ -163,7 +163,7 @@ export async function importFile(
         await report.finish(outcome.counts);
         if (report.hasHeader) await columnMap.save();
         const finishedDryRun = outcome.kind === 'finished' ? dryRun : undefined;
-        const { counts } = outcome;
+        const counts = { ...outcome.counts, skipped: report.emptyRows };
         if (finishedDryRun) await printDryRun({ store, dryRun: finishedDryRun, counts, flags }, context);
         if (!finishedDryRun || !flags.json) await report.printCounts(counts);
         await exitUnlessComplete(outcome, config, report, context);
@@ -210,7 +210,7 @@ async function hasMoreLeads(
   const ignore = () => undefined;
   let count = 0;
   try {
-    const quiet = { ...options, onHeader: ignore, onItems: ignore, onRecognised: ignore };
+    const quiet = { ...options, onHeader: ignore, onItems: ignore, onEmptyRow: ignore, onRecognised: ignore };
     for await (const lines of readLeads(input, quiet)) {
       count += lines.filter(({ parsed }) => parsed.lead !== undefined).length;
       if (count > limit) return true;

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { UNPRINTABLE } from '../leads/import/field-readers.ts';
+import { escapeJson, UNPRINTABLE } from '../leads/import/field-readers.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -15,14 +15,14 @@ export function write(stream: Output, text: string): Promise<void> {
 export const writeLine = (stream: Output, line: string): Promise<void> => write(stream, `${line}\n`);
 
 export const writeJson = (stream: Output, value: unknown): Promise<void> =>
-  writeLine(stream, JSON.stringify(value, undefined, 2));
+  writeLine(stream, escapeJson(JSON.stringify(value, undefined, 2)));
 
 /** Writes one JSON array page by page, one item per line. */
 export async function writeJsonArray(stream: Output, pages: AsyncIterable<readonly object[]>): Promise<void> {
   let separator = '[\n  ';
   for await (const page of pages) {
     if (page.length === 0) continue;
-    await write(stream, separator + page.map((item) => JSON.stringify(item)).join(',\n  '));
+    await write(stream, separator + page.map((item) => escapeJson(JSON.stringify(item))).join(',\n  '));
     separator = ',\n  ';
   }
   await writeLine(stream, separator.startsWith('[') ? '[]' : '\n]');

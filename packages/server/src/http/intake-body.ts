@@ -1,6 +1,7 @@
 /** Reads and parses the body of a request that sends leads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES } from '@leadtap/contract';
+import { shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
@@ -162,16 +163,19 @@ function parseJson(text: string): IntakeContent {
 /** As PHP by default. A body of 1 MiB could have half a million, and no other request is answered while they are decoded. */
 const MAX_FORM_FIELDS = 1000;
 
-const NAMELESS_CUSTOM_FIELDS: ReadonlySet<string> = new Set([
-  'customFields',
-  'customFields[]',
-  CUSTOM_FIELD_PREFIX,
-]);
+const NAMELESS_CUSTOM_FIELDS: ReadonlySet<string> = new Set(['customFields', 'customFields[]']);
 /** As PHP and Rails name nested fields. */
 const BRACKETED_CUSTOM_FIELD = /^customFields\[(.+)\]$/s;
 
-/** One lead. An empty field counts as absent: a browser sends all fields of a form. */
+/** `curl -d` sends JSON as a form if it is not given another type. */
+const isProbablyJson = (text: string): boolean => /^\s*[{[]/.test(text) && !text.includes('=');
+
+/** One lead. An empty field counts as absent, because a browser sends all fields of a form, but its name is checked. */
 function parseForm(text: string): IntakeContent {
+  if (isProbablyJson(text))
+    throw new ProblemError('unsupported-media-type', {
+      detail: 'This looks like JSON: send `Content-Type: application/json`.',
+    });
   const fields = new Map<string, string>();
   const issues: ValidationIssue[] = [];
   const pairs = text.split('&', MAX_FORM_FIELDS + 1);
@@ -180,19 +184,23 @@ function parseForm(text: string): IntakeContent {
   for (const pair of pairs) {
     if (pair === '') continue;
     const [name, value] = splitPair(pair);
-    if (value === '') continue;
     const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
     if (NAMELESS_CUSTOM_FIELDS.has(name))
       issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
     else if (bracketed !== '')
       issues.push({
         field: name,
-        detail: `write it as ${CUSTOM_FIELD_PREFIX}${bracketed.replaceAll('][', '.')}`,
+        detail: `write it as ${CUSTOM_FIELD_PREFIX}${shorten(bracketed).replaceAll('][', '.')}`,
       });
-    else if (fields.has(name)) issues.push({ field: name, detail: 'is there twice; send it once' });
-    else fields.set(name, value);
+    else if (value !== '' && fields.get(name))
+      issues.push({ field: name, detail: 'is there twice; send it once' });
+    else fields.set(name, value || (fields.get(name) ?? ''));
   }
-  return { value: objectFromTexts([...fields.keys()], [...fields.values()]), issues };
+  const object = objectFromTexts([...fields.keys()], [...fields.values()]);
+  return {
+    value: Object.fromEntries(Object.entries(object).map(([name, value]) => [name, value ?? undefined])),
+    issues,
+  };
 }
 
 function splitPair(pair: string): [string, string] {

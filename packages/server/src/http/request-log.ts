@@ -64,11 +64,26 @@ export function requestLine(
     durationMs: roundToMicroseconds(durationMs),
     waitedMs: state.waitedMs === undefined ? undefined : roundToMicroseconds(state.waitedMs),
     code: state.problem?.code,
+    fields: fieldsOf(state.problem),
     leads: state.leads,
     tokenId: state.token?.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }
+
+const MAX_FIELDS = 20;
+
+/** The fields that a 422 lists, so that the operator sees what a sender does wrong. Other texts than plain names are lead data. */
+function fieldsOf(problem: ProblemError | undefined): string[] | undefined {
+  const errors = problem?.parts.errors?.flatMap((error) => ('field' in error ? [error.field] : []));
+  if (errors === undefined || errors.length === 0) return undefined;
+  const names = errors.map((field) =>
+    field === null || PLAIN_NAME.test(field) ? (field ?? 'lead') : 'other',
+  );
+  return [...new Set(names)].slice(0, MAX_FIELDS);
+}
+
+const PLAIN_NAME = /^[A-Za-z][\w.-]{0,59}$/;
 
 const roundToMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
 

@@ -5,9 +5,15 @@ import type { Clock } from '../clock.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
 import type { Bearer, IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
-import { formatNumber, quote } from './import/field-readers.ts';
+import { formatNumber, isBlank, quote, shorten } from './import/field-readers.ts';
 import { outsideScope, placementIssue } from './import/import-leads.ts';
-import { parseLead, type ValidationIssue } from './import/parse-lead.ts';
+import {
+  CUSTOM_FIELD_PREFIX,
+  NO_CONTENT,
+  parseLead,
+  requireContent,
+  type ValidationIssue,
+} from './import/parse-lead.ts';
 
 /** What a request contains: one lead or an array of leads, not yet checked. */
 export interface IntakeContent {
@@ -79,7 +85,11 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOpti
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
     const parsed = parseItem(item, options);
-    const ownIssues = index === 0 ? [...issues, ...parsed.issues] : parsed.issues;
+    // A form whose only fields have wrong names is not called empty as well.
+    const ownIssues =
+      index === 0 && issues.length > 0
+        ? [...issues, ...parsed.issues.filter(({ detail }) => detail !== NO_CONTENT)]
+        : parsed.issues;
     errors.push(...ownIssues.map((issue) => toError(index, issue)));
     if (!parsed.lead) continue;
     const lead = addId(parsed.lead, index, options);
@@ -108,7 +118,7 @@ function findBodyError(value: unknown, items: readonly unknown[]): LeadError | u
 
 const toError = (index: number, { field = null, detail }: ValidationIssue | LeadError): LeadError => ({
   index,
-  field,
+  field: field === null ? null : shorten(field),
   detail,
 });
 
@@ -119,13 +129,13 @@ interface ParsedItem {
 
 function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
   if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
-  const count = Object.keys(item).length;
+  const count = Object.keys(item).filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
   if (count > MAX_FIELDS)
     return {
       issues: [{ detail: `has ${formatNumber(count)} fields; put your own fields under customFields` }],
     };
   const placed = placeInAccess(item, user);
-  const parsed = parseLead(placed.object, { historical: false, clock });
+  const parsed = requireContent(parseLead(placed.object, { historical: false, clock }));
   if (parsed.issues) return { lead: parsed.partialLead, issues: [...placed.issues, ...parsed.issues] };
   return { lead: parsed.lead, issues: placed.issues };
 }
@@ -134,13 +144,21 @@ function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
  * Adds the place that the access level of the user fixes, if the lead does not name it. Another place is an error; the store
  * then checks the lead as if it were in the place of the user.
  */
+const PLACE_FIELDS = ['companyId', 'branchId', 'departmentId'] as const;
+
 function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUser) {
   const { companyId, branchId, departmentId, accessLevel } = user;
   const issues: ValidationIssue[] = [];
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.assign(Object.create(null), item);
-  if (typeof item['companyId'] === 'string' && item['companyId'] !== companyId) {
-    const detail = `${quote(item['companyId'])} is not the company of your user; leave companyId out`;
+  // The places of the user stand for an empty text, as for a field that is left out.
+  for (const field of PLACE_FIELDS) {
+    if (typeof object[field] === 'number') object[field] = String(object[field]);
+    if (typeof object[field] === 'string' && isBlank(object[field])) delete object[field];
+  }
+  const given = object['companyId'];
+  if (typeof given === 'string' && given !== companyId) {
+    const detail = `${quote(given)} is not the company of your user; leave companyId out`;
     issues.push({ field: 'companyId', detail });
     object['companyId'] = companyId;
   }
@@ -148,7 +166,7 @@ function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUse
 
   /** A value of another type is left to the parser. */
   const requirePlace = (field: 'branchId' | 'departmentId', own: string | null) => {
-    const given = item[field];
+    const given = object[field];
     if (given === undefined || given === own || (given !== null && typeof given !== 'string')) return;
     issues.push({ field, detail: outsideScope(field, given) });
     delete object[field];
@@ -222,7 +240,7 @@ function toIssue(
   { accessLevel }: PollingUser,
 ): ValidationIssue {
   const { field, reason, value } = problem;
-  if (reason === 'not-stored' || field === 'companyId' || field === 'statusValue')
+  if (reason === 'not-stored' || reason === 'no-content' || field === 'companyId' || field === 'statusValue')
     return placementIssue(problem);
   if (field === 'id' && isIdDerived) return { detail: KEY_IN_USE };
   return accessLevel === 'COMPANY' ? placementIssue(problem) : { field, detail: outsideScope(field, value) };

@@ -85,6 +85,10 @@ export const findOutsideScope = (
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
     : [];
 
+/** The problem of a lead that would be added although it may only be updated. */
+export const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
+  onlyUpdate && id !== undefined ? [{ field: 'id', reason: 'no-content', value: id }] : [];
+
 /** Thrown inside a transaction, so that it is rolled back. */
 export class LeadsRejected extends Error {
   override readonly name = 'LeadsRejected';

@@ -80,6 +80,8 @@ export interface LeadInput {
   readonly statusValue?: string;
   /** Only for leads imported as history: the time they keep. */
   readonly createdAt?: number;
+  /** The lead has no content: it is rejected if its company has no lead with this id, instead of added. */
+  readonly onlyUpdate?: true;
   readonly fields: Partial<LeadFields>;
 }
 

@@ -136,7 +136,9 @@ export type PlacementProblem =
       readonly value: string | null;
     }
   /** The lead was erased for good. */
-  | { readonly field: 'id'; readonly reason: 'erased'; readonly value: string };
+  | { readonly field: 'id'; readonly reason: 'erased'; readonly value: string }
+  /** `onlyUpdate` was given, and there is no lead with this id. */
+  | { readonly field: 'id'; readonly reason: 'no-content'; readonly value: string };
 
 export interface WrittenLead {
   readonly kind: 'added' | 'updated';

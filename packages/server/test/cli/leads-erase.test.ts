@@ -167,7 +167,7 @@ describe('a lead that was erased', () => {
   test('is rejected by an import, which says how to add it', async () => {
     const { run, add, ids } = await terminalWithLeads();
     await run([...BY_EMAIL, '--yes']);
-    const { code, stdout, stderr } = await add([ADA, { companyId: 'acme', id: 'new' }]);
+    const { code, stdout, stderr } = await add([ADA, { companyId: 'acme', id: 'new', phone1: '1' }]);
     expect(code).toBe(1);
     expect(stdout).toContain('1 added, 0 updated, 1 rejected');
     expect(stderr).toContain(

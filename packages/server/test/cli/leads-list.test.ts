@@ -11,7 +11,7 @@ async function shellWithLeads() {
   const stdin = lines(
     { companyId: 'acme', id: 'a1', firstName: 'Ada', lastName: 'Moreau', departmentId: 'sales' },
     { companyId: 'globex', id: 'g1', fullName: 'Grace Hopper', branchId: 'north' },
-    { companyId: 'acme', id: 'a2', statusValue: 'WON' },
+    { companyId: 'acme', id: 'a2', statusValue: 'WON', email: 'a2@example.com' },
     { companyId: 'globex', id: 'g2', firstName: 'Greta' },
   );
   await shell.run('leads import -', { stdin });
@@ -69,7 +69,7 @@ test('any number of pages is listed, each lead once', async () => {
   const { run } = await terminalWithUsers();
   const ids = Array.from({ length: 1203 }, (_, index) => `lead-${index}`);
   const companies = ['acme', 'globex'];
-  const records = ids.map((id, index) => ({ companyId: companies[index % 2], id }));
+  const records = ids.map((id, index) => ({ companyId: companies[index % 2], id, phone1: '1' }));
   await run('leads import -', { stdin: lines(...records) });
   const since = await run('leads list --since 1970-01-01 --limit 5000 --json');
   expect(idsOf(since.stdout).sort()).toEqual([...ids].sort());
@@ -112,6 +112,17 @@ test('characters that reverse or hide text are shown as question marks', async (
   const fullName = 'Ada\u202ecod\u2066.exe\u200b\u2028end';
   await run('leads import -', { stdin: lines({ companyId: 'acme', id: 'a1', fullName }) });
   expect((await run('leads list')).stdout).toContain('Ada?cod?.exe??end');
+});
+
+test('--json escapes characters that control a terminal or change the direction of text', async () => {
+  const { run } = await terminalWithUsers();
+  const fullName = 'Ada\u202ecod\u009b\u{e0001}\u2028x';
+  await run('leads import -', { stdin: lines({ companyId: 'acme', id: 'a1', fullName }) });
+  for (const command of ['leads list --json', 'leads show a1 --json']) {
+    const { stdout } = await run(command);
+    expect(stdout).not.toMatch(/[^\n -~]/);
+    expect([JSON.parse(stdout)].flat()[0].fullName).toBe(fullName);
+  }
 });
 
 test('no leads are a message, not a table', async () => {

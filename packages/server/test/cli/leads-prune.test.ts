@@ -75,7 +75,9 @@ test('on a terminal it asks', async () => {
 test('a pruned id is not remembered: an import adds it as a new lead', async () => {
   const { run } = await terminalWithOldLeads();
   await run('leads prune --older-than 400d --yes');
-  const { stdout } = await run('leads import -', { stdin: '{"companyId":"acme","id":"500-0"}\n' });
+  const { stdout } = await run('leads import -', {
+    stdin: '{"companyId":"acme","id":"500-0","phone1":"1"}\n',
+  });
   expect(stdout).toContain('1 added, 0 updated, 0 rejected');
 });
 

@@ -36,7 +36,9 @@ test('what differs is updated, and --json prints it as JSON', async () => {
 
 test('a status that leads still have is kept, another is removed, and both are reported', async () => {
   const { run } = await terminalWithUsers();
-  await run('leads import - --format ndjson', { stdin: '{"companyId":"acme","statusValue":"LOST"}\n' });
+  await run('leads import - --format ndjson', {
+    stdin: '{"companyId":"acme","phone1":"1","statusValue":"LOST"}\n',
+  });
   const statuses = DEFAULT_STATUSES.filter(({ value }) => value !== 'LOST' && value !== 'QUOTED');
   const { code, stderr } = await run('org apply -', { stdin: JSON.stringify(company({ statuses })) });
   expect(code).toBe(0);

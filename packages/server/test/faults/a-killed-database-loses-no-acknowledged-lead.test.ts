@@ -38,7 +38,7 @@ function startImport(url: string) {
     while (!isStopping) {
       const id = `import-${given.length}`;
       given.push(id);
-      yield `${JSON.stringify({ companyId: 'acme', id })}\n`;
+      yield `${JSON.stringify({ companyId: 'acme', id, phone1: '1' })}\n`;
       await pause(5);
     }
   }

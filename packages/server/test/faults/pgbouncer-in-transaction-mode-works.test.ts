@@ -54,7 +54,7 @@ describe('through PgBouncer in transaction mode', () => {
     shell.save('organisation.json', organisation);
     for (const command of ['migrate', 'org apply organisation.json', 'user list', 'doctor'])
       expect(await shell.run(command, { env })).toMatchObject({ code: 0 });
-    const stdin = Array.from({ length: 1200 }, () => '{"companyId":"acme"}\n').join('');
+    const stdin = Array.from({ length: 1200 }, () => '{"companyId":"acme","phone1":"1"}\n').join('');
     expect(await shell.run('leads import - --format ndjson', { env, stdin })).toMatchObject({
       code: 0,
       stdout: '1200 added, 0 updated, 0 rejected\n',

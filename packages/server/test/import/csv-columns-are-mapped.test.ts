@@ -72,10 +72,10 @@ describe('a given company', () => {
 
   test('is the company of JSON objects without one', async () => {
     const lines = await ndjson(
-      '{"id":"1"}\n{"companyId":null}\n{"companyId":"globex"}\n{"companyId":1}\n',
+      '{"id":"1"}\n{"companyId":null}\n{"companyId":"globex"}\n{"companyId":true}\n',
       options,
     );
     expect(lines.map(({ parsed }) => parsed.lead?.companyId)).toEqual(['acme', 'acme', 'globex', undefined]);
-    expect(lines.map(issuesOf).at(-1)).toEqual(['companyId: must be a string, not a number']);
+    expect(lines.map(issuesOf).at(-1)).toEqual(['companyId: must be a string, not a boolean']);
   });
 });

@@ -4,7 +4,7 @@ import { ExitCode } from '../../src/cli/exit.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
-const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
+const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, lastName: 'Moreau', ...rest });
 
 const NOTHING_WRITTEN = 'Dry run: nothing was written.\n';
 
@@ -19,9 +19,9 @@ test('the counts and errors are those of the import that follows', async () => {
       lead('old', { firstName: 'Ada' }),
       lead('2', { email: 'x', branchId: 'west' }),
       lead('1', { firstName: 'again' }),
-      { companyId: 'acme' },
-      { companyId: 'globex', id: '1' },
-      { companyId: 'initech' },
+      { companyId: 'acme', firstName: 'Bo' },
+      { companyId: 'globex', id: '1', firstName: 'Cleo' },
+      { companyId: 'initech', firstName: 'Dora' },
     ),
   );
   const dry = await shell.run('leads import leads.ndjson --dry-run');
@@ -41,7 +41,7 @@ test('it shows how many users get how many leads, by access level', async () => 
     lead('3', { departmentId: 'sales' }),
     lead('4', { departmentId: 'service' }),
     lead('5', { branchId: 'south' }),
-    { companyId: 'globex', id: '1', branchId: 'north' },
+    { companyId: 'globex', id: '1', firstName: 'Cleo', branchId: 'north' },
   );
   const { code, stdout, stderr } = await shell.run('leads import - --dry-run', { stdin });
   expect({ code, stderr }).toEqual({ code: 0, stderr: NOTHING_WRITTEN });

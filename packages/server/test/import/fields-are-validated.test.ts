@@ -13,7 +13,7 @@ const nested = (levels: number): string => `${'{"a":'.repeat(levels - 1)}{}${'}'
 describe('accepted', () => {
   test.each([
     ['firstName', 'x'.repeat(1000)],
-    ['firstName', ''],
+    ['firstName', ' '],
     ['addressNotes', 'two\nlines'],
     ['addressNotes', 'x'.repeat(10_000)],
     ['email', 'ada@localhost'],
@@ -86,6 +86,57 @@ describe('accepted', () => {
     });
   });
 
+  test('an empty text means the same as an empty cell', async () => {
+    const empty = {
+      email: '',
+      appointmentDateTime: '',
+      images: '',
+      sameDay: '',
+      customFields: { source: '', a: 0 },
+    };
+    const lead = leadOf(await read({ id: '', statusValue: '', branchId: '', firstName: '', ...empty }));
+    expect(lead).toEqual({
+      companyId: 'acme',
+      branchId: null,
+      fields: {
+        ...{ firstName: null, email: null, appointmentDateTime: null, images: [], sameDay: false },
+        customFields: { a: 0 },
+      },
+    });
+    expect(leadOf(await read({ email: ' ', customFields: '' })).fields).toEqual({
+      email: null,
+      customFields: {},
+    });
+  });
+
+  test('a number counts as text', async () => {
+    const { id, fields } = leadOf(
+      await read({ id: 4711, phone1: 33170189900, postalCode: 69003, firstName: 1.5 }),
+    );
+    expect({ id, ...fields }).toEqual({
+      id: '4711',
+      phone1: '33170189900',
+      postalCode: '69003',
+      firstName: '1.5',
+    });
+  });
+
+  test('spaces around an e-mail address are removed', async () => {
+    expect(leadOf(await read({ email: ' \tada@example.com\n' })).fields).toEqual({
+      email: 'ada@example.com',
+    });
+  });
+
+  test('customFields.x is a custom field, beside those of an object', async () => {
+    const custom = { 'customFields.a.b': [1], 'customFields.empty': '', customFields: { source: 'web' } };
+    expect(leadOf(await read(custom)).fields).toEqual({ customFields: { source: 'web', 'a.b': [1] } });
+    expect(leadOf(await read({ 'customFields.x': true })).fields).toEqual({ customFields: { x: true } });
+    expect(issuesOf(await read({ 'customFields.a': 1, customFields: { a: 2 } }))).toEqual([
+      'customFields.a: is there twice; send it once',
+    ]);
+    expect(issuesOf(await read({ 'customFields.': 1 }))[0]).toMatch(/give each custom field a name/);
+  });
+
   test('null leaves out what cannot be cleared', async () => {
     expect(leadOf(await read({ id: null, statusValue: null }))).toEqual({ companyId: 'acme', fields: {} });
   });
@@ -99,9 +150,11 @@ describe('accepted', () => {
 describe('rejected', () => {
   test.each([
     ['companyId', null, 'is required; add it'],
-    ['companyId', '', 'is not an id'],
+    ['companyId', '', 'is required; add it'],
     ['companyId', 'a\nb', 'is not an id'],
-    ['id', 7, 'must be a string, not a number'],
+    ['id', 2 ** 53, 'is too large to be stored exactly; write it as a string'],
+    ['id', 'a\u202eb', 'is not an id'],
+    ['id', 'a\u0007b', 'is not an id'],
     ['id', 'x'.repeat(201), 'has 201 characters; shorten it to at most 200'],
     ['firstName', 'x'.repeat(1001), 'has 1,001 characters; shorten it to at most 1,000'],
     ['firstName', ['Ada'], 'must be a string, not an array'],
@@ -217,7 +270,7 @@ describe('rejected', () => {
   });
 
   test('with all issues at once', async () => {
-    const [line] = await ndjson('{"firstName":1,"email":"x","nonsense":true,"timeslot":"noon"}');
+    const [line] = await ndjson('{"firstName":true,"email":"x","nonsense":true,"timeslot":"noon"}');
     expect(line && issuesOf(line).map((problem) => problem.split(':')[0])).toEqual([
       'companyId',
       'firstName',

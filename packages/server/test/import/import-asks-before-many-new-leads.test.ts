@@ -8,7 +8,9 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 const QUESTION = 'Import them as new leads? [y/N] ';
 
 const leads = (count: number, rest: object = {}) =>
-  Array.from({ length: count }, (_, index) => JSON.stringify({ companyId: 'acme', id: `${index}`, ...rest }))
+  Array.from({ length: count }, (_, index) =>
+    JSON.stringify({ companyId: 'acme', id: `${index}`, firstName: 'Ada', ...rest }),
+  )
     .join('\n')
     .concat('\n');
 

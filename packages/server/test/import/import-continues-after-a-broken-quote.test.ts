@@ -19,7 +19,7 @@ test('the command imports the good rows, and writes the line with the quote to t
 
 test('lines after a broken quote are acknowledged too', async () => {
   const shell = await terminalWithUsers();
-  const good = Array.from({ length: 1500 }, (_, index) => `acme,${index},,\n`);
+  const good = Array.from({ length: 1500 }, (_, index) => `acme,${index},Ada,\n`);
   const stdin = `${HEADER}\nacme,x,"oops,\n${good.join('')}`;
   const { stdout } = await shell.run('leads import - --format csv --acknowledge', { stdin });
   expect(stdout).toBe('committed 1001\ncommitted 1502\n1500 added, 0 updated, 1 rejected\n');

@@ -91,11 +91,11 @@ test('an unknown column gets the options to add', async () => {
 
 test('options for CSV say that standard input and files of any name are CSV', async () => {
   const { run, save } = await shellWith('');
-  const stdin = 'companyId;id\nacme;1\n';
+  const stdin = 'companyId;id;phone1\nacme;1;1\n';
   expect((await run('leads import - --separator ;', { stdin })).stdout).toBe(
     '1 added, 0 updated, 0 rejected\n',
   );
-  save('leads.tsv', 'companyId\tid\nacme\t2\n');
+  save('leads.tsv', 'companyId\tid\tphone1\nacme\t2\t2\n');
   expect((await run('leads import leads.tsv')).stdout).toBe('1 added, 0 updated, 0 rejected\n');
 });
 
@@ -126,7 +126,7 @@ test.each([
 
 test('a given company is used for leads that have none', async () => {
   const { run } = await shellWith('');
-  const stdin = '{"id":"1"}\n{"id":"2","companyId":"globex"}\n';
+  const stdin = '{"id":"1","firstName":"A"}\n{"id":"2","companyId":"globex","firstName":"B"}\n';
   await run('leads import - --company acme', { stdin });
   const listed = JSON.parse((await run('leads list --json')).stdout);
   expect(

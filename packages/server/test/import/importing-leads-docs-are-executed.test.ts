@@ -76,9 +76,14 @@ describe('docs/importing-leads.md', () => {
     const shell = terminal();
     shell.save('organisation.json', ORGANISATION);
     await shell.run('org apply organisation.json');
-    await shell.run('leads import -', { stdin: '{"companyId":"soleil","id":"5"}\n' });
+    await shell.run('leads import -', { stdin: '{"companyId":"soleil","id":"5","phone1":"5"}\n' });
     const places = [{}, { branchId: 'lyon' }, { branchId: 'lyon' }, { departmentId: 'repairs' }, {}];
-    const leads = places.map((place, index) => ({ companyId: 'soleil', id: `${index + 1}`, ...place }));
+    const leads = places.map((place, index) => ({
+      companyId: 'soleil',
+      id: `${index + 1}`,
+      phone1: '1',
+      ...place,
+    }));
     shell.save('leads.ndjson', leads.map((lead) => `${JSON.stringify(lead)}\n`).join(''));
     const [command = []] = commands.filter((arguments_) => arguments_.includes('--dry-run'));
     expect(page).toContain(`\`\`\`\n${(await shell.run(command)).stdout}\`\`\``);
@@ -88,7 +93,7 @@ describe('docs/importing-leads.md', () => {
     const shell = terminal();
     shell.save('organisation.json', ORGANISATION);
     await shell.run('org apply organisation.json');
-    const stdin = `${'\n'.repeat(6)}{"companyId":"soleil","email":"ada"}\n\n{"companyId":"solei"}\n`;
+    const stdin = `${'\n'.repeat(6)}{"companyId":"soleil","email":"ada"}\n\n{"companyId":"solei","phone1":"1"}\n`;
     const { stderr } = await shell.run('leads import -', { stdin });
     expect(page).toContain(`\n${stderr}`);
   });

@@ -11,7 +11,7 @@ type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 const LEADS = [
   { companyId: 'acme', id: '1', firstName: 'Ada "the } first", ]' },
   { companyId: 'acme', id: '2', customFields: { tags: ['a', { b: '\\' }], note: 'line\nbreak' } },
-  { companyId: 'acme', id: '3' },
+  { companyId: 'acme', id: '3', firstName: 'Bo' },
 ];
 
 async function storedIds(shell: Shell): Promise<string[]> {
@@ -80,7 +80,7 @@ test('rejected items are reported with their number and line, and kept as NDJSON
 test('a broken item costs one lead, and an unclosed array is an error', async () => {
   const shell = await terminalWithUsers();
   const broken =
-    '[\n{"companyId":"acme","id":"1"},\n{"companyId":"acme","id":"2},\n{"companyId":"acme","id":"3"}\n';
+    '[\n{"companyId":"acme","id":"1","phone1":"1"},\n{"companyId":"acme","id":"2},\n{"companyId":"acme","id":"3","phone1":"3"}\n';
   const { code, stdout, stderr } = await shell.run('leads import -', { stdin: broken });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '2 added, 0 updated, 2 rejected\n' });
   expect(stderr).toMatch(/^item 2 \(line 3\): is not JSON/m);

@@ -8,7 +8,7 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 type Shell = Awaited<ReturnType<typeof terminalWithUsers>>;
 
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
-const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
+const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, lastName: 'Moreau', ...rest });
 const lastLine = (text: string) => text.trim().split('\n').at(-1);
 
 /** The leads of a company as they are stored, oldest first. */
@@ -21,7 +21,10 @@ async function storedLeads(shell: Shell, companyId = 'acme') {
 
 test('good leads are added, and the same ones again are updated', async () => {
   const shell = await terminalWithUsers();
-  shell.save('leads.ndjson', lines(lead('1', { firstName: 'Ada' }), lead('2'), { companyId: 'globex' }));
+  shell.save(
+    'leads.ndjson',
+    lines(lead('1', { firstName: 'Ada' }), lead('2'), { companyId: 'globex', firstName: 'Bo' }),
+  );
   expect(await shell.run('leads import leads.ndjson')).toEqual({
     code: 0,
     stdout: '3 added, 0 updated, 0 rejected\n',
@@ -42,7 +45,7 @@ test('rejected lines are reported with their number and reason, and valid ones i
     lead('3', { branchId: 'south', departmentId: 'sales' }),
     lead('4', { statusValue: 'SLEEPING' }),
     lead('5', { email: 'x', frstName: 'y' }),
-    { companyId: 'initech' },
+    { companyId: 'initech', firstName: 'Bo' },
   ];
   shell.save('leads.ndjson', `${lines(lead('1'), ...bad)}oops\n${lines(lead('8'))}`);
   const { code, stdout, stderr } = await shell.run('leads import leads.ndjson');
@@ -79,7 +82,9 @@ test('standard input is NDJSON unless --format says otherwise', async () => {
   const shell = await terminalWithUsers();
   const ndjson = await shell.run('leads import -', { stdin: lines(lead('1')) });
   expect(ndjson.stdout).toBe('1 added, 0 updated, 0 rejected\n');
-  const csv = await shell.run('leads import - --format csv', { stdin: 'companyId,id\nacme,2\n' });
+  const csv = await shell.run('leads import - --format csv', {
+    stdin: 'companyId,id,firstName\nacme,2,Bo\n',
+  });
   expect(csv.stdout).toBe('1 added, 0 updated, 0 rejected\n');
 });
 
@@ -100,7 +105,7 @@ test('historical leads keep their createdAt', async () => {
 test('--json prints the result as one line of JSON', async () => {
   const shell = await terminalWithUsers();
   const { stdout } = await shell.run('leads import - --json', { stdin: lines(lead('1'), {}) });
-  expect(stdout).toBe('{"added":1,"updated":0,"rejected":1}\n');
+  expect(stdout).toBe('{"added":1,"updated":0,"rejected":1,"skipped":0}\n');
 });
 
 test('--acknowledge prints which lines are saved', async () => {
@@ -109,12 +114,12 @@ test('--acknowledge prints which lines are saved', async () => {
   const words = await shell.run('leads import - --acknowledge', { stdin });
   expect(words.stdout).toBe('committed 1000\ncommitted 1500\n1500 added, 0 updated, 0 rejected\n');
   const json = await shell.run('leads import - --acknowledge --json', { stdin: lines(lead('1')) });
-  expect(json.stdout).toBe('{"committed":1}\n{"added":0,"updated":1,"rejected":0}\n');
+  expect(json.stdout).toBe('{"committed":1}\n{"added":0,"updated":1,"rejected":0,"skipped":0}\n');
 });
 
 test('--skip-lines continues after the saved lines', async () => {
   const shell = await terminalWithUsers();
-  shell.save('leads.csv', 'companyId,id\nacme,1\nacme,2\nacme,3\n');
+  shell.save('leads.csv', 'companyId,id,firstName\nacme,1,A\nacme,2,B\nacme,3,C\n');
   const { stdout } = await shell.run('leads import leads.csv --skip-lines 3');
   expect(stdout).toBe('1 added, 0 updated, 0 rejected\n');
   expect((await storedLeads(shell)).map(({ id }) => id)).toEqual(['3']);
@@ -140,19 +145,21 @@ test('--rejects keeps the lines unchanged, and they can be imported once they ar
   expect(code).toBe(1);
   const kept = readFileSync(shell.path('wrong.csv'), 'utf8');
   expect(kept).toBe('companyId,id,addressNotes\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
-  shell.save('fixed.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,\r\n'));
+  shell.save('fixed.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,ok\r\n'));
   expect((await shell.run('leads import fixed.csv')).stdout).toBe('2 added, 0 updated, 0 rejected\n');
 });
 
 test('the rejects of a long CSV file have one header', async () => {
   const shell = await terminalWithUsers();
   const rows = Array.from({ length: 1500 }, (_, index) =>
-    index % 1200 === 0 ? `acme,${index},x` : `acme,${index}`,
+    index % 1200 === 0 ? `acme,${index},x,y` : `acme,${index},x`,
   );
-  shell.save('leads.csv', ['companyId,id', ...rows].join('\n'));
+  shell.save('leads.csv', ['companyId,id,firstName', ...rows].join('\n'));
   const { stdout } = await shell.run('leads import leads.csv --rejects wrong.csv');
   expect(stdout).toBe('1498 added, 0 updated, 2 rejected\n');
-  expect(readFileSync(shell.path('wrong.csv'), 'utf8')).toBe('companyId,id\nacme,0,x\nacme,1200,x\n');
+  expect(readFileSync(shell.path('wrong.csv'), 'utf8')).toBe(
+    'companyId,id,firstName\nacme,0,x,y\nacme,1200,x,y\n',
+  );
 });
 
 test('an input that is cut off keeps what is saved, and says how to continue', async () => {

@@ -12,9 +12,9 @@ describe('parseLead', () => {
   });
 
   test('returns every issue with its field, and the valid fields', () => {
-    expect(parseLead({ companyId: 'acme', id: '1', phone1: 7, nonsense: true }, OPTIONS)).toEqual({
+    expect(parseLead({ companyId: 'acme', id: '1', phone1: true, nonsense: true }, OPTIONS)).toEqual({
       issues: [
-        { field: 'phone1', detail: 'must be a string, not a number' },
+        { field: 'phone1', detail: 'must be a string, not a boolean' },
         { field: 'nonsense', detail: 'is not a field of a lead; put it under customFields' },
       ],
       partialLead: { companyId: 'acme', id: '1', fields: {} },
@@ -42,7 +42,7 @@ test('objectFromTexts converts the fields of a form', () => {
     email: null,
     sameDay: true,
     images: ['https://a.example/1', 'https://a.example/2'],
-    customFields: { source: 'web' },
+    'customFields.source': 'web',
   });
 });
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
 const lines = (...records: object[]) => records.map((record) => `${JSON.stringify(record)}\n`).join('');
-const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, ...rest });
+const lead = (id: string, rest: object = {}) => ({ companyId: 'acme', id, lastName: 'Moreau', ...rest });
 
 test('a line is reported with all its errors, also those that only the store can find', async () => {
   const shell = await terminalWithUsers();

@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
-const CSV = 'companyId,id\nacme,1\nacme,2\n';
-const NDJSON = '{"companyId":"acme","id":"1"}\n{"companyId":"acme","id":"2"}\n';
+const CSV = 'companyId,id,phone1\nacme,1,1\nacme,2,2\n';
+const NDJSON = '{"companyId":"acme","id":"1","phone1":"1"}\n{"companyId":"acme","id":"2","phone1":"2"}\n';
 const ZIP = Buffer.from('504b0304140006000800000021', 'hex');
 const OLD_EXCEL = Buffer.from('d0cf11e0a1b11ae10000', 'hex');
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');

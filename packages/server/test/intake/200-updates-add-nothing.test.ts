@@ -25,7 +25,7 @@ describe('200: only updates', () => {
 
   it('does not deliver the lead again', async () => {
     const test = await startIntake();
-    await sendLeads(test, { id: 'a' });
+    await sendLeads(test, { id: 'a', firstName: 'Ada' });
     const [{ createdAt } = { createdAt: '' }] = await test.leads('boss');
     await sendLeads(test, [{ id: 'a', firstName: 'Ada' }]);
     expect(await test.leads('boss', `since=${createdAt}`)).toEqual([]);

@@ -70,7 +70,7 @@ describe('POST {base_url}/leads', () => {
 
   it('accepts 1,000 leads in one request', async () => {
     const test = await startIntake();
-    const leads = Array.from({ length: 1000 }, (_, index) => ({ id: `lead-${index}` }));
+    const leads = Array.from({ length: 1000 }, (_, index) => ({ id: `lead-${index}`, firstName: 'Ada' }));
     const answer = await sendLeads(test, leads);
     expect(answer.status).toBe(201);
     const acknowledged = (await acknowledgementOf(answer)).leads;
@@ -81,7 +81,10 @@ describe('POST {base_url}/leads', () => {
   it('is 201 if only one of the leads is new', async () => {
     const test = await startIntake();
     await test.add({ id: 'old' });
-    const answer = await sendLeads(test, [{ id: 'old' }, { id: 'new' }]);
+    const answer = await sendLeads(test, [
+      { id: 'old', firstName: 'Ada' },
+      { id: 'new', firstName: 'Ada' },
+    ]);
     expect(answer.status).toBe(201);
     expect((await acknowledgementOf(answer)).leads.map(({ result }) => result)).toEqual(['updated', 'added']);
   });
@@ -104,7 +107,7 @@ describe('POST {base_url}/leads', () => {
   it('needs no plan, and is below the base path', async () => {
     const test = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
     expect(test.url).toMatch(/\/api$/);
-    expect((await sendLeads(test, { id: 'a' }, { userId: 'starter' })).status).toBe(201);
+    expect((await sendLeads(test, { id: 'a', firstName: 'Ada' }, { userId: 'starter' })).status).toBe(201);
     expect((await test.leads('boss')).map(({ id }) => id)).toEqual(['a']);
   });
 

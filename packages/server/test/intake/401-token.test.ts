@@ -49,7 +49,7 @@ describe('401', () => {
     const failedTokenPolicies = [{ name: 'failed-tokens', quota: 2, windowS: 60 }];
     const test = await startIntake({ limits: { failedTokenPolicies } });
     const headers = { authorization: 'Bearer guess' };
-    const guess = () => sendLeads(test, {}, { headers });
+    const guess = () => sendLeads(test, { firstName: 'Ada' }, { headers });
     expect((await guess()).status).toBe(401);
     expect((await fetch(`${test.url}/automation/new-leads`, { headers })).status).toBe(401);
     const { violatedPolicies } = await expectProblem(await guess(), 'rate-limit-exceeded');

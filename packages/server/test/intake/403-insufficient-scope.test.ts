@@ -49,7 +49,11 @@ describe('403 insufficient-scope', () => {
 
   it('a token with both does both', async () => {
     expect((await poll(TOKEN_SCOPES)).status).toBe(200);
-    const answer = await sendLeads(service(), { id: 'both' }, { userId: 'rival', scopes: TOKEN_SCOPES });
+    const answer = await sendLeads(
+      service(),
+      { id: 'both', firstName: 'Ada' },
+      { userId: 'rival', scopes: TOKEN_SCOPES },
+    );
     expect(answer.status).toBe(201);
   });
 });

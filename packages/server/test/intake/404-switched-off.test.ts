@@ -36,11 +36,11 @@ describe('404', () => {
 
   it('user-not-found for a user who does not exist, or was removed', async () => {
     const test = await startIntake();
-    const unknown = await sendLeads(test, {}, { userId: 'unknown' });
+    const unknown = await sendLeads(test, { firstName: 'Ada' }, { userId: 'unknown' });
     expect(unknown.headers.get('ratelimit')).toBe('"intake";r=599;t=60');
     await expectProblem(unknown, 'user-not-found');
     expect((await sendLeads(test, { firstName: 'Ada' }, { userId: 'seller' })).status).toBe(201);
     await test.store.removeUser('seller');
-    await expectProblem(await sendLeads(test, {}, { userId: 'seller' }), 'user-not-found');
+    await expectProblem(await sendLeads(test, { firstName: 'Ada' }, { userId: 'seller' }), 'user-not-found');
   });
 });

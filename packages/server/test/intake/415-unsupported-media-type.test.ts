@@ -26,7 +26,15 @@ it.each([
   expect(await service().leads('boss')).toEqual([]);
 });
 
+it.each(['{"firstName":"Ada"}', ' \n[{}]'])('415 for JSON that is sent as a form: %j', async (body) => {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const answer = await sendBody(service(), body, { headers });
+  const { detail } = await expectProblem(answer, 'unsupported-media-type');
+  expect(detail).toBe('This looks like JSON: send `Content-Type: application/json`.');
+  expect(await service().leads('boss')).toEqual([]);
+});
+
 it('an explicit identity encoding is accepted', async () => {
   const headers = { 'content-encoding': 'identity' };
-  expect((await sendBody(service(), '{}', { headers, userId: 'rival' })).status).toBe(201);
+  expect((await sendBody(service(), '{"phone1":"1"}', { headers, userId: 'rival' })).status).toBe(201);
 });

@@ -62,7 +62,7 @@ describe('422: a body that is not leads', () => {
 describe('422: every error of every lead is named', () => {
   /** Each of these is wrong in one way; the messages are those of `leads import`. */
   const WRONG: Readonly<Record<string, unknown>>[] = [
-    { firstName: 7 },
+    { firstName: true },
     { email: 'ada' },
     { timeslot: '25:00' },
     { appointmentDateTime: 'tomorrow' },
@@ -72,7 +72,8 @@ describe('422: every error of every lead is named', () => {
     { customFields: { big: 2 ** 60 } },
     { statusValue: 'new' },
     { phone1: 'x'.repeat(1001) },
-    { id: '' },
+    { id: 'a\u202eb' },
+    { phone1: 2 ** 60 },
     { frstName: 'Ada' },
     { companyName: 'Acme' },
     { createdAt: '2026-03-02T09:30:00Z' },
@@ -116,9 +117,9 @@ describe('422: every error of every lead is named', () => {
 
   it('those that only the database finds, for each lead', async () => {
     const errors = await rejected([
-      { branchId: 'west', statusValue: 'UNKNOWN' },
+      { firstName: 'Ada', branchId: 'west', statusValue: 'UNKNOWN' },
       { firstName: 'Ada' },
-      { branchId: 'south', departmentId: 'sales' },
+      { firstName: 'Ada', branchId: 'south', departmentId: 'sales' },
     ]);
     expect(errors?.map((error) => 'index' in error && [error.index, error.field])).toEqual([
       [0, 'statusValue'],
@@ -128,7 +129,12 @@ describe('422: every error of every lead is named', () => {
   });
 
   it('two leads with the same id', async () => {
-    const leads = [{ id: 'a' }, { id: 'b' }, { id: 'a' }, { id: 'a' }];
+    const leads = [
+      { id: 'a', firstName: 'Ada' },
+      { id: 'b', firstName: 'Ada' },
+      { id: 'a', firstName: 'Ada' },
+      { id: 'a', firstName: 'Ada' },
+    ];
     const detail = 'is also the id of lead 0; send each lead once';
     expect(await rejected(leads)).toEqual([
       { index: 2, field: 'id', detail },
@@ -202,4 +208,12 @@ describe('422: the fields of a form', () => {
   ])('%s', async (_what, text, errors) => {
     expect(await ofForm(text)).toEqual(errors);
   });
+});
+
+it('the name of a field is shortened in the response', async () => {
+  const errors = await rejected({ ['x'.repeat(100_000)]: 1 });
+  expect(errors?.[0]).toMatchObject({ field: `${'x'.repeat(60)}…` });
+  const form = `customFields[${'x'.repeat(100_000)}]=1`;
+  const answer = await sendForm(service(), form);
+  expect((await answer.text()).length).toBeLessThan(1000);
 });

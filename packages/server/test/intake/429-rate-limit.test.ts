@@ -15,20 +15,22 @@ describe('429: requests that send leads', () => {
     const clock = manualClock();
     const test = await startIntake({ clock });
     await useUp(test, 'boss', 1);
-    const last = await sendLeads(test, { id: 'last' });
+    const last = await sendLeads(test, { id: 'last', firstName: 'Ada' });
     expect(last.status).toBe(201);
     expect(last.headers.get('ratelimit')).toBe('"intake";r=0;t=60');
     clock.advance(20_500);
-    const answer = await sendLeads(test, { id: 'late' });
+    const answer = await sendLeads(test, { id: 'late', firstName: 'Ada' });
     const { violatedPolicies, detail } = await expectProblem(answer, 'rate-limit-exceeded');
     expect(violatedPolicies).toEqual(['intake']);
     expect(detail).toMatch(/up to 1,000 leads/);
     expect(answer.headers.get('retry-after')).toBe('40');
     expect(answer.headers.get('ratelimit-policy')).toBe('"intake";q=600;w=60');
     expect((await test.leads('boss')).map(({ id }) => id)).toEqual(['last']);
-    expect((await sendLeads(test, { id: 'other' }, { userId: 'starter' })).status).toBe(201);
+    expect((await sendLeads(test, { id: 'other', firstName: 'Ada' }, { userId: 'starter' })).status).toBe(
+      201,
+    );
     clock.advance(39_500);
-    expect((await sendLeads(test, { id: 'late' })).status).toBe(201);
+    expect((await sendLeads(test, { id: 'late', firstName: 'Ada' })).status).toBe(201);
   });
 
   it('polls are not counted, and are not limited by it', async () => {
@@ -39,7 +41,7 @@ describe('429: requests that send leads', () => {
       200,
       '"minute";r=99;t=60, "hour";r=999;t=3600',
     ]);
-    expect((await sendLeads(test, {})).status).toBe(429);
+    expect((await sendLeads(test, { firstName: 'Ada' })).status).toBe(429);
     expect((await test.poll('boss')).headers.get('ratelimit')).toMatch(/"minute";r=98/);
   });
 
@@ -49,9 +51,11 @@ describe('429: requests that send leads', () => {
       limits: { intakePolicies: [{ name: 'intake', quota: 2, windowS: 60 }] },
     });
     expect((await sendLeads(test, [])).status).toBe(422);
-    expect((await sendLeads(test, {}, { scopes: ['leads:read'] })).status).toBe(403);
+    expect((await sendLeads(test, { firstName: 'Ada' }, { scopes: ['leads:read'] })).status).toBe(403);
     for (let i = 0; i < 2; i += 1)
-      expect((await sendLeads(test, {})).headers.get('ratelimit')).toBe('"intake";r=0;t=60');
+      expect((await sendLeads(test, { firstName: 'Ada' })).headers.get('ratelimit')).toBe(
+        '"intake";r=0;t=60',
+      );
   });
 
   it('instances share the limit over Redis, apart from that of polls', async () => {
@@ -59,9 +63,13 @@ describe('429: requests that send leads', () => {
     const limits = { intakePolicies: [{ name: 'intake', quota: 2, windowS: 60 }] };
     const one = await startIntake({ env, limits });
     const other = await startIntake({ env, limits, beside: one });
-    expect((await sendLeads(one, { id: 'a' })).headers.get('ratelimit')).toMatch(/^"intake";r=1;/);
-    expect((await sendLeads(other, { id: 'b' })).headers.get('ratelimit')).toMatch(/^"intake";r=0;/);
-    expect((await sendLeads(one, { id: 'c' })).status).toBe(429);
+    expect((await sendLeads(one, { id: 'a', firstName: 'Ada' })).headers.get('ratelimit')).toMatch(
+      /^"intake";r=1;/,
+    );
+    expect((await sendLeads(other, { id: 'b', firstName: 'Ada' })).headers.get('ratelimit')).toMatch(
+      /^"intake";r=0;/,
+    );
+    expect((await sendLeads(one, { id: 'c', firstName: 'Ada' })).status).toBe(429);
     expect((await other.poll('boss')).headers.get('ratelimit')).toMatch(/^"minute";r=99;/);
   });
 });

@@ -26,10 +26,10 @@ describe('503 unavailable', () => {
   it.each(['writeAllLeads', 'findPlacementProblems'] as const)('%s fails', async (method) => {
     const test = await startIntake();
     vi.spyOn(test.store, method).mockRejectedValueOnce(UNREACHABLE);
-    const lead = method === 'writeAllLeads' ? { id: 'a' } : { id: 'a', email: 'wrong' };
+    const lead = method === 'writeAllLeads' ? { id: 'a', firstName: 'Ada' } : { id: 'a', email: 'wrong' };
     await expectUnavailable(await sendLeads(test, lead));
     expect(await test.leads('boss')).toEqual([]);
-    expect((await sendLeads(test, { id: 'a' })).status).toBe(201);
+    expect((await sendLeads(test, { id: 'a', firstName: 'Ada' })).status).toBe(201);
   });
 
   it('the database is closed', async () => {
@@ -47,7 +47,9 @@ describe('503 unavailable', () => {
       throw UNREACHABLE;
     });
     const send = () =>
-      sendLeads(test, [{ id: 'own' }, { firstName: 'Ada' }], { headers: { 'idempotency-key': 'k' } });
+      sendLeads(test, [{ id: 'own', firstName: 'Ada' }, { firstName: 'Ada' }], {
+        headers: { 'idempotency-key': 'k' },
+      });
     await expectUnavailable(await send());
     const again = await send();
     expect(again.status).toBe(200);
@@ -59,7 +61,7 @@ describe('503 unavailable', () => {
   it('any other error is a 500 without details', async () => {
     const test = await startIntake();
     vi.spyOn(test.store, 'writeAllLeads').mockRejectedValueOnce(new Error('the disk is on fire'));
-    const problem = await expectProblem(await sendLeads(test, {}), 'internal-error');
+    const problem = await expectProblem(await sendLeads(test, { firstName: 'Ada' }), 'internal-error');
     expect(JSON.stringify(problem)).not.toContain('fire');
   });
 });
@@ -67,10 +69,10 @@ describe('503 unavailable', () => {
 it('a request waits for a writer that holds the lock', async () => {
   const test = await startIntake();
   // Cached, so that the next request only writes.
-  await sendLeads(test, { id: 'first' });
+  await sendLeads(test, { id: 'first', firstName: 'Ada' });
   const release = await test.database.holdLock('acme');
   const write = vi.spyOn(test.store, 'writeAllLeads');
-  const sent = sendLeads(test, { id: 'second' });
+  const sent = sendLeads(test, { id: 'second', firstName: 'Ada' });
   await vi.waitFor(() => expect(write).toHaveBeenCalled(), { timeout: 30_000 });
   await release();
   expect((await sent).status).toBe(201);

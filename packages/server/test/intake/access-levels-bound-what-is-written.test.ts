@@ -132,7 +132,10 @@ describe('the place of a lead', () => {
     ['seller', { departmentId: 'service' }, outside('departmentId', 'department "service" is unknown or')],
     ['seller', { departmentId: null }, outside('departmentId', 'a lead without a department is')],
   ] as const)('of %s may not be %o', async (userId, place, error) => {
-    const { errors } = await expectProblem(await sendLeads(service(), place, { userId }), 'invalid-lead');
+    const { errors } = await expectProblem(
+      await sendLeads(service(), { firstName: 'placed', ...place }, { userId }),
+      'invalid-lead',
+    );
     expect(errors).toEqual([{ index: 0, ...error }]);
   });
 
@@ -201,8 +204,12 @@ describe('the place of a lead', () => {
   });
 
   it('a change of the access level counts from the next request on', async () => {
-    expect((await sendLeads(service(), { branchId: 'south' }, { userId: 'starter' })).status).toBe(201);
+    expect(
+      (await sendLeads(service(), { phone1: '1', branchId: 'south' }, { userId: 'starter' })).status,
+    ).toBe(201);
     await service().store.updateUser('starter', { accessLevel: 'BRANCH', branchId: 'north' });
-    expect((await sendLeads(service(), { branchId: 'south' }, { userId: 'starter' })).status).toBe(422);
+    expect(
+      (await sendLeads(service(), { phone1: '1', branchId: 'south' }, { userId: 'starter' })).status,
+    ).toBe(422);
   });
 });

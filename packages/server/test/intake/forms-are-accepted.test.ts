@@ -55,7 +55,7 @@ it('plus signs and percent-encoding are decoded', async () => {
 
 it('a ticked checkbox is true', async () => {
   const test = await startIntake();
-  expect((await sendForm(test, 'id=a&sameDay=on')).status).toBe(201);
-  expect((await sendForm(test, 'id=b&sameDay=off')).status).toBe(201);
+  expect((await sendForm(test, 'id=a&firstName=Ada&sameDay=on')).status).toBe(201);
+  expect((await sendForm(test, 'id=b&firstName=Bo&sameDay=off')).status).toBe(201);
   expect((await test.leads('boss', 'since=1970-01-01')).map(({ sameDay }) => sameDay)).toEqual([true, false]);
 });

@@ -18,7 +18,8 @@ describe('requests that send leads', () => {
     await sendLeads(test, [PERSON, { firstName: 'Wilhelmina' }], { headers });
     await sendLeads(test, { ...PERSON, email: 'no-address-of-wilhelmina' }, { headers });
     await sendBody(test, '{"email":wilhelmina@lead.example', { headers });
-    await sendForm(test, 'firstName=Wilhelmina&branchId=bees', { headers });
+    const unknown = 'wilson=7946&wilhelmina%40lead.example=1';
+    await sendForm(test, `firstName=Wilhelmina&branchId=bees&${unknown}`, { headers });
     await sendBody(test, `${JSON.stringify(PERSON)}${' '.repeat(1024 * 1024)}`, { headers });
     vi.spyOn(test.store, 'writeAllLeads').mockRejectedValueOnce(
       Object.assign(new Error('new row violates check constraint'), {
@@ -47,17 +48,27 @@ describe('requests that send leads', () => {
       ],
     );
     expect(new Set(lines.map(({ tokenId }) => tokenId)).size).toBe(1);
+    expect(lines.flatMap(({ fields }) => fields ?? [])).toEqual(['email', 'wilson', 'other', 'branchId']);
   });
 
   it('are counted by status, and their leads by result', async () => {
     const test = await startIntake({
       limits: { intakePolicies: [{ name: 'intake', quota: 4, windowS: 60 }] },
     });
-    await sendLeads(test, [{ id: 'a' }, { id: 'b' }]);
-    await sendLeads(test, [{ id: 'a' }, { id: 'c' }]);
-    await sendLeads(test, { id: 'a' });
-    await sendLeads(test, [{ id: 'd' }, { id: 'e', branchId: 'west' }]);
-    await sendLeads(test, { id: 'f' });
+    await sendLeads(test, [
+      { id: 'a', firstName: 'Ada' },
+      { id: 'b', firstName: 'Ada' },
+    ]);
+    await sendLeads(test, [
+      { id: 'a', firstName: 'Ada' },
+      { id: 'c', firstName: 'Ada' },
+    ]);
+    await sendLeads(test, { id: 'a', firstName: 'Ada' });
+    await sendLeads(test, [
+      { id: 'd', firstName: 'Ada' },
+      { id: 'e', branchId: 'west' },
+    ]);
+    await sendLeads(test, { id: 'f', firstName: 'Ada' });
     await test.poll('boss');
     const text = await (await fetch(test.metricsUrl)).text();
     const samples = text

@@ -37,7 +37,7 @@ async function send(failing: ReadonlySet<Check>) {
   if (isLimited) await exhaust(userId);
   const scopes = failing.has('scope') ? (['leads:read'] as const) : (['leads:write'] as const);
   const token = await tokenWith(service(), userId, scopes);
-  const text = failing.has('text') ? '{' : failing.has('lead') ? '[]' : '{}';
+  const text = failing.has('text') ? '{' : failing.has('lead') ? '[]' : '{"phone1":"1"}';
   const length = failing.has('size') ? MAX_INTAKE_BYTES + 1 : text.length;
   const head = requestText(
     `${failing.has('method') ? 'PUT' : 'POST'} ${LEADS_PATH} HTTP/1.1`,

@@ -93,7 +93,7 @@ describe('while the service runs, the next request uses', () => {
   it('an imported lead', async () => {
     const { run, idsOf } = await startBesideShell();
     expect(await idsOf('boss')).toEqual([]);
-    await run('leads import - --format ndjson', '{"companyId":"acme","id":"fresh"}\n');
+    await run('leads import - --format ndjson', '{"companyId":"acme","id":"fresh","phone1":"1"}\n');
     expect(await idsOf('boss')).toEqual(['fresh']);
   });
 

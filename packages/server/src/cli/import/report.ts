@@ -57,6 +57,7 @@ export class ImportReport {
   #messages: string[] = [];
   #rejectedLines = 0;
   #linesNotJson = 0;
+  #emptyRows = 0;
   #isPaced = false;
   #hasHeader = false;
   #unit: 'line' | 'item' = 'line';
@@ -82,6 +83,15 @@ export class ImportReport {
   readonly onHeader = (raw: Buffer): void => {
     this.#hasHeader = true;
     if (this.#rejects !== undefined) this.#rejects.header = raw;
+  };
+
+  /** Rows of CSV that were skipped because they had no value. */
+  get emptyRows(): number {
+    return this.#emptyRows;
+  }
+
+  readonly onEmptyRow = (): void => {
+    this.#emptyRows += 1;
   };
 
   readonly onItems = (): void => {
@@ -128,13 +138,16 @@ export class ImportReport {
       if (hidden > 0)
         await this.#print(`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`);
     }
+    const empty = this.#emptyRows;
+    if (empty > 0)
+      await this.#print(empty === 1 ? '1 empty row was skipped.' : `${empty} empty rows were skipped.`);
     this.#bar.clear();
   }
 
   /** The last line. */
   async printCounts({ added, updated, rejected }: ImportCounts): Promise<void> {
     const text = `${added} added, ${updated} updated, ${rejected} rejected`;
-    const json = JSON.stringify({ added, updated, rejected });
+    const json = JSON.stringify({ added, updated, rejected, skipped: this.#emptyRows });
     await writeLine(this.#context.stdout, this.#options.json ? json : text);
   }
 

@@ -52,13 +52,17 @@ function parseRows(
   options: ReadOptions,
 ): ParsedLine[] {
   const cellsOfRows = parseCells(rows, dialect);
-  return rows.map((row, index) => {
+  return rows.flatMap((row, index) => {
     const cells = cellsOfRows[index] ?? [];
-    if (cells instanceof InvalidValue) return rejectRow(row, cells.detail);
+    if (cells instanceof InvalidValue) return [rejectRow(row, cells.detail)];
+    if (cells.every((cell) => cell === '')) {
+      options.onEmptyRow();
+      return [];
+    }
     if (cells.length !== fields.length)
-      return rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator));
+      return [rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator))];
     const object = withCompany(objectFromTexts(fields, cells), options.companyId);
-    return { ...row, parsed: parseLead(object, options) };
+    return [{ ...row, parsed: parseLead(object, options) }];
   });
 }
 

@@ -19,6 +19,9 @@ export interface PlaceCount {
   readonly count: number;
 }
 
+const keyOf = ({ companyId }: LeadInput, id: string): string =>
+  hash('sha256', idInCompany(companyId, id), 'base64url').slice(0, 12);
+
 type PlanningStore = Pick<Store, 'planLeads' | 'findPlacementProblems'>;
 type FindProblems = NonNullable<PlanningStore['findPlacementProblems']>;
 
@@ -52,15 +55,19 @@ export class DryRun {
 
   #count(lead: LeadInput, plan: PlannedLead | undefined): LeadResult {
     if (plan === undefined) throw new Error('the store returned fewer plans than it was given leads');
+    // An earlier line of the file adds the lead that this one updates.
+    const isAddedBefore = lead.onlyUpdate && lead.id !== undefined && this.#newIds.has(keyOf(lead, lead.id));
+    if (plan.kind === 'rejected' && plan.problem.reason === 'no-content' && isAddedBefore)
+      return { kind: 'updated', id: lead.id, createdAt: 0 };
     if (plan.kind === 'rejected') return plan;
     const kind = plan.kind === 'added' && this.#isNew(lead) ? 'added' : 'updated';
     if (kind === 'added') this.#add(lead.companyId, plan);
     return { kind, id: lead.id ?? '', createdAt: lead.createdAt ?? 0 };
   }
 
-  #isNew({ companyId, id }: LeadInput): boolean {
-    if (id === undefined) return true;
-    const key = hash('sha256', idInCompany(companyId, id), 'base64url').slice(0, 12);
+  #isNew(lead: LeadInput): boolean {
+    if (lead.id === undefined) return true;
+    const key = keyOf(lead, lead.id);
     if (this.#newIds.has(key)) return false;
     if (this.#newIds.size < MAX_REMEMBERED_IDS) this.#newIds.add(key);
     return true;

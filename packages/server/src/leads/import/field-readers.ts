@@ -17,16 +17,32 @@ export type Reader<T = unknown> = (value: unknown) => T | InvalidValue;
 
 const MAX_QUOTED_LENGTH = 60;
 
+/** Input text as a message may contain it: it may have a megabyte. */
+export const shorten = (text: string): string =>
+  text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text;
+
+/** A character outside of the basic plane is two units. */
 const escapeCharacter = (character: string): string =>
-  `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  character
+    .split('')
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+    .join('');
 
 /** Control characters, format characters such as those that reverse the direction of text, and line separators. */
 export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Input text as a message may show it: short, on one line, and without control codes for the terminal. */
-export function quote(text: string): string {
-  const short = text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text;
-  return JSON.stringify(short).replace(UNPRINTABLE, escapeCharacter);
+export const quote = (text: string): string => escapeJson(JSON.stringify(shorten(text)));
+
+/** The same JSON, without characters that control a terminal or change the direction of its text. Line breaks stay. */
+export const escapeJson = (json: string): string =>
+  json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeCharacter(character)));
+
+/** What a person would call empty: nothing, spaces, or a list or an object of nothing else. */
+export function isBlank(value: unknown): boolean {
+  if (value === undefined || value === null) return true;
+  if (typeof value === 'string') return value.trim() === '';
+  return typeof value === 'object' && Object.values(value).every(isBlank);
 }
 
 export const formatNumber = (value: number): string => value.toLocaleString('en');
@@ -68,6 +84,12 @@ const parsedText =
 const textMatching = (pattern: RegExp, detail: string) =>
   parsedText((string) => (pattern.test(string) ? string : undefined), detail);
 
+const EMAIL = /^[^\s@]+@[^\s@]+$/;
+const email = parsedText((string) => {
+  const address = string.trim();
+  return EMAIL.test(address) ? address : undefined;
+}, 'is not an e-mail address; write it like ada@example.com');
+
 const boolean = (): Reader<boolean> => (value) =>
   typeof value === 'boolean'
     ? value
@@ -99,16 +121,22 @@ const urls = ({ maxItems = Number.POSITIVE_INFINITY, ...rule }: ImportRule): Rea
 };
 
 /** JavaScript rounds whole numbers beyond 2^53 when it parses JSON, and reads 1e999 as infinite. */
+const TOO_LARGE = 'is too large to be stored exactly; write it as a string';
 const isExact = (value: number): boolean =>
   Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+
+/** An empty text means that the field was not filled in. */
+const withoutEmpty = (object: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
+  Object.values(object).includes('')
+    ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== ''))
+    : object;
 
 /** `JSON.stringify` runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
 const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: ImportRule): Reader => {
   /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
   function findUnstorable(value: unknown, path: string, level: number): string | undefined {
     if (typeof value === 'string') return UNSTORABLE.test(value) ? unstorable(value) : undefined;
-    if (typeof value === 'number' && !isExact(value))
-      return `${quote(path)} is too large to be stored exactly; write it as a string`;
+    if (typeof value === 'number' && !isExact(value)) return `${quote(path)} ${TOO_LARGE}`;
     if (typeof value !== 'object' || value === null) return undefined;
     if (level > maxLevels) return `is nested deeper than ${maxLevels} levels; flatten it`;
     for (const [key, inner] of Object.entries(value)) {
@@ -123,17 +151,36 @@ const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: Import
     const detail = findUnstorable(value, '', 1);
     if (detail !== undefined) return new InvalidValue(detail);
     const bytes = Buffer.byteLength(JSON.stringify(value));
-    if (bytes <= maxBytes) return value;
+    if (bytes <= maxBytes) return withoutEmpty(value);
     return new InvalidValue(
       `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
     );
   };
 };
 
+/** JSON of other systems has ids, phone numbers and postal codes without quotes. */
+const orNumber =
+  (create: (rule: ImportRule) => Reader) =>
+  (rule: ImportRule): Reader => {
+    const read = create(rule);
+    return (value) => {
+      if (typeof value !== 'number') return read(value);
+      return isExact(value) ? read(String(value)) : new InvalidValue(TOO_LARGE);
+    };
+  };
+
+/** An id is shown in terminals, tables and logs, where these characters would hide or reverse parts of it. */
+const ID = /^[^\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]+$/u;
+
 const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } = {
-  id: textMatching(/^\P{Cc}+$/u, 'is not an id; give at least one character, and no control characters'),
-  text,
-  email: textMatching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address; write it like ada@example.com'),
+  id: orNumber(
+    textMatching(
+      ID,
+      'is not an id; remove its control characters and those that change the direction of text',
+    ),
+  ),
+  text: orNumber(text),
+  email,
   instant: parsedText(parseInstant, 'is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z'),
   timeOfDay: textMatching(
     /^(?:[01]\d|2[0-3]):[0-5]\d$/,

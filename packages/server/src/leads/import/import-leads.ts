@@ -10,7 +10,7 @@ import {
 import { type Sleep, splitIntoBatches } from './batches.ts';
 import { quote } from './field-readers.ts';
 import type { InputLine, ParsedLine } from './input-line.ts';
-import type { ValidationIssue } from './parse-lead.ts';
+import { NO_CONTENT, requireContent, type ValidationIssue } from './parse-lead.ts';
 
 export interface ImportCounts {
   readonly added: number;
@@ -58,7 +58,8 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
   const pace = new ImportPace(run.elapsedMs);
-  for await (const batch of splitIntoBatches(run.lines, run.sleep, run.signal)) {
+  for await (const lines of splitIntoBatches(run.lines, run.sleep, run.signal)) {
+    const batch = lines.map((line) => ({ ...line, parsed: requireContent(line.parsed) }));
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);
@@ -225,12 +226,12 @@ function ignoreUnavailable(error: unknown): undefined {
 
 const PLACES = { companyId: 'company', branchId: 'branch', departmentId: 'department' } as const;
 
-export const placementIssue = (problem: PlacementProblem): ValidationIssue => ({
-  field: problem.field,
-  detail: placementDetail(problem),
-});
+export const placementIssue = (problem: PlacementProblem): ValidationIssue =>
+  problem.reason === 'no-content'
+    ? { detail: NO_CONTENT }
+    : { field: problem.field, detail: placementDetail(problem) };
 
-function placementDetail(problem: PlacementProblem): string {
+function placementDetail(problem: Exclude<PlacementProblem, { reason: 'no-content' }>): string {
   if (problem.reason === 'outside-scope') return outsideScope(problem.field, problem.value);
   const value = quote(problem.value);
   if (problem.reason === 'in-another-branch')

@@ -50,6 +50,8 @@ export interface ReadOptions extends ParseOptions {
   readonly onRecognised?: (recognised: Recognised) => void;
   /** Called with the header row of CSV, unchanged. */
   readonly onHeader: (raw: Buffer) => void;
+  /** Called for each row of CSV that is skipped because all of its cells are empty. */
+  readonly onEmptyRow: () => void;
   /** Called before the first item if the file is a JSON array: items are counted, not lines. */
   readonly onItems: () => void;
 }

@@ -6,8 +6,8 @@
 import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadField } from '@leadtap/contract';
 import type { Clock } from '../../clock.ts';
 import { nearestName } from '../../nearest-name.ts';
-import type { LeadInput } from '../../store/records.ts';
-import { createReader, InvalidValue, quote, type Reader, valueOfText } from './field-readers.ts';
+import { isJsonObject, type LeadInput } from '../../store/records.ts';
+import { createReader, InvalidValue, isBlank, quote, type Reader, valueOfText } from './field-readers.ts';
 
 export interface ParseOptions {
   /** The leads are history: each brings the time at which it was created. */
@@ -86,8 +86,11 @@ export function explainUnknownField(name: string): string {
     : `is not a field of a lead; did you mean ${nearest}?`;
 }
 
+/** An empty text means the same as null: many senders have one for each field that was not filled in. */
 function readValue(field: FieldParser, value: unknown, { clock }: ParseOptions): unknown {
-  if (value === null) return field.valueOfNull;
+  if (value === undefined) return undefined;
+  if (value === null || value === '') return field.valueOfNull;
+  if (field.type === 'email' && isBlank(value)) return field.valueOfNull;
   const result = field.read(value);
   if (field.import.historicalOnly && typeof result === 'number' && result > clock())
     return new InvalidValue(
@@ -96,14 +99,32 @@ function readValue(field: FieldParser, value: unknown, { clock }: ParseOptions):
   return result;
 }
 
-/** All issues are reported, not only the first. */
-export function parseLead(object: Readonly<Record<string, unknown>>, options: ParseOptions): ParsedLead {
+const CONTENT_FIELDS = IMPORT_FIELDS.filter(
+  ({ name, type }) => LEAD_FIELD_BY_NAME.get(name)?.default !== undefined && type !== 'boolean',
+).map(({ name }) => name);
+
+/** Whether it has anything that makes it a lead: a place, a status or `sameDay` alone does not. */
+const hasContent = (fields: LeadInput['fields']): boolean =>
+  CONTENT_FIELDS.some((name) => !isBlank(Reflect.get(fields, name)));
+
+export const NO_CONTENT =
+  'has no content; give at least a name, a phone number, an e-mail address, an address, a note, a custom field, an image or an appointment';
+
+/** Refuses a new lead without content. One with an id may set the status of a lead that exists, which only the store knows. */
+export function requireContent(parsed: ParsedLead): ParsedLead {
+  const { lead } = parsed;
+  if (lead === undefined || hasContent(lead.fields)) return parsed;
+  if (lead.id === undefined) return { issues: [{ detail: NO_CONTENT }], partialLead: lead };
+  return { lead: { ...lead, onlyUpdate: true } };
+}
+
+/** All issues are reported, not only the first. A field that is undefined counts as absent, but its name is checked. */
+export function parseLead(given: Readonly<Record<string, unknown>>, options: ParseOptions): ParsedLead {
   const fields: Record<string, unknown> = {};
   const lead: Record<string, unknown> = { fields };
-  const issues: ValidationIssue[] = [];
+  const { object, issues } = nestCustomFields(given);
   for (const field of requiredFields(options))
-    if (object[field] === undefined || object[field] === null)
-      issues.push({ field, detail: 'is required; add it' });
+    if (isBlank(object[field])) issues.push({ field, detail: 'is required; add it' });
   for (const name of Object.keys(object)) {
     const parser = findParser(name, options);
     const result =
@@ -128,9 +149,35 @@ export const withCompany = (
 
 export const CUSTOM_FIELD_PREFIX = 'customFields.';
 
+/** `customFields.x` names the field `x` of `customFields`. */
+function nestCustomFields(given: Readonly<Record<string, unknown>>): {
+  readonly object: Readonly<Record<string, unknown>>;
+  readonly issues: ValidationIssue[];
+} {
+  const issues: ValidationIssue[] = [];
+  const dotted = Object.keys(given).filter((name) => name.startsWith(CUSTOM_FIELD_PREFIX));
+  const nested = given['customFields'];
+  if (dotted.length === 0) return { object: given, issues };
+  const custom = new Map<string, unknown>(isJsonObject(nested) ? Object.entries(nested) : []);
+  for (const name of dotted) {
+    const inner = name.slice(CUSTOM_FIELD_PREFIX.length);
+    if (inner === '')
+      issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
+    else if (custom.has(inner)) issues.push({ field: name, detail: 'is there twice; send it once' });
+    else if (given[name] !== undefined) custom.set(inner, given[name] ?? '');
+  }
+  // Without a prototype, because a name may be __proto__.
+  const object: Record<string, unknown> = Object.assign(Object.create(null), given);
+  for (const name of dotted) delete object[name];
+  const isGiven = dotted.some((name) => given[name] !== undefined);
+  if (isJsonObject(nested) || (isBlank(nested) && isGiven))
+    object['customFields'] = Object.fromEntries(custom);
+  return { object, issues };
+}
+
 /**
- * The object that JSON would have for texts: the cells of a CSV row, or the fields of a form. An empty text is null, but an
- * empty custom field is left out, and so is a text without a name.
+ * The object that JSON would have for texts: the cells of a CSV row, or the fields of a form. A text without a name is left
+ * out.
  */
 export function objectFromTexts(
   names: readonly (string | undefined)[],
@@ -138,16 +185,7 @@ export function objectFromTexts(
 ): Readonly<Record<string, unknown>> {
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.create(null);
-  let customFields: [string, string][] | undefined;
-  for (const [index, name] of names.entries()) {
-    const text = texts[index] ?? '';
-    if (name === undefined) continue;
-    if (!name.startsWith(CUSTOM_FIELD_PREFIX)) object[name] = valueOfText(text, PARSERS.get(name)?.type);
-    else {
-      customFields ??= [];
-      if (text !== '') customFields.push([name.slice(CUSTOM_FIELD_PREFIX.length), text]);
-    }
-  }
-  if (customFields !== undefined) object['customFields'] = Object.fromEntries(customFields);
+  for (const [index, name] of names.entries())
+    if (name !== undefined) object[name] = valueOfText(texts[index] ?? '', PARSERS.get(name)?.type);
   return object;
 }

@@ -8,6 +8,7 @@ import {
   toLeadFieldsRow,
 } from '../lead-row.ts';
 import {
+  findNoContent,
   findOutsideScope,
   findPlacementProblems,
   mayWrite,
@@ -173,6 +174,8 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
       if (!before && lead.id !== undefined && erased.has(idInCompany(lead.companyId, lead.id)))
         return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: lead.id } };
+      const [noContent] = before ? [] : findNoContent(lead);
+      if (noContent) return { kind: 'rejected', problem: noContent };
       const { branchId, departmentId } = placed.place;
       return { kind: before ? 'updated' : 'added', branchId, departmentId };
     });
@@ -257,6 +260,8 @@ class Batch {
     }
     if (!allowErased && this.#erased.has(idInCompany(companyId, id)))
       return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
+    const [noContent] = findNoContent(lead);
+    if (noContent) return { kind: 'rejected', problem: noContent };
     const draft: Draft = {
       companyId,
       id,

@@ -2,7 +2,14 @@ import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
 import { hashErasedId } from '../lead-removal.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
-import { findOutsideScope, type Place, type Places, requireAllWritten, resolvePlace } from '../placement.ts';
+import {
+  findNoContent,
+  findOutsideScope,
+  type Place,
+  type Places,
+  requireAllWritten,
+  resolvePlace,
+} from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';
 import type {
   FindProblemsOptions,
@@ -141,8 +148,8 @@ export class LeadWriter {
       const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
       const placed = existing ? resolvePlace(lead, placeOf(existing), this.#places) : resolveNew(lead);
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
-      const [erased] = this.findErased(lead, options);
-      if (erased) return { kind: 'rejected', problem: erased };
+      const [problem] = [...this.findErased(lead, options), ...(existing ? [] : findNoContent(lead))];
+      if (problem) return { kind: 'rejected', problem };
       const { branchId, departmentId } = placed.place;
       return { kind: existing ? 'updated' : 'added', branchId, departmentId };
     });
@@ -197,11 +204,13 @@ export class LeadWriter {
         return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
       this.#forgetErased.run(companyId, hashErasedId(id));
     }
-    const added = 'place' in placed && this.#add(lead, placed.place, batch);
+    const [noContent] = findNoContent(lead);
+    const added = 'place' in placed && !noContent && this.#add(lead, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
     if (existing && id !== undefined) return this.#change(lead, id, existing, batch);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+    if (noContent) return { kind: 'rejected', problem: noContent };
     throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
   }
 

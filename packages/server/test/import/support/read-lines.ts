@@ -27,7 +27,7 @@ export function readChunks(
   const { historical = false, skipLines = 0, onHeader = () => {}, cuts: _, ...rest } = options;
   return readLeads(
     { bytes, format },
-    { ...rest, historical, clock: () => NOW, skipLines, onHeader, onItems: () => {} },
+    { ...rest, historical, clock: () => NOW, skipLines, onHeader, onItems: () => {}, onEmptyRow: () => {} },
   );
 }
 

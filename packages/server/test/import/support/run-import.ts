@@ -53,11 +53,11 @@ const lineOf = (number: number, parsed: ParsedLine['parsed']): ParsedLine => ({
 });
 
 export const good = (number: number, id = `${number}`, companyId = 'acme'): ParsedLine =>
-  lineOf(number, { lead: { companyId, id, fields: {} } });
+  lineOf(number, { lead: { companyId, id, fields: { firstName: 'Ada' } } });
 
 /** A lead without an id of its own. */
 export const withoutId = (number: number, companyId = 'acme'): ParsedLine =>
-  lineOf(number, { lead: { companyId, fields: {} } });
+  lineOf(number, { lead: { companyId, fields: { firstName: 'Ada' } } });
 
 export const bad = (number: number): ParsedLine =>
   lineOf(number, { issues: [{ field: 'email', detail: 'is wrong' }] });

@@ -105,7 +105,7 @@ describe('a BEFORE trigger that would fire after the stamp', () => {
     await addTrigger('~~late', 'BEFORE INSERT', 'RETURN NEW;');
     const { code, stderr } = await terminal().run('leads import -', {
       env: database.env,
-      stdin: '{"companyId":"acme"}',
+      stdin: '{"companyId":"acme","phone1":"1"}',
     });
     expect(code).toBe(1);
     expect(stderr).toContain('trigger "~~late" on leadtap.leads would fire after "~leads_before_insert"');
