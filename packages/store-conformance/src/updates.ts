@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { DEFAULT_LEAD_FIELDS, type LeadRecord } from 'leadtap';
 import { check } from './check.ts';
 import { FIELD_NAMES, FULL, fieldsOf } from './fields.ts';
-import { ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';
+import { ACME, ALL_OF_ACME, apply, find, GLOBEX, idsOf, lead, poll, stamp, write } from './sample.ts';
 
 const frozen = ({ id, createdAt, automation_trigger_id, automation_created_at }: LeadRecord) => ({
   id,
@@ -48,6 +48,28 @@ export const updateChecks = [
     assert.deepEqual((await poll(store, { since: stamps[1] ?? 0 })).leads, []);
     assert.deepEqual(idsOf((await poll(store)).leads), ['1', '2']);
     assert.deepEqual(await stamp(store, [lead('3')]), [clock.now + 1]);
+  }),
+
+  check('a lead with onlyUpdate is updated, but not added', async ({ store }) => {
+    await apply(store, ACME);
+    await stamp(store, [lead('known', { fields: { firstName: 'Ada' } })]);
+    const update = (id: string) =>
+      ({ companyId: 'acme', id, statusValue: 'WON', onlyUpdate: true, fields: {} }) as const;
+    const problem = { field: 'id', reason: 'no-content', value: 'new' };
+    const [known, unknown] = await write(store, [update('known'), update('new')]);
+    assert.equal(known?.kind, 'updated');
+    assert.deepEqual(unknown, { kind: 'rejected', problem });
+    assert.deepEqual(
+      (await store.planLeads([update('known'), update('new')])).map(({ kind }) => kind),
+      ['updated', 'rejected'],
+    );
+    const outcome = await store.writeAllLeads([update('known'), update('new')], ALL_OF_ACME);
+    assert(outcome.kind === 'rejected');
+    assert.deepEqual(outcome.problems, [[], [problem]]);
+    assert.deepEqual(idsOf((await poll(store)).leads), ['known']);
+    assert.equal((await find(store, 'known')).status.value, 'WON');
+    const [added, changed] = await write(store, [lead('both'), update('both')]);
+    assert.deepEqual([added?.kind, changed?.kind], ['added', 'updated']);
   }),
 
   check('D5: the same id in the same company is the same lead', async ({ store, openAnother }) => {
