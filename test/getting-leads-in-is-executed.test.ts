@@ -45,7 +45,8 @@ const shared = shareService({ organisation, env: { LEADTAP_INTAKE: 'on' } });
 let issued: Promise<string> | undefined;
 
 async function issueToken(env: Record<string, string>): Promise<string> {
-  const words = block('Over HTTP', 'sh').match(/"[^"]*"|\S+/g) ?? [];
+  const [, command = ''] = /^(?:export )?WRITE_TOKEN=\$\((.*)\)$/m.exec(block('Over HTTP', 'sh')) ?? [];
+  const words = command.match(/"[^"]*"|\S+/g) ?? [];
   const [npx, leadtap, ...argv] = words.map((word) => word.replaceAll('"', ''));
   expect([npx, leadtap]).toEqual(['npx', 'leadtap']);
   const { code, stdout, stderr } = await runLeadtap(argv, env);
@@ -101,9 +102,8 @@ async function startProgram(name: string, files: Record<string, string>, env: Re
 
 it('with curl, and the response is that of the document', async () => {
   const { service, token, polled } = await install();
-  const script = block('Over HTTP', 'sh', 1).replace('http://127.0.0.1:3000', service.url);
-  expect(script).toContain(service.url);
-  const { stdout } = await runShell(script, { LEADTAP_TOKEN: token });
+  const script = block('Over HTTP', 'sh', 1);
+  const { stdout } = await runShell(script, { LEADTAP_URL: service.url, WRITE_TOKEN: token });
   const [lead] = await polled();
   expect(lead).toMatchObject({ id: 'web-1', fullName: 'Ada Moreau', email: 'ada@example.com' });
   const shown = JSON.parse(block('Over HTTP', 'json'));
@@ -116,7 +116,7 @@ describe('from a web form', () => {
     startProgram(
       'form-handler.mjs',
       { 'form.html': block('A web form', 'html'), 'form-handler.mjs': block('A web form', 'js') },
-      { LEADTAP_URL: service.url, LEADTAP_TOKEN: token },
+      { LEADTAP_URL: service.url, WRITE_TOKEN: token },
     );
 
   /** What a browser sends: all fields of the form, also those that were left empty. */
@@ -209,7 +209,7 @@ it('from a webhook, once, and only with its signature', async () => {
   const { url } = await startProgram(
     'receiver.mjs',
     { 'receiver.mjs': block('A webhook from another system', 'js') },
-    { LEADTAP_URL: installation.service.url, LEADTAP_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
+    { LEADTAP_URL: installation.service.url, WRITE_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
   );
   const contact = { name: 'Ada Moreau', email: 'ada@example.com', phone: '+33 1 70 18 99 00' };
   const webhookOf = (email: string) => JSON.stringify({ event: { id: 42 }, contact: { ...contact, email } });
@@ -296,8 +296,8 @@ if (inject('store') === 'postgres') {
   it('from a cron job, once, however often it runs', async () => {
     const { service, token, polled } = await install();
     const { url } = service.database;
-    const env = { CRM_DATABASE_URL: url, LEADTAP_URL: service.url, LEADTAP_TOKEN: token };
-    const script = block('A cron job from another database', 'sh');
+    const env = { CRM_DATABASE_URL: url, LEADTAP_URL: service.url, WRITE_TOKEN: token };
+    const script = block('A cron job from another database', 'bash');
     await withClient(url, (client) =>
       client.query(`CREATE TABLE public.customers (id serial PRIMARY KEY, first_name text, last_name text, email text,
         created_at timestamptz DEFAULT now())`),
@@ -323,7 +323,7 @@ if (inject('store') === 'postgres') {
       ['crm-2', 'Ada O\'Neill "A"'],
       ['crm-4', 'Bo'],
     ]);
-    await expect(runShell(script, { ...env, LEADTAP_TOKEN: 'wrong' })).rejects.toMatchObject({ code: 1 });
+    await expect(runShell(script, { ...env, WRITE_TOKEN: 'wrong' })).rejects.toMatchObject({ code: 1 });
   });
 
   it('with plain SQL', async () => {

@@ -1,29 +1,36 @@
 /** What the documents tell people to type, typed as people do: pasted into a shell. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 import { freePort } from '../packages/testing/servers/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+/** A block that begins with `#!` is a file to save, not to paste. */
 const blocksOf = (page: string): string[] =>
-  [...read(page).matchAll(/^ *```(?:sh|bash|shell)\n([\s\S]*?)^ *```/gm)].map(([, block = '']) => block);
+  [...read(page).matchAll(/^ *```(?:sh|bash|shell)\n([\s\S]*?)^ *```/gm)]
+    .map(([, block = '']) => block)
+    .filter((block) => !block.startsWith('#!'));
 
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'packages/server/README.md',
-  'packages/client/README.md',
-  'test/acceptance/README.md',
-  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-];
+/** Every page of the repository that has a block to paste. */
+const PAGES = execFileSync('git', ['ls-files', '*.md'], { cwd: ROOT, encoding: 'utf8' })
+  .trim()
+  .split('\n')
+  .filter((page) => blocksOf(page).length > 0);
 
 const QUOTED = /'[^']*'|"[^"]*"/g;
 
@@ -118,4 +125,123 @@ test('kill ends the service that npm start has started', { timeout: 600_000 }, a
   npm.child.kill('SIGTERM');
   await npm.says('"msg":"stopped"');
   await npm.closed;
+});
+
+/** Why the blocks of a page are not executed below. */
+const NOT_EXECUTED: Readonly<Record<string, string>> = {
+  'CONTRIBUTING.md': 'runs these tests',
+  'docs/importing-leads.md':
+    'executed by packages/server/test/import/importing-leads-docs-are-executed.test.ts',
+  'docs/integrations/your-own-program.md':
+    'executed by packages/client/test/documented-program-stores-leads.test.ts',
+  'docs/moving-to-postgresql.md': 'needs an empty PostgreSQL; executed by packages/server/test/transfer',
+};
+
+/** Commands of other programs do nothing. Those that run Leadtap in a container run it here. */
+const STUBS: Readonly<Record<string, string>> = {
+  docker:
+    'while test $# -gt 2; do test "$1 $2" = "leadtap leadtap" && shift 2 && exec npx leadtap "$@"; shift; done',
+  npx: `test "$1" = leadtap || exit 0; shift; exec '${process.execPath}' '${join(ROOT, 'packages/server/bin/leadtap.js')}' "$@"`,
+  ...Object.fromEntries(
+    ['createdb', 'kubectl', 'npm', 'pd', 'psql', 'sqlite3', 'ssh', 'sudo', 'zapier-platform'].map((name) => [
+      name,
+      '',
+    ]),
+  ),
+};
+
+/** A folder of stubs, for the PATH. */
+function makeStubs(folder: string): string {
+  const bin = join(folder, 'stubs');
+  mkdirSync(bin);
+  for (const [name, script] of Object.entries(STUBS)) {
+    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`);
+    chmodSync(join(bin, name), 0o755);
+  }
+  return bin;
+}
+
+/** The blocks of a page as this test pastes them: with a real address and token, and without programs that do not end. */
+const pasted = (page: string, url: string): string =>
+  blocksOf(page)
+    .join('\n')
+    .replaceAll(/http:\/\/(127\.0\.0\.1:3000|localhost:8080)|<BASE_ADDRESS>/g, url)
+    .replaceAll('<ACCESS_TOKEN>', '$(npx leadtap token issue --user ada)')
+    .replaceAll(/(leadtap(?:\.js)?) (?:serve|demo)$/gm, '$1 --version')
+    .replaceAll('cd /opt/leadtap', 'cd .')
+    .replaceAll('postgres://postgres@localhost:5432/leadtap', 'sqlite:./other.db')
+    // A person is asked.
+    .replaceAll('leads erase', 'leads erase --dry-run');
+
+describe.each(SHELLS)('every block of a page, in its order, in one interactive $name', ({ name, argv }) => {
+  let url = '';
+  let env: Record<string, string> = {};
+
+  beforeAll(async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'leadtap-paste-'));
+    const database = `sqlite:${join(folder, 'data/leadtap.db')}`;
+    const port = String(await freePort());
+    url = `http://127.0.0.1:${port}`;
+    env = { PATH: `${makeStubs(folder)}:${process.env['PATH']}`, LEADTAP_DATABASE_URL: database };
+    const run = (command: string) =>
+      execFileSync('sh', ['-c', command], { cwd: ROOT, env: { ...process.env, ...env } });
+    run('npx leadtap org apply examples/organisation.json && npx leadtap leads import examples/leads.csv');
+    // The person of docs/privacy.md.
+    run(`echo '{"companyId":"soleil","email":"ada@example.com"}' | npx leadtap leads import -`);
+    const serving = { ...env, LEADTAP_PORT: port, LEADTAP_METRICS_ADDRESS: 'off', LEADTAP_INTAKE: 'on' };
+    const service = spawn('npx', ['leadtap', 'serve'], { cwd: folder, env: { ...process.env, ...serving } });
+    const closed = once(service, 'close');
+    await once(service.stdout, 'data');
+    return async () => {
+      service.kill('SIGKILL');
+      await closed;
+      rmSync(folder, { recursive: true, force: true });
+    };
+  });
+
+  test.each(PAGES.filter((page) => !(page in NOT_EXECUTED)))('%s', { timeout: 600_000 }, async (page) => {
+    const folder = freshCopy();
+    for (const path of ['docs', 'deploy', 'integrations']) symlinkSync(join(ROOT, path), join(folder, path));
+    const [, csv] = /^```csv\n([\s\S]*?)^```/m.exec(read(page)) ?? [];
+    // What the search of docs/privacy.md finds.
+    writeFileSync(join(folder, 'rejects.csv'), 'ada@example.com\n');
+    if (csv !== undefined) writeFileSync(join(folder, 'leads.csv'), csv);
+    const shell = findProgram({ name, debian: name, homebrew: name, find: () => findOnPath(name) });
+    const { child, closed, output } = start(shell, argv, folder, { ...env, HOME: folder });
+    child.stdin.end(
+      [
+        "trap 'echo a command has failed: $?' ERR",
+        'set -u',
+        pasted(page, url),
+        'echo all was pasted',
+        '',
+      ].join('\n'),
+    );
+    await closed;
+    const printed = output();
+    expect(printed).not.toMatch(
+      /a command has failed: \d|not found|no matches|parse error|syntax error|bad pattern|unbound variable|parameter not set/,
+    );
+    expect(printed).toMatch(/^(?:\S+ )?all was pasted$/m);
+  });
+});
+
+test('every page that is not executed exists', () => {
+  expect(Object.keys(NOT_EXECUTED).filter((page) => !PAGES.includes(page))).toEqual([]);
+});
+
+test('no two pages set a variable to different things', () => {
+  const values = new Map<string, Set<string>>();
+  for (const page of PAGES)
+    for (const [, variable = '', value = ''] of blocksOf(page)
+      .join('\n')
+      .matchAll(/^ *(?:export )?([A-Z_]+)=("[^"]*"|\$\(.*\)|\S*)$/gm))
+      values.set(
+        variable,
+        (values.get(variable) ?? new Set()).add(value.replace(/docker compose exec -T leadtap|npx/, '')),
+      );
+  const different = [...values]
+    .filter(([, set]) => set.size > 1)
+    .map(([variable, set]) => [variable, ...set]);
+  expect(different).toEqual([]);
 });

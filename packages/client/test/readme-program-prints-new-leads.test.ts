@@ -28,8 +28,8 @@ it('of the demo, as they arrive', async () => {
   const program = programOf('README.md');
   expect(program).toContain(INTERVAL);
   const lines = runIn(folderWith(program.replace(INTERVAL, 'intervalMs: 100')), {
-    BASE_URL: baseUrl,
-    TOKEN: token,
+    LEADTAP_URL: baseUrl,
+    LEADTAP_TOKEN: token,
   });
   const { value: printed } = await lines.next();
   const { leads } = await poll({ baseUrl, token, since });

@@ -28,8 +28,8 @@ const SECTIONS = [
 function startSection(endpoint: string): Html {
   return html`<section aria-labelledby="start">
 <h2 id="start">First request</h2>
-<p>Put the token that the operator gave you into <code>TOKEN</code> and request the newest leads:</p>
-${codeBlock(`curl -i -H "Authorization: Bearer $TOKEN" \\\n  '${endpoint}?limit=3'`)}
+<p>Put the token that the operator gave you into <code>LEADTAP_TOKEN</code> and request the newest leads:</p>
+${codeBlock(`curl -i -H "Authorization: Bearer $LEADTAP_TOKEN" \\\n  '${endpoint}?limit=3'`)}
 <p>The response is a JSON array of <a href="#lead">leads</a>. From then on, <a href="#polling">poll with <code>since</code></a>.</p>
 </section>`;
 }
