@@ -68,7 +68,7 @@ export {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
-  type Gap,
+  MAX_CONSUMERS_PER_USER,
   mergePolls,
   type PollSummary,
 } from './store/consumers.ts';

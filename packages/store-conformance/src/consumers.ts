@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ConsumerQuery, ConsumerStore, PollSummary } from 'leadtap';
+import { type ConsumerQuery, type ConsumerStore, MAX_CONSUMERS_PER_USER, type PollSummary } from 'leadtap';
 import { type ConformanceCheck, check, type Setup, START } from './check.ts';
 import { ACME, apply, GLOBEX, lead, stamp } from './sample.ts';
 
@@ -18,8 +18,7 @@ const checkConsumers = (name: string, body: (setup: WithConsumers) => Promise<vo
 
 const polls = (userId: string, tokenId: string | null, rest: Partial<PollSummary> = {}): PollSummary => ({
   ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 },
-  ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
-  ...{ newestFrom: null, gap: null },
+  ...{ waitingUntil: null, confirmedThrough: null, deliveredThrough: null },
   ...rest,
 });
 
@@ -41,10 +40,8 @@ export const consumerChecks = [
       await store.recordTokens([{ id: 'a', userId: 'boss', name: 'Zapier', ...issued }]);
       const times = { tokenExpiresAt: START + 9, waitingUntil: START + 8 };
       const positions = { confirmedThrough: START - 7, deliveredThrough: START - 6 };
-      const gap = { after: START - 5, before: START - 4 };
-      await consumers.record([
-        polls('boss', 'a', { ...times, ...positions, gap, lastStatus: 304, polls: 3 }),
-      ]);
+      const summary = polls('boss', 'a', { ...times, ...positions, lastStatus: 304, polls: 3 });
+      assert.deepEqual(await consumers.record([summary]), [{ userId: 'boss', tokenId: 'a' }]);
       const other = await openAnother();
       const { id, companyId } = { id: 'boss', companyId: 'acme' };
       assert.deepEqual(await other.consumers?.list(query()), [
@@ -57,8 +54,8 @@ export const consumerChecks = [
             lastStatus: 304,
             polls: 3,
           },
-          ...{ ...times, ...positions, gap, intervalMs: null, name: 'Zapier' },
-          ...{ waiting: 0, waitingSince: null, skipped: 0 },
+          ...{ ...times, ...positions, intervalMs: null, name: 'Zapier' },
+          ...{ waiting: 0, waitingSince: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
             ...{ branchId: null, departmentId: null },
@@ -100,62 +97,67 @@ export const consumerChecks = [
   }),
 
   checkConsumers(
-    'consumers: a since ahead of the clock counts if the company has given such a stamp',
-    async ({ store, consumers }) => {
-      const [stamped = 0] = await stamp(store, [lead('1')]);
-      await consumers.record([
-        polls('boss', 'a', { confirmedThrough: START, claimedThrough: stamped }),
-        polls('boss', 'b', { confirmedThrough: START, claimedThrough: stamped + 1 }),
-        polls('rival', 'a', { confirmedThrough: START, claimedThrough: stamped }),
+    'consumers: at most 100 tokens of a user have a row each; the others merge into the row without an id',
+    async ({ consumers }) => {
+      const name = (index: number) => `token-${String(index).padStart(3, '0')}`;
+      const record = async (from: number, to: number, rest: Partial<PollSummary> = {}) => {
+        const tokens = Array.from({ length: to - from }, (_, index) => name(from + index));
+        const keys = await consumers.record(tokens.map((tokenId) => polls('boss', tokenId, rest)));
+        return keys.map(({ tokenId }) => tokenId);
+      };
+      await consumers.record([polls('boss', null, { deliveredThrough: START + 9 })]);
+      await record(0, MAX_CONSUMERS_PER_USER - 1);
+      // In one batch: one more has a row of its own, and two are too many.
+      const last = MAX_CONSUMERS_PER_USER - 1;
+      assert.deepEqual(await record(last, last + 3, { confirmedThrough: START + 5 }), [
+        name(last),
+        null,
+        null,
       ]);
-      const found = (await consumers.list(query())).map(({ confirmedThrough }) => confirmedThrough);
-      assert.deepEqual(found, [stamped, START, START]);
+      // In another batch, together with tokens that are known.
+      assert.deepEqual(await record(last, last + 2), [name(last), null]);
+      await consumers.record([polls('seller', 'another-user')]);
+      const found = await consumers.list(query({ limit: 1000 }));
+      assert.equal(found.length, MAX_CONSUMERS_PER_USER + 2);
+      const { tokenId, polls: count, confirmedThrough, deliveredThrough } = found[0] ?? {};
+      assert.deepEqual(
+        { tokenId, count, confirmedThrough, deliveredThrough },
+        { tokenId: null, count: 4, confirmedThrough: START + 5, deliveredThrough: START + 9 },
+      );
     },
   ),
 
-  checkConsumers(
-    'consumers: waiting and skipped leads are those that the user may see',
-    async ({ store, consumers }) => {
-      const [first = 0, second = 0, third = 0, fourth = 0] = await stamp(store, [
-        lead('1', { branchId: 'north' }),
-        lead('2', { departmentId: 'sales' }),
-        lead('3', { branchId: 'south' }),
-        lead('4', { departmentId: 'sales' }),
-      ]);
-      await stamp(store, [lead('5', { companyId: 'globex' })]);
-      await consumers.record([
-        polls('boss', 'a'),
-        polls('boss', 'b', { confirmedThrough: first, deliveredThrough: second }),
-        polls('boss', 'c', { deliveredThrough: fourth, gap: { after: first, before: fourth } }),
-        polls('boss', 'd', {
-          deliveredThrough: fourth,
-          confirmedThrough: second,
-          gap: { after: first, before: fourth },
-        }),
-        polls('north-lead', 'a', { deliveredThrough: first }),
-        polls('seller', 'a', { confirmedThrough: second, gap: { after: first - 1, before: fourth } }),
-      ]);
-      const counts = (await consumers.list(query())).map(
-        ({ userId, tokenId, waiting, waitingSince, skipped }) => [
-          `${userId} ${tokenId}`,
-          waiting,
-          waitingSince,
-          skipped,
-        ],
-      );
-      assert.deepEqual(counts, [
-        ['boss a', 4, first, 0],
-        ['boss b', 2, third, 0],
-        ['boss c', 0, null, 2],
-        ['boss d', 0, null, 1],
-        ['north-lead a', 2, second, 0],
-        ['seller a', 1, fourth, 0],
-      ]);
-      const [capped] = await consumers.list(query({ maxWaiting: 3 }));
-      assert.equal(capped?.waiting, 3);
-      assert.equal(capped?.waitingSince, first);
-    },
-  ),
+  checkConsumers('consumers: waiting leads are those that the user may see', async ({ store, consumers }) => {
+    const [first = 0, second = 0, third = 0, fourth = 0] = await stamp(store, [
+      lead('1', { branchId: 'north' }),
+      lead('2', { departmentId: 'sales' }),
+      lead('3', { branchId: 'south' }),
+      lead('4', { departmentId: 'sales' }),
+    ]);
+    await stamp(store, [lead('5', { companyId: 'globex' })]);
+    await consumers.record([
+      polls('boss', 'a'),
+      polls('boss', 'b', { confirmedThrough: first, deliveredThrough: second }),
+      polls('boss', 'c', { deliveredThrough: fourth }),
+      polls('north-lead', 'a', { deliveredThrough: first }),
+      polls('seller', 'a', { confirmedThrough: second }),
+    ]);
+    const counts = (await consumers.list(query())).map(({ userId, tokenId, waiting, waitingSince }) => [
+      `${userId} ${tokenId}`,
+      waiting,
+      waitingSince,
+    ]);
+    assert.deepEqual(counts, [
+      ['boss a', 4, first],
+      ['boss b', 2, third],
+      ['boss c', 0, null],
+      ['north-lead a', 2, second],
+      ['seller a', 1, fourth],
+    ]);
+    const [capped] = await consumers.list(query({ maxWaiting: 3 }));
+    assert.equal(capped?.waiting, 3);
+    assert.equal(capped?.waitingSince, first);
+  }),
 
   checkConsumers(
     'consumers: are listed page by page, sorted by user and token, of all, one company or one user',

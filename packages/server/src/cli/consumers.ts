@@ -8,7 +8,7 @@ import { findCompany, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { Failure } from './failure.ts';
-import { printable, Table, writeJsonArray, writeLine } from './output.ts';
+import { Table, writeJsonArray, writeLine } from './output.ts';
 
 const HELP = `
 Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
@@ -131,20 +131,12 @@ export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) =
   deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
   waiting: consumer.waiting,
   waitingSince: toIsoOrNull(consumer.waitingSince),
-  skipped:
-    consumer.gap === null || consumer.skipped === 0
-      ? null
-      : {
-          leads: consumer.skipped,
-          after: toIso(consumer.gap.after),
-          before: toIso(consumer.gap.before),
-        },
 });
 
 async function printTable(
   pages: AsyncIterable<readonly Consumer[]>,
   hasCompany: boolean,
-  { stdout, stderr, clock }: CommandContext,
+  { stdout, clock }: CommandContext,
   staleAfterMs: number | undefined,
 ): Promise<void> {
   const now = clock();
@@ -153,15 +145,8 @@ async function printTable(
     ...['STATE', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION', 'WAITING'],
   ];
   const table = new Table(stdout, headings, ['NAME', 'COMPANY', 'USER', 'TOKEN']);
-  for await (const page of pages) {
+  for await (const page of pages)
     await table.add(page.map((consumer) => toCells(consumer, hasCompany, now, staleAfterMs)));
-    for (const consumer of page)
-      if (consumer.skipped > 0 && consumer.gap)
-        await writeLine(
-          stderr,
-          `${printable(describeConsumer(consumer))} did not get ${formatCount(consumer.skipped)} leads between ${toIso(consumer.gap.after)} and ${toIso(consumer.gap.before)}: it polls without \`since\`, and its page was full.`,
-        );
-  }
 }
 
 function toCells(

@@ -11,7 +11,6 @@ export interface EndedPoll {
   /** The page that answered it; absent if a check failed or the page could not be read. */
   readonly page?: {
     readonly since: number | undefined;
-    readonly limit: number;
     readonly readAt: number;
     readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
     /** The client got the whole body, or has it already (304). */
@@ -157,10 +156,7 @@ export class ConsumerRecorder implements PollRecorder {
       polls: 0,
       waitingUntil: null,
       confirmedThrough: null,
-      claimedThrough: null,
       deliveredThrough: null,
-      newestFrom: null,
-      gap: null,
     };
     this.#entries.set(key, entry);
     this.#schedule();
@@ -191,11 +187,12 @@ export class ConsumerRecorder implements PollRecorder {
       while (spentMs <= maxMs && this.#take(userId)) {
         const startedAt = performance.now();
         const writtenAt = this.#options.clock();
-        await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
+        const keys = await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
         spentMs += performance.now() - startedAt;
         const written = this.#unwritten;
         this.#unwritten = [];
-        for (const polls of written) this.#options.onWritten?.(polls);
+        for (const [index, polls] of written.entries())
+          this.#options.onWritten?.({ ...polls, ...keys[index] });
         // Polls that arrived meanwhile are answered first.
         await setImmediate();
       }
@@ -241,30 +238,17 @@ export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerK
 const isStorable = (userId: string): boolean =>
   userId.length <= MAX_USER_ID_LENGTH && !userId.includes('\0') && toUSVString(userId) === userId;
 
-function addPage(
-  entry: Entry,
-  { since, limit, readAt, leads, isSent }: NonNullable<EndedPoll['page']>,
-): void {
-  if (since !== undefined) addSince(entry, since, readAt, since <= readAt || leads.count > 0);
-  if (!isSent || leads.first === undefined || leads.last === undefined) return;
-  const [newest, oldest] = since === undefined ? [leads.first, leads.last] : [leads.last, leads.first];
-  if (since === undefined && leads.count === limit) addNewestPage(entry, oldest);
-  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest);
+function addPage(entry: Entry, { since, readAt, leads, isSent }: NonNullable<EndedPoll['page']>): void {
+  if (since !== undefined && since >= MIN_TIME)
+    entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
+  if (!isSent) return;
+  const newest = since === undefined ? leads.first : leads.last;
+  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest ?? null);
 }
 
 /**
- * A `since` up to the time of the read confirms: leads that are added later have later stamps (D3). A later one, of a client that
- * invented it, confirms no lead that does not exist yet.
+ * How far a `since` confirms. Leads that are added later have stamps after those of the page, or after the time of the read if it
+ * is empty (D3). So a `since` of the future confirms no lead that does not exist yet.
  */
-function addSince(entry: Entry, since: number, readAt: number, isPast: boolean): void {
-  if (since < MIN_TIME) return;
-  if (!isPast) entry.claimedThrough = laterOf(entry.claimedThrough, since);
-  entry.confirmedThrough = laterOf(entry.confirmedThrough, isPast ? since : Math.min(since, readAt));
-}
-
-/** A full page without `since` may have left out leads between the last position and its oldest lead. */
-function addNewestPage(entry: Entry, oldest: number): void {
-  const position = laterOf(entry.confirmedThrough, entry.deliveredThrough);
-  if (position === null) entry.newestFrom = oldest;
-  else if (oldest > position) entry.gap = { after: position, before: oldest };
-}
+const confirmedBy = (since: number, readAt: number, count: number): number =>
+  count > 0 ? since : Math.min(since, readAt);

@@ -16,13 +16,6 @@ export function leadStateOf(
   return deliveredThrough !== null && deliveredThrough >= createdAt ? 'delivered' : 'waiting';
 }
 
-/** Whether a full page without `since` has left the lead out, and the consumer has not confirmed it since. */
-export const isSkipped = (consumer: ConsumerPosition, createdAt: number): boolean =>
-  consumer.gap !== null &&
-  createdAt > consumer.gap.after &&
-  createdAt < consumer.gap.before &&
-  leadStateOf(consumer, createdAt) === 'delivered';
-
 /** Whether the access level of the consumer's user includes the lead. */
 export function maySee({ user }: Consumer, { companyId, branchId, departmentId }: StoredLead): boolean {
   const scope = scopeOf(user);

@@ -93,7 +93,7 @@ async function countWaiting(
   consumers: readonly Consumer[],
   now: number,
 ): Promise<readonly Consumer[]> {
-  const behind = consumers.filter(({ waiting, skipped }) => waiting > 0 || skipped > 0);
+  const behind = consumers.filter(({ waiting }) => waiting > 0);
   const counted: Consumer[] = [];
   for (const userId of new Set(behind.map((consumer) => consumer.userId))) {
     for await (const page of consumerPages(store, { userId, maxWaiting: MAX_WAITING, now }))
@@ -116,6 +116,5 @@ const toStatus = (consumer: Consumer, state: Activity, pollsByHour: number[] | n
   deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
   waiting: consumer.waiting,
   waitingSince: toIsoOrNull(consumer.waitingSince),
-  skipped: consumer.skipped,
   pollsByHour,
 });

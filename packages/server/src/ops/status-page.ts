@@ -239,11 +239,8 @@ function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, repo
 const countUpTo = (count: number): string =>
   count >= MAX_WAITING ? `${formatCount(MAX_WAITING)}+` : formatCount(count);
 
-function waitingOf({ waiting, waitingSince, skipped }: ConsumerStatus, { generatedAt }: StatusReport): Html {
-  const title = 'Its page without since was full, so these leads were left out.';
-  const left =
-    skipped > 0 ? html` <span class="badge" title="${title}">${countUpTo(skipped)} skipped</span>` : NO_HTML;
+function waitingOf({ waiting, waitingSince }: ConsumerStatus, { generatedAt }: StatusReport): Html {
   const waited = waitingSince === null ? 0 : Date.parse(generatedAt) - Date.parse(waitingSince);
   const since = waitingSince === null ? NO_HTML : html`, oldest ${formatDuration(waited / 1000)}`;
-  return html`${countUpTo(waiting)}${since}${left}`;
+  return html`${countUpTo(waiting)}${since}`;
 }

@@ -30,8 +30,6 @@ export interface ConsumerStatus {
   /** Leads that it may see and was not sent yet, at most 1,000. */
   readonly waiting: number;
   readonly waitingSince: string | null;
-  /** Leads that a full page without `since` has left out, at most 1,000. */
-  readonly skipped: number;
   /** Polls at this instance in each of the last 24 hours, the current hour last. Null: none, or not counted. */
   readonly pollsByHour: readonly number[] | null;
 }

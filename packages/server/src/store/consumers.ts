@@ -10,12 +10,6 @@ export interface ConsumerKey {
   readonly tokenId: string | null;
 }
 
-/** Leads that a full page without `since` has left out: those between two times. */
-export interface Gap {
-  readonly after: number;
-  readonly before: number;
-}
-
 /** What is stored of a consumer. */
 export interface ConsumerPosition extends ConsumerKey {
   /** Of the token of the last poll. Null: it does not expire. */
@@ -29,12 +23,10 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly waitingUntil: number | null;
   /** The usual time between two polls; null until there were two. */
   readonly intervalMs: number | null;
-  /** The largest `since` that was sent: the consumer has all leads up to here. */
+  /** The largest `since` that was sent, at most the time of its read: the consumer has all leads up to here. */
   readonly confirmedThrough: number | null;
   /** The newest `createdAt` that was sent to it. */
   readonly deliveredThrough: number | null;
-  /** The last gap below a full page without `since`. */
-  readonly gap: Gap | null;
 }
 
 /** The polls of one consumer since the last write, in one process. */
@@ -48,12 +40,7 @@ export interface PollSummary extends ConsumerKey {
   readonly polls: number;
   readonly waitingUntil: number | null;
   readonly confirmedThrough: number | null;
-  /** A `since` after the time of its read. It counts if the company has given a stamp as late as this: stamps may be ahead of the clock. */
-  readonly claimedThrough: number | null;
   readonly deliveredThrough: number | null;
-  /** The oldest lead of a full page without `since`, if nothing was delivered before it in this summary. */
-  readonly newestFrom: number | null;
-  readonly gap: Gap | null;
 }
 
 /** A consumer whose token works and whose user exists. */
@@ -65,8 +52,6 @@ export interface Consumer extends ConsumerPosition {
   readonly waiting: number;
   /** The `createdAt` of the first of them. */
   readonly waitingSince: number | null;
-  /** The number of leads in the gap that the consumer may see and has not confirmed, at most `maxWaiting`. */
-  readonly skipped: number;
 }
 
 export interface ConsumerQuery {
@@ -83,10 +68,11 @@ export interface ConsumerQuery {
 
 export interface ConsumerStore {
   /**
-   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. Reads the last
-   * stamps of companies for summaries with `claimedThrough`. Writes no entry to the change log.
+   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. A token that
+   * would be one more than `MAX_CONSUMERS_PER_USER` counts as a token without an id. Returns the key that each summary was
+   * stored under. Writes no entry to the change log.
    */
-  record(summaries: readonly PollSummary[]): Promise<void>;
+  record(summaries: readonly PollSummary[]): Promise<readonly ConsumerKey[]>;
   /**
    * Sorted by user and token. Without revoked tokens, removed users, and expired tokens of an identity provider.
    */
@@ -94,6 +80,9 @@ export interface ConsumerStore {
   /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
   prune(now: number, before: number): Promise<number>;
 }
+
+/** With an id. An identity provider may give each token of a user another id. */
+export const MAX_CONSUMERS_PER_USER = 100;
 
 /** The later of two times that may be unknown. */
 export function laterOf(a: number | null, b: number | null): number | null {
@@ -109,18 +98,9 @@ export const positionOf = (
 /** The clocks of two instances may differ by this much. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
-/**
- * Two instances may write in any order: positions never go back, and times only with the clock. `lastStamp` is that of the user's company; it is
- * needed only for polls with `claimedThrough`.
- */
-export function mergePolls(
-  stored: ConsumerPosition | undefined,
-  polls: PollSummary,
-  lastStamp: number | null = null,
-): ConsumerPosition {
-  const { userId, tokenId, lastPollAt, lastStatus, deliveredThrough, claimedThrough, newestFrom } = polls;
-  const isClaimed = claimedThrough !== null && lastStamp !== null && lastStamp >= claimedThrough;
-  const confirmedThrough = laterOf(polls.confirmedThrough, isClaimed ? claimedThrough : null);
+/** Two instances may write in any order: positions never go back, and times only with the clock. */
+export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
+  const { userId, tokenId, lastPollAt, lastStatus, confirmedThrough, deliveredThrough } = polls;
   if (!stored)
     return {
       userId,
@@ -134,10 +114,7 @@ export function mergePolls(
       intervalMs: null,
       confirmedThrough,
       deliveredThrough,
-      gap: polls.gap,
     };
-  const position = positionOf(stored);
-  const hasGap = newestFrom !== null && position !== null && newestFrom > position;
   // Times of the future would let a consumer that stops count as active until the clock gets there again.
   const { writtenAt = Number.POSITIVE_INFINITY } = polls;
   const isOfFuture = stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
@@ -154,7 +131,6 @@ export function mergePolls(
     intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
     confirmedThrough: laterOf(stored.confirmedThrough, confirmedThrough),
     deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),
-    gap: polls.gap ?? (hasGap ? { after: position, before: newestFrom } : stored.gap),
   };
 }
 
@@ -180,7 +156,7 @@ export function smoothInterval(intervalMs: number | null, sampleMs: number): num
 /** The stored form of a token without an id, because a key has no nulls. */
 export const NO_TOKEN_ID = '';
 
-/** The columns of the table `consumers`. Times are milliseconds. */
+/** The columns of the table `consumers` that are used. Times are milliseconds. */
 export interface ConsumerRow {
   readonly user_id: string;
   readonly token_id: string;
@@ -193,8 +169,6 @@ export interface ConsumerRow {
   readonly interval_ms: number | null;
   readonly confirmed_through: number | null;
   readonly delivered_through: number | null;
-  readonly gap_after: number | null;
-  readonly gap_before: number | null;
 }
 
 /** The kind of each column, in the order of the table. */
@@ -210,8 +184,6 @@ export const CONSUMER_COLUMNS: { readonly [Name in keyof ConsumerRow]: 'text' | 
   interval_ms: 'integer',
   confirmed_through: 'time',
   delivered_through: 'time',
-  gap_after: 'time',
-  gap_before: 'time',
 };
 
 export const toRow = (position: ConsumerPosition): ConsumerRow => ({
@@ -226,8 +198,6 @@ export const toRow = (position: ConsumerPosition): ConsumerRow => ({
   interval_ms: position.intervalMs,
   confirmed_through: position.confirmedThrough,
   delivered_through: position.deliveredThrough,
-  gap_after: position.gap?.after ?? null,
-  gap_before: position.gap?.before ?? null,
 });
 
 export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
@@ -242,10 +212,6 @@ export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
   intervalMs: row.interval_ms,
   confirmedThrough: row.confirmed_through,
   deliveredThrough: row.delivered_through,
-  gap:
-    row.gap_after === null || row.gap_before === null
-      ? null
-      : { after: row.gap_after, before: row.gap_before },
 });
 
 /** A row of `list`: the columns of the table, the user, the name of the token, and the counts. */
@@ -258,7 +224,6 @@ export interface ListedRow extends ConsumerRow {
   readonly name: string | null;
   readonly waiting: number;
   readonly waiting_since: number | null;
-  readonly skipped: number;
 }
 
 export const toConsumer = (row: ListedRow): Consumer => ({
@@ -274,5 +239,4 @@ export const toConsumer = (row: ListedRow): Consumer => ({
   },
   waiting: row.waiting,
   waitingSince: row.waiting_since,
-  skipped: row.skipped,
 });

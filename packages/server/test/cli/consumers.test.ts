@@ -62,7 +62,6 @@ describe('leadtap consumers', () => {
         deliveredThrough: iso(first),
         waiting: 2,
         waitingSince: iso(second),
-        skipped: null,
       },
     ]);
   });
@@ -73,22 +72,6 @@ describe('leadtap consumers', () => {
     expect(JSON.parse((await run('consumers --company acme --json')).stdout)).toHaveLength(1);
     expect((await run('consumers --company globex --json')).stdout).toBe('[]\n');
     expect((await run('consumers --company globex')).stderr).toBe('No token has polled yet.\n');
-  });
-
-  test('names the leads that a full page without since has left out', async () => {
-    const { service, run, issue } = await installation();
-    // The name must not control the terminal.
-    const poll = await issue('boss', 'token-1', 'Zapier\u001b[2J');
-    const [first = 0] = await service.add({});
-    await poll();
-    const stamps = await service.add({}, {}, {});
-    await poll('limit=1');
-    const { stderr } = await run('consumers');
-    expect(stderr).toBe(
-      `Zapier?[2J (user boss) did not get 2 leads between ${iso(first)} and ${iso(stamps[2] ?? 0)}: it polls without \`since\`, and its page was full.\n`,
-    );
-    const [{ skipped }] = JSON.parse((await run('consumers --json')).stdout);
-    expect(skipped).toEqual({ leads: 2, after: iso(first), before: iso(stamps[2] ?? 0) });
   });
 
   test('says that positions are switched off', async () => {

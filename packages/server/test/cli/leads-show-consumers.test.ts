@@ -69,16 +69,39 @@ describe('leadtap leads show', () => {
     expect(await users('sales')).toEqual(['boss', 'north-lead', 'seller']);
   });
 
-  test('says that a full page without since has probably skipped the lead', async () => {
-    const { service, run } = await installation();
+  test('says that a client without since may have missed a lead that it counts as delivered', async () => {
+    const { service, run, consumersOf } = await installation();
     await service.add({});
     const { poll } = await client(service, 'boss', 'zapier');
     await poll();
-    await service.add({ id: '4711' }, {});
+    const [, newest = 0] = await service.add({ id: '4711' }, {});
     await poll('limit=1');
+    expect(await consumersOf('4711')).toMatchObject([{ tokenId: 'zapier', state: 'delivered' }]);
     expect((await run('leads show 4711')).stdout).toContain(
-      'token zapier (user boss): probably skipped: its page without `since` was full; last poll',
+      'token zapier (user boss): delivered, unless its page was full: it polls without `since`; last poll',
     );
+    await poll(`since=${iso(newest)}`);
+    expect(await consumersOf('4711')).toMatchObject([{ tokenId: 'zapier', state: 'confirmed' }]);
+  });
+
+  test('two instances that deliver to one client have no lead missing between them', async () => {
+    const { service, run, consumersOf } = await installation();
+    const other = await startService({ beside: service });
+    const { poll } = await client(service, 'boss', 'zapier');
+    const { poll: pollOther } = await client(other, 'boss', 'zapier');
+    await service.add({});
+    await poll('limit=2');
+    await service.add({ id: 'a' }, { id: 'b' });
+    await pollOther('limit=2');
+    await service.add({ id: 'c' }, { id: 'd' });
+    await poll('limit=2');
+    // The second instance writes last.
+    await service.service.recorder?.flush();
+    await other.service.recorder?.flush();
+    for (const id of ['a', 'b', 'c', 'd'])
+      expect(await consumersOf(id)).toMatchObject([{ state: 'delivered' }]);
+    expect((await run('consumers')).stderr).toBe('');
+    expect((await run('leads show a')).stdout).not.toContain('skipped');
   });
 
   test('says that history was not delivered', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { startService } from '../../../testing/harness/service.ts';
+import { leaveRequests, startService } from '../../../testing/harness/service.ts';
 import { toEndedPoll } from '../../src/http/page-response.ts';
 import { renderLeads } from '../../src/leads/render.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
@@ -44,16 +44,36 @@ describe('a poll with since', () => {
     expect(await position()).toMatchObject({ confirmedThrough, waiting: 1, waitingSince: added });
   });
 
-  it('ahead of the clock confirms leads whose stamps are ahead of it, too', async () => {
-    let now = Date.UTC(2026, 2, 2, 9, 30);
-    const service = await startService({ clock: () => now });
-    const [added = 0] = await service.add({});
-    now -= 60_000;
+  it('of the near future confirms no lead that is added before the poll is written, and none after', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
     const { poll, position } = await client(service, 'boss', 'n8n');
-    await poll(`since=${iso(added)}`);
-    expect(await position(now)).toMatchObject({ confirmedThrough: added, waiting: 0 });
-    await poll(`since=${iso(added + 1)}`);
-    expect(await position(now)).toMatchObject({ confirmedThrough: added });
+    await poll(`since=${iso(clock() + 3000)}`);
+    const [added = 0] = await service.add({});
+    clock.advance(4000);
+    await service.add({});
+    expect(await position(clock())).toMatchObject({ waiting: 2, waitingSince: added });
+    clock.advance(4000);
+    await service.add({});
+    expect(await position(clock())).toMatchObject({ waiting: 3, waitingSince: added });
+  });
+
+  it('at a stamp ahead of the clock confirms it once the clock is past it, or a later lead exists', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const [first = 0] = await service.add({});
+    clock.advance(-60_000);
+    const { poll, position } = await client(service, 'boss', 'n8n');
+    await poll(`since=${iso(first - 1)}`);
+    await poll(`since=${iso(first)}`);
+    expect(await position(clock())).toMatchObject({ deliveredThrough: first, waiting: 0 });
+    expect((await position(clock())).confirmedThrough).toBeLessThan(first);
+    await service.add({});
+    await poll(`since=${iso(first)}`);
+    expect(await position(clock())).toMatchObject({ confirmedThrough: first });
+    clock.advance(120_000);
+    await poll(`since=${iso(first + 1)}`);
+    expect(await position(clock())).toMatchObject({ confirmedThrough: first + 1 });
   });
 });
 
@@ -68,42 +88,6 @@ describe('a poll without since', () => {
       deliveredThrough: stamps[2],
       waiting: 0,
     });
-  });
-
-  it('that is full leaves a gap of skipped leads, until a later since confirms them', async () => {
-    const service = await startService();
-    const [first = 0] = await service.add({});
-    const { poll, position } = await client(service, 'boss', 'zapier');
-    await poll();
-    await position();
-    const later = await service.add({}, {}, {}, {}, {});
-    await poll('limit=2');
-    expect(await position()).toMatchObject({ skipped: 3, gap: { after: first, before: later[3] } });
-    await poll(`since=${iso(later[0] ?? 0)}`);
-    expect((await position()).skipped).toBe(2);
-    await poll(`since=${iso(later[4] ?? 0)}`);
-    expect((await position()).skipped).toBe(0);
-  });
-
-  it('that is full leaves the same gap if both polls are written together', async () => {
-    const service = await startService();
-    await service.add({});
-    const { poll, position } = await client(service, 'boss', 'zapier');
-    await poll();
-    await service.add({}, {}, {});
-    await poll('limit=2');
-    expect((await position()).skipped).toBe(1);
-  });
-
-  it('that begins with the next lead leaves no gap, and neither does the first page', async () => {
-    const service = await startService();
-    await service.add({}, {}, {});
-    const { poll, position } = await client(service, 'boss', 'zapier');
-    await poll('limit=2');
-    expect((await position()).skipped).toBe(0);
-    await service.add({}, {});
-    await poll('limit=2');
-    expect((await position()).skipped).toBe(0);
   });
 });
 
@@ -146,7 +130,7 @@ describe('a poll that sends no lead', () => {
     expect(await position()).toMatchObject({ lastStatus: 304, deliveredThrough: added, waiting: 0 });
   });
 
-  it('counts no one whose token is invalid or revoked, or whose user does not exist', async () => {
+  it('counts no one whose token is invalid, revoked or only sends leads, or whose user does not exist', async () => {
     const service = await startService();
     const { consumers } = service.store;
     if (!consumers) throw new Error('the store has no consumers');
@@ -157,6 +141,10 @@ describe('a poll that sends no lead', () => {
     const { poll } = await client(service, 'boss', 'revoked');
     await service.store.revokeToken('revoked');
     expect((await poll()).status).toBe(401);
+    const authorization = `Bearer ${await service.token('boss', { scopes: ['leads:write'] })}`;
+    expect((await service.poll('boss', '', { headers: { authorization } })).status).toBe(403);
+    await leaveRequests(service, 'boss', 0);
+    expect((await service.poll('boss', '', { headers: { authorization } })).status).toBe(429);
     expect(await readConsumers(service)).toEqual([]);
     expect(record).not.toHaveBeenCalled();
   });

@@ -11,7 +11,10 @@ const POLL = { at: NOW, status: 200 };
 
 function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderOptions> = {}) {
   const batches: (readonly PollSummary[])[] = [];
-  const record = async (summaries: readonly PollSummary[]) => void batches.push(summaries);
+  const record = async (summaries: readonly PollSummary[]) => {
+    batches.push(summaries);
+    return summaries;
+  };
   const made = new ConsumerRecorder(
     { record, list: async () => [], prune: async () => 0, ...store },
     { clock: () => NOW, flushMs: 3_600_000, ...options },
@@ -48,6 +51,7 @@ describe('the recorder', () => {
         record: async (summaries) => {
           if (isDown) throw new Error('the database is down');
           written.push(...summaries);
+          return summaries;
         },
       },
       { log: { warn: (_line, message) => void warnings.push(message) } },
@@ -70,6 +74,7 @@ describe('the recorder', () => {
         record: async (summaries) => {
           if (isDown) throw new Error('the database is down');
           written.push(...summaries);
+          return summaries;
         },
       },
       { maxConsumers: 3 },
@@ -109,6 +114,7 @@ describe('the recorder', () => {
         sizes.push(summaries.length);
         // More than 1 % of 5 seconds.
         vi.advanceTimersByTime(51);
+        return summaries;
       };
       const { recorder: made } = recorder({ record: slow }, { flushMs: 5000 });
       for (let index = 0; index < 800; index += 1)
@@ -144,11 +150,25 @@ describe('the recorder', () => {
     ]);
   });
 
+  it('passes on under which consumer the polls were stored', async () => {
+    const service = await startService();
+    const { consumers } = service.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    const counts = new Map<string | null, number>();
+    const { recorder: made } = recorder(consumers, {
+      onWritten: ({ tokenId, polls }) => counts.set(tokenId, (counts.get(tokenId) ?? 0) + polls),
+    });
+    for (let token = 0; token < 103; token += 1)
+      made.recordPoll({ userId: 'boss', tokenId: `token-${token}` }, POLL);
+    await made.flush();
+    expect(counts.size).toBe(101);
+    expect(counts.get(null)).toBe(3);
+  });
+
   it('stores no time that a database cannot store', async () => {
     const { recorder: made, summaries } = recorder();
     const page = {
       since: -1e15,
-      limit: 1,
       readAt: NOW,
       leads: { count: 0, first: undefined, last: undefined },
     };
@@ -203,6 +223,7 @@ describe('the recorder', () => {
       record: async (summaries) => {
         await promise;
         written.push(...summaries);
+        return summaries;
       },
     });
     made.recordPoll({ userId: 'boss', tokenId: 'a' }, POLL);
@@ -260,7 +281,7 @@ describe('the service', () => {
     const { consumers } = service.store;
     if (!consumers) throw new Error('the store has no consumers');
     const { promise, resolve } = deferred();
-    vi.spyOn(consumers, 'record').mockReturnValue(promise);
+    vi.spyOn(consumers, 'record').mockReturnValue(promise.then(() => []));
     const { poll } = await client(service, 'boss', 'n8n');
     await poll();
     const flushed = service.service.recorder?.flush();

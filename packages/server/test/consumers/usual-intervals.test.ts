@@ -45,15 +45,6 @@ describe('the usual interval', () => {
   });
 });
 
-it('a full page without since that overlaps the position keeps the last gap', () => {
-  const gap = { after: START - 9000, before: START - 5000 };
-  const stored = { ...polledAt(0), deliveredThrough: START - 1000, gap };
-  const merge = (newestFrom: number) =>
-    mergePolls(stored, summary('boss', 'a', { newestFrom, deliveredThrough: START })).gap;
-  expect(merge(START - 1000)).toEqual(gap);
-  expect(merge(START - 999)).toEqual({ after: START - 1000, before: START - 999 });
-});
-
 describe('a clock that was set back', () => {
   const ahead = polledAt(...every(2 * MINUTE, 100, DAY));
   const waiting = { ...ahead, waitingUntil: ahead.lastPollAt + 50_000 };

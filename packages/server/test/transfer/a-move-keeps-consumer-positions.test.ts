@@ -13,7 +13,6 @@ test('the positions of consumers are the same after a move', async () => {
   await source.recordConsumers([
     summary('boss', 'token-1', {
       ...{ tokenExpiresAt: AT + 9, waitingUntil: AT + 8, confirmedThrough: AT - 7, deliveredThrough: AT - 6 },
-      gap: { after: AT - 5, before: AT - 4 },
     }),
     summary('boss', 'token-1', { lastPollAt: AT + 60_000, lastStatus: 304 }),
     summary('seller', null),

@@ -1,6 +1,6 @@
 /** Who may see a lead, and whether each of them has it. */
 import { toIso } from '../../clock.ts';
-import { consumerPages, isSkipped, type LeadState, leadStateOf, maySee } from '../../leads/consumers.ts';
+import { consumerPages, type LeadState, leadStateOf, maySee } from '../../leads/consumers.ts';
 import { formatDuration } from '../../ops/formats.ts';
 import type { Consumer } from '../../store/consumers.ts';
 import type { StoredLead } from '../../store/records.ts';
@@ -59,5 +59,8 @@ export function describeLeadConsumers(
 
 function describeState(consumer: Consumer, state: LeadState, createdAt: number): string {
   if (state === 'waiting') return `waiting since ${toIso(createdAt)}`;
-  return isSkipped(consumer, createdAt) ? 'probably skipped: its page without `since` was full' : state;
+  // A newer lead was sent to it. Pages without `since` may have left this one out.
+  if (state === 'delivered' && consumer.confirmedThrough === null)
+    return 'delivered, unless its page was full: it polls without `since`';
+  return state;
 }

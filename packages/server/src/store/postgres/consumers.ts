@@ -2,10 +2,12 @@
 import {
   CONSUMER_COLUMNS,
   type ConsumerKey,
+  type ConsumerPosition,
   type ConsumerRow,
   type ConsumerStore,
   fromRow,
   type ListedRow,
+  MAX_CONSUMERS_PER_USER,
   mergePolls,
   NO_TOKEN_ID,
   type PollSummary,
@@ -35,33 +37,30 @@ const PUT = `
   INSERT INTO leadtap.consumers (${NAMES.join(', ')}) SELECT ${STORED.join(', ')} FROM ${RECORD}
   ON CONFLICT (user_id, token_id) DO UPDATE SET ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}`;
 
-const LAST_STAMPS = `
-  SELECT u.id AS "userId", leadtap.to_ms(leadtap.last_stamp(u.company_id)) AS stamp FROM leadtap.users AS u WHERE u.id = ANY ($1)`;
+const COUNT = `
+  SELECT user_id AS "userId", count(*) AS count FROM leadtap.consumers
+   WHERE user_id = ANY ($1) AND token_id <> '${NO_TOKEN_ID}' GROUP BY user_id`;
 
 const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** An expired token of an identity provider: the client has another one. */
 const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
   AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
 
-/** The leads that a user may see, by access level: each is a range of one index, of which one is read. */
+/** The waiting leads that a user may see, by access level: each is a range of one index, of which one is read. */
 const LEVELS = {
   COMPANY: 'true',
   BRANCH: 'l.branch_id = c.branch_id',
   DEPARTMENT: 'l.department_id = c.department_id',
 };
-const leadsSql = (condition: string): string =>
-  Object.entries(LEVELS)
-    .map(
-      ([level, place]) => `(
+const LEADS = Object.entries(LEVELS)
+  .map(
+    ([level, place]) => `(
       SELECT l.created_at FROM leadtap.leads AS l
-       WHERE c.access_level = '${level}' AND l.company_id = c.company_id AND ${place} AND ${condition}
+       WHERE c.access_level = '${level}' AND l.company_id = c.company_id AND ${place}
+         AND l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')
        ORDER BY l.created_at LIMIT $3)`,
-    )
-    .join(' UNION ALL ');
-
-const IS_WAITING = `l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')`;
-/** The part of the gap that the consumer has not confirmed. */
-const IS_SKIPPED = `l.created_at > greatest(c.gap_after, c.confirmed_through) AND l.created_at < c.gap_before`;
+  )
+  .join(' UNION ALL ');
 
 /**
  * Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. The page is chosen
@@ -79,10 +78,9 @@ const LIST = `
        AND (${IS_REVOKED}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
      ORDER BY c.user_id, c.token_id LIMIT $2)
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
-         w.waiting, leadtap.to_ms(w.since) AS waiting_since, s.skipped
+         w.waiting, leadtap.to_ms(w.since) AS waiting_since
     FROM page AS c
-   CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${leadsSql(IS_WAITING)}) AS l) AS w
-   CROSS JOIN LATERAL (SELECT count(*) AS skipped FROM (${leadsSql(IS_SKIPPED)}) AS l) AS s
+   CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${LEADS}) AS l) AS w
    ORDER BY c.user_id, c.token_id`;
 
 /**
@@ -101,7 +99,7 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
   record: (summaries) =>
     database.transaction(async (session) => {
       await session.query('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
-      await mergeInto(session, summaries.filter(isStorableKey));
+      return mergeInto(session, summaries);
     }, TIMEOUTS),
 
   async list({ companyId, userId, after, limit, maxWaiting, now }) {
@@ -122,35 +120,44 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
     }, TIMEOUTS),
 });
 
-const isStorableKey = ({ userId, tokenId }: PollSummary): boolean =>
-  isStorable(userId) && isStorable(tokenId ?? '');
-
 const keyOf = ({ userId, tokenId }: ConsumerKey): string => JSON.stringify([userId, tokenId]);
 
-/** Under the lock, so that no other instance changes the rows between the two statements. */
-async function mergeInto(session: Session, summaries: readonly PollSummary[]): Promise<void> {
-  const keys = summaries.map(({ userId, tokenId }) => ({
-    user_id: userId,
-    token_id: tokenId ?? NO_TOKEN_ID,
-  }));
-  const rows = await queryInChunks<ConsumerRow>(session, FIND, keys);
-  const merged = new Map(rows.map(fromRow).map((position) => [keyOf(position), position]));
-  const stamps = await readLastStamps(session, summaries);
-  for (const polls of summaries) {
-    const key = keyOf(polls);
-    merged.set(key, mergePolls(merged.get(key), polls, stamps.get(polls.userId)));
-  }
-  await queryInChunks(session, PUT, [...merged.values()].map(toRow));
+/** Under the lock, so that no other instance changes the rows between the statements. */
+async function mergeInto(session: Session, summaries: readonly PollSummary[]): Promise<ConsumerKey[]> {
+  const positions = await findPositions(session, summaries);
+  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(keyOf(key));
+  const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
+  const counts = await countConsumers(session, userIds);
+  const withoutId = userIds.map((userId) => ({ userId, tokenId: null }));
+  for (const [key, position] of await findPositions(session, withoutId)) positions.set(key, position);
+  const written = new Map<string, ConsumerPosition>();
+  const keys = summaries.map((polls) => {
+    const { userId } = polls;
+    const count = counts.get(userId) ?? 0;
+    const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
+    if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
+    const key = keyOf({ userId, tokenId });
+    const position = mergePolls(positions.get(key), { ...polls, tokenId });
+    positions.set(key, position);
+    written.set(key, position);
+    return { userId, tokenId };
+  });
+  await queryInChunks(session, PUT, [...written.values()].map(toRow));
+  return keys;
 }
 
-async function readLastStamps(
+async function findPositions(
   session: Session,
-  summaries: readonly PollSummary[],
-): Promise<ReadonlyMap<string, number | null>> {
-  const userIds = summaries
-    .filter(({ claimedThrough }) => claimedThrough !== null)
-    .map(({ userId }) => userId);
+  keys: readonly ConsumerKey[],
+): Promise<Map<string, ConsumerPosition>> {
+  if (keys.length === 0) return new Map();
+  const values = keys.map(({ userId, tokenId }) => ({ user_id: userId, token_id: tokenId ?? NO_TOKEN_ID }));
+  const rows = await queryInChunks<ConsumerRow>(session, FIND, values);
+  return new Map(rows.map(fromRow).map((position) => [keyOf(position), position]));
+}
+
+async function countConsumers(session: Session, userIds: readonly string[]): Promise<Map<string, number>> {
   if (userIds.length === 0) return new Map();
-  const rows = await session.query<{ userId: string; stamp: number | null }>(LAST_STAMPS, [userIds]);
-  return new Map(rows.map(({ userId, stamp }) => [userId, stamp]));
+  const rows = await session.query<{ userId: string; count: number }>(COUNT, [userIds]);
+  return new Map(rows.map(({ userId, count }) => [userId, count]));
 }

@@ -2,10 +2,12 @@
 import {
   CONSUMER_COLUMNS,
   type Consumer,
+  type ConsumerKey,
   type ConsumerQuery,
   type ConsumerRow,
   fromRow,
   type ListedRow,
+  MAX_CONSUMERS_PER_USER,
   mergePolls,
   NO_TOKEN_ID,
   type PollSummary,
@@ -21,9 +23,6 @@ const COLUMNS = NAMES.join(', ');
 const POSITION =
   'max(coalesce(c.confirmed_through, c.delivered_through), coalesce(c.delivered_through, c.confirmed_through))';
 const IS_WAITING = `l.created_at > coalesce(${POSITION}, -8640000000000000)`;
-/** The part of the gap that the consumer has not confirmed. */
-const IS_SKIPPED = `l.created_at > max(c.gap_after, coalesce(c.confirmed_through, c.gap_after))
-  AND l.created_at < c.gap_before`;
 
 /** The leads that a user may see, by access level. Each is a range of one index. */
 const LEADS_OF = {
@@ -39,9 +38,6 @@ const byLevel = (select: (leads: string) => string): string =>
     .map(([level, leads]) => `WHEN '${level}' THEN (${select(leads)})`)
     .join(' ')} END`;
 
-const countLeads = (condition: string): string =>
-  byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${condition} LIMIT ?3)`);
-
 const IS_REVOKED = 'EXISTS (SELECT 1 FROM revoked_tokens AS r WHERE r.token_id = c.token_id)';
 const IS_ISSUED = 'EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = c.token_id)';
 /** An expired token of an identity provider: the client has another one. */
@@ -51,9 +47,8 @@ const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1
 const listSql = (from: string, condition: string, order: string): string => `
   SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
          u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
-         ${countLeads(IS_WAITING)} AS waiting,
-         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_WAITING} ORDER BY l.created_at LIMIT 1`)} AS waiting_since,
-         ${countLeads(IS_SKIPPED)} AS skipped
+         ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_WAITING} LIMIT ?3)`)} AS waiting,
+         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_WAITING} ORDER BY l.created_at LIMIT 1`)} AS waiting_since
     FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
    WHERE ${condition} AND (c.user_id, c.token_id) > (?4, ?5)
      AND NOT ${IS_REVOKED} AND NOT (${IS_REPLACED})
@@ -75,8 +70,8 @@ export function prepareConsumers(connection: Connection) {
   const put = connection.prepare(
     `INSERT OR REPLACE INTO consumers (${COLUMNS}) VALUES (${NAMES.map(() => '?').join(', ')})`,
   );
-  const lastStampOfUser = connection.prepare<{ last_stamp: number }>(
-    'SELECT c.last_stamp FROM users AS u JOIN companies AS c ON c.id = u.company_id WHERE u.id = ?',
+  const count = connection.prepare<{ n: number }>(
+    `SELECT count(*) AS n FROM consumers WHERE user_id = ? AND token_id <> '${NO_TOKEN_ID}'`,
   );
   const listAll = connection.prepare<ListedRow>(listSql(OF_ALL, '?6 IS NULL', 'c.user_id'));
   const listOfUser = connection.prepare<ListedRow>(listSql(OF_ALL, 'c.user_id = ?6', 'c.user_id'));
@@ -86,13 +81,19 @@ export function prepareConsumers(connection: Connection) {
   const prune = connection.prepare(PRUNE);
 
   return {
-    record(summaries: readonly PollSummary[]): void {
-      for (const polls of summaries) {
-        const stored = find.get(polls.userId, polls.tokenId ?? NO_TOKEN_ID);
-        const lastStamp = polls.claimedThrough === null ? undefined : lastStampOfUser.get(polls.userId);
-        const row = toRow(mergePolls(stored && fromRow(stored), polls, lastStamp?.last_stamp));
+    record(summaries: readonly PollSummary[]): ConsumerKey[] {
+      return summaries.map((polls) => {
+        const { userId } = polls;
+        let { tokenId } = polls;
+        let stored = find.get(userId, tokenId ?? NO_TOKEN_ID);
+        if (!stored && tokenId !== null && (count.get(userId)?.n ?? 0) >= MAX_CONSUMERS_PER_USER) {
+          tokenId = null;
+          stored = find.get(userId, NO_TOKEN_ID);
+        }
+        const row = toRow(mergePolls(stored && fromRow(stored), { ...polls, tokenId }));
         put.run(...NAMES.map((name) => row[name]));
-      }
+        return { userId, tokenId };
+      });
     },
     list({ companyId, userId, after, limit, maxWaiting, now }: ConsumerQuery): Consumer[] {
       const statement = userId !== undefined ? listOfUser : companyId !== undefined ? listOfCompany : listAll;

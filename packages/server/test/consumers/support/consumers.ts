@@ -37,7 +37,6 @@ export const summary = (
   rest: Partial<PollSummary> = {},
 ): PollSummary => ({
   ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: Date.UTC(2026, 2, 2), lastStatus: 200, polls: 1 },
-  ...{ waitingUntil: null, confirmedThrough: null, claimedThrough: null, deliveredThrough: null },
-  ...{ newestFrom: null, gap: null },
+  ...{ waitingUntil: null, confirmedThrough: null, deliveredThrough: null },
   ...rest,
 });
