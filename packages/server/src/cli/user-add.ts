@@ -19,7 +19,7 @@ The access level decides which leads the user sees: COMPANY all leads of the com
 DEPARTMENT those of one department. Only users with the plan PROFESSIONAL may poll.
 
 Examples:
-  leadtap user add ada --company soleil --name "Ada Moreau" --email ada@example.com --plan PROFESSIONAL --access-level COMPANY
+  leadtap user add zoe --company soleil --name "Zoe Moreau" --email zoe@example.com --plan PROFESSIONAL --access-level COMPANY
   leadtap user add bo --company soleil --plan PROFESSIONAL --access-level BRANCH --branch lyon
   leadtap user add cy --company soleil --plan PROFESSIONAL --access-level DEPARTMENT --department lyon-repairs`;
 
