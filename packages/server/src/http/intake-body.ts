@@ -5,6 +5,7 @@ import { shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
+import { parseParameter, splitUnquoted } from './header-values.ts';
 import { ProblemError } from './problems.ts';
 
 const PARSERS = {
@@ -16,10 +17,6 @@ type MediaType = keyof typeof PARSERS;
 
 const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, text);
 
-/** `type/subtype` and an optional charset, as RFC 9110 writes them. Other parameters are ignored. */
-const CONTENT_TYPE = /^\s*([\w.+-]+\/[\w.+-]+)\s*(?:;(.*))?$/s;
-const CHARSET = /(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?=;|$)/gi;
-
 /** Node's `headers` join or drop repeated headers. A proxy may have taken another one of them. */
 const isRepeated = ({ rawHeaders }: IncomingMessage, name: string): boolean =>
   rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
@@ -27,11 +24,12 @@ const isRepeated = ({ rawHeaders }: IncomingMessage, name: string): boolean =>
 /** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
 export function requireMediaType(request: IncomingMessage): MediaType {
   const { headers } = request;
-  const [, name = '', parameters = ''] = CONTENT_TYPE.exec(headers['content-type'] ?? '') ?? [];
-  const charsets = [...parameters.matchAll(CHARSET)].map(([, value = '']) => value);
-  const [charset = 'utf-8'] = charsets;
+  const [name = '', ...parameters] = splitUnquoted(headers['content-type'] ?? '', ';');
+  // Other parameters are ignored.
+  const charsets = parameters.map(parseParameter).filter((parameter) => parameter.name === 'charset');
+  const charset = charsets[0]?.value ?? 'utf-8';
   const encoding = headers['content-encoding'] ?? 'identity';
-  const mediaType = name.toLowerCase();
+  const mediaType = name.trim().toLowerCase();
   const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
   const isAmbiguous = charsets.length > 1 || isRepeated(request, 'content-type');
   if (isMediaType(mediaType) && isPlainUtf8 && !isAmbiguous) return mediaType;
@@ -43,12 +41,12 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   if (isRepeated(request, 'idempotency-key'))
     throw new ProblemError('malformed-request', { detail: 'Send one `Idempotency-Key`, not several.' });
   const key = request.headers['idempotency-key'];
-  if (key === undefined || (typeof key === 'string' && IDEMPOTENCY_KEY.test(key))) return key?.toString();
+  if (key === undefined || (typeof key === 'string' && isIdempotencyKey(key))) return key?.toString();
   const detail = `Send an \`Idempotency-Key\` of 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters, such as a UUID.`;
   throw new ProblemError('malformed-request', { detail });
 }
 
-const IDEMPOTENCY_KEY = new RegExp(`^[ -~]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`);
+const isIdempotencyKey = (key: string): boolean => /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
 
 /** Undefined for a chunked body. */
 function declaredBytes({ headers }: IncomingMessage): number | undefined {

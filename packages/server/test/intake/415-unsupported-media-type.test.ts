@@ -16,6 +16,10 @@ it.each([
   [{ 'content-type': 'application/json; charset="utf-16"' }],
   [{ 'content-type': 'application/json; charset=utf-8; charset=iso-8859-1' }],
   [{ 'content-type': 'application/json; charset=utf-8;charset=utf-8' }],
+  [{ 'content-type': `application/json;charset=${' '.repeat(14_500)}x y` }],
+  [{ 'content-type': 'application/json; charset="utf-8' }],
+  [{ 'content-type': 'application/json; charset' }],
+  [{ 'content-type': 'application/json; charset=' }],
   [{ 'content-type': 'toString' }],
   [{ 'content-encoding': 'gzip' }],
 ])('415 for %o', async (headers) => {
@@ -32,6 +36,15 @@ it.each(['{"firstName":"Ada"}', ' \n[{}]'])('415 for JSON that is sent as a form
   const { detail } = await expectProblem(answer, 'unsupported-media-type');
   expect(detail).toBe('This looks like JSON: send `Content-Type: application/json`.');
   expect(await service().leads('boss')).toEqual([]);
+});
+
+it.each([
+  'application/json;charset=UTF-8',
+  'application/json; charset="utf-8"',
+  ' Application/JSON ; q="; charset=latin1" ; CHARSET=utf8',
+])('%s is accepted', async (type) => {
+  const headers = { 'content-type': type };
+  expect((await sendBody(service(), '{"firstName":"Ada"}', { headers, userId: 'rival' })).status).toBe(201);
 });
 
 it('an explicit identity encoding is accepted', async () => {
