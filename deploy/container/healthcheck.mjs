@@ -2,7 +2,7 @@
 import process from 'node:process';
 
 const { LEADTAP_PORT, LEADTAP_BASE_PATH } = process.env;
-const basePath = LEADTAP_BASE_PATH?.trim().replace(/\/+$/, '') ?? '';
+const basePath = LEADTAP_BASE_PATH?.trim().replace(/(?<!\/)\/+$/, '') ?? '';
 const livez = `http://127.0.0.1:${LEADTAP_PORT?.trim() || 3000}${basePath}/livez`;
 
 const isAlive = await fetch(livez, { signal: AbortSignal.timeout(4000) }).then(

@@ -11,7 +11,7 @@ const SAMPLES = 10;
 const TIMEOUT_MS = 20_000;
 
 function newLeadsAddress(baseUrl, query) {
-  const address = `${baseUrl.trim().replace(/\/+$/, '')}/automation/new-leads`;
+  const address = `${baseUrl.trim().replace(/(?<!\/)\/+$/, '')}/automation/new-leads`;
   if (!/^https?:\/\/[^/\s]/i.test(address) || !URL.canParse(address))
     throw new Error(
       `"${baseUrl}" is not a base address. It begins with https:// and looks like https://leads.example.com or https://example.com/api.`,
@@ -59,7 +59,8 @@ function parse(text) {
 
 /** The `since` of the next poll. Undefined where there is none, or none that can be decoded. */
 function nextSinceOf(link) {
-  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, target = ''] = /<([^<>]*)>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, since] = /[?&]since=([^&]+)/.exec(target) ?? [];
   try {
     return since && decodeURIComponent(since);
   } catch {

@@ -29,7 +29,7 @@
     },
 
     base_uri: lambda do |connection|
-      "#{connection['base_url'].strip.sub(%r{/+\z}, '')}/"
+      "#{connection['base_url'].strip.sub(%r{(?<!/)/+\z}, '')}/"
     end
   },
 

@@ -21,7 +21,7 @@ function read(typed: string): URL {
 /** Where the new leads are. */
 export function newLeadsAddress(baseAddress: string): string {
   const { origin, pathname } = read(baseAddress);
-  const base = pathname.replace(/\/+$/, '');
+  const base = pathname.replace(/(?<!\/)\/+$/, '');
   return `${origin}${base.endsWith(NEW_LEADS_PATH) ? base : base + NEW_LEADS_PATH}`;
 }
 

@@ -56,8 +56,13 @@ const unreachable = (baseAddress: string, error: Error): Error =>
 
 /** The headers write `"minute";q=100;w=60, "hour";…` and `"minute";r=99;t=60, "hour";…`. */
 function numbersOf(header: string | null, parameter: 'q' | 'r'): Map<string, number> {
-  const items = (header ?? '').matchAll(new RegExp(`"([^"]+)"[^,]*;${parameter}=(\\d+)`, 'g'));
-  return new Map([...items].map(([, name = '', number]) => [name, Number(number)]));
+  const items = (header ?? '').split(',').map((item) => item.trim().split(';'));
+  return new Map(
+    items.flatMap(([name = '', ...parameters]): [string, number][] => {
+      const given = parameters.find((text) => text.startsWith(`${parameter}=`));
+      return given === undefined ? [] : [[name, Number(given.slice(2))]];
+    }),
+  );
 }
 
 function hasQuotaToSpare({ headers }: HttpResponse): boolean {

@@ -45,7 +45,7 @@ function readBaseUrl(baseUrl: unknown): string {
   if (!url || !/^https?:$/.test(url.protocol))
     throw new TypeError(`baseUrl must be an address such as https://leads.example.com, not ${baseUrl}`);
   if (url.username || url.password) throw new TypeError('baseUrl must hold no password; give a token');
-  const prefix = url.pathname.replace(/\/+$/, '');
+  const prefix = url.pathname.replace(/(?<!\/)\/+$/, '');
   return url.origin + (prefix.endsWith(NEW_LEADS_PATH) ? prefix.slice(0, -NEW_LEADS_PATH.length) : prefix);
 }
 

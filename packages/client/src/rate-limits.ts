@@ -27,7 +27,7 @@ const readItems = (list: string | null): Item[] =>
   [...(list ?? '').matchAll(/"([^"]*)"((?:\s*;\s*\w+=\d+)*)/g)].map(([, name = '', parameters = '']) => ({
     name,
     parameters: Object.fromEntries(
-      [...parameters.matchAll(/(\w+)=(\d+)/g)].map(([, key = '', value]) => [key, Number(value)]),
+      [...parameters.matchAll(/\b(\w+)=(\d+)/g)].map(([, key = '', value]) => [key, Number(value)]),
     ),
   }));
 

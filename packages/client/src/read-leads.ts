@@ -31,9 +31,10 @@ export async function readLeads(response: Response, endpoint: string): Promise<L
  * Undefined where there is no `since`, or none that can be decoded.
  */
 export function nextSinceOf(headers: Headers): string | undefined {
-  const link = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(headers.get('link') ?? '');
+  const [, target = ''] = /<([^<>]*)>\s*;\s*rel="next"/.exec(headers.get('link') ?? '') ?? [];
+  const [, since] = /[?&]since=([^&]+)/.exec(target) ?? [];
   try {
-    return link?.[1] && decodeURIComponent(link[1]);
+    return since && decodeURIComponent(since);
   } catch {
     return undefined;
   }

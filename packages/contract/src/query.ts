@@ -13,7 +13,7 @@ export const LEADS_PATH = '/leads';
  * A pattern cannot hold calendar rules (30 February, 25 o'clock): the server checks them after it.
  */
 export const SINCE_PATTERN =
-  '^(\\d{4})-(\\d{2})-(\\d{2})(?:[Tt ](\\d{2}):(\\d{2})(?::(\\d{2})(?:\\.(\\d{1,9}))?)?(?:([Zz])|([+\\- ])(\\d{2})(?::?(\\d{2}))?)?)?$';
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?(?:([Zz])|([+\- ])(\d{2})(?::?(\d{2}))?)?)?$/;
 
 export const SINCE_EXAMPLE = '2026-03-02T09:30:00.000Z';
 

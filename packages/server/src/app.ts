@@ -22,7 +22,7 @@ import { mountIntake, mountPolls } from './http/fastify-plugins.ts';
 import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
-import { requireHost } from './http/methods.ts';
+import { requireValidHeaders } from './http/methods.ts';
 import type { PollObserver } from './http/page-response.ts';
 import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
@@ -233,7 +233,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     // The handlers of the endpoints check their own requests.
     if (Object.hasOwn(endpoints, request.routeOptions.url ?? '')) return;
     // In this hook, not in a handler, so that the body is never read.
-    requireHost(request.raw);
+    requireValidHeaders(request.raw);
     if (!request.is404) return;
     const [path = ''] = request.url.split('?', 1);
     const detail = path.startsWith(prefix) ? OFF_DETAILS[path.slice(prefix.length)] : undefined;

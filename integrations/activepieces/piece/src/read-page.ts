@@ -45,7 +45,7 @@ export async function readPage(
 }
 
 function newLeadsAddress(baseUrl: string): URL {
-  const address = `${baseUrl.trim().replace(/\/+$/, '')}/automation/new-leads`;
+  const address = `${baseUrl.trim().replace(/(?<!\/)\/+$/, '')}/automation/new-leads`;
   if (/^https?:\/\/[^/\s]/i.test(address) && URL.canParse(address)) return new URL(address);
   throw new Error(
     `"${baseUrl}" is not a base address. It begins with https:// and looks like https://leads.example.com or https://example.com/api.`,
@@ -87,7 +87,8 @@ function parse(text: string): unknown {
 
 /** The `since` of the next poll. Undefined where there is none, or none that can be decoded. */
 function nextSinceOf(link: string): string | undefined {
-  const [, since] = /[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, target = ''] = /<([^<>]*)>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, since] = /[?&]since=([^&]+)/.exec(target) ?? [];
   try {
     return since && decodeURIComponent(since);
   } catch {

@@ -69,7 +69,7 @@ export function fromLocalField(value: string): string {
 
 /** What the next request is, from the `Link` of a response. */
 export function readNextLink(link: string | null): { since: string; limit: string } | undefined {
-  const [, target] = /<([^>]+)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];
+  const [, target] = /<([^<>]+)>\s*;\s*rel="next"/.exec(link ?? '') ?? [];
   if (target === undefined || !URL.canParse(target)) return undefined;
   const query = new URL(target).searchParams;
   return { since: query.get('since') ?? '', limit: query.get('limit') ?? '' };

@@ -141,10 +141,21 @@ class JwksFetcher {
   }
 }
 
+/** Key sets have a few kilobytes. */
+const MAX_JWKS_BYTES = 2 ** 20;
+
 async function fetchText(url: string, init: RequestInit): Promise<string> {
   const response = await fetch(url, init);
   if (response.status !== 200) throw new Error(`the identity provider answered ${response.status}`);
-  return response.text();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    // The end of the loop cancels the download.
+    if (bytes > MAX_JWKS_BYTES) throw new Error('the identity provider answered with more than 1 MiB');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function parseJwks(text: string): JSONWebKeySet {

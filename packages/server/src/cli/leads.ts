@@ -35,7 +35,7 @@ const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly 
   .join(', ');
 
 const HELP = `
-${`Fields: ${FIELD_NAMES}.`.replace(/(.{1,115})(?: |$)/g, '$1\n').trim()}
+${`Fields: ${FIELD_NAMES}.`.replace(/(?<![^ ])(.{1,115})(?: |$)/g, '$1\n').trim()}
 A lead whose company already has its id is updated: fields that are left out keep their value, null clears a field.
 
 NDJSON, one object per line, or a JSON array of such objects:

@@ -67,7 +67,7 @@ export class Table {
       line
         .map((cell, column) => shorten(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0))
         .join(GAP)
-        .replace(/ +$/, '');
+        .trimEnd();
     await write(this.#stream, lines.map((line) => `${align(line)}\n`).join(''));
   }
 

@@ -2,7 +2,13 @@
 import { parseEnv } from 'node:util';
 import { nearestName } from '../nearest-name.ts';
 import { InvalidValueError, kubernetesVariable } from './values.ts';
-import { VARIABLE_NAMES, VARIABLES, type Variable, type VariableWithDefault } from './variables.ts';
+import {
+  CLIENT_VARIABLE_NAMES,
+  VARIABLE_NAMES,
+  VARIABLES,
+  type Variable,
+  type VariableWithDefault,
+} from './variables.ts';
 
 /** One problem of the configuration. It never contains a secret. */
 export interface ConfigProblem {
@@ -108,7 +114,8 @@ export class Settings {
 function findUnknownNames({ values, nameOf }: Source): ConfigProblem[] {
   return Object.entries(values)
     .map(([name, text = '']) => ({ name, text: text.trim() }))
-    .filter(({ name, text }) => name.startsWith('LEADTAP_') && text !== '' && !VARIABLE_NAMES.includes(name))
+    .filter(({ name, text }) => name.startsWith('LEADTAP_') && text !== '')
+    .filter(({ name }) => !VARIABLE_NAMES.includes(name) && !CLIENT_VARIABLE_NAMES.includes(name))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .map(({ name, text }) => ({ name: nameOf(name), ...explainUnknownName(name, text) }));
 }

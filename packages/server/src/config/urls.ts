@@ -182,7 +182,7 @@ export const parsePublicUrl: Parser<string> = (text) => {
   const fix = 'Write the base URL that clients use, such as https://leads.example.com/api.';
   const url = parseHttpUrl(text, fix);
   check(!/[?#]/.test(text), 'it contains a query or a fragment', fix);
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 };
 
 function parseHttpUrl(text: string, fix: string): URL {

@@ -130,7 +130,7 @@ const SEGMENT = /^[A-Za-z0-9._~-]+$/;
 
 /** `/api/leads`. A single slash means no base path. */
 export const parseBasePath: Parser<string> = (text) => {
-  const path = text.replace(/\/+$/, '');
+  const path = text.replace(/(?<!\/)\/+$/, '');
   const segments = path.split('/').slice(1);
   const isPlain = segments.every((segment) => SEGMENT.test(segment) && segment !== '.' && segment !== '..');
   check(

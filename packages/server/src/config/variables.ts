@@ -146,4 +146,7 @@ export const VARIABLES = {
   },
 } satisfies Record<string, Variable<unknown> | VariableWithDefault<unknown>>;
 
+/** Docs and console give these names to clients, and a person may export them in the shell of the service: they are ignored. */
+export const CLIENT_VARIABLE_NAMES: readonly string[] = ['LEADTAP_URL', 'LEADTAP_TOKEN', 'LEADTAP_SINCE'];
+
 export const VARIABLE_NAMES: readonly string[] = Object.values(VARIABLES).map(({ name }) => name);

@@ -18,20 +18,23 @@ export interface DocsOptions {
 /** Made by `npm run generate` from the contract. */
 const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
 
-/** What of the page leads to the console. */
-const CONSOLE_LINKS = /<!--console-->([\s\S]*?)<!--\/console-->/;
+/** Around what of the page leads to the console. */
+const CONSOLE_LINKS = /<!--\/?console-->/;
 
 const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Allows the page's own style and script, by their hashes, and nothing else. */
 function contentSecurityPolicy(page: string): string {
-  const hashOf = (element: RegExp): string =>
-    `'sha256-${hash('sha256', element.exec(page)?.[1] ?? '', 'base64')}'`;
+  const hashOf = (element: string): string => {
+    const [, after = ''] = page.split(`<${element}>`, 2);
+    const [content = ''] = after.split(`</${element}>`, 1);
+    return `'sha256-${hash('sha256', content, 'base64')}'`;
+  };
   return [
     "default-src 'none'",
-    `script-src ${hashOf(/<script>([\s\S]*?)<\/script>/)}`,
-    `style-src ${hashOf(/<style>([\s\S]*?)<\/style>/)}`,
+    `script-src ${hashOf('script')}`,
+    `style-src ${hashOf('style')}`,
     'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
@@ -53,7 +56,7 @@ function send(request: FastifyRequest, reply: FastifyReply, body: string): Fasti
 
 /** The relative URL of a page from the base URL, which may have been requested with or without a trailing slash. */
 export function relativeUrl(requestUrl: string, page: string): string {
-  const path = requestUrl.replace(/[?#].*$/, '');
+  const [path = ''] = requestUrl.split(/[?#]/, 1);
   const lastSegment = path.slice(path.lastIndexOf('/') + 1);
   return lastSegment === '' ? page : `${lastSegment}/${page}`;
 }
@@ -68,7 +71,8 @@ export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
   { version, publicUrl, hasIntake = false, hasConsole = false },
   done,
 ) => {
-  const page = readFileSync(PAGE_FILE, 'utf8').replace(CONSOLE_LINKS, hasConsole ? '$1' : '');
+  const [start = '', consoleLinks = '', end = ''] = readFileSync(PAGE_FILE, 'utf8').split(CONSOLE_LINKS);
+  const page = start + (hasConsole ? consoleLinks : '') + end;
   const pageHeaders = {
     'content-security-policy': contentSecurityPolicy(page),
     'referrer-policy': 'no-referrer',

@@ -1,4 +1,14 @@
-/** Parts of header values with quoted strings (RFC 9110, 5.6). Every character is read once: a client chooses up to 16 kB of them. */
+/** Reads headers. Values with quoted strings (RFC 9110, 5.6) are read once: a client chooses up to 16 kB of them. */
+import type { IncomingMessage } from 'node:http';
+
+/** Node's `headers` join or drop repeated headers. A proxy may have used another one of them. */
+export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    // Every poll is checked, and few names have the same length.
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) count += 1;
+  return count > 1;
+}
 
 /** The parts between the separators that are not in a quoted string. A quoted string that is not closed ends with the text. */
 export function splitUnquoted(text: string, separator: ',' | ';'): string[] {

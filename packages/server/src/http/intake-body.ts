@@ -5,7 +5,7 @@ import { shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
-import { parseParameter, splitUnquoted } from './header-values.ts';
+import { isRepeated, parseParameter, splitUnquoted } from './header-values.ts';
 import { ProblemError } from './problems.ts';
 
 const PARSERS = {
@@ -16,10 +16,6 @@ const PARSERS = {
 type MediaType = keyof typeof PARSERS;
 
 const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, text);
-
-/** Node's `headers` join or drop repeated headers. A proxy may have taken another one of them. */
-const isRepeated = ({ rawHeaders }: IncomingMessage, name: string): boolean =>
-  rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1;
 
 /** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
 export function requireMediaType(request: IncomingMessage): MediaType {
@@ -46,7 +42,8 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
   throw new ProblemError('malformed-request', { detail });
 }
 
-const isIdempotencyKey = (key: string): boolean => /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
+const isIdempotencyKey = (key: string): boolean =>
+  /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
 
 /** Undefined for a chunked body. */
 function declaredBytes({ headers }: IncomingMessage): number | undefined {

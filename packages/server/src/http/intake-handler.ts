@@ -28,7 +28,7 @@ import {
   readBody,
   requireMediaType,
 } from './intake-body.ts';
-import { requireHost, requireMethod } from './methods.ts';
+import { requireMethod, requireValidHeaders } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
 import { isUnavailability, ProblemError, unavailable } from './problems.ts';
 import type { RequestOutcome, RequestState } from './request-log.ts';
@@ -116,7 +116,7 @@ function createAnswer(
 
   return async (exchange) => {
     const { request } = exchange;
-    requireHost(request);
+    requireValidHeaders(request);
     requireMethod(request, METHODS);
     // Token: 401. Rate limit: 429. User: 404.
     const { token } = await identify(exchange);

@@ -25,7 +25,7 @@ import {
   type Responder,
 } from './exchange.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
-import { requireHost, requireMethod } from './methods.ts';
+import { requireMethod, requireValidHeaders } from './methods.ts';
 import {
   addPageHeaders,
   JSON_MEDIA_TYPE,
@@ -119,7 +119,7 @@ function createAnswer(
 
   return async (exchange) => {
     const { request, context, headers, state } = exchange;
-    requireHost(request);
+    requireValidHeaders(request);
     requireMethod(request);
     const first = await readFirstPage(exchange);
     const result = await waitIfPreferred(exchange, first);

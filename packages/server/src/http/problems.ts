@@ -15,7 +15,7 @@ interface ProblemParts {
   readonly detail?: string;
   readonly errors?: readonly (ParameterError | LeadError)[];
   readonly violatedPolicies?: readonly string[];
-  readonly headers?: HeaderValues;
+  readonly headers?: HeaderValues & { readonly connection?: 'close' };
   /** For the log, never for the client. */
   readonly cause?: unknown;
 }

@@ -27,7 +27,7 @@ export function makeServer(connections: Connections, limits: ServerLimits): Serv
     headersTimeout: requestTimeoutMs,
     // Node's default checks for timeouts only every 30 s.
     connectionsCheckingInterval: Math.ceil(requestTimeoutMs / 5),
-    // Checked by `requireHost`, whose response has a body.
+    // Checked by `requireValidHeaders`, whose response has a body.
     requireHostHeader: false,
   });
   if (maxConnections !== undefined) server.maxConnections = maxConnections;

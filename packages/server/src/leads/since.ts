@@ -1,8 +1,6 @@
 import { SINCE_PATTERN } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
 
-const PATTERN = new RegExp(SINCE_PATTERN);
-
 /** The years that ISO 8601 writes with four digits. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
@@ -21,7 +19,7 @@ export function parseInstant(text: string): number | undefined {
   // Our own notation, as in `createdAt` and `Link`, which most clients send back.
   const own = parseUtc(text);
   if (own !== undefined) return own;
-  const match = PATTERN.exec(text);
+  const match = SINCE_PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = ''] = match;
   const [sign, offsetHours = '00', offsetMinutes = '00'] = match.slice(9);

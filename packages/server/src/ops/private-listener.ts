@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
+import { findHeaderProblem } from '../http/methods.ts';
 import { matchesEtag } from '../http/page-response.ts';
 import { type Address, ListenError } from './listen.ts';
 import type { Metrics } from './metrics.ts';
@@ -87,12 +88,14 @@ export async function listenPrivately(
   const byPath = createPages(pages);
   const server = createServer(async (request, response) => {
     for (const [name, value] of Object.entries(COMMON_HEADERS)) response.setHeader(name, value);
+    const headerProblem = findHeaderProblem(request);
+    if (headerProblem !== undefined) return refuse(response, 400, headerProblem);
     const url = parseTarget(request.url);
     const page = url && byPath.get(url.pathname);
     if (!page) return answerOther(url, response);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return response.writeHead(405, { allow: 'GET, HEAD' }).end();
-    if (url.pathname !== '/metrics' && !isLocalHost(request)) return refuseHost(response);
+    if (!isLocalHost(request)) return refuseHost(response);
     try {
       return send(await page(url), request, response);
     } catch (error) {
@@ -124,10 +127,15 @@ function isLocalHost({ headers, socket }: IncomingMessage): boolean {
   return isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost');
 }
 
+function refuse(response: ServerResponse, status: number, sentence: string): ServerResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', connection: 'close' };
+  return response
+    .writeHead(status, { ...headers, 'content-length': sentence.length + 1 })
+    .end(`${sentence}\n`);
+}
+
 const refuseHost = (response: ServerResponse): ServerResponse =>
-  response
-    .writeHead(421, { 'content-type': 'text/plain; charset=utf-8' })
-    .end('Open this page as 127.0.0.1 or localhost, with the same port.\n');
+  refuse(response, 421, 'Open this page as 127.0.0.1 or localhost, with the same port.');
 
 const ORIGIN = 'http://localhost';
 

@@ -31,14 +31,9 @@ describe('a text of 20,000 characters takes at most 20 ms', () => {
 describe('the attacks find', () => {
   it.each([
     String.raw`/\/+$/`,
-    String.raw`/ +$/`,
-    String.raw`/[?#].*$/`,
-    String.raw`/(\w+)=(\d+)/g`,
-    String.raw`/<([^>]+)>\s*;\s*rel="next"/`,
-    String.raw`/[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/`,
+    String.raw`/<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/`,
     String.raw`/(?:"(?:[^"\\]|\\.)*"|[^",])+/gs`,
     String.raw`/^([^\s"=;]+)(?:[ \t]*=[ \t]*("(?:[^"\\]|\\.)*"|[^"=;\s]*))?[ \t]*(?:;.*)?$/s`,
     String.raw`/(?:^|;)\s*charset\s*=\s*"?([^";\s]*)"?\s*(?=;|$)/gi`,
-    String.raw`/<script>([\s\S]*?)<\/script>/`,
   ])('the quadratic %s', (text) => expect(slowAttack(toExpression('', text))).toBeDefined());
 });

@@ -31,6 +31,27 @@ const MALFORMED: [string, string][] = [
   ['two lengths', requestText(GET, 'Host: x', 'Content-Length: 1', 'Content-Length: 2')],
   ['a negative length', requestText(GET, 'Host: x', 'Content-Length: -1')],
   ['a length and chunks', requestText(GET, 'Host: x', 'Content-Length: 1', 'Transfer-Encoding: chunked')],
+  ['two Hosts', requestText(GET, 'Host: x', 'HOST: x')],
+  ['two Authorizations', requestText(GET, 'Host: x', 'Authorization: Bearer a', 'authorization: Bearer b')],
+  [
+    'another encoding before chunks',
+    `${requestText(GET, 'Host: x', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+  ],
+  ['chunks twice', `${requestText(GET, 'Host: x', 'Transfer-Encoding: chunked, chunked')}0\r\n\r\n`],
+  [
+    'chunks in two lines',
+    `${requestText(GET, 'Host: x', 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  ],
+  ['an unknown encoding', requestText(GET, 'Host: x', 'Transfer-Encoding: gzip')],
+  [
+    'an encoding that looks like chunks',
+    `${requestText(GET, 'Host: x', 'Transfer-Encoding: xchunked')}0\r\n\r\n`,
+  ],
+  ['two Hosts for another resource', requestText('GET /docs HTTP/1.1', 'Host: x', 'Host: y')],
+  [
+    'an encoding for another resource',
+    `${requestText('GET /livez HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+  ],
   ['a bad percent-encoding in the path', requestText('GET /%ZZ HTTP/1.1', 'Host: x', 'Connection: close')],
   [
     'a cut percent-encoding',

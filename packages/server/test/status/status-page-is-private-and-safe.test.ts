@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { describe, expect, it, vi } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { addClient, readPage, writePolls } from './support/status.ts';
@@ -74,11 +75,21 @@ describe('the private address', () => {
       '127.0.0.1.evil.example',
       'localhost.evil.example',
     ])
-      for (const path of ['/status', '/status.json']) expect(await statusOf(path, host), host).toBe(421);
+      for (const path of ['/status', '/status.json', '/metrics'])
+        expect(await statusOf(path, host), host).toBe(421);
     for (const host of ['127.0.0.1:9464', 'localhost', 'LOCALHOST:1', '[::1]:9464', 'a.localhost'])
-      expect(await statusOf('/status.json', host), host).toBe(200);
-    // Prometheus may use any name.
-    expect(await statusOf('/metrics', 'leads.internal:9464')).toBe(200);
+      for (const path of ['/status.json', '/metrics']) expect(await statusOf(path, host), host).toBe(200);
+  });
+
+  it.each([
+    ['two Hosts', ['Host: localhost', 'Host: evil.example']],
+    ['another encoding than chunks', ['Host: localhost', 'Transfer-Encoding: gzip, chunked']],
+  ])('refuses %s', async (_what, lines) => {
+    for (const path of [...PATHS, '/metrics']) {
+      const answer = await sendRawOnce(at('/'), `${requestText(`GET ${path} HTTP/1.1`, ...lines)}0\r\n\r\n`);
+      expect(answer.status, path).toBe(400);
+      expect(answer.headers['connection']).toBe('close');
+    }
   });
 
   it('has /status.json without a cache', async () => {

@@ -1,3 +1,5 @@
+import type { RequestListener } from 'node:http';
+import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
 import {
@@ -12,13 +14,24 @@ import { outcome, pollWith, startEndpoint } from './support/polling.ts';
 
 const [DEBUG, ERROR] = [20, 50];
 
-const FAILURES = {
+function* endless(): Generator<string> {
+  for (;;) yield ' '.repeat(2 ** 16);
+}
+
+const FAILURES: Readonly<Record<string, RequestListener>> = {
   'is down': DOWN,
   'answers 500': respondWith(500, '{"keys":[]}'),
   'answers with a page': respondWith(200, '<!doctype html>'),
   'answers with other JSON': respondWith(200, '{"error":"later"}'),
   'answers with a broken list': respondWith(200, '{"keys":["later"]}'),
   'redirects elsewhere': respondWith(302, ''),
+  'answers with more than 1 MiB': respondWith(200, `{"keys":[]${' '.repeat(2 ** 20)}}`),
+  'never ends its answer': (_request, response) => {
+    const body = Readable.from(endless()).pipe(
+      response.writeHead(200, { 'content-type': 'application/json' }),
+    );
+    response.once('close', () => body.destroy());
+  },
 };
 
 describe.each(Object.entries(FAILURES))('an identity provider that %s', (_name, failure) => {

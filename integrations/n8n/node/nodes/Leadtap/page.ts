@@ -43,7 +43,7 @@ export async function readPage(
   // that runs on after the activation.
   const answer: Answer = await context.helpers
     .httpRequest({
-      baseURL: baseUrl.replace(/\/+$/, ''),
+      baseURL: baseUrl.replace(/(?<!\/)\/+$/, ''),
       url: '/automation/new-leads',
       qs: { ...query },
       headers: {
@@ -80,7 +80,8 @@ export function pageOf({ body, headers }: Answer): Page | undefined {
 
 /** Undefined where there is no `since`, or none that can be decoded. */
 function nextSinceOf(link: string): string | undefined {
-  const [, since] = /<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, target = ''] = /<([^<>]*)>\s*;\s*rel="next"/.exec(link) ?? [];
+  const [, since] = /[?&]since=([^&]+)/.exec(target) ?? [];
   try {
     return since && decodeURIComponent(since);
   } catch {

@@ -16,7 +16,7 @@ export async function testCredential(
   this: ICredentialTestFunctions,
   { data }: ICredentialsDecrypted<ICredentialDataDecryptedObject>,
 ): Promise<INodeCredentialTestResult> {
-  const baseUrl = String(data?.['baseUrl'] ?? '').replace(/\/+$/, '');
+  const baseUrl = String(data?.['baseUrl'] ?? '').replace(/(?<!\/)\/+$/, '');
   // The only way to send a request that n8n offers to a credential test.
   const { request } = this.helpers;
   try {
