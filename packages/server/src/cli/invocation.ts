@@ -18,7 +18,8 @@ export function invocationOf(
 }
 
 /** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe or a variable. Not in `leadtap: an error` or in prose. */
-const COMMAND = /(?<=^ +|`|Usage:\S* | {2}|\| |=\S+ )leadtap(?= )/gm;
+// What is before the word is read after the word was found: otherwise it would be read at each of many spaces.
+const COMMAND = /leadtap(?<=(?:^ +|`|Usage:\S* | {2}|\| |=\S+ )leadtap)(?= )/gm;
 
 /** A text of this program, with commands that can be pasted. */
 export const withInvocation = (text: string, { invocation = 'leadtap' }: { invocation?: string }): string =>

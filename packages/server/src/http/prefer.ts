@@ -8,6 +8,8 @@ import { parseParameter, splitUnquoted } from './header-values.ts';
 export function parseWait(prefer: string | string[] | undefined): number | undefined {
   const text = Array.isArray(prefer) ? prefer.join(', ') : (prefer ?? '');
   for (const preference of splitUnquoted(text, ',')) {
+    // Thousands of empty preferences fit into a header.
+    if (!/^\s*wait\b/i.test(preference)) continue;
     const [first = ''] = splitUnquoted(preference, ';');
     const { name, value } = parseParameter(first);
     if (name !== 'wait') continue;
