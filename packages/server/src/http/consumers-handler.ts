@@ -16,7 +16,7 @@ import {
   type RequestHandler,
 } from './exchange.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
-import { requireHost, requireMethod } from './methods.ts';
+import { requireMethod, requireValidHeaders } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
 import { requirePollRights } from './poll-handler.ts';
 
@@ -57,7 +57,7 @@ function createAnswer(
 
   return async (exchange) => {
     const { request, headers } = exchange;
-    requireHost(request);
+    requireValidHeaders(request);
     requireMethod(request);
     const { token, user } = await identify(exchange);
     requirePollRights(user, token);
