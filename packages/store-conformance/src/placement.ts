@@ -114,4 +114,23 @@ export const placementChecks = [
     assert.equal((await find(store, '2')).status.value, 'AFTER', 'an update without a status keeps it');
     assert.equal((await find(store, '3')).status.value, 'LATER');
   }),
+
+  check('placement: a status is found by its value, or else by its label in any case', async ({ store }) => {
+    const status = (value: string, label: string) => ({ value, label, color: '#000000', final: false });
+    const statuses = [status('NEW', 'Neu'), status('WON', 'Gewonnen'), status('LATER', 'won')];
+    await apply(store, { ...ACME, statuses });
+    await write(store, [
+      lead('1', { statusValue: 'gewonnen' }),
+      lead('2', { statusValue: ' Neu ' }),
+      lead('3', { statusValue: 'WON' }),
+      lead('4', { statusValue: 'Won' }),
+      lead('5', { statusValue: 'later' }),
+    ]);
+    const values = ['1', '2', '3', '4', '5'].map(async (id) => (await find(store, id)).status.value);
+    assert.deepEqual(await Promise.all(values), ['WON', 'NEW', 'WON', 'LATER', 'LATER']);
+    await write(store, [lead('1', { statusValue: 'neu' })]);
+    assert.equal((await find(store, '1')).status.value, 'NEW', 'also in an update');
+    const { results } = await store.writeLeads([lead('6', { statusValue: 'Verloren' })]);
+    assert.equal(results[0]?.kind, 'rejected');
+  }),
 ];

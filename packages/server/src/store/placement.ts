@@ -1,5 +1,5 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
-import type { LeadInput, Scope, User } from './records.ts';
+import type { LeadInput, Scope, Status, User } from './records.ts';
 import type {
   Account,
   LeadResult,
@@ -47,11 +47,23 @@ export interface Place extends LeadPlace {
 
 export type Placed = { readonly place: Place } | { readonly problem: PlacementProblem };
 
+export type StatusName = Pick<Status, 'value' | 'label'>;
+
+const foldCase = (text: string): string => text.trim().toLowerCase();
+
+/** The status with this value, or else with this label in any case. */
+export const findStatus = (statuses: readonly StatusName[], text: string): string | undefined =>
+  (
+    statuses.find(({ value }) => value === text) ??
+    statuses.find(({ label }) => foldCase(label) === foldCase(text)) ??
+    statuses.find(({ value }) => foldCase(value) === foldCase(text))
+  )?.value;
+
 /** The organisation as one transaction reads it. */
 export interface Places {
   hasCompany(companyId: string): boolean;
   /** In the order of the company's catalogue. */
-  statusValues(companyId: string): readonly string[];
+  statuses(companyId: string): readonly StatusName[];
   hasBranch(companyId: string, branchId: string): boolean;
   branchOfDepartment(companyId: string, departmentId: string): string | undefined;
 }
@@ -126,10 +138,11 @@ export function toRejection(error: unknown): WriteAllOutcome {
 
 function resolveAnywhere(input: LeadInput, existing: Place | undefined, places: Places): Placed {
   const { companyId, departmentId } = input;
-  const statusValue =
-    input.statusValue ?? existing?.statusValue ?? defaultStatus(places.statusValues(companyId));
-  const [problem] = findPlacementProblems({ ...input, statusValue }, places);
+  const statuses = places.statuses(companyId);
+  const named = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
+  const [problem] = findPlacementProblems({ ...input, statusValue: named }, places);
   if (problem) return { problem };
+  const statusValue = findStatus(statuses, named) ?? named;
   if (departmentId == null) return { place: { ...withoutNewDepartment(input, existing), statusValue } };
   const branchId = places.branchOfDepartment(companyId, departmentId) ?? null;
   return { place: { branchId, departmentId, statusValue } };
@@ -140,9 +153,11 @@ export function findPlacementProblems(input: LeadInput, places: Places): Placeme
   const { companyId, branchId, departmentId, statusValue } = input;
   if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
   const problems: PlacementProblem[] = [];
-  const allowed = places.statusValues(companyId);
-  if (statusValue !== undefined && !allowed.includes(statusValue))
+  const statuses = places.statuses(companyId);
+  if (statusValue !== undefined && findStatus(statuses, statusValue) === undefined) {
+    const allowed = statuses.map(({ value }) => value);
     problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed });
+  }
   const hasBranch = branchId != null && places.hasBranch(companyId, branchId);
   if (branchId != null && !hasBranch)
     problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
@@ -167,8 +182,8 @@ function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Om
 }
 
 /** A new lead gets the status NEW if the catalogue has it, else the first one. */
-const defaultStatus = (statuses: readonly string[]): string =>
-  statuses.includes('NEW') ? 'NEW' : (statuses[0] ?? 'NEW');
+const defaultStatus = (statuses: readonly StatusName[]): string =>
+  statuses.some(({ value }) => value === 'NEW') ? 'NEW' : (statuses[0]?.value ?? 'NEW');
 
 type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
 

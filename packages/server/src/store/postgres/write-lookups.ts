@@ -1,5 +1,5 @@
 import { hashErasedId } from '../lead-removal.ts';
-import type { Place, Places } from '../placement.ts';
+import type { Place, Places, StatusName } from '../placement.ts';
 import { idInCompany, type LeadInput } from '../records.ts';
 import type { Session } from './connection.ts';
 
@@ -42,9 +42,9 @@ type ReadPlaces = Places & {
 
 /** The companies of the leads, and the branches and departments that the leads name. */
 export async function readPlaces(session: Session, leads: readonly LeadInput[]): Promise<ReadPlaces> {
-  const companies = await session.query<{ id: string; statuses: string[]; hasErased: boolean }>(
-    `SELECT c.id, array(SELECT s.value::text FROM leadtap.statuses AS s WHERE s.company_id = c.id
-                         ORDER BY s.position) AS statuses,
+  const companies = await session.query<{ id: string; statuses: StatusName[]; hasErased: boolean }>(
+    `SELECT c.id, (SELECT coalesce(json_agg(json_build_object('value', s.value, 'label', s.label) ORDER BY s.position), '[]')
+                     FROM leadtap.statuses AS s WHERE s.company_id = c.id) AS statuses,
             EXISTS (SELECT FROM leadtap.erased_leads AS e WHERE e.company_id = c.id) AS "hasErased"
        FROM leadtap.companies AS c WHERE c.id = ANY ($1)`,
     [companiesOf(leads)],
@@ -67,7 +67,7 @@ export async function readPlaces(session: Session, leads: readonly LeadInput[]):
   );
   return {
     hasCompany: (companyId) => statusesOf.has(companyId),
-    statusValues: (companyId) => statusesOf.get(companyId) ?? [],
+    statuses: (companyId) => statusesOf.get(companyId) ?? [],
     hasBranch: (companyId, branchId) => branchIds.has(idInCompany(companyId, branchId)),
     branchOfDepartment: (companyId, departmentId) => branchOf.get(idInCompany(companyId, departmentId)),
     hasErased: (companyId) => withErased.has(companyId),

@@ -9,6 +9,7 @@ import {
   type Places,
   requireAllWritten,
   resolvePlace,
+  type StatusName,
 } from '../placement.ts';
 import type { LeadInput, Scope } from '../records.ts';
 import type {
@@ -53,12 +54,12 @@ export function preparePlaces(connection: Connection): Places {
   const department = connection.prepare<{ branch_id: string }>(
     'SELECT branch_id FROM departments WHERE company_id = ? AND id = ?',
   );
-  const statuses = connection.prepare<{ value: string }>(
-    'SELECT value FROM statuses WHERE company_id = ? ORDER BY position',
+  const statuses = connection.prepare<StatusName>(
+    'SELECT value, label FROM statuses WHERE company_id = ? ORDER BY position',
   );
   return {
     hasCompany: (companyId) => company.get(companyId) !== undefined,
-    statusValues: (companyId) => statuses.all(companyId).map(({ value }) => value),
+    statuses: (companyId) => statuses.all(companyId),
     hasBranch: (companyId, branchId) => branch.get(companyId, branchId) !== undefined,
     branchOfDepartment: (companyId, departmentId) => department.get(companyId, departmentId)?.branch_id,
   };
