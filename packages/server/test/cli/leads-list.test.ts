@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ExitCode } from '../../src/cli/exit.ts';
 import { NOW, terminalWithUsers } from './terminal.ts';
 
@@ -78,6 +78,71 @@ test('any number of pages is listed, each lead once', async () => {
   expect((await run('leads list --limit 1001')).stdout.match(/lead-\d+/g)).toHaveLength(1001);
   const fitting = await run('leads list --limit 1203');
   expect(fitting.stderr).toBe('');
+});
+
+describe('--search', () => {
+  const PEOPLE = [
+    { id: 'K-1001', firstName: 'Élodie', lastName: 'Petit', phone1: '+33 6 12 34 56 78' },
+    { id: 'K-1002', fullName: 'Bo Berg', email: 'Bo.Berg@Example.com', phone2: '0049 170 1234567' },
+    { id: 'x', firstName: 'Élodie', lastName: 'Grand', email: 'e@example.org' },
+  ].map((person) => ({ companyId: 'acme', ...person }));
+
+  async function shellWithPeople() {
+    const shell = await terminalWithUsers();
+    await shell.run('leads import -', {
+      stdin: lines(...PEOPLE, { companyId: 'globex', id: 'g', firstName: 'Bo' }),
+    });
+    const search = async (text: string, ...flags: string[]) =>
+      idsOf((await shell.run(['leads', 'list', '--json', '--search', text, ...flags])).stdout);
+    return { ...shell, search };
+  }
+
+  test.each([
+    ['elodie', ['x', 'K-1001']],
+    ['ÉLODIE PETIT', ['K-1001']],
+    ['berg', ['K-1002']],
+    ['bo.berg@example', ['K-1002']],
+    ['k-100', ['K-1002', 'K-1001']],
+    ['06 12 34 56 78', ['K-1001']],
+    ['+33612345678', ['K-1001']],
+    ['+49 (0)170 / 123', ['K-1002']],
+    ['12345', ['K-1002', 'K-1001']],
+    ['mallory', []],
+    ['%', []],
+    ['_', []],
+  ])('%s', async (text, ids) => {
+    const { search } = await shellWithPeople();
+    expect(await search(text, '--company', 'acme')).toEqual(ids);
+  });
+
+  test('searches all companies, in the order of the list, up to the limit', async () => {
+    const { search, run } = await shellWithPeople();
+    expect(await search('bo')).toEqual(expect.arrayContaining(['g', 'K-1002']));
+    expect(await search('bo', '--limit', '1')).toHaveLength(1);
+    expect(await search('bo', '--since', at(1), '--company', 'acme')).toEqual(['K-1002']);
+    const { stderr } = await run('leads list --search elodie --limit 1');
+    expect(stderr).toBe('There are more leads. --limit N shows more of them.\n');
+  });
+
+  test('finds a lead behind many pages of others', async () => {
+    const { run, search } = await shellWithPeople();
+    const others = Array.from({ length: 1203 }, (_, index) => ({
+      companyId: 'acme',
+      id: `other-${index}`,
+      firstName: 'Ada',
+    }));
+    await run('leads import -', { stdin: lines(...others) });
+    expect(await search('petit')).toEqual(['K-1001']);
+    expect(await search('ada', '--limit', '501')).toHaveLength(501);
+  });
+
+  test('says what it did not find', async () => {
+    const { run } = await shellWithPeople();
+    expect((await run('leads list --search mallory')).stderr).toBe(
+      'There are no leads with "mallory" in a name, e-mail address, phone number or id.\n',
+    );
+    expect((await run(['leads', 'list', '--search', ' '])).code).toBe(2);
+  });
 });
 
 test('JSON has the fields of the API and the ids of the places', async () => {

@@ -1,12 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { toIso } from '../../clock.ts';
+import { quote } from '../../leads/import/field-readers.ts';
 import { toWire } from '../../leads/render.ts';
+import { createLeadMatcher } from '../../leads/search.ts';
 import { parseInstant } from '../../leads/since.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { LeadListQuery, Store } from '../../store/store.ts';
-import { findCompany } from '../company.ts';
+import { companyPages, findCompany } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Table, writeJsonArray, writeLine } from '../output.ts';
+import { ProgressBar } from '../progress-bar.ts';
 import { parseLifetime } from '../token.ts';
 
 const HELP = `
@@ -16,23 +19,30 @@ has them. --since is a time such as 2026-03-02T09:30:00Z or 2026-03-02, or a tim
 Examples:
   leadtap leads list
   leadtap leads list --company soleil --since 24h
+  leadtap leads list --search moreau                 also: ada@example.com, "+33 6 12 34 56 78", a part of an id
   leadtap leads list --since 2026-03-02 --limit 100000 --json | jq -r '.[].email'`;
 
 interface ListOptions {
   readonly company?: string;
   readonly since?: number;
   readonly limit: number;
+  readonly search?: string;
   readonly json?: true;
 }
 
 const DEFAULT_LIMIT = 20;
+
+function parseSearch(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('Give at least one character.');
+  return text;
+}
 
 function parseLimit(text: string): number {
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a whole number of at least 1.');
   return Number(text);
 }
 
-function parseSince(text: string, now: number): number {
+export function parseSince(text: string, now: number): number {
   if (/^\d+[smhdy]$/.test(text)) return now - parseLifetime(text);
   const since = parseInstant(text);
   if (since !== undefined) return since;
@@ -49,6 +59,11 @@ export function registerLeadsList(leads: Command, context: CommandContext): void
     .option('--since <time>', 'the leads created after this time, oldest first', (text) =>
       parseSince(text, context.clock()),
     )
+    .option(
+      '--search <text>',
+      'only leads with this in a name, e-mail address, phone number or id',
+      parseSearch,
+    )
     .option('--limit <n>', 'at most n leads', parseLimit, DEFAULT_LIMIT)
     .option('--json', 'print an array of leads')
     .addHelpText('after', HELP)
@@ -56,7 +71,10 @@ export function registerLeadsList(leads: Command, context: CommandContext): void
       withStore(context, async (store) => {
         const { company, json } = options;
         if (company !== undefined) await findCompany(store, company, context.signal);
-        const pages = leadPages(store, options, context.signal);
+        const pages =
+          options.search === undefined
+            ? leadPages(store, options, context.signal)
+            : searchPages(store, options, createLeadMatcher(options.search), context);
         await (json ? writeJsonArray(context.stdout, toJson(pages)) : printLeads(pages, options, context));
       }),
     );
@@ -98,13 +116,53 @@ async function* leadPages(
   }
 }
 
+/**
+ * Reads the leads of each company until enough are found, because no index finds a part of a text. Company by company: a page
+ * of one company is one range of the table, and a page of all companies is not.
+ */
+async function* searchPages(
+  store: Store,
+  options: ListOptions,
+  matches: (lead: StoredLead) => boolean,
+  { stderr, clock, signal }: CommandContext,
+): AsyncGenerator<LeadPage> {
+  const { company, since, limit } = options;
+  const progress = new ProgressBar(stderr, clock, 'leads searched');
+  let found: StoredLead[] = [];
+  let count = 0;
+  const searchCompany = async (companyId: string): Promise<void> => {
+    const ofCompany: StoredLead[] = [];
+    const all = { ...options, company: companyId, limit: Number.MAX_SAFE_INTEGER };
+    for await (const { leads } of leadPages(store, all, signal)) {
+      ofCompany.push(...leads.filter(matches));
+      count += leads.length;
+      progress.update({ count });
+      if (ofCompany.length > limit) break;
+    }
+    // One more than the limit, to find out whether there are more.
+    found = [...found, ...ofCompany].sort(byTime(since === undefined)).slice(0, limit + 1);
+  };
+  try {
+    if (company !== undefined) await searchCompany(company);
+    else
+      for await (const page of companyPages(store, signal))
+        for (const { id } of page) await searchCompany(id);
+  } finally {
+    progress.clear();
+  }
+  yield { leads: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+const byTime = (isNewestFirst: boolean) => (a: StoredLead, b: StoredLead) =>
+  (isNewestFirst ? -1 : 1) * (a.lead.createdAt - b.lead.createdAt || (a.companyId < b.companyId ? -1 : 1));
+
 async function* toJson(pages: AsyncIterable<LeadPage>): AsyncGenerator<readonly object[]> {
   for await (const { leads } of pages) yield leads.map(toJsonLead);
 }
 
 async function printLeads(
   pages: AsyncIterable<LeadPage>,
-  { company, since }: ListOptions,
+  { company, since, search }: ListOptions,
   { stdout, stderr }: CommandContext,
 ): Promise<void> {
   const companyHeading = company === undefined ? ['COMPANY'] : [];
@@ -119,7 +177,9 @@ async function printLeads(
   }
   if (count === 0) {
     const when = since === undefined ? '' : ` created after ${toIso(since)}`;
-    await writeLine(stderr, `There are no leads${when}.`);
+    const what =
+      search === undefined ? '' : ` with ${quote(search)} in a name, e-mail address, phone number or id`;
+    await writeLine(stderr, `There are no leads${what}${when}.`);
   }
   if (hasMore) await writeLine(stderr, 'There are more leads. --limit N shows more of them.');
 }
