@@ -36,7 +36,7 @@ const IMPORT_FORMS: Readonly<Partial<Record<LeadFieldType, (rule: ImportField['i
   instant: () =>
     'ISO 8601, such as `2026-03-05T14:00:00+01:00` or `2026-03-05T14:00`; without an offset it is UTC',
   timeOfDay: () => '`HH:MM`, from `00:00` to `23:59`',
-  statusCode: () => "one of the company's statuses, such as `NEW`",
+  statusCode: () => "one of the company's statuses: its value, such as `NEW`, or its label, in any case",
   object: ({ maxBytes = 0, maxLevels }) =>
     `an object with your own fields, at most ${maxBytes / 1024} KiB as JSON and ${maxLevels} levels deep; write integers beyond 2^53 as strings`,
   urls: ({ maxItems, maxLength }) =>

@@ -23,6 +23,8 @@ export interface CommandContext {
   readonly invocation?: string;
   /** Aborts when the user or the system asks the command to stop. */
   readonly signal: AbortSignal;
+  /** Of this machine. Default: as the system has it. */
+  readonly timeZone?: string;
   readonly openStore?: typeof openStore;
   readonly storeTimeouts?: StoreTimeouts;
 }

@@ -6,24 +6,31 @@ import { systemSleep } from '../leads/import/batches.ts';
 import { DryRun } from '../leads/import/dry-run.ts';
 import { type ImportOutcome, importLeads } from '../leads/import/import-leads.ts';
 import { type Encoding, type ReadOptions, UnusableFileError } from '../leads/import/input-line.ts';
+import { createLeadTimes, type DateFormat } from '../leads/import/lead-times.ts';
 import { type LeadsFormat, readLeads } from '../leads/import/read-leads.ts';
-import { findCompany } from './company.ts';
+import type { StoredCompany } from '../store/organisation-reader.ts';
+import { findStatus } from '../store/placement.ts';
+import type { Store } from '../store/store.ts';
+import { findCompany, organisationOf } from './company.ts';
 import { confirm, isInteractive } from './confirm.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { databaseFailure, Failure } from './failure.ts';
 import {
   type CsvFlags,
+  collectDateFormat,
   collectMap,
   formatOfFlags,
   loadColumnMap,
   parseEncoding,
   parseSeparator,
+  parseTimeZone,
 } from './import/csv-options.ts';
 import { printDryRun } from './import/deliveries.ts';
 import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
 import { ImportReport, type ReportOptions } from './import/report.ts';
 import { registerErase } from './leads/erase.ts';
+import { registerLeadsExport } from './leads/export.ts';
 import { registerLeadsList } from './leads/list.ts';
 import { registerPrune } from './leads/prune.ts';
 import { registerLeadsShow } from './leads/show.ts';
@@ -51,6 +58,9 @@ Examples:
   export-leads | leadtap leads import - --format csv
   leadtap leads import contacts.csv --company soleil --map "Vorname=firstName" --map "Notiz=customFields.note" \\
     --map "Alt=" --map-file contacts.json                  other columns; the next time, --map-file alone is enough
+  leadtap leads import contacts.csv --company soleil --map auto --dry-run
+                                                           find the fields by the names of the columns
+  leadtap leads import termine.csv --date-format "DD.MM.YYYY HH:mm" --time-zone Europe/Berlin
   leadtap leads import archive.ndjson.gz --historical      old leads: keep createdAt, do not deliver them
 
 Lines with errors are reported and skipped, and the exit code is then 1. docs/importing-leads.md has more.`;
@@ -59,6 +69,7 @@ export interface ImportFlags extends ReportOptions, CsvFlags {
   readonly format?: LeadsFormat;
   readonly company?: string;
   readonly encoding?: Encoding;
+  readonly dateFormat?: readonly DateFormat[];
   readonly historical?: true;
   readonly yes?: true;
   readonly allowErased?: true;
@@ -78,7 +89,9 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .command('import')
     .description('add leads from a file, or update them')
     .argument('<file>', 'NDJSON, JSON or CSV, also compressed (.gz), or - for standard input')
-    .addOption(new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'csv']))
+    .addOption(
+      new Option('--format <format>', 'default: by the name of the file').choices(['ndjson', 'json', 'csv']),
+    )
     .option('--company <id>', 'the company of leads that have no companyId')
     .option('--separator <character>', 'of CSV: "," or ";" or tab; default: recognised', parseSeparator)
     .option(
@@ -86,8 +99,14 @@ export function registerLeads(program: Command, context: CommandContext): void {
       'utf-8, utf-16le, utf-16be or windows-1252; default: recognised',
       parseEncoding,
     )
-    .option('--map <column=field>', 'the field of a column of CSV; nothing after = ignores it', collectMap)
+    .option(
+      '--map <column=field>',
+      'the field of a column of CSV; nothing after = ignores it; auto: by the names of the columns',
+      collectMap,
+    )
     .option('--map-file <file>', 'read the map of the columns from a JSON file; with --map, save it there')
+    .option('--date-format <format>', 'of times that are not ISO 8601: DD.MM.YYYY HH:mm', collectDateFormat)
+    .option('--time-zone <name>', 'of times without an offset: Europe/Berlin; default: UTC', parseTimeZone)
     .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
     .option('--allow-erased', 'also add leads that were erased, as new leads')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
@@ -107,6 +126,7 @@ export function registerLeads(program: Command, context: CommandContext): void {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', HELP)
     .action((file: string, flags: ImportFlags) => importFile(file, flags, context));
+  registerLeadsExport(leads, context);
   registerLeadsSendTest(leads, context);
   registerErase(leads, context);
   registerPrune(leads, context);
@@ -126,20 +146,26 @@ export async function importFile(
     const rejects =
       flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
     try {
-      const report = new ImportReport(context, flags, input, rejects);
-      const {
-        skipLines,
-        historical = false,
-        allowErased = false,
-        company: companyId,
-        encoding,
-        separator,
-      } = flags;
+      const localTimeZone = context.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+      const report = new ImportReport(context, { ...flags, localTimeZone }, input, rejects);
+      const { skipLines, historical = false, allowErased = false, timeZone, dateFormat: dateFormats } = flags;
       const { onHeader, onItems, onEmptyRow, onRecognised, onRejected, onCommitted, onPaced } = report;
-      const parse = { historical, clock, skipLines, companyId, encoding, separator };
-      const options = { ...parse, columnMap: columnMap.columns, onHeader, onItems, onEmptyRow, onRecognised };
       await withStore(context, async (store, config) => {
-        if (companyId !== undefined) await findCompany(store, companyId, signal);
+        const { company: companyId, encoding, separator } = flags;
+        const company = await findImportCompany(store, companyId, signal);
+        const options: ReadOptions = {
+          ...{ historical, clock, skipLines, companyId, encoding, separator, timeZone, localTimeZone },
+          ...{ onHeader, onItems, onEmptyRow, onRecognised, onInvalidTime: report.onInvalidTime },
+          times: createLeadTimes({ timeZone, dateFormats }),
+          columnMap: columnMap.columns,
+          isMapAuto: columnMap.isAuto,
+          onMapped: (mapFlags, columns) => {
+            if (mapFlags !== undefined) report.onMapped(mapFlags);
+            columnMap.add(columns);
+          },
+          onlyCompanyId: company?.id,
+          isStatus: company && ((text) => findStatus(company.statuses, text) !== undefined),
+        };
         if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
         const dryRun = flags.dryRun && new DryRun(store);
         const outcome = await importLeads({
@@ -156,6 +182,7 @@ export async function importFile(
           onRejected,
           onCommitted,
           onPaced,
+          onWithoutId: report.onWithoutId,
         }).catch(async (error: unknown) => {
           await report.abort();
           throw explainError(error, input.name, report);
@@ -174,6 +201,17 @@ export async function importFile(
   } finally {
     input.close();
   }
+}
+
+/** The given company, or the only one. */
+async function findImportCompany(
+  store: Store,
+  id: string | undefined,
+  signal: AbortSignal,
+): Promise<StoredCompany | undefined> {
+  if (id !== undefined) return findCompany(store, id, signal);
+  const [first, second] = await organisationOf(store).readCompanies(undefined, 2);
+  return second === undefined ? first : undefined;
 }
 
 /** Above this, an import by mistake is costly: every automation runs for each new lead. */
@@ -210,7 +248,10 @@ async function hasMoreLeads(
   const ignore = () => undefined;
   let count = 0;
   try {
-    const quiet = { ...options, onHeader: ignore, onItems: ignore, onEmptyRow: ignore, onRecognised: ignore };
+    const quiet: ReadOptions = {
+      ...options,
+      ...{ onHeader: ignore, onItems: ignore, onEmptyRow: ignore, onRecognised: ignore, onMapped: ignore },
+    };
     for await (const lines of readLeads(input, quiet)) {
       count += lines.filter(({ parsed }) => parsed.lead !== undefined).length;
       if (count > limit) return true;

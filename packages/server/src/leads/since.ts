@@ -13,21 +13,26 @@ function parseUtc(iso: string): number | undefined {
 
 /**
  * Parses an ISO 8601 time to milliseconds since 1970; undefined if it is not one. Fractions are truncated, not rounded: a
- * client that sends back more digits than milliseconds then gets a lead twice rather than never.
+ * client that sends back more digits than milliseconds then gets a lead twice rather than never. `toUtc` decides what a time
+ * without an offset means; by default it is UTC.
  */
-export function parseInstant(text: string): number | undefined {
+export function parseInstant(
+  text: string,
+  toUtc: (local: number) => number | undefined = (local) => local,
+): number | undefined {
   // Our own notation, as in `createdAt` and `Link`, which most clients send back.
   const own = parseUtc(text);
   if (own !== undefined) return own;
   const match = SINCE_PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = ''] = match;
-  const [sign, offsetHours = '00', offsetMinutes = '00'] = match.slice(9);
+  const [zulu, sign, offsetHours = '00', offsetMinutes = '00'] = match.slice(8);
 
   const milliseconds = fraction.slice(0, 3).padEnd(3, '0');
   const local = parseUtc(`${year}-${month}-${day}T${hour}:${minute}:${second}.${milliseconds}Z`);
   const offset = sign === undefined ? 0 : parseUtc(`1970-01-01T${offsetHours}:${offsetMinutes}:00.000Z`);
   if (local === undefined || offset === undefined) return undefined;
-  const at = sign === '-' ? local + offset : local - offset;
-  return Math.min(Math.max(at, EARLIEST), LATEST);
+  const isLocal = zulu === undefined && sign === undefined;
+  const at = isLocal ? toUtc(local) : sign === '-' ? local + offset : local - offset;
+  return at === undefined ? undefined : Math.min(Math.max(at, EARLIEST), LATEST);
 }

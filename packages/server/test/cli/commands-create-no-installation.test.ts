@@ -16,6 +16,7 @@ test.each([
   'token revoke 5b1f0c5e',
   'leads import -',
   'leads list',
+  'leads export',
   'leads show 4711',
   'leads send-test --company acme',
   'leads erase 4711 --yes',

@@ -45,7 +45,12 @@ describe('an unknown column gets the --map to add', () => {
     ["l'$x", "--map 'l'\\''$x=customFields.l'\\''$x'"],
     ['updatedAt', '--map "updatedAt="'],
   ])('%s', async (column, flag) => {
-    expect(await problems(`companyId,"${column}"\n`)).toContain(`To use the file as it is, add ${flag}`);
+    expect(await problems(`companyId,"${column}"\n`)).toEqual([
+      expect.any(String),
+      'To use the file as it is, add --map auto',
+      `--map auto is short for ${flag}`,
+      expect.stringMatching(/^A column that is mapped to nothing is ignored: --map .*=["']$/),
+    ]);
   });
 
   test('all of them at once', async () => {
@@ -54,7 +59,8 @@ describe('an unknown column gets the --map to add', () => {
       'Nachname: is not a field of a lead; did you mean lastName?',
       'Notiz: is not a field of a lead; put it under customFields',
       'companyId: is missing; add this column, or --company ID',
-      'To use the file as it is, add --map "Vorname=firstName" --map "Nachname=lastName" --map "Notiz=customFields.Notiz"',
+      'To use the file as it is, add --map auto',
+      '--map auto is short for --map "Vorname=firstName" --map "Nachname=lastName" --map "Notiz=customFields.Notiz"',
       'A column that is mapped to nothing is ignored: --map "Vorname="',
     ]);
   });

@@ -15,7 +15,8 @@ describe('a header is refused with all its errors', () => {
       'companyId,e_mail',
       [
         'e_mail: is not a field of a lead; did you mean email?',
-        'To use the file as it is, add --map "e_mail=email"',
+        'To use the file as it is, add --map auto',
+        '--map auto is short for --map "e_mail=email"',
         'A column that is mapped to nothing is ignored: --map "e_mail="',
       ],
     ],
@@ -23,19 +24,24 @@ describe('a header is refused with all its errors', () => {
       'companyId,budget',
       [
         'budget: is not a field of a lead; put it under customFields',
-        'To use the file as it is, add --map "budget=customFields.budget"',
+        'To use the file as it is, add --map auto',
+        '--map auto is short for --map "budget=customFields.budget"',
         'A column that is mapped to nothing is ignored: --map "budget="',
       ],
     ],
     [
       'companyId,status',
       [
-        'status: is set by Leadtap; remove it',
-        'To use the file as it is, add --map "status="',
+        'status: is not a field of a lead; put it under customFields',
+        'To use the file as it is, add --map auto',
+        '--map auto is short for --map "status=customFields.status"',
         'A column that is mapped to nothing is ignored: --map "status="',
       ],
     ],
-    ['companyId,', ['"column 2": has no name; name it or remove it']],
+    [
+      'companyId,',
+      ['"column 2": has no name; name it or remove it', 'To use the file as it is, add --map auto'],
+    ],
     [
       'companyId,customFields',
       ['customFields: give each custom field a column of its own, such as customFields.source'],
@@ -59,7 +65,7 @@ describe('a header is refused with all its errors', () => {
   });
 
   test('every problem at once', async () => {
-    expect(await headerProblems('firstNam,phone1,phone1,createdAt')).toHaveLength(4 + 2);
+    expect(await headerProblems('firstNam,phone1,phone1,createdAt')).toHaveLength(4 + 3);
   });
 
   test('an empty file', async () => {
@@ -71,6 +77,7 @@ describe('a header is refused with all its errors', () => {
 test('createdAt is a column of historical imports only', async () => {
   expect(await headerProblems('companyId,createdAt')).toEqual([
     expect.stringContaining('import past leads with --historical'),
+    'To use the file as it is, add --map auto',
     expect.stringContaining('--map "createdAt="'),
     expect.stringContaining('--map "createdAt="'),
   ]);

@@ -5,6 +5,7 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 const CONTACTS = 'Vorname;Ort;Notiz;Alt\r\nZoë;Köln;Ruft zurück;x\r\nBo;Jever;;\r\n';
 const MAP = ['--map', 'Vorname=firstName', '--map', 'Ort=customFields.city', '--map', 'Notiz=addressNotes'];
 const IMPORT = ['leads', 'import', 'contacts.csv', '--company', 'acme'];
+const WITHOUT_IDS = 'contacts.csv has leads without an id. If you import it again, they are added again.\n';
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
 const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
 
@@ -25,8 +26,9 @@ test.each([
     'contacts.csv is read as UTF-16 (little-endian), with tabs between the cells. If that is wrong, use --encoding and --separator.\n',
   ],
   [CONTACTS.replaceAll(';', ','), ''],
-])('a list of contacts is imported as it is (%#)', async (content, stderr) => {
+])('a list of contacts is imported as it is (%#)', async (content, recognised) => {
   const { run } = await shellWith(content);
+  const stderr = `${recognised}${WITHOUT_IDS}`;
   expect(await run([...IMPORT, ...MAP, '--map', 'Alt='])).toEqual({
     code: 0,
     stdout: '2 added, 0 updated, 0 rejected\n',
@@ -42,7 +44,7 @@ test.each([
 test('what is given is not reported', async () => {
   const { run } = await shellWith(latin1(CONTACTS));
   const given = [...IMPORT, ...MAP, '--map', 'Alt=', '--separator', ';', '--encoding', 'latin1'];
-  expect(await run(given)).toMatchObject({ code: 0, stderr: '' });
+  expect(await run(given)).toMatchObject({ code: 0, stderr: WITHOUT_IDS });
 });
 
 test('a map is saved with --map-file, changed, and used again', async () => {
@@ -84,7 +86,7 @@ test('an unknown column gets the options to add', async () => {
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('contacts.csv is read with semicolons between the cells.');
   expect(stderr).toContain(
-    'To use the file as it is, add --map "Vorname=firstName" --map "Ort=customFields.Ort" --map "Notiz=customFields.Notiz" --map "Alt=customFields.Alt"\n',
+    'To use the file as it is, add --map auto\n  --map auto is short for --map "Vorname=firstName" --map "Ort=customFields.Ort" --map "Notiz=customFields.Notiz" --map "Alt=customFields.Alt"\n',
   );
   expect(stderr).toContain('companyId: is missing; add this column, or --company ID\n');
 });
@@ -100,7 +102,7 @@ test('options for CSV say that standard input and files of any name are CSV', as
 });
 
 test.each([
-  [['--map', 'Vorname'], 2, 'Write COLUMN=FIELD, such as "Vorname=firstName".'],
+  [['--map', 'Vorname'], 2, 'Write COLUMN=FIELD, such as "Vorname=firstName", or auto.'],
   [
     ['--map', 'Vorname=firstNam'],
     2,

@@ -5,14 +5,43 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 
 const CSV = 'companyId,id,phone1\nacme,1,1\nacme,2,2\n';
 const NDJSON = '{"companyId":"acme","id":"1","phone1":"1"}\n{"companyId":"acme","id":"2","phone1":"2"}\n';
-const ZIP = Buffer.from('504b0304140006000800000021', 'hex');
+const hex = (text: string) => Buffer.from(text, 'hex');
+/** The names of the files in an archive, each before its data. */
+const zip = (...names: string[]) =>
+  Buffer.concat(
+    names.flatMap((name) => [hex('504b0304140006000800000021'), Buffer.from(name), hex('00ff00')]),
+  );
 const OLD_EXCEL = Buffer.from('d0cf11e0a1b11ae10000', 'hex');
 const utf16 = (text: string) => Buffer.from(text, 'utf16le');
 const bigEndian = (text: string) => utf16(text).swap16();
 
 test.each<[string, string | Buffer, string, string]>([
-  ['leads.xlsx', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
-  ['leads.csv', ZIP, 'is an Excel workbook (.xlsx) or another ZIP archive', 'save it as CSV'],
+  [
+    'leads.xlsx',
+    zip('[Content_Types].xml', 'xl/workbook.xml'),
+    'is an Excel workbook (.xlsx)',
+    'save it as CSV',
+  ],
+  [
+    'leads.csv',
+    zip('[Content_Types].xml', 'xl/workbook.xml'),
+    'is an Excel workbook (.xlsx)',
+    'save it as CSV',
+  ],
+  ['leads.numbers', zip('Index/Document.iwa'), 'is a Numbers spreadsheet', 'save it as CSV'],
+  [
+    'leads.ods',
+    zip('mimetypeapplication/vnd.oasis.opendocument.spreadsheet'),
+    'is an OpenDocument file',
+    'CSV',
+  ],
+  ['leads.zip', zip('leads.csv'), 'is a ZIP archive', 'Unpack it first'],
+  ['leads.7z', hex('377abcaf271c0004'), 'is an archive', 'Unpack it first'],
+  ['leads.csv.bz2', hex('425a6839314159'), 'is an archive', 'Unpack it first'],
+  ['leads.tar', `${'leads.csv'.padEnd(257, '\0')}ustar\0`, 'is a tar archive', 'Unpack it first'],
+  ['leads.csv', hex('89504e470d0a1a0a0000000d'), 'is an image', 'Export them as NDJSON, JSON or CSV'],
+  ['photo.jpg', hex('ffd8ffe000104a464946'), 'is an image', 'Export them as NDJSON, JSON or CSV'],
+  ['leads.ndjson', 'RIFF\x01\x02\x03\x04WEBPVP8 ', 'is an image', 'Export them as NDJSON, JSON or CSV'],
   ['leads.xls', OLD_EXCEL, 'is an old Excel workbook', 'save it as CSV'],
   ['leads.pdf', '%PDF-1.7\n', 'is a PDF', 'save it as CSV'],
   ['leads.ndjson', utf16(NDJSON), 'is UTF-16 or binary', '--encoding utf-16le'],

@@ -4,6 +4,12 @@ import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import { columnProblem } from '../../leads/import/csv-header.ts';
 import type { ColumnMap, Encoding, Separator } from '../../leads/import/input-line.ts';
+import {
+  createDateFormat,
+  type DateFormat,
+  findTimeZone,
+  nearestTimeZone,
+} from '../../leads/import/lead-times.ts';
 import type { LeadsFormat } from '../../leads/import/read-leads.ts';
 import { isJsonObject } from '../../store/records.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
@@ -14,12 +20,15 @@ import { writeLine } from '../output.ts';
 export interface CsvFlags {
   readonly format?: LeadsFormat;
   readonly separator?: Separator;
-  readonly map?: readonly MapFlag[];
+  readonly map?: readonly (MapFlag | typeof AUTO)[];
   readonly mapFile?: string;
   readonly historical?: true;
 }
 
 type MapFlag = readonly [column: string, field: string];
+
+/** `--map auto`: the columns that have no field get the suggested one. */
+const AUTO = 'auto';
 
 const SEPARATORS: ReadonlyMap<string, Separator> = new Map([
   [',', ','],
@@ -54,10 +63,37 @@ export function parseEncoding(text: string): Encoding {
   return encoding;
 }
 
+export function parseTimeZone(text: string): string {
+  const timeZone = findTimeZone(text);
+  if (timeZone !== undefined) return timeZone;
+  const near = nearestTimeZone(text);
+  throw new InvalidArgumentError(
+    near === undefined
+      ? 'Write the name of a time zone, such as Europe/Berlin, America/New_York or UTC.'
+      : `Did you mean ${near}?`,
+  );
+}
+
+/** Collects the values of a repeated `--date-format`. */
+export function collectDateFormat(
+  text: string,
+  collected: readonly DateFormat[] = [],
+): readonly DateFormat[] {
+  const format = createDateFormat(text);
+  if (format !== undefined) return [...collected, format];
+  throw new InvalidArgumentError(
+    'Write a year, a month and a day such as DD.MM.YYYY, MM/DD/YYYY or D MMM YY, and a time such as HH:mm, HH:mm:ss or h:mm A.',
+  );
+}
+
 /** A column may have an equals sign in its name; a field has none. */
-export function collectMap(text: string, collected: readonly MapFlag[] = []): readonly MapFlag[] {
+export function collectMap(
+  text: string,
+  collected: NonNullable<CsvFlags['map']> = [],
+): NonNullable<CsvFlags['map']> {
+  if (text === AUTO) return [...collected, AUTO];
   const at = text.lastIndexOf('=');
-  if (at < 1) throw new InvalidArgumentError('Write COLUMN=FIELD, such as "Vorname=firstName".');
+  if (at < 1) throw new InvalidArgumentError('Write COLUMN=FIELD, such as "Vorname=firstName", or auto.');
   return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
 }
 
@@ -68,34 +104,48 @@ export function formatOfFlags({ format, separator, map, mapFile }: CsvFlags): Le
     ...(map === undefined ? [] : ['--map']),
     ...(mapFile === undefined ? [] : ['--map-file']),
   ];
-  if (format === 'ndjson' && given.length > 0)
+  if (format !== undefined && format !== 'csv' && given.length > 0)
     throw new Failure('usage', `${given.join(' and ')} can only be used for CSV`, 'Add --format csv.');
   return given.length > 0 ? 'csv' : format;
 }
 
 export interface SavedColumnMap {
   readonly columns: ColumnMap | undefined;
+  readonly isAuto: boolean;
+  /** Adds the fields that were suggested for `--map auto`. */
+  readonly add: (suggested: ColumnMap) => void;
   /** Writes the map to the file of --map-file, if --map has changed it. */
   readonly save: () => Promise<void>;
 }
 
 /** The mapping of --map-file, changed by --map. */
 export async function loadColumnMap(flags: CsvFlags, context: CommandContext): Promise<SavedColumnMap> {
-  const { map, mapFile, historical = false } = flags;
+  const { map = [], mapFile, historical = false } = flags;
   const options = { historical, clock: context.clock };
-  const saved = mapFile === undefined ? [] : await readMapFile(mapFile, map !== undefined, context);
-  const columns = new Map([...saved, ...(map ?? [])]);
+  const given = map.filter((flag) => flag !== AUTO);
+  const saved = mapFile === undefined ? [] : await readMapFile(mapFile, map.length > 0, context);
+  const columns = new Map([...saved, ...given]);
   const problems = [...columns].flatMap(([column, field]) => {
     const problem = field === '' ? undefined : columnProblem(field, options);
     return problem === undefined ? [] : [`"${column}=${field}": ${field} ${problem}`];
   });
   if (problems.length > 0)
     throw new Failure('usage', 'columns are mapped to fields that do not exist', ...problems);
-  const isChanged = map?.some(([column, field]) => new Map(saved).get(column) !== field) === true;
+  const before = new Map(saved);
+  const suggested = new Map<string, string>();
   const save = async () => {
-    if (mapFile !== undefined && isChanged) await writeMapFile(mapFile, columns, context);
+    const all = new Map([...columns, ...suggested]);
+    const isChanged = [...all].some(([column, field]) => before.get(column) !== field);
+    if (mapFile !== undefined && isChanged) await writeMapFile(mapFile, all, context);
   };
-  return { columns: columns.size > 0 ? columns : undefined, save };
+  return {
+    columns: columns.size > 0 ? columns : undefined,
+    isAuto: map.includes(AUTO),
+    add: (fields) => {
+      for (const [column, field] of fields) suggested.set(column, field);
+    },
+    save,
+  };
 }
 
 const MAP_EXAMPLE =

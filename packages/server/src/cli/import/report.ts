@@ -1,7 +1,9 @@
+import { describeAmbiguity, isDayFirstBy, timeFlagsOf } from '../../leads/import/csv-header.ts';
 import { SEPARATOR_NAMES } from '../../leads/import/csv-rows.ts';
 import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
-import type { Encoding, InputLine, Recognised } from '../../leads/import/input-line.ts';
+import type { Encoding, InputLine, Recognised, Separator } from '../../leads/import/input-line.ts';
 import { isNotJson } from '../../leads/import/json.ts';
+import { DateFormatGuess } from '../../leads/import/lead-times.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
 import type { CommandContext } from '../context.ts';
 import { writeLine } from '../output.ts';
@@ -21,7 +23,14 @@ export interface ReportOptions {
   /** Default: 20; in a dry run, all. */
   readonly maxErrorsShown?: number;
   readonly skipLines: number;
+  readonly timeZone?: string | undefined;
+  /** Of this machine. */
+  readonly localTimeZone?: string | undefined;
+  readonly separator?: Separator;
 }
+
+const withoutId = (name: string): string =>
+  `${name} has leads without an id. If you import it again, they are added again.`;
 
 const MAX_ERRORS_SHOWN = 20;
 
@@ -59,6 +68,8 @@ export class ImportReport {
   #linesNotJson = 0;
   #emptyRows = 0;
   #isPaced = false;
+  #separator: Separator | undefined;
+  readonly #timeGuesses = new Map<string, DateFormatGuess>();
   #hasHeader = false;
   #unit: 'line' | 'item' = 'line';
 
@@ -68,6 +79,7 @@ export class ImportReport {
     this.#input = input;
     this.#rejects = rejects;
     this.#savedLine = options.skipLines;
+    this.#separator = options.separator;
     this.#bar = new ProgressBar(context.stderr, context.clock, 'lines');
   }
 
@@ -77,6 +89,7 @@ export class ImportReport {
   }
 
   readonly onRecognised = (recognised: Recognised): void => {
+    this.#separator ??= recognised.separator;
     this.#messages.push(describeRecognised(this.#input.name, recognised));
   };
 
@@ -96,6 +109,22 @@ export class ImportReport {
 
   readonly onItems = (): void => {
     this.#unit = 'item';
+  };
+
+  /** Fields were found for columns, by `--map auto`. */
+  readonly onMapped = (flags: string): void => {
+    this.#messages.push(`The columns of ${this.#input.name} are used as with ${flags}`);
+  };
+
+  readonly onInvalidTime = (field: string, text: string): void => {
+    const guess = this.#timeGuesses.get(field) ?? new DateFormatGuess();
+    this.#timeGuesses.set(field, guess);
+    guess.add(text);
+  };
+
+  /** A pipe may be one of many, and cannot be imported twice by mistake. */
+  readonly onWithoutId = async (): Promise<void> => {
+    if (this.#input.share() !== undefined) await this.#printMessages(withoutId(this.#input.name));
   };
 
   readonly onRejected = (line: InputLine, issues: readonly ValidationIssue[]): void => {
@@ -137,6 +166,7 @@ export class ImportReport {
       const lines = hidden === 1 ? '1 more line was rejected' : `${hidden} more lines were rejected`;
       if (hidden > 0)
         await this.#print(`${lines}. --max-errors-shown shows more, --rejects FILE keeps them all.`);
+      await this.#printTimeHint();
     }
     const empty = this.#emptyRows;
     if (empty > 0)
@@ -178,7 +208,25 @@ export class ImportReport {
     return isFile && added + updated === 0 && rejected === this.#linesNotJson;
   }
 
-  async #printMessages(): Promise<void> {
+  /** Times that were rejected, but are all in one format. */
+  async #printTimeHint(): Promise<void> {
+    const { timeZone, localTimeZone } = this.#options;
+    const isDayFirst = isDayFirstBy(this.#separator);
+    const likely = [...this.#timeGuesses]
+      .map(([field, guess]) => ({ field, formats: guess.likely(isDayFirst) }))
+      .filter(({ formats }) => formats.length > 0);
+    if (likely.length === 0) return;
+    const formats = [...new Set(likely.flatMap(({ formats: [first] }) => first ?? []))];
+    const [, other] = likely.find(({ formats: found }) => found.length > 1)?.formats ?? [];
+    const fields = likely.map(({ field }) => field).join(' and ');
+    const flags = timeFlagsOf(formats, { timeZone, localTimeZone }).join(' ');
+    await this.#print(
+      [`To read ${fields}, add ${flags}`, ...describeAmbiguity(other, { timeZone })].join('\n'),
+    );
+  }
+
+  async #printMessages(...more: string[]): Promise<void> {
+    this.#messages.push(...more);
     if (this.#messages.length > 0) await this.#print(this.#messages.join('\n'));
     this.#messages = [];
   }

@@ -1,8 +1,8 @@
 /** The header row of CSV: which field each column has. Other names than those of the fields are mapped. */
-import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
-import { nearestName } from '../../nearest-name.ts';
+import { IMPORT_FIELDS } from '@leadtap/contract';
+import { isCreationTime, type Suggestion, suggestFields } from './column-suggestions.ts';
 import { quote } from './field-readers.ts';
-import { type ColumnMap, UnusableFileError } from './input-line.ts';
+import { type ColumnMap, type HeaderOptions, type Separator, UnusableFileError } from './input-line.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   explainUnknownField,
@@ -13,50 +13,118 @@ import {
   type ValidationIssue,
 } from './parse-lead.ts';
 
-export interface HeaderOptions extends ParseOptions {
-  readonly columnMap?: ColumnMap | undefined;
-  /** The company of leads that name none: the column may be missing. */
-  readonly companyId?: string | undefined;
-}
-
 export const BAD_HEADER = 'has a header row that cannot be used';
+
+const isWholeCustomFields = (field: string): boolean =>
+  field === 'customFields' || field === CUSTOM_FIELD_PREFIX;
 
 /** What is wrong with a field name; undefined if a column may have it. */
 export function columnProblem(field: string, options: ParseOptions): string | undefined {
-  if (field === 'customFields' || field === CUSTOM_FIELD_PREFIX)
+  if (isWholeCustomFields(field))
     return 'give each custom field a column of its own, such as customFields.source';
   const isKnown = field.startsWith(CUSTOM_FIELD_PREFIX) || isImportField(field, options);
   return isKnown ? undefined : explainUnknownField(field);
 }
 
+const FIELD_BY_LOWER_CASE: ReadonlyMap<string, string> = new Map(
+  IMPORT_FIELDS.map(({ name }) => [name.toLowerCase(), name]),
+);
+const LOWER_CASE_PREFIX = CUSTOM_FIELD_PREFIX.toLowerCase();
+
+/** The field with this name in any case; other names are unchanged. */
+function canonicalName(column: string): string {
+  const lower = column.toLowerCase();
+  if (lower.startsWith(LOWER_CASE_PREFIX))
+    return `${CUSTOM_FIELD_PREFIX}${column.slice(CUSTOM_FIELD_PREFIX.length)}`;
+  return FIELD_BY_LOWER_CASE.get(lower) ?? column;
+}
+
+/** The map with names of columns in any case. A name in the given case has priority. */
+function createLookup(columnMap: ColumnMap = new Map()): (column: string) => string | undefined {
+  const byLowerCase = new Map([...columnMap].map(([column, field]) => [column.trim().toLowerCase(), field]));
+  return (column) => columnMap.get(column) ?? byLowerCase.get(column.toLowerCase());
+}
+
 /** The field of each column; undefined if the column is ignored. Throws with all errors of the header. */
 export function fieldsOfColumns(
-  columns: readonly string[],
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
   options: HeaderOptions,
 ): readonly (string | undefined)[] {
-  const { columnMap, companyId } = options;
-  const fields = columns.map((column) => columnMap?.get(column) ?? column);
-  const issues: ValidationIssue[] = [];
-  const unknown: string[] = [];
-  for (const [index, column] of columns.entries()) {
-    const field = fields[index] ?? '';
-    const isMapped = columnMap?.has(column) === true;
-    if (isMapped && field === '') continue;
-    const name = column === '' ? `column ${index + 1}` : column;
-    const problem = columnProblem(field, options);
-    const detail =
-      column === '' ? 'has no name; name it or remove it' : problem && (explainKnownName(field) ?? problem);
-    const first = fields.indexOf(field);
-    if (detail !== undefined) issues.push({ field: name, detail });
-    else if (first < index) issues.push({ field: name, detail: repeated(field, columns[first]) });
-    if (detail !== undefined && column !== '' && !isMapped) unknown.push(column);
-  }
-  for (const field of requiredFields(options))
-    if (!fields.includes(field) && !(field === 'companyId' && companyId !== undefined))
-      issues.push({ field, detail: missing(field) });
+  const columns = header.map((column) => column.trim());
+  const mappedField = createLookup(options.columnMap);
+  const given = columns.map((column) => {
+    const field = mappedField(column);
+    if (field !== undefined) return field;
+    const name = canonicalName(column);
+    if (isWholeCustomFields(name)) return name;
+    return column === '' || columnProblem(name, options) !== undefined ? undefined : name;
+  });
+  const hasUnknown = given.includes(undefined);
+  const suggestion = hasUnknown ? suggestFields(columns, given, rows, options) : undefined;
+  const isAuto = options.isMapAuto === true && suggestion !== undefined;
+  const fields = isAuto ? suggestion.fields : given;
+  const issues = [...findColumnIssues(columns, fields, suggestion, options), ...findMissing(fields, options)];
+  const flags = suggestion && describeMap(columns, given, suggestion);
+  const timeFlags = suggestion ? describeTimes(columns, suggestion, options) : [];
   if (issues.length > 0)
-    throw new UnusableFileError(BAD_HEADER, ...issues.map(formatIssue), ...mapHints(unknown, options));
+    throw new UnusableFileError(
+      BAD_HEADER,
+      ...issues.map(formatIssue),
+      ...describeFix(columns, fields, flags, timeFlags, options),
+      ...(timeFlags.length > 0 ? explainTimes(suggestion, options) : []),
+    );
+  if (isAuto && timeFlags.length > 0)
+    throw new UnusableFileError(
+      'has times in a format that must be named',
+      `Add ${timeFlags.join(' ')}`,
+      ...explainTimes(suggestion, options),
+    );
+  if (isAuto) options.onMapped?.(flags?.join(' '), toColumnMap(columns, fields));
   return fields.map((field) => (field === '' ? undefined : field));
+}
+
+/** Without the columns that no map can name. */
+const toColumnMap = (columns: readonly string[], fields: readonly (string | undefined)[]): ColumnMap =>
+  new Map(
+    [...columns.entries()]
+      .filter(([, column]) => isNamedOnce(column, columns))
+      .map(([index, column]) => [column, fields[index] ?? '']),
+  );
+
+const isNamedOnce = (column: string, columns: readonly string[]): boolean =>
+  column !== '' && columns.indexOf(column) === columns.lastIndexOf(column);
+
+function findColumnIssues(
+  columns: readonly string[],
+  fields: readonly (string | undefined)[],
+  suggestion: Suggestion | undefined,
+  options: HeaderOptions,
+): ValidationIssue[] {
+  const issues: ValidationIssue[] = [];
+  for (const [index, column] of columns.entries()) {
+    const field = fields[index];
+    if (field === '') continue;
+    const name = column === '' ? `column ${index + 1}` : column;
+    const first = fields.indexOf(field);
+    if (field !== undefined && isWholeCustomFields(field))
+      issues.push({ field: name, detail: columnProblem(field, options) ?? '' });
+    else if (field === undefined)
+      issues.push({ field: name, detail: explainColumn(column, suggestion?.fields[index], options) });
+    else if (first < index) issues.push({ field: name, detail: repeated(field, columns[first]) });
+  }
+  return issues;
+}
+
+function explainColumn(column: string, suggested: string | undefined, options: HeaderOptions): string {
+  if (column === '') return 'has no name; name it or remove it';
+  const problem = columnProblem(canonicalName(column), options) ?? '';
+  if (suggested === undefined || suggested === '') return problem;
+  if (!suggested.startsWith(CUSTOM_FIELD_PREFIX))
+    return `is not a field of a lead; did you mean ${suggested}?`;
+  if (!options.historical && isCreationTime(column))
+    return 'is when the lead was created: to import leads of the past with these times, add --historical; new leads get their times from Leadtap';
+  return 'is not a field of a lead; put it under customFields';
 }
 
 const repeated = (field: string, first: string | undefined): string =>
@@ -64,62 +132,16 @@ const repeated = (field: string, first: string | undefined): string =>
     ? 'is there twice; remove one of the two columns'
     : `${field} is already the field of column ${quote(first ?? '')}; map one of them to another field`;
 
+const findMissing = (
+  fields: readonly (string | undefined)[],
+  { companyId, ...options }: HeaderOptions,
+): ValidationIssue[] =>
+  requiredFields(options)
+    .filter((field) => !fields.includes(field) && !(field === 'companyId' && companyId !== undefined))
+    .map((field) => ({ field, detail: missing(field) }));
+
 const missing = (field: string): string =>
   field === 'companyId' ? 'is missing; add this column, or --company ID' : 'is missing; add this column';
-
-/** Common names of columns in lists of contacts, for hints. Compared without case, accents, spaces and punctuation. */
-const KNOWN_NAMES: Readonly<Record<string, string>> = {
-  ...{ givenname: 'firstName', forename: 'firstName', vorname: 'firstName', prenom: 'firstName' },
-  ...{ nombre: 'firstName', nome: 'firstName', imie: 'firstName', voornaam: 'firstName' },
-  ...{ surname: 'lastName', familyname: 'lastName', nachname: 'lastName', nom: 'lastName' },
-  ...{ apellido: 'lastName', apellidos: 'lastName', cognome: 'lastName', achternaam: 'lastName' },
-  ...{ name: 'fullName', contact: 'fullName', contactname: 'fullName', nomcomplet: 'fullName' },
-  ...{ mail: 'email', emailaddress: 'email', courriel: 'email', correo: 'email', emailadresse: 'email' },
-  ...{ phone: 'phone1', phonenumber: 'phone1', telephone: 'phone1', telefon: 'phone1', tel: 'phone1' },
-  ...{ telefono: 'phone1', telefonnummer: 'phone1', telefoon: 'phone1' },
-  ...{ mobile: 'phone2', mobil: 'phone2', handy: 'phone2', portable: 'phone2', movil: 'phone2' },
-  ...{ street: 'address', strasse: 'address', adresse: 'address', direccion: 'address', rue: 'address' },
-  ...{
-    zip: 'postalCode',
-    zipcode: 'postalCode',
-    postcode: 'postalCode',
-    plz: 'postalCode',
-    cap: 'postalCode',
-  },
-  ...{ codepostal: 'postalCode', codigopostal: 'postalCode', postleitzahl: 'postalCode' },
-  ...{ company: 'companyId', branch: 'branchId', department: 'departmentId', filiale: 'branchId' },
-  ...{
-    leadid: 'id',
-    nr: 'id',
-    number: 'id',
-    appointment: 'appointmentDateTime',
-    termin: 'appointmentDateTime',
-  },
-};
-
-const normalize = (name: string): string =>
-  name
-    .normalize('NFD')
-    .replace(/ß/g, 'ss')
-    .toLowerCase()
-    .replace(/[^a-z0-9]/g, '');
-
-const IMPORT_NAMES = IMPORT_FIELDS.map(({ name }) => name);
-
-/** Names that Leadtap sets, or that only historical leads have. */
-const isLeadField = (name: string): boolean => LEAD_FIELDS.some((field) => field.name === name);
-
-function explainKnownName(column: string): string | undefined {
-  const field = KNOWN_NAMES[normalize(column)];
-  return field && `is not a field of a lead; did you mean ${field}?`;
-}
-
-/** The field that a column is probably meant to have, or else a custom field of the same name. Empty: ignore the column. */
-function suggestField(column: string, options: ParseOptions): string {
-  if (isLeadField(column)) return '';
-  const known = KNOWN_NAMES[normalize(column)] ?? nearestName(column, IMPORT_NAMES);
-  return known !== undefined && isImportField(known, options) ? known : `${CUSTOM_FIELD_PREFIX}${column}`;
-}
 
 /** Quoted for a shell. */
 const quoteForShell = (text: string): string =>
@@ -127,15 +149,88 @@ const quoteForShell = (text: string): string =>
 
 const mapFlag = (column: string, field: string): string => `--map ${quoteForShell(`${column}=${field}`)}`;
 
-/** The options to add, for columns that are not fields. */
-function mapHints(columns: readonly string[], options: ParseOptions): string[] {
+/** The options that mean the same as --map auto; undefined if no options can: a column has no name, or the name of another. */
+function describeMap(
+  columns: readonly string[],
+  given: readonly (string | undefined)[],
+  { fields }: Suggestion,
+): readonly string[] | undefined {
+  const unknown = [...columns.entries()].filter(([index]) => given[index] === undefined);
   // No shell can pass control characters on one line.
-  const mapped = columns.filter((column) => !/\p{Cc}/u.test(column) && !column.startsWith('customFields'));
-  const [first] = mapped;
-  if (first === undefined) return [];
-  const flags = mapped.map((column) => mapFlag(column, suggestField(column, options)));
+  const isExpressible = unknown.every(
+    ([, column]) => isNamedOnce(column, columns) && !/\p{Cc}/u.test(column),
+  );
+  return isExpressible ? unknown.map(([index, column]) => mapFlag(column, fields[index] ?? '')) : undefined;
+}
+
+/** Excel writes semicolons where the comma is part of numbers, and there the day comes before the month. */
+export const isDayFirstBy = (separator: Separator | undefined): boolean => separator === ';';
+
+/** The options for times that are not ISO 8601. */
+function describeTimes(
+  columns: readonly string[],
+  { guesses }: Suggestion,
+  options: HeaderOptions,
+): readonly string[] {
+  if (guesses.size === 0) return [];
+  const formats = new Set(
+    [...guesses.values()].flatMap((guess) => guess.likely(isDayFirstBy(options.separator))[0] ?? []),
+  );
+  const isUtc = [...guesses.keys()].every((index) => /\butc\b/i.test(columns[index] ?? ''));
+  return timeFlagsOf([...formats], isUtc ? { ...options, localTimeZone: 'UTC' } : options);
+}
+
+/** Also for times that an import rejects. */
+export const timeFlagsOf = (
+  formats: readonly string[],
+  { timeZone, localTimeZone = 'UTC' }: Pick<HeaderOptions, 'timeZone' | 'localTimeZone'>,
+): string[] => [
+  ...formats.map((format) => `--date-format ${quoteForShell(format)}`),
+  ...(timeZone === undefined ? [`--time-zone ${localTimeZone}`] : []),
+];
+
+/** What to check in the options for times. */
+function explainTimes(suggestion: Suggestion | undefined, options: HeaderOptions): string[] {
+  const guesses = [...(suggestion?.guesses.values() ?? [])].map((guess) =>
+    guess.likely(isDayFirstBy(options.separator)),
+  );
+  return describeAmbiguity(guesses.find(([, other]) => other !== undefined)?.[1], options);
+}
+
+/** What to check in the options for times: whether the day comes first, and the time zone. */
+export const describeAmbiguity = (
+  other: string | undefined,
+  { timeZone }: Pick<HeaderOptions, 'timeZone'>,
+): string[] => [
+  ...(other === undefined ? [] : [`If the day and the month are the other way round: ${other}.`]),
+  ...(timeZone === undefined ? ['The time zone is that of this machine: name the one of the file.'] : []),
+];
+
+/** The options to add. */
+function describeFix(
+  columns: readonly string[],
+  fields: readonly (string | undefined)[],
+  flags: readonly string[] | undefined,
+  timeFlags: readonly string[],
+  { companyId, onlyCompanyId, columnMap }: HeaderOptions,
+): string[] {
+  const isCompanyMissing = companyId === undefined && !fields.includes('companyId');
+  const company =
+    isCompanyMissing && onlyCompanyId !== undefined ? [`--company ${quoteForId(onlyCompanyId)}`] : [];
+  const isUnknown = fields.includes(undefined);
+  const auto = isUnknown ? ['--map auto'] : [];
+  const all = [...company, ...auto, ...timeFlags];
+  if (all.length === 0) return [];
+  const first = columns.find(
+    (column, index) => fields[index] === undefined && column !== '' && !columnMap?.has(column),
+  );
   return [
-    `To use the file as it is, add ${flags.join(' ')}`,
-    `A column that is mapped to nothing is ignored: ${mapFlag(first, '')}`,
+    `To use the file as it is, add ${all.join(' ')}`,
+    ...(flags !== undefined && isUnknown ? [`--map auto is short for ${flags.join(' ')}`] : []),
+    ...(flags !== undefined && first !== undefined
+      ? [`A column that is mapped to nothing is ignored: ${mapFlag(first, '')}`]
+      : []),
   ];
 }
+
+const quoteForId = (id: string): string => (/^[\w.-]+$/.test(id) ? id : quoteForShell(id));

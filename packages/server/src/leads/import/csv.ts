@@ -10,6 +10,7 @@ import {
 } from './csv-rows.ts';
 import { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
+import { unescapeFormula } from './formulas.ts';
 import {
   isBlank,
   LineSplitter,
@@ -24,7 +25,15 @@ import { objectFromTexts, parseLead, withCompany } from './parse-lead.ts';
 /** The field of each column; undefined if it is ignored. */
 type Fields = readonly (string | undefined)[];
 
-function parseHeader(header: CsvRow, dialect: CsvDialect, options: ReadOptions): Fields {
+/** The rows that show what the cells of a column are. */
+const MAX_SAMPLE_ROWS = 200;
+
+function parseHeader(
+  header: CsvRow,
+  rows: readonly CsvRow[],
+  dialect: CsvDialect,
+  options: ReadOptions,
+): Fields {
   const [columns = []] = parseCells([header], dialect);
   if (columns instanceof InvalidValue) throw new UnusableFileError(BAD_HEADER, `It ${columns.detail}.`);
   const likely = recogniseSeparator(columns[0] ?? '');
@@ -33,7 +42,11 @@ function parseHeader(header: CsvRow, dialect: CsvDialect, options: ReadOptions):
       BAD_HEADER,
       `Its columns are separated by ${SEPARATOR_NAMES[likely]}s, not by ${SEPARATOR_NAMES[dialect.separator]}s. Leave --separator out.`,
     );
-  return fieldsOfColumns(columns, options);
+  const sample = parseCells(rows.slice(0, MAX_SAMPLE_ROWS), dialect).filter(
+    (cells): cells is readonly string[] =>
+      !(cells instanceof InvalidValue) && cells.length === columns.length,
+  );
+  return fieldsOfColumns(columns, sample, { ...options, separator: dialect.separator });
 }
 
 /** An unclosed quote may have made several rows one: say how far it reaches. */
@@ -42,8 +55,13 @@ function rejectRow(row: CsvRow, detail: string): ParsedLine {
   return rejectLine(row, isOneLine ? detail : `${detail} (the row continues to line ${row.lastNumber})`);
 }
 
-const wrongCount = (cells: number, columns: number, separator: Separator): string =>
-  `has ${cells} cells, but the header has ${columns}; put cells with a ${SEPARATOR_NAMES[separator]} in quotes`;
+function wrongCount(cells: number, columns: number, separator: Separator): string {
+  const fix =
+    cells > columns
+      ? `put cells with a ${SEPARATOR_NAMES[separator]} in quotes`
+      : 'add the missing cells, or delete the line if it is the footer of a report';
+  return `has ${cells === 1 ? '1 cell' : `${cells} cells`}, but the header has ${columns}; ${fix}`;
+}
 
 function parseRows(
   rows: readonly CsvRow[],
@@ -61,7 +79,7 @@ function parseRows(
     }
     if (cells.length !== fields.length)
       return [rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator))];
-    const object = withCompany(objectFromTexts(fields, cells), options.companyId);
+    const object = withCompany(objectFromTexts(fields, cells.map(unescapeFormula)), options.companyId);
     return [{ ...row, parsed: parseLead(object, options) }];
   });
 }
@@ -80,19 +98,24 @@ export async function* readCsv(
   const splitter = new LineSplitter();
   const joiner = new CsvRowJoiner(separator);
   let fields: Fields | undefined;
-  const parse = (all: readonly CsvRow[]): ParsedLine[] => {
-    const rows = all.filter((row) => !isBlank(row) && (fields !== undefined || !isSeparatorLine(row)));
+  /** The header, until the rows after it show what its columns contain. */
+  let start: CsvRow[] = [];
+  const parse = (all: readonly CsvRow[], isEnd = false): ParsedLine[] => {
+    let rows = all.filter((row) => !isBlank(row) && (fields !== undefined || !isSeparatorLine(row)));
     if (fields === undefined) {
-      const header = rows.shift();
-      if (header === undefined) return [];
-      fields = parseHeader(header, dialect, options);
+      start.push(...rows);
+      const [header, ...others] = start;
+      if (header === undefined || (others.length === 0 && !isEnd)) return [];
+      fields = parseHeader(header, others, dialect, options);
       options.onHeader(header.raw ?? Buffer.alloc(0));
+      rows = others;
+      start = [];
     }
     const wanted = rows.filter((row) => row.number > options.skipLines);
     return parseRows(wanted, fields, dialect, options);
   };
   for await (const chunk of bytes) yield parse(joiner.push(splitter.push(chunk)));
-  yield parse([...joiner.push(splitter.end()), ...joiner.end()]);
+  yield parse([...joiner.push(splitter.end()), ...joiner.end()], true);
   if (fields === undefined)
     throw new UnusableFileError(
       'is empty',

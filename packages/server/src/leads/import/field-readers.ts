@@ -172,6 +172,14 @@ const orNumber =
 /** An id is shown in terminals, tables and logs, where these characters would hide or reverse parts of it. */
 const ID = /^[^\p{Cc}\p{Bidi_Control}\p{Zl}\p{Zp}]+$/u;
 
+const NOT_A_TIME = 'is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z';
+
+/** Reads a time as `parse` does. */
+export const createTimeReader = (
+  parse: (text: string) => number | undefined,
+  detail = NOT_A_TIME,
+): Reader<number> => parsedText(parse, detail)({});
+
 const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } = {
   id: orNumber(
     textMatching(
@@ -181,12 +189,13 @@ const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } 
   ),
   text: orNumber(text),
   email,
-  instant: parsedText(parseInstant, 'is not a time; write ISO 8601, such as 2026-03-05T14:00:00Z'),
+  instant: () => createTimeReader((string) => parseInstant(string)),
   timeOfDay: textMatching(
     /^(?:[01]\d|2[0-3]):[0-5]\d$/,
     'is not a time of day; write HH:MM, from 00:00 to 23:59',
   ),
-  statusCode: textMatching(/^[A-Z][A-Z0-9_]*$/, 'is not a status; write an upper-case word, such as NEW'),
+  // A value or a label of the company's catalogue, which the store has.
+  statusCode: text,
   object,
   urls,
   boolean,

@@ -50,6 +50,8 @@ export interface LeadImport {
   readonly onRejected: (line: InputLine, issues: readonly ValidationIssue[]) => void;
   /** Called after each batch, which is durable then, and after its rejected lines. */
   readonly onCommitted: (progress: ImportProgress) => Promise<void>;
+  /** Called before the first lead without an id is written. */
+  readonly onWithoutId?: () => Promise<void>;
   /** Called before each wait for the pace of a company. */
   readonly onPaced: () => Promise<void>;
 }
@@ -58,8 +60,13 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
   const counts = { added: 0, updated: 0, rejected: 0 };
   let savedLine = run.skippedLines;
   const pace = new ImportPace(run.elapsedMs);
+  let hasLeadWithoutId = false;
   for await (const lines of splitIntoBatches(run.lines, run.sleep, run.signal)) {
     const batch = lines.map((line) => ({ ...line, parsed: requireContent(line.parsed) }));
+    if (!hasLeadWithoutId && batch.some(({ parsed: { lead } }) => lead && lead.id === undefined)) {
+      hasLeadWithoutId = true;
+      await run.onWithoutId?.();
+    }
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);

@@ -6,8 +6,10 @@
  * 3. `LeadInput`: the lead as the store takes it;
  * 4. `LeadResult`: what the store did with it (added, updated or rejected).
  */
+
+import type { SuggestOptions } from './column-suggestions.ts';
 import { InvalidValue } from './field-readers.ts';
-import type { ParsedLead, ParseOptions } from './parse-lead.ts';
+import type { ParsedLead } from './parse-lead.ts';
 
 /** Longer lines are rejected unread, so that a file of any content is read in constant memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;
@@ -35,17 +37,28 @@ export type Separator = ',' | ';' | '\t';
 /** Field names by the names of columns. An empty field name: the column is ignored. */
 export type ColumnMap = ReadonlyMap<string, string>;
 
-export interface ReadOptions extends ParseOptions {
+/** What the header row of CSV needs. */
+export interface HeaderOptions extends SuggestOptions {
+  readonly columnMap?: ColumnMap | undefined;
+  /** Columns that have no field get the suggested one. */
+  readonly isMapAuto?: boolean | undefined;
+  /** Called with the fields that were suggested, also as options for the command line, if options can express them. */
+  readonly onMapped?: ((flags: string | undefined, columns: ColumnMap) => void) | undefined;
+  /** The company of leads that name none: the column may be missing. */
+  readonly companyId?: string | undefined;
+  /** The only company that exists, for hints. */
+  readonly onlyCompanyId?: string | undefined;
+  readonly separator?: Separator | undefined;
+  /** Of this machine, for hints. */
+  readonly localTimeZone?: string | undefined;
+  readonly timeZone?: string | undefined;
+}
+
+export interface ReadOptions extends HeaderOptions {
   /** The first lines of the file, or the first items of a JSON array, that are left out. */
   readonly skipLines: number;
-  /** The company of leads that name none. */
-  readonly companyId?: string | undefined;
   /** Absent: recognised. */
   readonly encoding?: Encoding | undefined;
-  /** Of CSV. Absent: recognised. */
-  readonly separator?: Separator | undefined;
-  /** The fields for columns of CSV that have other names. */
-  readonly columnMap?: ColumnMap | undefined;
   /** Called if the file is not UTF-8, or is CSV without commas, and this was recognised. */
   readonly onRecognised?: (recognised: Recognised) => void;
   /** Called with the header row of CSV, unchanged. */

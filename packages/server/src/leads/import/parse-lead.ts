@@ -8,11 +8,16 @@ import type { Clock } from '../../clock.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { isJsonObject, type LeadInput } from '../../store/records.ts';
 import { createReader, InvalidValue, isBlank, quote, type Reader, valueOfText } from './field-readers.ts';
+import type { LeadTimes } from './lead-times.ts';
 
 export interface ParseOptions {
   /** The leads are history: each brings the time at which it was created. */
   readonly historical: boolean;
   readonly clock: Clock;
+  /** How times are read. Absent: ISO 8601, in UTC if there is no offset. */
+  readonly times?: LeadTimes | undefined;
+  /** Called with each text of a field that is not a time. */
+  readonly onInvalidTime?: ((field: string, text: string) => void) | undefined;
 }
 
 export interface ValidationIssue {
@@ -87,16 +92,28 @@ export function explainUnknownField(name: string): string {
 }
 
 /** An empty text means the same as null: many senders have one for each field that was not filled in. */
-function readValue(field: FieldParser, value: unknown, { clock }: ParseOptions): unknown {
+function readValue(field: FieldParser, value: unknown, options: ParseOptions): unknown {
+  const { clock, times, onInvalidTime } = options;
   if (value === undefined) return undefined;
   if (value === null || value === '') return field.valueOfNull;
   if (field.type === 'email' && isBlank(value)) return field.valueOfNull;
-  const result = field.read(value);
+  const result = field.type === 'instant' && times ? times.read(value) : field.read(value);
+  if (field.type === 'instant' && result instanceof InvalidValue && typeof value === 'string')
+    onInvalidTime?.(field.name, value);
   if (field.import.historicalOnly && typeof result === 'number' && result > clock())
     return new InvalidValue(
       `${quote(String(value))} is in the future; give the time at which the lead was created`,
     );
   return result;
+}
+
+/** Whether a cell of CSV is a valid value of the field. */
+export function isValidText(field: string, text: string, options: ParseOptions): boolean {
+  const parser = findParser(field, options);
+  return (
+    parser !== undefined &&
+    !(readValue(parser, valueOfText(text, parser.type), options) instanceof InvalidValue)
+  );
 }
 
 const CONTENT_FIELDS = IMPORT_FIELDS.filter(
@@ -175,6 +192,13 @@ function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   return { object, issues };
 }
 
+/** Facebook Lead Ads writes `p:+33…` and `z:01067`, so that spreadsheets do not read a number. */
+const FACEBOOK_PREFIX: ReadonlyMap<string, RegExp> = new Map([
+  ['phone1', /^p:(?=[+\d])/],
+  ['phone2', /^p:(?=[+\d])/],
+  ['postalCode', /^z:(?=\d)/],
+]);
+
 /**
  * The object that JSON would have for texts: the cells of a CSV row, or the fields of a form. A text without a name is left
  * out.
@@ -185,7 +209,11 @@ export function objectFromTexts(
 ): Readonly<Record<string, unknown>> {
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.create(null);
-  for (const [index, name] of names.entries())
-    if (name !== undefined) object[name] = valueOfText(texts[index] ?? '', PARSERS.get(name)?.type);
+  for (const [index, name] of names.entries()) {
+    const text = texts[index] ?? '';
+    const prefix = name && FACEBOOK_PREFIX.get(name);
+    if (name !== undefined)
+      object[name] = valueOfText(prefix ? text.replace(prefix, '') : text, PARSERS.get(name)?.type);
+  }
   return object;
 }

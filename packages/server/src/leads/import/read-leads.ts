@@ -5,7 +5,7 @@ import { decodeStream } from './encoding.ts';
 import { type ParsedLine, type ReadOptions, type Recognised, UnusableFileError } from './input-line.ts';
 import { readJson, readNdjson } from './json.ts';
 
-export type LeadsFormat = 'ndjson' | 'csv';
+export type LeadsFormat = 'ndjson' | 'json' | 'csv';
 
 export interface LeadsFile {
   readonly bytes: AsyncIterable<Buffer>;
@@ -13,7 +13,7 @@ export interface LeadsFile {
 }
 
 /**
- * Reads leads in the given format. NDJSON may also be one JSON array, or objects that span several lines. Throws
+ * Reads leads in the given format. NDJSON may also be JSON: one array, or objects that span several lines. Throws
  * `UnusableFileError` before the first lead if the file cannot be used.
  */
 export async function* readLeads(
@@ -34,7 +34,7 @@ export async function* readLeads(
   refuseCsv(start);
   reportRecognised(found, options);
   const readOptions = { ...options, encoding };
-  if (!isJsonDocument(start)) return yield* readNdjson(bytes, readOptions);
+  if (file.format === 'ndjson' && !isJsonDocument(start)) return yield* readNdjson(bytes, readOptions);
   options.onItems();
   yield* readJson(bytes, readOptions);
 }
@@ -80,8 +80,20 @@ interface ForeignFormat {
   readonly fix: string;
 }
 
+/** A ZIP archive that names this file near its beginning. */
+const zipWith = (name: string): RegExp => new RegExp(`^PK\\x03\\x04.*${name}`, 's');
+const UNPACK = 'Unpack it first, and import the file with the leads in it.';
+const NO_LEADS = 'It has no leads. Export them as NDJSON, JSON or CSV.';
+
 const FOREIGN_FORMATS: readonly ForeignFormat[] = [
-  { begins: ['PK'], is: 'is an Excel workbook (.xlsx) or another ZIP archive', fix: AS_CSV },
+  { begins: zipWith('xl/'), is: 'is an Excel workbook (.xlsx)', fix: AS_CSV },
+  { begins: zipWith('Index/'), is: 'is a Numbers spreadsheet', fix: AS_CSV },
+  { begins: zipWith('opendocument'), is: 'is an OpenDocument file', fix: AS_CSV },
+  { begins: ['PK'], is: 'is a ZIP archive', fix: UNPACK },
+  { begins: ['7z\xbc\xaf', 'Rar!', 'BZh', '\xfd7zXZ', '\x28\xb5\x2f\xfd'], is: 'is an archive', fix: UNPACK },
+  { begins: /^.{257}ustar/s, is: 'is a tar archive', fix: UNPACK },
+  { begins: ['\x89PNG', '\xff\xd8\xff', 'GIF8'], is: 'is an image', fix: NO_LEADS },
+  { begins: /^RIFF.{4}WEBP|^.{4}ftyp(?:heic|avif|mif1)/s, is: 'is an image', fix: NO_LEADS },
   { begins: ['\xd0\xcf\x11\xe0'], is: 'is an old Excel workbook (.xls)', fix: AS_CSV },
   { begins: ['%PDF'], is: 'is a PDF', fix: AS_CSV },
   { begins: ['\xff\xfe', '\xfe\xff'], is: 'is UTF-16', fix: WITHOUT_ENCODING },

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { suggestFields } from '../../src/leads/import/column-suggestions.ts';
+import { terminal, terminalWithUsers } from '../cli/terminal.ts';
+import { csv, leadOf, NOW } from './support/read-lines.ts';
+
+const OPTIONS = { historical: false, clock: () => NOW };
+
+/** The suggested fields of a table: its first row has the names of the columns. */
+function suggest(table: readonly (readonly string[])[], options: object = {}): readonly string[] {
+  const [columns = [], ...rows] = table;
+  return suggestFields(
+    columns,
+    columns.map(() => undefined),
+    rows,
+    { ...OPTIONS, ...options },
+  ).fields;
+}
+
+describe('ids', () => {
+  test.each(['Record ID', 'Lead ID', 'LEAD_ID', 'Kundennr', 'Kunden-Nr.', 'Kundennummer', 'Contact ID'])(
+    '%s is the id',
+    (name) => {
+      expect(suggest([[name], ['17'], ['18']])).toEqual(['id']);
+    },
+  );
+
+  test('a column with the same value twice is no id: the rows would overwrite each other', () => {
+    expect(suggest([['Lead ID'], ['17'], ['17']])).toEqual(['customFields.Lead ID']);
+  });
+
+  test('a count of the rows is no id: the next file has the same numbers', () => {
+    expect(suggest([['Nr.'], ['1'], ['2'], ['3']])).toEqual(['customFields.Nr.']);
+    expect(suggest([['#'], ['101'], ['102']])).toEqual(['customFields.#']);
+    expect(suggest([['#'], ['a81'], ['a17']])).toEqual(['id']);
+  });
+});
+
+describe('a field is suggested only if the cells can be its values', () => {
+  test('statuses', () => {
+    const isStatus = (text: string) => ['Neu', 'NEW'].includes(text);
+    expect(suggest([['Status'], ['Neu'], ['']], { isStatus })).toEqual(['statusValue']);
+    expect(suggest([['Status'], ['Neu'], ['Alt']], { isStatus })).toEqual(['customFields.Status']);
+    expect(suggest([['Status'], ['Neu']])).toEqual(['customFields.Status']);
+  });
+
+  test('times', () => {
+    expect(suggest([['Termin'], ['2026-03-05 14:00']])).toEqual(['appointmentDateTime']);
+    expect(suggest([['Termin'], ['05.03.2026 14:00']])).toEqual(['appointmentDateTime']);
+    expect(suggest([['Termin'], ['nach Absprache']])).toEqual(['customFields.Termin']);
+  });
+
+  test('e-mail addresses, of which some may be mistyped', () => {
+    expect(suggest([['Mail'], ['ada@example.com'], ['ada']])).toEqual(['email']);
+    expect(suggest([['Mail'], ['yes'], ['no'], ['ada@example.com']])).toEqual(['customFields.Mail']);
+  });
+});
+
+test('no field is suggested twice', () => {
+  expect(suggest([['Email', 'Work email', 'Phone', 'Mobile', 'Home phone']])).toEqual([
+    ...['email', 'customFields.Work email', 'phone1', 'phone2', 'customFields.Home phone'],
+  ]);
+  expect(suggest([['Mobile']])).toEqual(['phone1']);
+  expect(suggest([['Address', 'Address 2']])).toEqual(['address', 'customFields.Address 2']);
+  expect(suggest([['Name']])).toEqual(['fullName']);
+  expect(suggest([['Vorname', 'Name']])).toEqual(['firstName', 'lastName']);
+  expect(suggest([['Notes', 'Notes', '']])).toEqual(['customFields.Notes', 'customFields.Notes 2', '']);
+});
+
+test('the company of a contact is not the company of the lead', () => {
+  expect(suggest([['Company', 'Branch', 'company_id']])).toEqual([
+    ...['customFields.Company', 'customFields.Branch', 'companyId'],
+  ]);
+});
+
+test('a time of creation is a field of historical imports', () => {
+  const table = [
+    ['Create Date', 'created_time', 'Erstellt am'],
+    ['2026-01-01', '', ''],
+  ];
+  expect(suggest(table)).toEqual([
+    'customFields.Create Date',
+    'customFields.created_time',
+    'customFields.Erstellt am',
+  ]);
+  expect(suggest(table, { historical: true })[0]).toBe('createdAt');
+});
+
+test('names of columns, and of --map, may be in any case', async () => {
+  const columnMap = new Map([['vorname', 'firstName']]);
+  const [line] = await csv(
+    'COMPANYID, Id ,EMAIL,VORNAME,CustomFields.Source\nacme,1,ada@example.com,Ada,web\n',
+    { columnMap },
+  );
+  expect(leadOf(line)).toEqual({
+    companyId: 'acme',
+    id: '1',
+    fields: { email: 'ada@example.com', firstName: 'Ada', customFields: { Source: 'web' } },
+  });
+});
+
+describe('leads import', () => {
+  test('create dates get one answer, which names --historical', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.csv', 'Lead ID,firstName,Create Date\n17,Ada,2026-01-01 10:00\n');
+    const { stderr } = await shell.run('leads import leads.csv --company acme');
+    expect(stderr.match(/^.*(--historical|Create Date).*$/gm)).toEqual([
+      expect.stringMatching(/^ {2}"Create Date": is when the lead was created: .* add --historical/),
+      expect.stringContaining('--map "Create Date=customFields.Create Date"'),
+    ]);
+    const historical = await shell.run('leads import leads.csv --company acme --historical --map auto');
+    expect(historical.stdout).toBe('1 added, 0 updated, 0 rejected\n');
+    const [lead] = JSON.parse((await shell.run('leads list --json')).stdout);
+    expect(lead).toMatchObject({ id: '17', createdAt: '2026-01-01T10:00:00.000Z' });
+  });
+
+  test('the only company is part of the suggestion', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.csv', 'Kundennr\n17\n');
+    expect((await shell.run('leads import leads.csv')).stderr).toContain('add --map auto\n');
+    const solo = terminal();
+    solo.save('one.json', { companies: [{ id: 'solo', name: 'Solo', branches: [], users: [] }] });
+    await solo.run('org apply one.json');
+    solo.save('leads.csv', 'Kundennr\n17\n');
+    expect((await solo.run('leads import leads.csv')).stderr).toContain('add --company solo --map auto\n');
+  });
+
+  test('a status is found by its label', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.csv', 'companyId,id,firstName,Status\nacme,1,Ada,Contacted\nacme,2,Bo,won\n');
+    await shell.run(['leads', 'import', 'leads.csv', '--map', 'Status=statusValue']);
+    const leads = JSON.parse((await shell.run('leads list --since 1970-01-01 --json')).stdout);
+    expect(leads).toMatchObject([{ statusValue: 'CONTACTED' }, { statusValue: 'WON' }]);
+  });
+
+  test('a file without ids says before it writes that a second import adds the leads again', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.csv', 'companyId,firstName\nacme,Ada\n');
+    const { stderr } = await shell.run('leads import leads.csv --dry-run');
+    expect(stderr).toMatch(
+      /^leads\.csv has leads without an id\. If you import it again, they are added again\.\n/,
+    );
+    const store = { parts: { openStore: () => Promise.reject(new Error('closed')) } };
+    expect((await shell.run('leads import leads.csv', store)).stderr).not.toContain('without an id');
+    shell.save('leads.csv', 'companyId,id,firstName\nacme,1,Ada\n');
+    expect((await shell.run('leads import leads.csv')).stderr).toBe('');
+  });
+
+  test('JSON is a format', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.txt', '[{"companyId":"acme","id":"1","firstName":"Ada"}]');
+    expect((await shell.run('leads import leads.txt --format json')).stdout).toBe(
+      '1 added, 0 updated, 0 rejected\n',
+    );
+    const stdin = '{"companyId":"acme",\n"id":"2","firstName":"Bo"}';
+    expect((await shell.run('leads import - --format json', { stdin })).stdout).toBe(
+      '1 added, 0 updated, 0 rejected\n',
+    );
+  });
+
+  test('times that must be named stop --map auto before the first row', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('leads.csv', 'Kundennr;Termin\n17;05.03.2026 14:00\n');
+    const parts = { timeZone: 'Europe/Berlin' };
+    const { code, stdout, stderr } = await shell.run('leads import leads.csv --company acme --map auto', {
+      parts,
+    });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('Add --date-format "DD.MM.YYYY HH:mm" --time-zone Europe/Berlin\n');
+  });
+});
