@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { defineConfig, type Plugin } from 'vite';
+import { DOWNLOADS } from './downloads.ts';
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -19,6 +20,22 @@ const precompress: Plugin = {
       const params = { [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length };
       writeFileSync(join(OUT, `${name}.br`), brotliCompressSync(bytes, { params }));
     }
+  },
+};
+
+/** The module `virtual:downloads`, with the address of each file that the page offers. */
+const downloads: Plugin = {
+  name: 'downloads',
+  resolveId: (id) => (id === 'virtual:downloads' ? id : undefined),
+  load(id) {
+    if (id !== 'virtual:downloads') return undefined;
+    const urls = DOWNLOADS.map((path) => {
+      const name = basename(path);
+      const source = readFileSync(pathOf(`../../integrations/${path}`));
+      const file = this.emitFile({ type: 'asset', name, source });
+      return `${JSON.stringify(name)}: import.meta.ROLLUP_FILE_URL_${file}`;
+    });
+    return `export default { ${urls.join(', ')} };`;
   },
 };
 
@@ -46,5 +63,5 @@ export default defineConfig({
     // Its tables are built when it is loaded; the console uses a few names of it.
     rollupOptions: { treeshake: { moduleSideEffects: (id) => !id.includes('/packages/contract/') } },
   },
-  plugins: [precompress],
+  plugins: [downloads, precompress],
 });

@@ -1,11 +1,12 @@
 import { computed, signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useLayoutEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Check } from './check/check.tsx';
 import { now } from './clock.ts';
 import { Connect } from './connect/connect.tsx';
 import { Explore } from './explore/explore.tsx';
 import { arrivedCount } from './feed.ts';
+import { focusMain } from './focus.ts';
 import { LeadsTab } from './leads/leads-tab.tsx';
 import { hrefOf, isPhone, place } from './router.ts';
 import { disconnect, session } from './session.ts';
@@ -42,13 +43,18 @@ export function App(): JSX.Element {
   // The tabs scroll the same page. In Connect each platform is a page, too; in Leads the list keeps its place.
   const item = current.id === 'connect' ? place.value.item : '';
   useLayoutEffect(() => scrollTo(0, 0), [current.id, item]);
+  const isStart = useRef(true);
+  useEffect(() => {
+    if (!isStart.current && document.activeElement === document.body) focusMain();
+    isStart.current = false;
+  }, [current.id, item, session.value]);
   // On a phone an opened lead is a page of its own.
   const isCovered =
     isPhone.value && current.id === 'leads' && place.value.item !== '' && session.value !== undefined;
   document.title = `${unseenCount.value > 0 ? `(${unseenCount.value}) ` : ''}${current.title} · Leadtap`;
   return (
     <>
-      <button type="button" class="skip" onClick={skipToMain}>
+      <button type="button" class="skip" onClick={focusMain}>
         Skip to the content
       </button>
       <header class="bar" inert={isCovered}>
@@ -76,8 +82,6 @@ export function App(): JSX.Element {
     </>
   );
 }
-
-const skipToMain = () => document.getElementById('main')?.focus();
 
 const Drop = () => (
   <svg viewBox="0 0 24 24" aria-hidden="true">

@@ -1,5 +1,6 @@
 /** The leads that the token may see: the newest ones first, then each new one as it arrives. */
 import { type Lead, type LeadtapError, newLeads, type Page, poll } from '@leadtap/client';
+import { MAX_WAIT_S } from '@leadtap/contract';
 import { batch, signal } from '@preact/signals';
 import { clock } from './clock.ts';
 import { baseUrl, environment, observedFetch, toLeadtapError } from './service.ts';
@@ -24,10 +25,16 @@ const MAX_LEADS = 1000;
 const INTERVAL_MS = 15_000;
 const FIRST_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 30_000;
-/** A request that was held for as long may have been ended by a proxy: the client then asks for a shorter wait. */
-const HELD_MS = 10_000;
-/** Leads that arrive together are shown together. */
+/** A held request that fails after this time may have been cut by a proxy, which ends requests that are silent for too long. */
+const MIN_CUT_MS = 2_000;
+/** A held request with an empty answer has ended early if it was this much shorter than asked for: the service stops. */
+const EARLY_MS = 2_000;
+/** A service that stops answers further requests at once. After as many of them it is one that does not hold requests. */
+const MAX_RECHECKS = 3;
+const RECHECK_MS = 1_000;
+/** Leads that arrive together are shown together, and the list changes at most this often. */
 const COLLECT_MS = 50;
+const MIN_UPDATE_MS = 250;
 
 export const feedState = signal<FeedState>({ kind: 'off' });
 /** Newest first. */
@@ -46,10 +53,14 @@ let wake: () => void = () => undefined;
 let endHeldRequest: () => void = () => undefined;
 let known = new Set<string>();
 let arriving: Lead[] = [];
+let shownAt = 0;
+/** How long the service is asked to hold a request. Shorter behind a proxy that cuts silent requests; 0: not at all. */
+let waitS = MAX_WAIT_S;
 
 export function startFeed(token: string): void {
   stopFeed();
   feedState.value = { kind: 'loading' };
+  waitS = MAX_WAIT_S;
   running = new AbortController();
   void follow(token, running.signal);
 }
@@ -72,11 +83,21 @@ addEventListener('online', retryNow);
 // A request that is held would notice only when it ends.
 addEventListener('offline', () => endHeldRequest());
 
+/** Another request of this page has shown whether the service answers. If the feed says otherwise, it polls at once. */
+export function reportContact(isReachable: boolean): void {
+  const state = feedState.peek();
+  if (!isReachable && state.kind === 'live') endHeldRequest();
+  if (isReachable && state.kind === 'retrying' && state.error.status === undefined) retryNow();
+}
+
 /** Ends when the signal is aborted, or with an error that no retry can change. */
 async function follow(token: string, signal: AbortSignal): Promise<void> {
   let since: string | undefined;
   let failures = 0;
   let failingSince = 0;
+  let rechecks = 0;
+  /** How long the last request was held before it failed. */
+  let cutAfterMs = 0;
   while (!signal.aborted) {
     try {
       const page = await poll({ baseUrl, token, since, environment, signal });
@@ -85,13 +106,29 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
       else page.leads.forEach(receive);
       since = page.nextSince ?? since ?? new Date(0).toISOString();
       failures = 0;
-      feedState.value = { kind: 'live', isHeld: true };
-      for await (const lead of followUntilFailure(token, since, signal)) {
-        receive(lead);
-        since = lead.createdAt;
+      // The service answers, so that a proxy has cut the request. A wait of half the time is safe.
+      if (cutAfterMs > 0) waitS = Math.min(waitS, Math.floor(cutAfterMs / 2000));
+      cutAfterMs = 0;
+      feedState.value = { kind: 'live', isHeld: waitS > 0 };
+      const following = followUntilEnd(token, since, signal, rechecks < MAX_RECHECKS);
+      let next = await following.next();
+      for (; !next.done; next = await following.next()) {
+        receive(next.value);
+        since = next.value.createdAt;
+        rechecks = 0;
       }
+      const { failure, heldMs, isRecheck } = next.value;
+      if (isRecheck) {
+        rechecks += 1;
+        await pause(RECHECK_MS * (rechecks - 1), signal);
+      }
+      if (!failure) continue;
+      if (heldMs < MIN_CUT_MS) throw failure;
+      // The first request after it is not held, and at once: it shows whether the service answers.
+      cutAfterMs = heldMs;
     } catch (thrown) {
       if (signal.aborted) return;
+      cutAfterMs = 0;
       const error = toLeadtapError(thrown);
       // An address that has never answered with leads is more likely wrong than under maintenance.
       if (!error.isTransient || (error.code === 'not-leads' && since === undefined)) {
@@ -109,26 +146,50 @@ async function follow(token: string, signal: AbortSignal): Promise<void> {
   }
 }
 
+interface EndOfFollowing {
+  /** Undefined: it was ended, or a held request came back early. */
+  readonly failure: LeadtapError | undefined;
+  /** How long the request that failed was held. */
+  readonly heldMs: number;
+  /** The service held the last request for less time than asked, or not at all: look again soon whether it stops. */
+  readonly isRecheck: boolean;
+}
+
 /**
  * The client retries by itself. Here its first failure ends the loop, because the page shows failures, and because the first
  * request after one must not be held: it shows that the service answers again.
  */
-async function* followUntilFailure(token: string, since: string, signal: AbortSignal): AsyncGenerator<Lead> {
+async function* followUntilEnd(
+  token: string,
+  since: string,
+  signal: AbortSignal,
+  mayRecheck: boolean,
+): AsyncGenerator<Lead, EndOfFollowing> {
   const loop = new AbortController();
   const abort = () => loop.abort();
   signal.addEventListener('abort', abort);
   endHeldRequest = abort;
   let failure: LeadtapError | undefined;
+  let isRecheck = false;
+  let isWaiting = false;
   let sentAt = 0;
-  const fetch = async (...request: Parameters<typeof observedFetch>) => {
-    sentAt = Date.now();
-    const response = await observedFetch(...request);
+  const fetch: typeof observedFetch = async (url, { headers: { prefer, ...headers }, ...init }) => {
+    isWaiting = prefer !== undefined && waitS > 0;
+    sentAt = performance.now();
+    const response = await observedFetch(url, {
+      ...init,
+      headers: isWaiting ? { ...headers, prefer: `wait=${waitS}` } : headers,
+    });
+    if (!response.ok || loop.signal.aborted) return response;
     const isHeld = /\bwait\b/i.test(response.headers.get('preference-applied') ?? '');
-    if (response.ok && !loop.signal.aborted) feedState.value = { kind: 'live', isHeld };
+    const isEarly = !isHeld || performance.now() - sentAt < waitS * 1000 - EARLY_MS;
+    if (isWaiting && mayRecheck && isEarly && (await response.clone().text()) === '[]') {
+      isRecheck = true;
+      loop.abort();
+    } else feedState.value = { kind: 'live', isHeld };
     return response;
   };
   const onRetry = (error: LeadtapError) => {
-    if (Date.now() - sentAt >= HELD_MS && error.retryAfterMs === undefined) return;
     failure = error;
     loop.abort();
   };
@@ -146,7 +207,8 @@ async function* followUntilFailure(token: string, since: string, signal: AbortSi
   } finally {
     signal.removeEventListener('abort', abort);
   }
-  if (failure) throw failure;
+  const heldMs = isWaiting && failure?.retryAfterMs === undefined ? performance.now() - sentAt : 0;
+  return { failure, heldMs, isRecheck };
 }
 
 function showFirst({ leads: newest, isFull }: Page): void {
@@ -161,13 +223,15 @@ function receive(lead: Lead): void {
   if (known.has(lead.automation_trigger_id)) return;
   known.add(lead.automation_trigger_id);
   arriving.push(lead);
-  if (arriving.length === 1) setTimeout(showArrived, COLLECT_MS);
+  if (arriving.length === 1)
+    setTimeout(showArrived, Math.max(COLLECT_MS, shownAt + MIN_UPDATE_MS - performance.now()));
 }
 
 function showArrived(): void {
   const arrived = arriving.reverse();
   arriving = [];
   if (arrived.length === 0) return;
+  shownAt = performance.now();
   const ids = arrived.map(({ automation_trigger_id }) => automation_trigger_id);
   for (const id of ids) freshIds.add(id);
   setTimeout(() => {

@@ -26,11 +26,31 @@ const NO_ANSWER: Readonly<Record<string, Explanation>> = {
   },
 };
 
-const PROBLEMS: Readonly<Record<string, Explanation>> = problems;
+/** As the API explains them, for people who build requests. */
+const OF_API: Readonly<Record<string, Explanation>> = problems;
+
+/** Next steps for people who have a token and build no requests. */
+const NEXT_STEPS: Readonly<Record<string, string>> = {
+  'token-missing': 'Paste the token that you were given.',
+  'token-invalid':
+    'Copy the whole token again, from its first to its last character. If that does not help, ask the operator for a new one.',
+  'token-expired': 'Ask the operator for a new token and paste it here. No lead is lost meanwhile.',
+  'token-revoked': 'Ask the operator for a new token and paste it here. No lead is lost meanwhile.',
+  'professional-plan-required':
+    'Ask for the Professional plan for this user. You then also get the leads that arrive until then.',
+  'insufficient-scope':
+    'This token was issued for something else, such as sending leads. Ask the operator for a token that may read leads.',
+  'no-such-resource': 'Ask the operator to check the address of the service.',
+  'rate-limit-exceeded':
+    'All programs with a token of this user count together, and so does this page. Nothing is lost: it continues by itself.',
+  'internal-error': 'Try again later. If it stays like this, give the operator the number of the request.',
+  unavailable: 'It may be starting again. The page tries again by itself, and nothing is lost.',
+};
 
 export function explain({ code, status }: Pick<LeadtapError, 'code' | 'status'>): Explanation {
+  const ofApi = OF_API[code];
+  if (ofApi) return { title: ofApi.title, nextStep: NEXT_STEPS[code] ?? ofApi.nextStep };
   return (
-    PROBLEMS[code] ??
     NO_ANSWER[code] ?? {
       title: `Something before the service answered with ${status ?? 'an error'}`,
       nextStep:
@@ -39,9 +59,15 @@ export function explain({ code, status }: Pick<LeadtapError, 'code' | 'status'>)
   );
 }
 
+interface ProblemProps {
+  readonly error: LeadtapError;
+  /** With the text of the API. Default: the one for people who build no requests. */
+  readonly isOfApi?: boolean;
+}
+
 /** Title, next step, and what to quote to the operator. */
-export function Problem({ error }: { readonly error: LeadtapError }): JSX.Element {
-  const { title, nextStep } = explain(error);
+export function Problem({ error, isOfApi = false }: ProblemProps): JSX.Element {
+  const { title, nextStep } = (isOfApi ? OF_API[error.code] : undefined) ?? explain(error);
   const requestId = error.problem?.requestId;
   return (
     <div class="problem">

@@ -22,7 +22,7 @@ export const OWN_HEADERS: Readonly<Record<string, string>> = { [CLIENT_HEADER]: 
 /** `fetch`, observed: every request of this page passes here. */
 export async function observedFetch(
   url: string,
-  init: RequestInit & { readonly headers: Record<string, string> },
+  init: Omit<RequestInit, 'headers'> & { readonly headers: Record<string, string> },
 ): Promise<Response> {
   const response = await fetch(url, { ...init, headers: { ...init.headers, ...OWN_HEADERS } });
   followServiceClock(response.headers);

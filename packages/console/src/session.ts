@@ -25,9 +25,10 @@ export const isReloaded = signal(historyState().hadToken === true);
 /** People paste what they have: with quotes, with `Bearer`, in several lines. */
 export const cleanToken = (pasted: string): string =>
   pasted
+    .replace(/["'`]/g, '')
     .trim()
     .replace(/^(authorization\s*:\s*)?(bearer\s+)?/i, '')
-    .replace(/["'`\s]/g, '');
+    .replace(/\s/g, '');
 
 export function connect(pasted: string): void {
   const token = cleanToken(pasted);

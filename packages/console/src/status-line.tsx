@@ -10,7 +10,7 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
   const state = feedState.value;
   const newest = leads.value[0];
   return (
-    <div class="status-line" inert={isCovered}>
+    <section class="status-line" aria-label="Connection" inert={isCovered}>
       <p>
         <span class={`pulse ${state.kind}`} aria-hidden="true" />
         <span role="status">{wordsOf(state)}</span>
@@ -22,7 +22,7 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
         <span class="limits">{lastLimits.value && limitsText(lastLimits.value)}</span>
       </p>
       <Plot />
-    </div>
+    </section>
   );
 }
 
@@ -43,7 +43,5 @@ function wordsOf(state: FeedState): string {
 
 export const limitsText = ({ limits }: Limits): string =>
   limits
-    .map(({ name, remaining, quota }) =>
-      quota === undefined ? `${remaining} left this ${name}` : `${remaining} of ${quota} this ${name}`,
-    )
+    .map(({ name, remaining }, index) => `${remaining}${index === 0 ? ' left' : ''} this ${name}`)
     .join(', ');

@@ -35,7 +35,7 @@ interface CopyButtonProps {
   readonly children: ComponentChildren;
 }
 
-/** Says beside itself whether it has copied. */
+/** Says whether it has copied. */
 export function CopyButton({ text, children }: CopyButtonProps): JSX.Element {
   const result = useSignal('');
   const onClick = async () => {
@@ -45,11 +45,34 @@ export function CopyButton({ text, children }: CopyButtonProps): JSX.Element {
     }, SHOWN_MS);
   };
   return (
-    <span class="copy">
-      <button type="button" onClick={onClick}>
-        {children}
+    <span class={`copy ${result.value === '' ? '' : 'done'}`}>
+      <button type="button" onClick={onClick} title={result.value === '' ? undefined : result.value}>
+        <span>{children}</span>
+        {/* In the place of the label, so that nothing beside it moves. */}
+        <span aria-hidden="true">{result.value.startsWith('not') ? 'not copied' : '✓ copied'}</span>
       </button>
-      <span role="status">{result}</span>
+      <span class="vh" role="status">
+        {result}
+      </span>
     </span>
+  );
+}
+
+const MAX_SHOWN = 1000;
+
+/** Cuts what would fill several screens. The direction of its letters does not affect its neighbours. */
+export function LongText({ children }: { readonly children: string }): JSX.Element {
+  const isWhole = useSignal(false);
+  if (children.length <= MAX_SHOWN || isWhole.value) return <bdi>{children}</bdi>;
+  const show = () => {
+    isWhole.value = true;
+  };
+  return (
+    <>
+      <bdi>{children.slice(0, MAX_SHOWN)}</bdi>…{' '}
+      <button type="button" onClick={show}>
+        Show all {children.length.toLocaleString('en')} characters
+      </button>
+    </>
   );
 }

@@ -1,5 +1,6 @@
-import { useComputed } from '@preact/signals';
+import { type Signal, useComputed, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { now } from './clock.ts';
 
 const UNITS = [
@@ -65,18 +66,37 @@ export function Relative({ at }: { readonly at: number }): JSX.Element {
   return <>{text}</>;
 }
 
+const visibility = new WeakMap<Element, Signal<boolean>>();
+const observer = new IntersectionObserver((entries) => {
+  for (const { target, isIntersecting } of entries) {
+    const isVisible = visibility.get(target);
+    if (isVisible) isVisible.value = isIntersecting;
+  }
+});
+
 /** A relative time. The exact one is its title and what screen readers read. */
 export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
   const time = typeof at === 'string' ? Date.parse(at) : at;
+  const element = useRef<HTMLTimeElement>(null);
+  const isVisible = useSignal(false);
+  useEffect(() => {
+    const { current } = element;
+    if (!current) return;
+    visibility.set(current, isVisible);
+    observer.observe(current);
+    return () => observer.unobserve(current);
+  }, []);
   const text = useComputed(() => {
+    // A thousand of them are not updated every second for nobody to see.
+    const current = isVisible.value ? now.value : now.peek();
     // The clock of the service may be ahead of the visitor's.
-    if (form === 'age') return formatDuration(Math.max(0, now.value - time));
-    const relative = formatRelative(time, now.value);
+    if (form === 'age') return formatDuration(Math.max(0, current - time));
+    const relative = formatRelative(time, current);
     return form === 'clock' ? `${CLOCK.format(time)} (${relative})` : relative;
   });
   const exact = formatExact(time);
   return (
-    <time dateTime={new Date(time).toISOString()} title={exact}>
+    <time dateTime={new Date(time).toISOString()} title={exact} ref={element}>
       <span aria-hidden="true">{text}</span>
       <span class="vh">{exact}</span>
     </time>

@@ -1,17 +1,31 @@
+import { useSignal } from '@preact/signals';
 import type { JSX, TargetedEvent } from 'preact';
-import { useId } from 'preact/hooks';
-import { connect, isReloaded } from './session.ts';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { focusMain, isFocusLost } from './focus.ts';
+import { cleanToken, connect, isReloaded } from './session.ts';
+
+/** Three parts with dots between them. Only the service knows whether it is valid. */
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 /** Asks for the token. The field is emptied at once, and browsers are asked not to keep or check what is typed. */
 export function TokenForm(): JSX.Element {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  const isRejected = useSignal(false);
+  useEffect(() => {
+    // At the start, and when the part of the page that had the focus was replaced by this form.
+    if (isFocusLost()) input.current?.focus({ preventScroll: true });
+  }, []);
   const onSubmit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
     const field = event.currentTarget.elements.namedItem('pasted');
     if (!(field instanceof HTMLInputElement)) return;
     const pasted = field.value;
+    isRejected.value = !TOKEN.test(cleanToken(pasted));
+    if (isRejected.value) return field.select();
     field.value = '';
     connect(pasted);
+    focusMain();
   };
   return (
     <form class="token-form" onSubmit={onSubmit} autocomplete="off">
@@ -25,6 +39,7 @@ export function TokenForm(): JSX.Element {
       <div class="token-row">
         <input
           id={id}
+          ref={input}
           name="pasted"
           type="text"
           required
@@ -32,12 +47,17 @@ export function TokenForm(): JSX.Element {
           autocapitalize="off"
           autocorrect="off"
           spellcheck={false}
-          aria-describedby={`${id}-about`}
+          aria-invalid={isRejected.value}
+          aria-describedby={`${id}-error ${id}-about`}
         />
         <button type="submit" class="primary">
           Check it
         </button>
       </div>
+      <p id={`${id}-error`} class="token-error" role="alert">
+        {isRejected.value &&
+          'This is not a token. A token is one long text of three parts with dots between them, usually beginning with eyJ.'}
+      </p>
       <p id={`${id}-about`} class="soft">
         The token is sent to this service only, and forgotten when you close the page.
       </p>

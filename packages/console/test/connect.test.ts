@@ -1,9 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { findOverflow } from '../../testing/browser/page.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
+import { DOWNLOADS } from '../downloads.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
 
@@ -85,7 +88,14 @@ describe('Connect', () => {
       await page.getByText('copied', { exact: true }).first().waitFor();
       return page.evaluate<string>('navigator.clipboard.readText()');
     };
+    const before = await page
+      .locator('.needs, .steps')
+      .evaluateAll((parts) => parts.map((it) => it.getBoundingClientRect().toJSON()));
     expect(await copied('Copy address')).toBe(service().url);
+    const after = await page
+      .locator('.needs, .steps')
+      .evaluateAll((parts) => parts.map((it) => it.getBoundingClientRect().toJSON()));
+    expect(after).toEqual(before);
     expect(await copied('Copy command')).toBe('npx leadtap token issue --user boss --name "curl"');
     expect(await copied('Copy')).toBe(
       `export LEADTAP_URL='${service().url}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
@@ -112,6 +122,26 @@ describe('Connect', () => {
     const general = page.locator('.steps > li').nth(1);
     expect(await general.locator('pre').innerText()).toBe(new URL(own.url).host);
     expect(await general.locator('p code').innerText()).toBe('/api');
+  });
+
+  it('downloads every file that it names, with the address of this service', async () => {
+    const page = await openTab(service(), 'Connect');
+    const names: string[] = [];
+    for (const { id, name } of PLATFORMS) {
+      await page.goto(`${service().url}/#connect/${id}`);
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      for (const button of await page.locator('.download').all()) {
+        const downloading = page.waitForEvent('download');
+        await button.click();
+        const file = await downloading;
+        names.push(file.suggestedFilename());
+        const text = await readFile(await file.path(), 'utf8');
+        expect(text.length).toBeGreaterThan(50);
+        expect(text).not.toContain('leads.example.com');
+        if (id === 'node-red') expect(text).toContain(`"${service().url}"`);
+      }
+    }
+    expect(new Set(names)).toEqual(new Set(DOWNLOADS.map((path) => basename(path))));
   });
 
   it('says that a platform in the cloud cannot reach an address of this machine', async () => {

@@ -127,6 +127,9 @@ describe('Explore', () => {
     await status(page).getByText('the page is unchanged').waitFor();
     expect(await statusCode(page)).toBe('304');
     await page.getByRole('button', { name: 'Do not send the ETag' }).click();
+    await page.getByRole('button', { name: 'Use the ETag' }).click();
+    await fieldOf(page, 'limit').fill('7');
+    expect((await requestLines(page)).join()).not.toContain('If-None-Match');
     await send(page);
     await answer(page).getByText('200', { exact: true }).waitFor();
   });

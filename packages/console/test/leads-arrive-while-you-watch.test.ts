@@ -2,7 +2,7 @@ import { LEAD_FIELDS } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
-import { openPage } from '../../testing/browser/page.ts';
+import { findOverflow, openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { openTab } from './support/open-tab.ts';
@@ -71,6 +71,29 @@ describe('the list', () => {
     expect((await names(page)).slice(0, 3)).toEqual(['Gus', 'Fay', 'Eve']);
     expect(await scrollTop()).toBe(0);
     expect(await pill.count()).toBe(0);
+  });
+
+  it('updates the ages of rows in sight only, and lays out no others', async () => {
+    const service = await startService();
+    await service.add(...many(100));
+    const page = await openPage(service.url);
+    await page.clock.install();
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await row(page, 'Lead 100.').waitFor();
+    const ages = () =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll('.row-age [aria-hidden]')].map((it) => it.textContent)`,
+      );
+    const before = await ages();
+    // Not so long that the held request would time out: the clock of the next answer would count.
+    await page.clock.runFor(65_000);
+    await expect.poll(async () => (await ages())[0]).toMatch(/min$/);
+    expect((await ages())[99]).toBe(before[99]);
+    expect(
+      await page.evaluate(`getComputedStyle(document.querySelector('.lead-row')).contentVisibility`),
+    ).toBe('auto');
+    await row(page, 'Lead 1.').scrollIntoViewIfNeeded();
+    await expect.poll(async () => (await ages()).at(-1)).toMatch(/min$/);
   });
 
   it('is filtered by words and by status, in what is loaded', async () => {
@@ -197,6 +220,57 @@ describe('the detail', () => {
     await row(page, 'Third').waitFor();
     expect(await detail(page).getByRole('heading').first().innerText()).toBe('First');
     expect(await row(page, 'First').locator('a').getAttribute('aria-current')).toBe('true');
+  });
+
+  it('stays with the lead that is read, and a scrolled list with its rows, although 1,000 newer ones arrive', async () => {
+    const service = await startService();
+    await service.add(...many(60));
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 30.').click();
+    await page.evaluate(`document.querySelector('.rows').scrollTop = 700`);
+    const before = await names(page);
+    const top = await row(page, 'Lead 30.').boundingBox();
+    for (let batch = 0; batch < 11; batch += 1) await service.add(...many(100));
+    await page.getByRole('button', { name: '1100 new' }).waitFor();
+    expect(await detail(page).getByRole('heading').first().innerText()).toBe('Lead 30.');
+    expect(await names(page)).toEqual(before);
+    expect(await row(page, 'Lead 30.').boundingBox()).toEqual(top);
+    await page.getByRole('button', { name: '1100 new' }).click();
+    await expect.poll(() => page.locator('.lead-row').count()).toBe(1000);
+    expect(await detail(page).getByRole('heading').first().innerText()).toBe('Lead 30.');
+  });
+
+  it('opens another lead at its top', async () => {
+    const service = await startService();
+    await service.add(named('First'), named('Second'));
+    const page = await openTab(service, 'Leads');
+    await row(page, 'First').click();
+    await page.setViewportSize({ width: 1280, height: 300 });
+    await page.evaluate(`document.querySelector('.detail').scrollTop = 400`);
+    await row(page, 'Second').click();
+    await detail(page).getByRole('heading', { name: 'Second' }).waitFor();
+    expect(await page.evaluate(`document.querySelector('.detail').scrollTop`)).toBe(0);
+  });
+
+  it('shows texts of any length and direction: whole names wrap, very long values are cut until asked for', async () => {
+    const service = await startService();
+    const name = 'Donaudampfschifffahrtsgesellschaftskapitaenswitwe'.repeat(8);
+    const note = 'x'.repeat(60_000);
+    await service.add({
+      fields: { firstName: name, email: 'a+b@example.com', customFields: { note, [name]: 'שלום 42' } },
+    });
+    const page = await openTab(service, 'Leads');
+    await detail(page).getByRole('heading', { name }).waitFor();
+    expect(await findOverflow(page)).toEqual([]);
+    const noteRow = detail(page).locator('li', { hasText: 'note:' });
+    expect((await noteRow.innerText()).length).toBeLessThan(1100);
+    await noteRow.getByRole('button', { name: 'Show all 60,000 characters' }).click();
+    expect((await noteRow.innerText()).length).toBeGreaterThan(60_000);
+    expect(await page.locator('.row-name').evaluate((element) => element.localName)).toBe('bdi');
+    const mail = detail(page).getByRole('link', { name: 'a+b@example.com' });
+    expect(await mail.getAttribute('href')).toBe('mailto:a%2Bb@example.com');
+    await page.setViewportSize({ width: 360, height: 740 });
+    expect(await findOverflow(page)).toEqual([]);
   });
 
   it('is a page of its own on a phone, and the way back leads to the same place of the list', async () => {

@@ -81,6 +81,50 @@ describe('while they are shown', () => {
     await expect.poll(() => names(page), { timeout: 60_000 }).toEqual(['Missed', 'Kept']);
   });
 
+  it('notices a service that has stopped at once, on every tab, and that it is back', async () => {
+    const service = await startService();
+    const { port } = new URL(service.url);
+    const page = await openWithLead(service);
+    await page.clock.install();
+    await service.stop();
+    // The held request ended early, so that no time passes until the page says so.
+    await page.getByText(/Offline since/).waitFor();
+    expect(await page.getByRole('region', { name: 'Connection' }).innerText()).toContain('cannot be reached');
+    const again = await startService({ beside: service, env: { LEADTAP_PORT: port } });
+    await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('200', { exact: true }).waitFor();
+    await live(page);
+    await untilHeld(again);
+    await page.route(ENDPOINT, (route) => route.abort('connectionrefused'));
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByRole('region', { name: 'Answer' }).getByText('The service cannot be reached').waitFor();
+    await page.getByRole('region', { name: 'Connection' }).getByText('cannot be reached').waitFor();
+  });
+
+  it('learns from a proxy that cuts silent requests after 8 s, and stays live', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Kept' } });
+    const page = await openPage(service.url);
+    await page.clock.install();
+    const waits: (string | undefined)[] = [];
+    let cut: (() => Promise<void>) | undefined;
+    await page.route(ENDPOINT, async (route) => {
+      const { prefer } = route.request().headers();
+      waits.push(prefer);
+      if (prefer !== 'wait=50') return route.continue();
+      cut = () => route.fulfill({ status: 504, contentType: 'text/html', body: 'Gateway Time-out' });
+    });
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await expect.poll(() => cut).toBeDefined();
+    await page.clock.runFor(8_000);
+    await cut?.();
+    await untilHeld(service);
+    expect(waits).toEqual([undefined, 'wait=50', undefined, 'wait=4']);
+    await live(page);
+    expect(await page.locator('.notice').count()).toBe(0);
+  });
+
   it('counts down after too many requests, and continues by itself', async () => {
     let now = Date.now();
     const service = await startService({ limits: { clock: () => now } });
@@ -120,6 +164,12 @@ describe('while they are shown', () => {
     else if (code === 'user-not-found') await service.store.removeUser('boss');
     else await service.store.updateUser('boss', { plan: 'STARTER' });
     await page.getByText(title).waitFor();
+    if (code !== 'professional-plan-required') {
+      // The person at the screen may no longer be the one who may see them.
+      expect(await names(page)).toEqual([]);
+      expect(await page.getByRole('main').innerText()).not.toContain('Kept');
+      await page.getByRole('button', { name: 'Show the lead that was loaded before' }).click();
+    }
     expect(await names(page)).toEqual(['Kept']);
     await page.getByLabel('Paste the token you were given').fill(await service.token('rival'));
     await page.keyboard.press('Enter');

@@ -38,18 +38,50 @@ it('goes into the lead with Enter, and back to the list with Escape', async () =
   await expect.poll(() => page.evaluate<string>('document.activeElement.id')).toBe('lead-heading');
   expect(await heading(page)).toBe('Beth');
   await page.keyboard.press('Escape');
-  expect(await page.evaluate<boolean>(`document.activeElement.matches('.lead-row a')`)).toBe(true);
+  await expect.poll(() => page.evaluate<boolean>(`document.activeElement.matches('.lead-row a')`)).toBe(true);
   expect(await focused(page)).toBe('Beth');
 });
 
-it('goes to the filter with /, where letters are letters, and leaves it with Escape', async () => {
+it('goes to the filter with /, where letters are letters, and clears and leaves it with Escape', async () => {
   const page = await openWithLeads();
   await page.keyboard.press('/');
   await page.keyboard.type('j?k/');
   expect(await page.getByLabel('Filter the loaded leads').inputValue()).toBe('j?k/');
   expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.locator('.filter select').selectOption('NEW');
+  await page.getByLabel('Filter the loaded leads').focus();
   await page.keyboard.press('Escape');
-  expect(await page.evaluate<string>('document.activeElement.localName')).toBe('body');
+  expect(await page.getByLabel('Filter the loaded leads').inputValue()).toBe('');
+  expect(await page.locator('.filter select').inputValue()).toBe('');
+  await expect.poll(() => page.locator('.lead-row').count()).toBe(3);
+  await expect.poll(() => focused(page)).toBe('Anna');
+});
+
+it('has the focus in a sensible place at the start, and after Clear, Forget and Back', async () => {
+  const service = await startService();
+  await service.add({ fields: { firstName: 'Anna' } });
+  const page = await openPage(service.url);
+  const focusedName = () => page.evaluate<string>('document.activeElement.name ?? document.activeElement.id');
+  await expect.poll(focusedName).toBe('pasted');
+  await page.keyboard.insertText(await service.token('boss'));
+  await page.keyboard.press('Enter');
+  await expect.poll(focusedName).toBe('main');
+  await page.getByRole('link', { name: 'See the leads' }).click();
+  await page.locator('.lead-row').waitFor();
+  await page.getByLabel('Filter the loaded leads').fill('nothing like this');
+  await page.getByRole('button', { name: 'Clear the filter' }).click();
+  expect(await page.evaluate('document.activeElement.id')).toBe('lead-filter');
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.getByRole('button', { name: 'All leads' }).click();
+  await expect.poll(() => focused(page)).toBe('Anna');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'All leads' }).click();
+  await expect.poll(() => focused(page)).toBe('Anna');
+  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await expect.poll(focusedName).toBe('pasted');
+  await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+  await page.getByRole('link', { name: 'Zapier' }).click();
+  await expect.poll(focusedName).not.toBe('');
 });
 
 it('lists the keys with ?', async () => {

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { DOWNLOADS } from '../downloads.ts';
+import { fillIn } from '../src/connect/fill-in.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { pythonProgram, SHELL_LOOP, typeScriptProgram } from '../src/connect/programs.ts';
 
@@ -12,6 +14,8 @@ const plain = (text: string): string => text.replace(/[*\s]+/g, ' ');
 
 const BASE_URL = 'https://leads.example.com';
 const PLATFORMS = platforms(addressOf(BASE_URL));
+const OFFERED: readonly string[] = DOWNLOADS.map((path) => basename(path));
+const MADE_BY_THE_VISITOR = ['leads.sh', 'leads.mjs', 'leads.py', 'settings.js'];
 const CODE = /`([^`]+)`/g;
 const LABEL = /\*([^*]+)\*/g;
 
@@ -25,17 +29,23 @@ function codeBlocks(path: string): string[] {
   );
 }
 
-describe.each(PLATFORMS)('$name', ({ document, steps, result, notes }) => {
+/** Where its custom app is described that people upload once. */
+const MAKE_APP = 'integrations/make/README.md';
+
+describe.each(PLATFORMS)('$name', ({ id, document, steps, result, notes }) => {
   const texts = [...steps.map(({ text }) => text), result, ...notes];
-  const page = plain(read(document));
+  const page = plain(read(document) + (id === 'make' ? read(MAKE_APP) : ''));
 
   it('uses the labels of its document', () => {
     expect(marked(texts, LABEL).filter((label) => !page.includes(plain(label)))).toEqual([]);
   });
 
-  it('names only files that exist', () => {
-    const files = marked(texts, CODE).filter((code) => /^(docs|integrations)\//.test(code));
-    expect([document, ...files].filter((path) => !existsSync(fileURLToPath(new URL(path, ROOT))))).toEqual(
+  it('names no folder of the repository, and only files that it offers or that the visitor makes or gets', () => {
+    const codes = marked(texts, CODE);
+    expect(texts.filter((text) => /repository|integrations\/|docs\//.test(text))).toEqual([]);
+    const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz)$/.test(code));
+    const others = files.filter((file) => !OFFERED.includes(file));
+    expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file) && !file.endsWith('.tgz'))).toEqual(
       [],
     );
   });
@@ -61,5 +71,19 @@ describe('programs are those of the documents, which are tested', () => {
     ['Python', 'docs/integrations/your-own-program.md', pythonProgram(BASE_URL)],
   ])('%s', (_name, document, program) => {
     expect(codeBlocks(document)).toContain(program);
+  });
+});
+
+describe('downloads', () => {
+  it.each(DOWNLOADS)('%s has the address of the service wherever it has an example', (path) => {
+    const text = fillIn(basename(path), read(`integrations/${path}`), 'http://10.0.0.7:8080/api');
+    expect(text).not.toMatch(/leads\.example\.com|127\.0\.0\.1:3000/);
+    if (path.endsWith('.json')) JSON.parse(text);
+  });
+
+  it('fill in the three parts of the address of OpenAPI 2.0', () => {
+    const file = read('integrations/power-automate/apiDefinition.swagger.json');
+    const filled = JSON.parse(fillIn('apiDefinition.swagger.json', file, 'https://a.example.org/api'));
+    expect(filled).toMatchObject({ host: 'a.example.org', basePath: '/api', schemes: ['https'] });
   });
 });

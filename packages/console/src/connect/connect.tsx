@@ -72,7 +72,7 @@ function issueCommand(userId: string | undefined, name: string): string {
 }
 
 function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
-  const { name, steps, result, notes, document: file } = platform;
+  const { name, steps, result, notes } = platform;
   return (
     <>
       <p class="up">
@@ -100,9 +100,6 @@ function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
             <RichText>{note}</RichText>
           </li>
         ))}
-        <li>
-          Limits, error messages and what was tested: <code>{file}</code> in the repository of Leadtap.
-        </li>
       </ul>
     </>
   );

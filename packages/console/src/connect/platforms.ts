@@ -64,7 +64,7 @@ const zapier = ({ baseUrl }: Address): Platform => ({
   result: 'The Zap runs once for each new lead. Existing leads do not start it.',
   notes: [
     'Zapier polls every 1 to 15 minutes, depending on your Zapier plan.',
-    'No invitation? The operator uploads the app to Zapier once. The document has the commands.',
+    'No invitation? Ask the operator, who uploads the app to Zapier once.',
     'While a Zap is off, leads do not start it, also not later.',
   ],
 });
@@ -77,7 +77,13 @@ const make = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/make.md',
   steps: [
     {
-      text: 'Once for your organisation: a person with the right to create custom apps uploads the app. `integrations/make` has its files.',
+      text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`.',
+    },
+    {
+      text: 'A connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json`. *Parameters*: `leadtap.params.iml.json`.',
+    },
+    {
+      text: 'A module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json`. *Epoch*: `watch-new-leads.epoch.iml.json`. *Static parameters*: `watch-new-leads.static-params.iml.json`. *Interface*: `watch-new-leads.interface.iml.json`. *Samples*: `watch-new-leads.samples.iml.json`.',
     },
     { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
     {
@@ -106,7 +112,7 @@ const n8n = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/n8n.md',
   steps: [
     {
-      text: 'Once, as an owner or admin of your n8n: *Settings*, *Community nodes*, *Install*. If n8n does not find the node, the operator of n8n can install it from a file.',
+      text: 'Once, as an owner or admin of your n8n: *Settings*, *Community nodes*, *Install*. If n8n does not find the node, its operator can install it from a file, which the operator of Leadtap has.',
       code: 'n8n-nodes-leadtap',
     },
     {
@@ -127,7 +133,7 @@ const n8n = ({ baseUrl }: Address): Platform => ({
     `${BURSTS} A poll reads up to 1,000, the next one continues.`,
     'For leads at once, use the *Leadtap Instant Trigger* of the same package instead. It has no poll times.',
     'For n8n in a container, `localhost` is the container itself.',
-    'You may not install nodes? Import `new-leads-with-http-request.json`. The document shows how.',
+    'You may not install nodes? Import `new-leads-with-http-request.json`, which uses only nodes of n8n itself.',
   ],
 });
 
@@ -139,11 +145,7 @@ const activepieces = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/activepieces.md',
   steps: [
     {
-      text: 'Once, with Node.js and a copy of the repository of Leadtap, create the archive of the piece:',
-      code: 'npm ci && npm run build\ncd integrations/activepieces/piece && npm pack',
-    },
-    {
-      text: 'In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload `leadtap-piece-leadtap-0.1.0.tgz`. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
+      text: 'Once: ask the operator of Leadtap for the archive of the piece, `leadtap-piece-leadtap-0.1.0.tgz`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
     },
     { text: 'Create a flow and choose *Leadtap → New Lead* as its trigger.' },
     {
@@ -168,7 +170,7 @@ const pipedream = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/pipedream.md',
   steps: [
     {
-      text: 'Install the command-line tool of Pipedream (`pd`). In a folder with the file `new-lead.mjs` from `integrations/pipedream`, run:',
+      text: 'Install the command-line tool of Pipedream (`pd`). In a folder with the file `new-lead.mjs`, run:',
       code: 'pd login\npd deploy new-lead.mjs',
     },
     { text: 'It asks for the token, the interval (120 seconds) and this base address:', code: baseUrl },
@@ -189,7 +191,7 @@ const workato = ({ baseUrl }: Address): Platform => ({
     {
       text: 'Once: in Workato, open *Tools → Connector SDK* and create a *new connector* from scratch, named *Leadtap*.',
     },
-    { text: 'Replace its code by the file `connector.rb` from `integrations/workato` and save it.' },
+    { text: 'Replace its code by the file `connector.rb` and save it.' },
     {
       text: 'On the tab *Test code*, create a connection with the token and this base address. *Connected* means that both are correct.',
       code: baseUrl,
@@ -215,7 +217,7 @@ const powerAutomate = ({ baseUrl, host, path }: Address): Platform => ({
   document: 'docs/integrations/power-automate.md',
   steps: [
     {
-      text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json` from `integrations/power-automate`.',
+      text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json`.',
     },
     { text: `On *General*, set *Base URL* to \`${path}\` and *Host* to`, code: host },
     {
@@ -234,7 +236,7 @@ const powerAutomate = ({ baseUrl, host, path }: Address): Platform => ({
   notes: [
     'Before you switch the flow on, the company should have at least one lead: the first poll only saves the newest one.',
     'You need a plan with premium connectors.',
-    `For more than about 25 leads per hour, build the flow of the document instead. It polls \`${baseUrl}/automation/new-leads\` and reads 100 leads per run.`,
+    `For more than about 25 leads per hour, ask the operator for the flow that reads 100 leads per run. It polls \`${baseUrl}/automation/new-leads\` with the HTTP action.`,
   ],
 });
 
@@ -245,7 +247,7 @@ const nodeRed = ({ baseUrl }: Address): Platform => ({
   runs: 'anywhere',
   document: 'docs/integrations/node-red.md',
   steps: [
-    { text: 'In the menu, *Import*, choose the file `new-leads.flow.json` from `integrations/node-red`.' },
+    { text: 'In the menu, *Import*, choose the file `new-leads.flow.json`.' },
     {
       text: 'Double-click the tab *Leadtap: new leads*. Under *Environment variables*, set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
       code: baseUrl,
@@ -299,11 +301,7 @@ const typeScript = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/your-own-program.md',
   steps: [
     {
-      text: 'Install Node.js 20 or later. In a copy of the repository of Leadtap, build the package of the client:',
-      code: 'npm ci\nnpm run pack',
-    },
-    {
-      text: 'In a new folder, install it with the path of your copy:',
+      text: 'Install Node.js 20 or later, and ask the operator for the package of the client, `leadtap-client-0.1.0.tgz`. In a new folder, install it:',
       code: 'npm install /path/to/leadtap/leadtap-client-0.1.0.tgz',
     },
     { text: 'Save this as `leads.mjs`:', code: typeScriptProgram(baseUrl) },

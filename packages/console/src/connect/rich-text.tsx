@@ -1,17 +1,44 @@
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { download, isDownload } from './files.ts';
 
 const MARKED = /(`[^`]+`|\*[^*]+\*)/;
 
-/** A sentence with `` `code` `` and `*labels*`. */
+/** A sentence with `` `code` `` and `*labels*`. The name of a file that the page offers downloads it. */
 export function RichText({ children }: { readonly children: string }): JSX.Element {
   const parts = children.split(MARKED);
   return (
     <>
       {parts.map((part, index) => {
-        if (part.startsWith('`')) return <code key={index}>{part.slice(1, -1)}</code>;
-        if (index % 2 === 1) return <b key={index}>{part.slice(1, -1)}</b>;
-        return part;
+        if (index % 2 === 0) return part;
+        const text = part.slice(1, -1);
+        if (part.startsWith('*')) return <b key={index}>{text}</b>;
+        return isDownload(text) ? <Download key={index} name={text} /> : <code key={index}>{text}</code>;
       })}
+    </>
+  );
+}
+
+function Download({ name }: { readonly name: string }): JSX.Element {
+  const error = useSignal('');
+  const onClick = () => {
+    error.value = '';
+    download(name).catch(() => {
+      error.value = ' (not downloaded: the service cannot be reached)';
+    });
+  };
+  return (
+    <>
+      <button
+        type="button"
+        class="download"
+        onClick={onClick}
+        title="Download, with the address of this service"
+      >
+        <span aria-hidden="true">↓ </span>
+        {name}
+      </button>
+      <span role="status">{error}</span>
     </>
   );
 }

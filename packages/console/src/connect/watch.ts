@@ -2,6 +2,7 @@
 import type { LeadtapError } from '@leadtap/client';
 import { CONSUMERS_PATH, type Consumer, type Consumers } from '@leadtap/contract';
 import { signal } from '@preact/signals';
+import { reportContact } from '../feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 
 export type Watch =
@@ -49,6 +50,7 @@ export function startWatch(token: string): () => void {
       cache: 'no-store',
       signal,
     });
+    reportContact(true);
     const body: unknown = await response.json().catch(() => undefined);
     if (!response.ok || !isConsumers(body)) {
       const error = toResponseError(response, body);
@@ -73,6 +75,7 @@ export function startWatch(token: string): () => void {
     try {
       await check();
     } catch (cause) {
+      if (!signal.aborted) reportContact(false);
       show({ kind: 'waiting', error: toConnectionError(cause) });
     } finally {
       isChecking = false;

@@ -73,7 +73,7 @@ function Received({ answer }: { readonly answer: Answer }): JSX.Element {
       <p class="answer-line" role="status">
         <span class={`status-code s${Math.floor(status / 100)}`}>{status}</span> {summaryOf(answer)}
       </p>
-      {error && <Problem error={error} />}
+      {error && <Problem error={error} isOfApi />}
       {error?.retryAfterMs !== undefined && (
         <p>
           {passesInMs > 0
@@ -154,10 +154,12 @@ function Body({ answer: { leads, text } }: { readonly answer: Answer }): JSX.Ele
   );
 }
 
+const MAX_NAME_LENGTH = 200;
+
 const LeadJson = ({ lead }: { readonly lead: Lead }) => (
   <details class="lead-json">
     <summary>
-      <span>{lead.fullName}</span>
+      <bdi>{lead.fullName?.slice(0, MAX_NAME_LENGTH)}</bdi>
       <span class="soft">
         {lead.status?.label} · <Time at={lead.createdAt} />
       </span>

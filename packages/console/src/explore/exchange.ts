@@ -2,6 +2,7 @@
 import type { Lead, LeadtapError } from '@leadtap/client';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
+import { reportContact } from '../feed.ts';
 import { observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';
 import { type ApiRequest, etag, limit, readNextLink, request, since } from './request.ts';
@@ -50,10 +51,12 @@ export async function sendRequest(): Promise<void> {
       cache: 'no-store',
       signal,
     });
+    reportContact(true);
     const answer = toAnswer(built, startedMs, response, await response.text());
     if (!signal.aborted) exchange.value = { kind: 'answered', answer };
   } catch (cause) {
     if (signal.aborted) return;
+    reportContact(false);
     exchange.value = { kind: 'failed', error: toConnectionError(cause) };
   }
 }
@@ -69,7 +72,6 @@ export function followLink(link: string | null): void {
   if (!next) return;
   since.value = next.since;
   limit.value = next.limit;
-  etag.value = '';
   void sendRequest();
 }
 

@@ -19,16 +19,24 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export const request = computed((): ApiRequest => {
+const path = computed(() => {
   const query = new URLSearchParams();
   if (since.value.trim() !== '') query.set('since', since.value.trim());
   if (limit.value.trim() !== '') query.set('limit', limit.value.trim());
-  const path = query.size === 0 ? NEW_LEADS_PATH : `${NEW_LEADS_PATH}?${query}`;
+  return query.size === 0 ? NEW_LEADS_PATH : `${NEW_LEADS_PATH}?${query}`;
+});
+
+// It is the validator of one page: with another request the service would ignore it.
+path.subscribe(() => {
+  etag.value = '';
+});
+
+export const request = computed((): ApiRequest => {
   const headers = {
     ...(Number(waitS.value) > 0 && { Prefer: `wait=${waitS.value}` }),
     ...(etag.value !== '' && { 'If-None-Match': etag.value }),
   };
-  return { path, url: baseUrl + path, headers };
+  return { path: path.value, url: baseUrl + path.value, headers };
 });
 
 const HOUR_MS = 3_600_000;

@@ -6,7 +6,7 @@ import { fieldLabels } from '../contract-texts.json';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton } from '../text.tsx';
+import { CopyButton, LongText } from '../text.tsx';
 import { formatExact, Relative } from '../time.tsx';
 import { openedLead } from './selection.ts';
 import { Status } from './status.tsx';
@@ -52,7 +52,7 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
     <>
       <header>
         <h1 id={HEADING} tabIndex={-1}>
-          {lead.fullName === '' ? 'Without a name' : lead.fullName}
+          {lead.fullName === '' ? 'Without a name' : <LongText>{lead.fullName}</LongText>}
         </h1>
         <Status status={lead.status} />
       </header>
@@ -90,9 +90,17 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
   switch (name) {
     case 'phone1':
     case 'phone2':
-      return <a href={`tel:${value.replace(/[^\d+]/g, '')}`}>{value}</a>;
+      return (
+        <a href={`tel:${value.replace(/[^\d+]/g, '')}`}>
+          <bdi>{value}</bdi>
+        </a>
+      );
     case 'email':
-      return <a href={`mailto:${encodeURIComponent(value)}`}>{value}</a>;
+      return (
+        <a href={`mailto:${encodeURIComponent(value).replaceAll('%40', '@')}`}>
+          <bdi>{value}</bdi>
+        </a>
+      );
     case 'appointmentDateTime':
     case 'createdAt':
     case 'updatedAt':
@@ -103,7 +111,7 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
     case 'automation_trigger_id':
       return <code>{value}</code>;
     default:
-      return value;
+      return <LongText>{value}</LongText>;
   }
 }
 
@@ -131,7 +139,10 @@ function CustomFields({ fields }: { readonly fields: Lead['customFields'] }) {
     <ul>
       {entries.map(([name, value]) => (
         <li key={name}>
-          <span class="soft">{name}:</span> {typeof value === 'string' ? value : JSON.stringify(value)}
+          <span class="soft">
+            <bdi>{name}</bdi>:
+          </span>{' '}
+          <LongText>{typeof value === 'string' ? value : JSON.stringify(value)}</LongText>
         </li>
       ))}
     </ul>

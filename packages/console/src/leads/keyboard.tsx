@@ -2,20 +2,19 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { close, isPhone, open, place } from '../router.ts';
 import { focusDetail } from './detail.tsx';
-import { shownLeads } from './selection.ts';
+import { clearFilter, FILTER_ID, shownLeads } from './selection.ts';
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['j', 'next lead'],
   ['k', 'previous lead'],
   ['Enter', 'open the lead'],
   ['/', 'filter'],
-  ['Esc', 'leave the filter or the lead'],
+  ['Esc', 'clear the filter, leave the lead'],
   ['?', 'this list'],
 ];
 
-export const FILTER_ID = 'lead-filter';
-
-const rowOf = (id: string): HTMLElement | null => document.querySelector(`[data-lead="${CSS.escape(id)}"]`);
+export const rowOf = (id: string): HTMLElement | null =>
+  document.querySelector(`[data-lead="${CSS.escape(id)}"]`);
 
 /** The row that has the focus, else the opened one. */
 function currentIndex(): number {
@@ -36,9 +35,14 @@ function move(step: 1 | -1): void {
 }
 
 function leave(target: EventTarget | null): void {
-  if (target instanceof HTMLInputElement && target.id === FILTER_ID) target.blur();
-  else if (isPhone.value && place.value.item !== '') close();
-  else rowOf(place.value.item)?.focus();
+  if (isPhone.value && place.value.item !== '') {
+    close();
+    return;
+  }
+  clearFilter();
+  if (target instanceof HTMLElement && target.id === FILTER_ID) target.blur();
+  // After the rows are back that the filter had removed.
+  requestAnimationFrame(() => rowOf(place.value.item)?.focus());
 }
 
 const isTyping = (target: EventTarget | null): boolean =>

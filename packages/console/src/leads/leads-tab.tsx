@@ -1,5 +1,7 @@
-import { useSignalEffect } from '@preact/signals';
+import type { LeadtapError } from '@leadtap/client';
+import { computed, signal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { arrivedCount, feedState, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
@@ -8,9 +10,9 @@ import { session } from '../session.ts';
 import { CopyButton } from '../text.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { LeadDetail } from './detail.tsx';
-import { FILTER_ID, Keyboard } from './keyboard.tsx';
+import { Keyboard, rowOf } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
-import { filterStatus, filterText, shownLeads, statuses } from './selection.ts';
+import { FILTER_ID, filterStatus, filterText, shownLeads, statuses } from './selection.ts';
 
 export function LeadsTab(): JSX.Element {
   if (!session.value)
@@ -30,9 +32,19 @@ function Connected(): JSX.Element {
     if (newest && place.value.item === '' && place.value.tab === 'leads' && !isPhone.value)
       open('leads', newest.automation_trigger_id, 'replace');
   });
+  const { item } = place.value;
+  useEffect(
+    () => () => {
+      // Back in the list of a phone, where the lead was opened.
+      if (item !== '' && isPhone.value && place.value.item === '')
+        requestAnimationFrame(() => rowOf(item)?.focus({ preventScroll: true }));
+    },
+    [item],
+  );
   const isEmpty = leads.value.length === 0;
+  if (hiddenBy.value) return <HiddenLeads error={hiddenBy.value} />;
   return (
-    <div class={place.value.item === '' ? 'split' : 'split opened'}>
+    <div class="split">
       <div class="list-side" inert={isPhone.value && place.value.item !== ''}>
         <h1 class="vh">Leads</h1>
         <Notice />
@@ -43,10 +55,41 @@ function Connected(): JSX.Element {
             `New lead: ${leads.value[0]?.fullName}. ${arrivedCount.value} since you opened the page.`}
         </p>
       </div>
-      {place.value.item !== '' && <LeadDetail />}
+      {item !== '' && <LeadDetail key={item} />}
     </div>
   );
 }
+
+/** The error after which the visitor asked to see the loaded leads all the same. */
+const revealedAfter = signal<LeadtapError | undefined>(undefined);
+
+/** A token that no longer works, or a user who was removed: the leads may no longer be for the person at the screen. */
+const hiddenBy = computed((): LeadtapError | undefined => {
+  const state = feedState.value;
+  if (state.kind !== 'stopped' || leads.value.length === 0) return undefined;
+  const isRefused = state.error.status === 401 || state.error.status === 404;
+  return isRefused && state.error !== revealedAfter.value ? state.error : undefined;
+});
+
+const HiddenLeads = ({ error }: { readonly error: LeadtapError }) => (
+  <div class="check hidden-leads">
+    <h1>Leads</h1>
+    <Problem error={error} />
+    <p>
+      <button
+        type="button"
+        onClick={() => {
+          revealedAfter.value = error;
+        }}
+      >
+        {leads.value.length === 1
+          ? 'Show the lead that was loaded before'
+          : `Show the ${leads.value.length} leads that were loaded before`}
+      </button>
+    </p>
+    <TokenForm />
+  </div>
+);
 
 /** What is wrong, above the leads that were loaded before. */
 function Notice(): JSX.Element | null {

@@ -1,12 +1,12 @@
 import type { Lead } from '@leadtap/client';
 import { useSignalEffect } from '@preact/signals';
-import type { JSX, TargetedMouseEvent } from 'preact';
+import { Component, type JSX, type TargetedMouseEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { arrivedCount, freshIds, hasOlder, leads } from '../feed.ts';
 import { hrefOf, isPhone, open, place } from '../router.ts';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
-import { filterStatus, filterText, showAll, shownLeads, waitingCount } from './selection.ts';
+import { clearFilter, FILTER_ID, showAll, shownLeads, waitingCount } from './selection.ts';
 import { Status } from './status.tsx';
 
 /** The leads, newest first. While it is scrolled, new leads wait above it. */
@@ -64,8 +64,9 @@ export function LeadList(): JSX.Element {
 function NoMatch(): JSX.Element | null {
   if (leads.value.length === 0) return null;
   const clear = () => {
-    filterText.value = '';
-    filterStatus.value = '';
+    clearFilter();
+    // The button goes with the filter.
+    document.getElementById(FILTER_ID)?.focus();
   };
   return (
     <p class="empty">
@@ -85,7 +86,20 @@ interface RowProps {
 export const placeOf = ({ branchName, departmentName }: Lead): string =>
   [branchName, departmentName].filter((name) => name !== null).join(' · ');
 
-function Row({ lead, isOpened }: RowProps): JSX.Element {
+/** With 1,000 rows, only those that have changed are rendered. */
+class Row extends Component<RowProps> {
+  override shouldComponentUpdate({ lead, isOpened }: RowProps): boolean {
+    return lead !== this.props.lead || isOpened !== this.props.isOpened;
+  }
+  override render() {
+    return renderRow(this.props);
+  }
+}
+
+/** A longer one is cut here, and complete in the detail. */
+const MAX_NAME_LENGTH = 200;
+
+function renderRow({ lead, isOpened }: RowProps): JSX.Element {
   const { automation_trigger_id: id, fullName, status, createdAt, appointmentDateTime } = lead;
   const onClick = (event: TargetedMouseEvent<HTMLAnchorElement>) => {
     // With a modifier the browser opens a tab or a window.
@@ -104,13 +118,13 @@ function Row({ lead, isOpened }: RowProps): JSX.Element {
         aria-current={isOpened ? 'true' : undefined}
         data-lead={id}
       >
-        <span class="row-name">{fullName === '' ? 'Without a name' : fullName}</span>
+        <bdi class="row-name">{fullName === '' ? 'Without a name' : fullName.slice(0, MAX_NAME_LENGTH)}</bdi>
         <span class="row-age">
           <Time at={createdAt} form="age" />
         </span>
         <span class="row-more">
           <Status status={status} />
-          {place !== '' && <span class="row-place">{place}</span>}
+          {place !== '' && <bdi class="row-place">{place}</bdi>}
           {appointmentDateTime !== null && <Appointment at={Date.parse(appointmentDateTime)} />}
         </span>
       </a>
@@ -120,7 +134,6 @@ function Row({ lead, isOpened }: RowProps): JSX.Element {
 
 const Appointment = ({ at }: { readonly at: number }) => (
   <span class="row-appointment" title={`Appointment: ${formatExact(at)}`}>
-    <span class="vh">appointment </span>
-    {formatShort(at)}
+    appointment {formatShort(at)}
   </span>
 );

@@ -1,24 +1,34 @@
 /** Which leads the list shows, and which one is opened. */
 import type { Lead } from '@leadtap/client';
-import { computed, signal } from '@preact/signals';
+import { batch, computed, effect, signal } from '@preact/signals';
 import { arrivedCount, leads } from '../feed.ts';
 import { place } from '../router.ts';
+
+export const FILTER_ID = 'lead-filter';
 
 /** What the visitor has typed. */
 export const filterText = signal('');
 /** The value of a status; empty for all. */
 export const filterStatus = signal('');
 
-/** How many leads had arrived when the list was last at its top. */
+/** The loaded leads, and how many had arrived, when the list was last at its top. */
+const listed = signal<readonly Lead[]>([]);
 const seenCount = signal(0);
 
 /** Leads that wait above a list that is scrolled: inserting them would move what the visitor reads. */
 export const waitingCount = computed(() => Math.max(0, arrivedCount.value - seenCount.value));
 
 /** Shows the leads that wait. */
-export const showAll = (): void => {
-  seenCount.value = arrivedCount.value;
-};
+export const showAll = (): void =>
+  batch(() => {
+    listed.value = leads.value;
+    seenCount.value = arrivedCount.value;
+  });
+
+// Leads are removed from memory when the token is forgotten, and those of another token replace them.
+effect(() => {
+  if (arrivedCount.value === 0) showAll();
+});
 
 /** The text that a filter searches, made once for each lead. */
 const searchTexts = new WeakMap<Lead, string>();
@@ -40,7 +50,7 @@ function searchTextOf(lead: Lead): string {
 export const shownLeads = computed((): readonly Lead[] => {
   const words = filterText.value.toLowerCase().split(/\s+/).filter(Boolean);
   const status = filterStatus.value;
-  const candidates = leads.value.slice(waitingCount.value);
+  const candidates = listed.value;
   if (words.length === 0 && status === '') return candidates;
   return candidates.filter(
     (lead) =>
@@ -52,6 +62,18 @@ export const shownLeads = computed((): readonly Lead[] => {
 /** The statuses of the loaded leads, by value. */
 export const statuses = computed(() => new Map(leads.value.map(({ status }) => [status.value, status])));
 
-export const openedLead = computed(() =>
-  leads.value.find(({ automation_trigger_id }) => automation_trigger_id === place.value.item),
-);
+/** The opened lead stays when so many have arrived that it is no longer among the loaded ones. */
+let opened: Lead | undefined;
+export const openedLead = computed((): Lead | undefined => {
+  const { item } = place.value;
+  const loaded = leads.value.find(({ automation_trigger_id }) => automation_trigger_id === item);
+  const isKept = leads.value.length > 0 && opened?.automation_trigger_id === item;
+  opened = loaded ?? (isKept ? opened : undefined);
+  return opened;
+});
+
+export const clearFilter = (): void =>
+  batch(() => {
+    filterText.value = '';
+    filterStatus.value = '';
+  });

@@ -15,6 +15,10 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  // Files to download, not to run.
+  '.mjs': 'text/plain; charset=utf-8',
+  '.rb': 'text/plain; charset=utf-8',
 };
 
 /** In the order of preference. */

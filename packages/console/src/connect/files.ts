@@ -1,0 +1,16 @@
+/** The files that platforms need, as downloads with the address of this service filled in. */
+import urls from 'virtual:downloads';
+import { baseUrl } from '../service.ts';
+import { fillIn } from './fill-in.ts';
+
+export const isDownload = (name: string): boolean => Object.hasOwn(urls, name);
+
+export async function download(name: string): Promise<void> {
+  const response = await fetch(urls[name] ?? '');
+  if (!response.ok) throw new Error(`status ${response.status}`);
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([fillIn(name, await response.text(), baseUrl)]));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

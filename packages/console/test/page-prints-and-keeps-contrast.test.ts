@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { startService } from '../../testing/harness/service.ts';
+import { openTab } from './support/open-tab.ts';
+
+it('prints the whole list and the whole lead, and shows the current tab and status colours in forced colours', async () => {
+  const service = await startService();
+  await service.add(
+    ...Array.from({ length: 80 }, (_, index) => ({ fields: { firstName: `Lead ${index}` } })),
+  );
+  const page = await openTab(service, 'Leads');
+  await page.locator('.detail h1').waitFor();
+  await page.emulateMedia({ media: 'print' });
+  const hidden = `[...document.querySelectorAll('#app, main, .split, .list-side, .list, .rows, .detail')]
+    .filter((it) => it.scrollHeight > it.clientHeight + 1).map((it) => it.className || it.localName)`;
+  expect(await page.evaluate(hidden)).toEqual([]);
+  expect(await page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(80 * 30);
+  expect(await page.getByRole('button', { name: 'Copy JSON' }).isVisible()).toBe(false);
+
+  await page.emulateMedia({ media: 'screen', forcedColors: 'active' });
+  const border = (selector: string) =>
+    page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).borderBottomColor`);
+  expect(await border('.bar nav a[aria-current]')).not.toBe(await border('.bar nav a:not([aria-current])'));
+  const dot = `getComputedStyle(document.querySelector('.dot')).backgroundColor`;
+  const forced = await page.evaluate(dot);
+  await page.emulateMedia({ forcedColors: 'none' });
+  expect(await page.evaluate(dot)).toBe(forced);
+});
