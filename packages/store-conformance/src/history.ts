@@ -18,6 +18,33 @@ export const historyChecks = [
     },
   ),
 
+  check(
+    'history: it pushes no stamp more than a minute ahead of the clock, whatever the last stamp is',
+    async ({ store, clock }) => {
+      await apply(store, ACME);
+      const minute = 60_000;
+      // A step of half a minute each: the limit must not move with the last stamp.
+      const results = await write(
+        store,
+        [1, 2, 3, 4].map((step) => past(String(step), clock.now + step * (minute / 2))),
+        HISTORICAL,
+      );
+      assert.deepEqual(
+        results.map(({ kind }) => kind),
+        ['added', 'added', 'rejected', 'rejected'],
+      );
+      const value = new Date(clock.now + 1.5 * minute).toISOString();
+      assert.deepEqual(results[2], {
+        kind: 'rejected',
+        problem: { field: 'createdAt', reason: 'in-future', value },
+      });
+      assert.deepEqual(await stamp(store, [lead('next')]), [clock.now + minute + 1]);
+      // The lead exists, so this is an update, and the time is ignored.
+      const again = await write(store, [past('1', clock.now + 9 * minute)], HISTORICAL);
+      assert.equal(again[0]?.kind, 'updated');
+    },
+  ),
+
   check('history: times before 1970 are supported', async ({ store }) => {
     await apply(store, ACME);
     const before = Date.UTC(1965, 0, 1, 12);

@@ -240,8 +240,9 @@ function toIssue(
   { accessLevel }: PollingUser,
 ): ValidationIssue {
   const { field, reason, value } = problem;
-  if (reason === 'not-stored' || reason === 'no-content' || field === 'companyId' || field === 'statusValue')
+  if (reason === 'not-stored' || reason === 'no-content' || reason === 'in-future')
     return placementIssue(problem);
+  if (field === 'companyId' || field === 'statusValue') return placementIssue(problem);
   if (field === 'id' && isIdDerived) return { detail: KEY_IN_USE };
   return accessLevel === 'COMPANY' ? placementIssue(problem) : { field, detail: outsideScope(field, value) };
 }

@@ -1,4 +1,5 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
+import { toIso } from '../clock.ts';
 import type { LeadInput, Scope, Status, User } from './records.ts';
 import type {
   Account,
@@ -8,6 +9,18 @@ import type {
   WriteAllOutcome,
   WrittenLead,
 } from './store.ts';
+
+/** The clocks of two machines may differ. */
+const MAX_HISTORY_AHEAD_MS = 60_000;
+
+/** Whether a historical lead would push the stamps of all later leads ahead of the clock. */
+export const isInFuture = (createdAt: number, now: number): boolean => createdAt > now + MAX_HISTORY_AHEAD_MS;
+
+export const inFuture = (createdAt: number): PlacementProblem => ({
+  field: 'createdAt',
+  reason: 'in-future',
+  value: toIso(createdAt),
+});
 
 /** The branch and department of a lead. */
 export interface LeadPlace {

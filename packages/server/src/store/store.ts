@@ -135,6 +135,8 @@ export type PlacementProblem =
       readonly reason: 'outside-scope';
       readonly value: string | null;
     }
+  /** Of a historical lead: all later leads would have to follow it. */
+  | { readonly field: 'createdAt'; readonly reason: 'in-future'; readonly value: string }
   /** The lead was erased for good. */
   | { readonly field: 'id'; readonly reason: 'erased'; readonly value: string }
   /** `onlyUpdate` was given, and there is no lead with this id. */

@@ -11,6 +11,8 @@ import {
   findNoContent,
   findOutsideScope,
   findPlacementProblems,
+  inFuture,
+  isInFuture,
   mayWrite,
   type Place,
   type Places,
@@ -194,7 +196,11 @@ async function beginBatch(session: Session, leads: readonly LeadInput[], { histo
 
 async function writeBatch(session: Session, leads: readonly LeadInput[], options: BatchOptions) {
   const batch = await Batch.read(session, addIds(leads));
-  const results = batch.plan(options);
+  // The clock that stamps.
+  const [clock] = options.historical
+    ? await session.query<{ now: number }>('SELECT leadtap.clock_ms() AS now')
+    : [];
+  const results = batch.plan(options, clock?.now);
   await batch.save(session);
   return { results: results.map(toLeadResult), places: batch.places };
 }
@@ -242,11 +248,11 @@ class Batch {
     return new Batch(leads, places, existing, await readErased(session, leads, places));
   }
 
-  plan(options: BatchOptions): DraftResult[] {
-    return this.#leads.map((lead) => this.#planLead(lead, options));
+  plan(options: BatchOptions, now: number = Number.POSITIVE_INFINITY): DraftResult[] {
+    return this.#leads.map((lead) => this.#planLead(lead, options, now));
   }
 
-  #planLead(lead: IdentifiedLead, options: BatchOptions): DraftResult {
+  #planLead(lead: IdentifiedLead, options: BatchOptions, now: number): DraftResult {
     const { historical = false, allowErased = false, scope } = options;
     const { companyId, id } = lead;
     const existing = this.#drafts.get(idInCompany(companyId, id));
@@ -262,6 +268,8 @@ class Batch {
       return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
     const [noContent] = findNoContent(lead);
     if (noContent) return { kind: 'rejected', problem: noContent };
+    if (historical && lead.createdAt !== undefined && isInFuture(lead.createdAt, now))
+      return { kind: 'rejected', problem: inFuture(lead.createdAt) };
     const draft: Draft = {
       companyId,
       id,

@@ -5,6 +5,8 @@ import { FIELD_COLUMNS } from '../lead-row.ts';
 import {
   findNoContent,
   findOutsideScope,
+  inFuture,
+  isInFuture,
   type Place,
   type Places,
   requireAllWritten,
@@ -220,6 +222,10 @@ export class LeadWriter {
     const { companyId } = lead;
     const wanted = historical ? lead.createdAt : undefined;
     const createdAt = wanted === undefined ? stamps.next(companyId) : stamps.firstFree(companyId, wanted);
+    if (wanted !== undefined && isInFuture(createdAt, now))
+      return lead.id !== undefined && this.#find.get(companyId, lead.id)
+        ? undefined
+        : { kind: 'rejected', problem: inFuture(createdAt) };
     const receivedAt = wanted === undefined ? createdAt : now;
     const id = lead.id ?? v7({ msecs: receivedAt });
     const fields = encodeFields(lead.fields);

@@ -233,6 +233,28 @@ describe('the last stamp within a transaction', () => {
     expect(await stamps()).toEqual([1, 2, 3, 4]);
   });
 
+  test('is at most a minute ahead of the clock after history, in however many rows and transactions', async () => {
+    const rows = (from: number, to: number) => `SET leadtap.historical = 'on';
+      INSERT INTO leadtap.leads (company_id, id, created_at)
+      SELECT 'acme', 'h-' || n, leadtap.from_ms(${NOON} + n * 30000) FROM generate_series(${from}, ${to}) AS n`;
+    expect((await refusalOf(client, rows(1, 1000)))?.message).toContain('lies in the future');
+    expect(await refusalOf(client, rows(1, 2))).toBeUndefined();
+    expect((await refusalOf(client, rows(3, 3)))?.message).toContain('lies in the future');
+    await client.query(`SET leadtap.historical = ''; ${insert('a')}`);
+    expect(await stamps()).toEqual([60_001, 30_000, 60_000]);
+  });
+
+  test('may be that of a moved lead, which keeps a stamp ahead of the clock, and none beyond it', async () => {
+    const moved = (id: string, ms: number) => `SET leadtap.historical = 'moved';
+      INSERT INTO leadtap.leads (company_id, id, created_at, updated_at, automation_created_at, automation_trigger_id)
+      SELECT 'acme', '${id}', at, at, at, '${id}' FROM leadtap.from_ms(${NOON + ms}) AS at`;
+    await client.query(
+      `UPDATE leadtap.companies SET stamp_floor = leadtap.from_ms(${NOON + 600_000}) WHERE id = 'acme'`,
+    );
+    expect(await refusalOf(client, moved('a', 600_000))).toBeUndefined();
+    expect((await refusalOf(client, moved('b', 600_001)))?.message).toContain('lies in the future');
+  });
+
   test('includes the time that history has reached', async () => {
     await client.query(`BEGIN; SET LOCAL leadtap.historical = 'on';
       INSERT INTO leadtap.leads (company_id, id, created_at)
