@@ -22,8 +22,8 @@ const PYTHON = findProgram({
 /** Starts the program with pauses of 20 ms. */
 async function start(service: TestService, folder: string, token?: string) {
   const program = PROGRAM.replace('https://leads.example.com', service.url).replace(
-    'time.sleep(pause)',
-    'time.sleep(0.02)',
+    'PAUSE = 120',
+    'PAUSE = 0.02',
   );
   writeFileSync(join(folder, 'leads.py'), program);
   const env = { PATH: process.env['PATH'], LEADTAP_TOKEN: token ?? (await service.token('boss')) };

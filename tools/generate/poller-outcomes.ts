@@ -118,7 +118,7 @@ export const OUR_WAYS = {
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Set `contextStorage` to `localfilesystem`. Node-RED then saves the position to a file every 30 seconds. If it is killed before, the leads of that time are delivered again: drop them by the trigger id, `msg.topic`.',
+      'Set `contextStorage` to `localfilesystem` with `flushInterval: 1`. The position changes when your last node is done with a lead, and Node-RED saves it to a file every second. A normal stop loses no lead. If Node-RED is killed, the leads of the last second are delivered again: drop them by the trigger id, `msg.topic`.',
   },
   nodeRedInstant: {
     name: 'Node-RED instant flow',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 
-interface Message {
+export interface Message {
   readonly [key: string]: unknown;
 }
 
@@ -33,9 +33,11 @@ export interface NodeRedOptions {
   readonly now?: () => number;
   /** What a delay node does. */
   readonly pause?: (ms: number) => Promise<void>;
+  /** What takes the place of “put your nodes here”; a lead is passed on when it resolves with true. */
+  readonly yourNodes?: (lead: Message) => Promise<boolean>;
 }
 
-/** Runs a flow as Node-RED does, as far as its nodes need it: inject, function, http request, delay, catch, debug. */
+/** Runs a flow as Node-RED does, as far as its nodes need it: inject, function, http request, delay, change, catch, debug. */
 export class NodeRed {
   env: Readonly<Record<string, string>>;
   readonly context: Context;
@@ -46,6 +48,7 @@ export class NodeRed {
   readonly #flow: readonly Node[];
   readonly #now: () => number;
   readonly #pause: (ms: number) => Promise<void>;
+  readonly #yourNodes: NodeRedOptions['yourNodes'];
   readonly #stopped = new AbortController();
   readonly #delayed = new Set<Promise<void>>();
 
@@ -56,6 +59,7 @@ export class NodeRed {
     this.context = options.context ?? new Map();
     this.#now = options.now ?? Date.now;
     this.#pause = options.pause ?? (() => Promise.reject(new Error('this flow has no delay node')));
+    this.#yourNodes = options.yourNodes;
     for (const { initialize = '' } of this.#flow) runInNewContext(initialize, this.#sandbox());
   }
 
@@ -82,6 +86,9 @@ export class NodeRed {
     else if (node?.type === 'http request')
       await this.#send(node, await request(message, this.#stopped.signal));
     else if (node?.type === 'delay') this.#delayed.add(this.#delay(node, message));
+    else if (node?.type === 'change' && this.#yourNodes)
+      this.#delayed.add(this.#runYourNodes(node, message, this.#yourNodes));
+    else if (node?.type === 'change') await this.#send(node, message);
     else if (node?.type === 'debug') this.#show(id, message);
     else throw new Error(`no node ${id}, or one of a type that is not known here: ${node?.type}`);
   }
@@ -90,6 +97,10 @@ export class NodeRed {
     if (node['pauseType'] !== 'delayv') throw new Error('only a delay that the message sets is known here');
     await this.#pause(Number(message['delay']));
     await this.#send(node, message);
+  }
+
+  async #runYourNodes(node: Node, message: Message, run: NonNullable<NodeRedOptions['yourNodes']>) {
+    if ((await run(message)) && !this.#stopped.signal.aborted) await this.#send(node, message);
   }
 
   #show(id: string, message: Message): void {
@@ -108,7 +119,11 @@ export class NodeRed {
     return {
       flow: {
         get: (key: string) => this.context.get(key),
-        set: (key: string, value: unknown) => void this.context.set(key, value),
+        // `undefined` deletes a value, and later changes of an object do not reach the context.
+        set: (key: string, value: unknown) =>
+          void (value === undefined
+            ? this.context.delete(key)
+            : this.context.set(key, JSON.parse(JSON.stringify(value)))),
       },
       env: { get: (name: string) => this.env[name] },
       Date: { now: this.#now },

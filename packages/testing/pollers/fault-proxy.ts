@@ -8,8 +8,11 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** The fate of an answer: it arrives; the connection ends before it; or the client has disconnected. */
-export type Fate = 'arrives' | 'is lost' | 'client disconnected';
+/**
+ * The fate of an answer: it arrives; the connection ends before it, or in the middle of its body; the client has disconnected; or
+ * another answer takes its place.
+ */
+export type Fate = 'arrives' | 'is lost' | 'is cut' | 'client disconnected' | Answer;
 
 /** The way from a poller to the service: an address that stays, whatever is restarted, and a place to interfere. */
 export interface Road {
@@ -64,19 +67,32 @@ async function travel(
   if (isHeld && road.heldSince === since) road.heldSince = undefined;
   if (isHeld) await road.untilPoll();
   const fate = road.fateOf(answer);
-  if (fate === 'arrives') answered.writeHead(answer.status, answer.headers).end(answer.body);
+  if (fate === 'arrives') respond(answered, answer);
   else if (fate === 'is lost') answered.destroy();
+  else if (fate === 'is cut') cut(answered, answer);
+  else if (fate !== 'client disconnected') respond(answered, fate);
+}
+
+function respond(answered: ServerResponse, { status, headers, body }: Answer): void {
+  answered.writeHead(status, headers).end(body);
+}
+
+/** All headers and half of the body arrive. */
+function cut(answered: ServerResponse, { status, headers, body }: Answer): void {
+  answered.writeHead(status, { ...headers, 'content-length': Math.max(2, body.length) });
+  answered.write(body.subarray(0, Math.ceil(body.length / 2)), () => answered.destroy());
 }
 
 /** The headers go along as they are, `Host` among them: the service gives the address of the road as the next one. */
 function forward(
   target: string,
   agent: Agent,
-  { url, headers }: IncomingMessage,
+  asked: IncomingMessage,
   answered: ServerResponse,
 ): Promise<Answer> {
+  const { url, method = 'GET', headers } = asked;
   return new Promise((resolve, reject) => {
-    const sent = request(`${target}${url}`, { agent, headers }, (answer) => {
+    const sent = request(`${target}${url}`, { agent, method, headers }, (answer) => {
       const chunks: Buffer[] = [];
       answer.on('data', (chunk) => chunks.push(chunk));
       answer.on('error', reject);
@@ -88,6 +104,6 @@ function forward(
     answered.once('close', () => {
       if (!answered.writableEnded) sent.destroy();
     });
-    sent.on('error', reject).end();
+    asked.pipe(sent.on('error', reject));
   });
 }

@@ -249,19 +249,19 @@ const nodeRed = ({ baseUrl }: Address): Platform => ({
   steps: [
     { text: 'In the menu, *Import*, choose the file `new-leads.flow.json`.' },
     {
-      text: 'Double-click the tab *Leadtap: new leads*. Under *Environment variables*, set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
+      text: 'Double-click the tab *Leadtap: new leads* and select the icon with the list (*Environment variables*). Set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
       code: baseUrl,
     },
     {
-      text: 'Choose *Deploy*. Connect your own nodes to the node *new lead*: `msg.payload` is the lead, `msg.topic` its trigger id.',
+      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
     },
     {
       text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
-      code: "contextStorage: { default: { module: 'localfilesystem' } },",
+      code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
     },
   ],
   result:
-    'The node *take the page* shows *waiting for leads*. Each new lead is one message in the debug panel.',
+    'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel.',
   notes: [
     'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
     'For leads at once, import `new-leads-instant.flow.json` instead.',

@@ -2,17 +2,17 @@
 
 /** The script of docs/instant-delivery.md. */
 export const SHELL_LOOP = `handle() { cat page.json >> leads.txt; echo >> leads.txt; }
-ask() { curl --silent --max-time 80 --header "Authorization: Bearer $LEADTAP_TOKEN" --dump-header headers.txt "$@"; }
+ask() { curl --silent --fail --max-time 80 --header "Authorization: Bearer $LEADTAP_TOKEN" --dump-header headers.txt "$@"; }
 link() { tr -d '\\r' < headers.txt | sed -n 's/^[Ll]ink: <\\(.*\\)>; rel="next"$/\\1/p'; }
-pages() { ask --header 'Prefer: wait=50' --output page.json --write-out '%{http_code}' "$(cat next.url)"; }
+page() { ask --header 'Prefer: wait=50' --output page.json "$(cat next.url)" && test -n "$(link)"; }
 
 until test -s next.url
-do ask --head --fail --output page.json "$LEADTAP_URL/automation/new-leads" && link > next.url || sleep 60
+do ask --head --output page.json "$LEADTAP_URL/automation/new-leads" && link > next.url && test -s next.url || sleep 60
 done
 
 while true
 do
-  if test "$(pages)" = 200 && test -n "$(link)"
+  if page
   then
     test "$(cat page.json)" = '[]' || handle || exit
     link > next.new && mv next.new next.url
@@ -39,18 +39,28 @@ for await (const lead of newLeads({ baseUrl, token, checkpoint })) {
 
 export const pythonProgram = (
   baseUrl: string,
-): string => `import json, os, pathlib, re, sys, time, urllib.error, urllib.request
+): string => `import http.client, json, os, pathlib, re, sys, time, urllib.error, urllib.request
 
 BASE_URL = '${baseUrl}'
 TOKEN = os.environ['LEADTAP_TOKEN']
 POSITION = pathlib.Path('next-url.txt')
+NEW_POSITION = pathlib.Path('next-url.new')
+PAUSE = 120
 
 
 def poll(url):
     request = urllib.request.Request(url, headers={'Authorization': f'Bearer {TOKEN}'})
-    with urllib.request.urlopen(request, timeout=30) as response:
-        next_url = re.search(r'<([^>]+)>; rel="next"', response.headers['Link'])[1]
-        return json.load(response), next_url
+    try:
+        response = urllib.request.urlopen(request, timeout=30)
+    except urllib.error.HTTPError as error:
+        response = error
+    with response:
+        body = response.read().decode(errors='replace')
+    if response.code in (400, 401, 403, 404):
+        sys.exit(body)
+    if response.code != 200:
+        raise ValueError(f'{response.code} {body}')
+    return json.loads(body), re.search(r'<([^>]+)>; rel="next"', response.headers['Link'])[1]
 
 
 def handle(lead):
@@ -58,23 +68,18 @@ def handle(lead):
 
 
 while True:
-    pause = 120
+    is_first = not POSITION.exists()
+    url = f'{BASE_URL}/automation/new-leads' if is_first else POSITION.read_text()
     try:
-        if POSITION.exists():
-            leads, next_url = poll(POSITION.read_text())
-            for lead in leads:
-                handle(lead)
-            if len(leads) == 100:
-                pause = 0
-        else:
-            next_url = poll(f'{BASE_URL}/automation/new-leads')[1]
-            pause = 0
-        POSITION.write_text(next_url)
-    except urllib.error.HTTPError as error:
-        print(error.read().decode(), file=sys.stderr, flush=True)
-        if error.code in (400, 401, 403, 404):
-            sys.exit(1)
-    except (OSError, TypeError, ValueError) as error:
+        leads, next_url = poll(url)
+    except (OSError, http.client.HTTPException, TypeError, ValueError) as error:
         print(f'no answer of Leadtap: {error}', file=sys.stderr, flush=True)
-    time.sleep(pause)
+        time.sleep(PAUSE)
+        continue
+    for lead in leads if not is_first else []:
+        handle(lead)
+    NEW_POSITION.write_text(next_url)
+    NEW_POSITION.replace(POSITION)
+    if not is_first and len(leads) < 100:
+        time.sleep(PAUSE)
 `;

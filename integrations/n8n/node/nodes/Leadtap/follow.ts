@@ -128,13 +128,14 @@ class Feed {
   #emit(leads: Page['leads'], since: string, position: SavedPosition): void {
     const items = itemsOf(this.#context, leads, this.#isSimplified);
     const before = position.since;
+    let isEmitted = false;
     try {
       // Before the leads are passed on: `emit` saves it.
       position.since = since;
       this.#context.emit([items]);
-    } catch (error) {
-      position.since = before;
-      throw error;
+      isEmitted = true;
+    } finally {
+      if (!isEmitted) position.since = before;
     }
   }
 

@@ -1,0 +1,177 @@
+/** The polling programs of the documents, run as they are there, through a proxy that injects faults. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { expect, it, onTestFinished } from 'vitest';
+import { folderWith, programOf } from '../packages/client/test/document-program.ts';
+import { eventually } from '../packages/server/test/faults/eventually.ts';
+import { startService } from '../packages/testing/harness/service.ts';
+import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
+import { type Answer, type Fate, layRoad, type Road } from '../packages/testing/pollers/fault-proxy.ts';
+import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const PYTHON = findProgram({
+  name: 'Python 3',
+  debian: 'python3',
+  homebrew: 'python',
+  find: () => findOnPath('python3'),
+});
+
+const blockOf = (document: string, language: string): string => {
+  const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm');
+  return pattern.exec(readFileSync(join(ROOT, document), 'utf8'))?.[1] ?? '';
+};
+
+const answer = (status: number, body: string, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { 'content-type': 'text/html', ...headers },
+  body: Buffer.from(body),
+});
+
+const FAULTS: readonly Fate[] = [
+  'is lost',
+  'is cut',
+  answer(429, '{"title":"Too many requests"}', { 'retry-after': '1' }),
+  answer(503, '{"title":"Unavailable"}', { 'retry-after': '1' }),
+  answer(502, '<h1>Bad Gateway</h1>'),
+  answer(200, '<!doctype html><title>Back soon</title>'),
+  answer(200, ''),
+  answer(200, '{}', { 'content-type': 'application/json' }),
+];
+
+/** Each request is answered as it is, or meets the next of the faults. */
+function injectFaults(road: Road, faults: readonly Fate[]): Fate[] {
+  const left = [...faults];
+  let isFaulty = false;
+  road.fateOf = () => {
+    isFaulty = !isFaulty;
+    return isFaulty ? (left.shift() ?? 'arrives') : 'arrives';
+  };
+  return left;
+}
+
+interface Run {
+  readonly folder: string;
+  readonly url: string;
+  readonly token: string;
+}
+
+interface Program {
+  readonly name: string;
+  readonly folder: () => string;
+  /** The command in that folder, and its settings. */
+  readonly command: (run: Run) => { readonly argv: readonly string[]; readonly env: Record<string, string> };
+  /** That the program has its first position. */
+  readonly position: string;
+  readonly namesIn: (folder: string, output: string) => string[];
+}
+
+const readOf = (folder: string, file: string): string =>
+  existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : '';
+const namesIn = (text: string): string[] => [...text.matchAll(/lead-\d+/g)].map(([name]) => name);
+
+/** The pauses of a program are its own; here they take no time. */
+const FAST_TIMERS = `const wait = globalThis.setTimeout;
+globalThis.setTimeout = (wake, ms, ...more) => wait(wake, Math.min(ms, 10), ...more);\n`;
+
+const withNode = (document: string, patch: (program: string, url: string) => string): Program => ({
+  name: `the JavaScript of ${document}`,
+  folder: () => folderWith(''),
+  command: ({ folder, url, token }) => {
+    writeFileSync(join(folder, 'program.mjs'), patch(programOf(document), url));
+    writeFileSync(join(folder, 'fast-timers.mjs'), FAST_TIMERS);
+    const env = { LEADTAP_TOKEN: token, TOKEN: token, BASE_URL: url };
+    return { argv: [process.execPath, '--import', './fast-timers.mjs', 'program.mjs'], env };
+  },
+  position: document === 'README.md' ? 'watch.json' : 'checkpoint.json',
+  namesIn: (folder, output) => namesIn(output + readOf(folder, 'leads.txt')),
+});
+
+const PROGRAMS: readonly Program[] = [
+  withNode('README.md', (program) => program),
+  withNode('docs/integrations/your-own-program.md', (program, url) =>
+    program.replace('https://leads.example.com', url),
+  ),
+  {
+    name: 'the Python program of docs/integrations/your-own-program.md',
+    folder: tempFolder,
+    command: ({ folder, url, token }) => {
+      const program = blockOf('docs/integrations/your-own-program.md', 'python')
+        .replace('https://leads.example.com', url)
+        .replace('PAUSE = 120', 'PAUSE = 0.02');
+      writeFileSync(join(folder, 'leads.py'), program);
+      return { argv: [PYTHON, 'leads.py'], env: { LEADTAP_TOKEN: token } };
+    },
+    position: 'next-url.txt',
+    namesIn: (_folder, output) => namesIn(output),
+  },
+  {
+    name: 'the script of docs/instant-delivery.md',
+    folder: () => {
+      const folder = tempFolder();
+      mkdirSync(join(folder, 'bin'));
+      writeFileSync(join(folder, 'bin/sleep'), '#!/bin/sh\nexec /bin/sleep 0.02\n');
+      chmodSync(join(folder, 'bin/sleep'), 0o755);
+      return folder;
+    },
+    command: ({ folder, url, token }) => ({
+      argv: ['bash', '-c', blockOf('docs/instant-delivery.md', 'bash')],
+      env: {
+        PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+        LEADTAP_URL: url,
+        LEADTAP_TOKEN: token,
+      },
+    }),
+    position: 'next.url',
+    namesIn: (folder) =>
+      readOf(folder, 'leads.txt')
+        .split('\n')
+        .filter(Boolean)
+        .flatMap((line) => (JSON.parse(line) as { id: string }[]).map(({ id }) => id)),
+  },
+];
+
+it.each(PROGRAMS)(
+  '$name handles each lead once',
+  async ({ folder: makeFolder, command, position, namesIn }) => {
+    const service = await startService({ limits: { userPolicies: [] } });
+    const road = await layRoad(onTestFinished);
+    road.target = service.url;
+    const folder = makeFolder();
+    const { argv, env } = command({ folder, url: road.url, token: await service.token('boss') });
+    const [program = '', ...rest] = argv;
+    const child = spawn(program, rest, {
+      cwd: folder,
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'ignore'],
+      detached: true,
+    });
+    const closed = once(child, 'close');
+    onTestFinished(async () => {
+      if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      await closed;
+    });
+    let output = '';
+    child.stdout.on('data', (text) => {
+      output += text;
+    });
+    await eventually(() => expect(readOf(folder, position)).not.toBe(''));
+
+    const expected: string[] = [];
+    for (const fault of FAULTS) {
+      const left = injectFaults(road, [fault]);
+      const names = [0, 1, 2].map((index) => `lead-${expected.length + index}`);
+      await service.add(...names.map((id) => ({ id, fields: { firstName: id, lastName: 'Moreau' } })));
+      expected.push(...names);
+      await eventually(() => expect(left).toEqual([]));
+      await eventually(() => {
+        expect(child.exitCode).toBe(null);
+        expect(namesIn(folder, output)).toEqual(expected);
+      });
+    }
+  },
+);
