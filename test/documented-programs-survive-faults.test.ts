@@ -74,27 +74,24 @@ const readOf = (folder: string, file: string): string =>
   existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : '';
 const namesIn = (text: string): string[] => [...text.matchAll(/lead-\d+/g)].map(([name]) => name);
 
-/** The pauses of a program are its own; here they take no time. */
-const FAST_TIMERS = `const wait = globalThis.setTimeout;
-globalThis.setTimeout = (wake, ms, ...more) => wait(wake, Math.min(ms, 10), ...more);\n`;
-
 const withNode = (document: string, patch: (program: string, url: string) => string): Program => ({
   name: `the JavaScript of ${document}`,
   folder: () => folderWith(''),
   command: ({ folder, url, token }) => {
     writeFileSync(join(folder, 'program.mjs'), patch(programOf(document), url));
-    writeFileSync(join(folder, 'fast-timers.mjs'), FAST_TIMERS);
     const env = { LEADTAP_TOKEN: token, TOKEN: token, BASE_URL: url };
-    return { argv: [process.execPath, '--import', './fast-timers.mjs', 'program.mjs'], env };
+    return { argv: [process.execPath, 'program.mjs'], env };
   },
   position: document === 'README.md' ? 'watch.json' : 'checkpoint.json',
   namesIn: (folder, output) => namesIn(output + readOf(folder, 'leads.txt')),
 });
 
 const PROGRAMS: readonly Program[] = [
-  withNode('README.md', (program) => program),
+  withNode('README.md', (program) => program.replace('intervalMs: 5_000', 'intervalMs: 20')),
   withNode('docs/integrations/your-own-program.md', (program, url) =>
-    program.replace('https://leads.example.com', url),
+    program
+      .replace('https://leads.example.com', url)
+      .replace('checkpoint })', 'checkpoint, intervalMs: 20 })'),
   ),
   {
     name: 'the Python program of docs/integrations/your-own-program.md',

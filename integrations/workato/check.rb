@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# Polls with the connector as Workato documents it, without Workato's gem: ruby check.rb BASE_URL TOKEN [SINCE]
-# Prints the id of each lead, one a line, and stops at the first page that is not full. An error of the connector is
-# printed as its sentence alone, with exit code 1.
+# Polls with the connector as Workato documents it, without Workato's gem: ruby check.rb BASE_URL TOKEN [SINCE [CLOSURE]]
+# Prints the id of each lead, one a line, and stops at the first page that is not full. The closure for the next call goes to the
+# standard error. An error of the connector is printed as its sentence alone, with exit code 1.
 
 require 'json'
 require 'net/http'
@@ -67,13 +67,20 @@ class Request
 
   def after_response(&block) = tap { @after = block }
 
-  def answer = @answer ||= read(@sandbox.send_get(@path, @params))
+  def answer = @answer ||= read(send)
 
   def respond_to_missing?(...) = answer.respond_to?(...)
 
   def method_missing(...) = answer.public_send(...)
 
   private
+
+  # Workato's HTTP library has a message of its own for a connection that is cut.
+  def send
+    @sandbox.send_get(@path, @params)
+  rescue IOError, SystemCallError, Net::ProtocolError
+    @sandbox.run(@after_error, nil, nil, nil, 'Server broke connection')
+  end
 
   def read(response)
     code = response.code.to_i
@@ -86,11 +93,10 @@ class Request
   end
 end
 
-def poll_all(connection, since)
+def poll_all(connection, since, closure)
   sandbox = Sandbox.new(connection)
   sandbox.run(CONNECTOR[:test], connection).length
   trigger = CONNECTOR[:triggers][:new_lead]
-  closure = nil
   loop do
     page = sandbox.run(trigger[:poll], connection, { 'since' => since }, closure)
     closure = JSON.parse(JSON.generate(page[:next_poll]))
@@ -105,7 +111,7 @@ def poll_all(connection, since)
 end
 
 begin
-  poll_all({ 'base_url' => ARGV.fetch(0), 'token' => ARGV.fetch(1) }, ARGV[2])
+  poll_all({ 'base_url' => ARGV.fetch(0), 'token' => ARGV.fetch(1) }, ARGV[2], ARGV[3] && JSON.parse(ARGV[3]))
 rescue ConnectorError => e
   abort e.message
 end

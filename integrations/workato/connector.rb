@@ -43,28 +43,31 @@
   end,
 
   methods: {
-    # One request. Anything but a page of leads is an error with a sentence that says what to do.
+    # One request: the leads, and the `since` of the next one. Anything else is an error with a sentence that says what to do.
     # The body is read as text: as JSON, Workato would show its parser's message and the page that it could not parse.
     read_page: lambda do |query|
       get('automation/new-leads')
         .params(query)
         .response_format_raw
-        .after_error_response(/.*/) do |code, body, headers, _message|
+        .after_error_response(/.*/) do |code, body, headers, message|
+          # A connection that is cut or times out has no code, no body and no headers.
+          error("The base address did not answer: #{message}. The next poll sends the same request; nothing is lost.") if code.blank?
           retry_after = headers['retry_after'] || headers['Retry-After']
           error(call('explain_refusal', { code: code, body: body.to_s, retry_after: retry_after }))
         end
         .after_response do |code, body, headers|
           leads = body.to_s =~ /\A\s*\[.*\]\s*\z/m ? parse_json(body) : nil
-          link = headers['link'] || headers['Link']
+          link = (headers['link'] || headers['Link']).to_s
+          next_since = link[/<[^>]*[?&]since=([^&>]+)[^>]*>\s*;\s*rel="next"/, 1]
           are_leads = leads && leads.all? do |lead|
             lead.is_a?(Hash) && lead['createdAt'].is_a?(String) && lead['automation_trigger_id'].is_a?(String)
           end
-          unless are_leads && link.to_s =~ /;\s*rel="next"/
+          unless are_leads && next_since
             error("The base address answered #{code}, but not with a list of leads of Leadtap. " \
                   'Check the base address: another page or program answers there.')
           end
 
-          leads
+          { 'leads' => leads, 'next_since' => next_since.gsub('%3A', ':') }
         end
     end,
 
@@ -149,12 +152,12 @@
       poll: lambda do |_connection, input, closure|
         since = closure.present? ? closure['since'] : input['since'].presence&.to_time&.utc&.iso8601(3)
         if since.blank?
-          newest = call('read_page', { limit: 1 }).first
-          # A company without leads: all that come are new.
-          next { events: [], next_poll: { 'since' => newest ? newest['createdAt'] : '1970-01-01' }, can_poll_more: false }
+          # Leadtap names its time even for an empty list. From 1970, a user who sees no lead yet would get old leads that move
+          # to the user's branch later.
+          next { events: [], next_poll: { 'since' => call('read_page', { limit: 1 })['next_since'] }, can_poll_more: false }
         end
 
-        leads = call('read_page', { since: since })
+        leads = call('read_page', { since: since })['leads']
         {
           events: leads,
           next_poll: { 'since' => leads.present? ? leads.last['createdAt'] : since },
@@ -171,7 +174,7 @@
       end,
 
       sample_output: lambda do |_connection, _input|
-        call('read_page', { limit: 1 }).first || {}
+        call('read_page', { limit: 1 })['leads'].first || {}
       end
     }
   }

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { PROBLEMS } from '@leadtap/contract';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../../packages/testing/harness/service.ts';
 import { shareService } from '../../../packages/testing/harness/shared-service.ts';
 import {
@@ -21,12 +24,37 @@ describe('the connector', () => {
   it('reads page after page, each lead once, in order', async () => {
     const service = await startService();
     const ids = await addLeads(service, 230, 'lead');
-    expect(await pollWithConnector(await connectionOf(service), ALL)).toEqual({ ids, error: undefined });
+    expect(await pollWithConnector(await connectionOf(service), ALL)).toMatchObject({
+      ids,
+      error: undefined,
+    });
+  });
+
+  it('starts at the time of the service for a user who sees no lead yet', async () => {
+    const service = await startService();
+    await service.add({ id: 'old', branchId: 'south' });
+    const connection = await connectionOf(service, 'north-lead');
+    const first = await pollWithConnector(connection, '');
+    expect(first).toMatchObject({ ids: [], error: undefined });
+    // The old lead moves to the branch of the user.
+    await service.add({ id: 'old', branchId: 'north' }, { id: 'new', branchId: 'north' });
+    expect((await pollWithConnector(connection, '', first.closure)).ids).toEqual(['new']);
+  });
+
+  it('says that the connection was cut', async () => {
+    const server = createServer((_request, response) => response.destroy()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { error } = await pollWithConnector({ baseUrl, token: 'any' }, ALL);
+    expect(error).toBe(
+      'The base address did not answer: Server broke connection. The next poll sends the same request; nothing is lost.',
+    );
   });
 
   it.each(FOREIGN_ANSWERS)('$name is no connection and no page of leads', async (answer) => {
     const connection = { baseUrl: await serveAnswer(answer), token: 'any' };
-    expect(await pollWithConnector(connection, ALL)).toEqual({
+    expect(await pollWithConnector(connection, ALL)).toMatchObject({
       ids: [],
       error: expect.stringMatching(NOT_LEADTAP),
     });

@@ -19,15 +19,23 @@ export interface Checked {
   readonly ids: readonly string[];
   /** What the connector reported, if it failed. */
   readonly error: string | undefined;
+  /** What Workato keeps for the next poll; empty after an error. */
+  readonly closure: string;
 }
 
 /** Tests the connection and polls with the connector, as check.rb does. */
-export const pollWithConnector = ({ baseUrl, token }: Connection, since: string): Promise<Checked> =>
+export const pollWithConnector = (
+  { baseUrl, token }: Connection,
+  since: string,
+  closure?: string,
+): Promise<Checked> =>
   new Promise((resolve) => {
-    execFile(ruby, [CHECK, baseUrl, token, since], (failure, stdout, stderr) =>
+    const argv = [CHECK, baseUrl, token, since, ...(closure === undefined ? [] : [closure])];
+    execFile(ruby, argv, (failure, stdout, stderr) =>
       resolve({
         ids: stdout.split('\n').filter(Boolean),
         error: failure ? stderr.trim() : undefined,
+        closure: failure ? '' : stderr.trim(),
       }),
     );
   });

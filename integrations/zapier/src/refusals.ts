@@ -23,7 +23,10 @@ const tokenRefused = ({
 
 /** Zapier asks again after the delay, and counts it as no error of the Zap. */
 const waitAWhile = (response: HttpResponse, what: string) =>
-  new errors.ThrottledError(`${what} Zapier tries again by itself; no lead is lost.`, delayS(response));
+  new errors.ThrottledError(
+    `${what} Zapier tries again by itself. If no poll succeeds for half an hour, leads can be missed.`,
+    delayS(response),
+  );
 
 function notFound(response: HttpResponse): Error {
   const { code, detail } = problemOf(response);
