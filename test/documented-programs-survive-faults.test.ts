@@ -10,7 +10,7 @@ import { folderWith, programOf } from '../packages/client/test/document-program.
 import { eventually } from '../packages/server/test/faults/eventually.ts';
 import { startService } from '../packages/testing/harness/service.ts';
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
-import { type Answer, type Fate, layRoad, type Road } from '../packages/testing/pollers/fault-proxy.ts';
+import { FAULTS, layRoad } from '../packages/testing/pollers/fault-proxy.ts';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -25,34 +25,6 @@ const blockOf = (document: string, language: string): string => {
   const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm');
   return pattern.exec(readFileSync(join(ROOT, document), 'utf8'))?.[1] ?? '';
 };
-
-const answer = (status: number, body: string, headers: Answer['headers'] = {}): Answer => ({
-  status,
-  headers: { 'content-type': 'text/html', ...headers },
-  body: Buffer.from(body),
-});
-
-const FAULTS: readonly Fate[] = [
-  'is lost',
-  'is cut',
-  answer(429, '{"title":"Too many requests"}', { 'retry-after': '1' }),
-  answer(503, '{"title":"Unavailable"}', { 'retry-after': '1' }),
-  answer(502, '<h1>Bad Gateway</h1>'),
-  answer(200, '<!doctype html><title>Back soon</title>'),
-  answer(200, ''),
-  answer(200, '{}', { 'content-type': 'application/json' }),
-];
-
-/** Each request is answered as it is, or meets the next of the faults. */
-function injectFaults(road: Road, faults: readonly Fate[]): Fate[] {
-  const left = [...faults];
-  let isFaulty = false;
-  road.fateOf = () => {
-    isFaulty = !isFaulty;
-    return isFaulty ? (left.shift() ?? 'arrives') : 'arrives';
-  };
-  return left;
-}
 
 interface Run {
   readonly folder: string;
@@ -79,7 +51,7 @@ const withNode = (document: string, patch: (program: string, url: string) => str
   folder: () => folderWith(''),
   command: ({ folder, url, token }) => {
     writeFileSync(join(folder, 'program.mjs'), patch(programOf(document), url));
-    const env = { LEADTAP_TOKEN: token, TOKEN: token, BASE_URL: url };
+    const env = { LEADTAP_URL: url, LEADTAP_TOKEN: token };
     return { argv: [process.execPath, 'program.mjs'], env };
   },
   position: document === 'README.md' ? 'watch.json' : 'checkpoint.json',
@@ -160,7 +132,8 @@ it.each(PROGRAMS)(
 
     const expected: string[] = [];
     for (const fault of FAULTS) {
-      const left = injectFaults(road, [fault]);
+      const left = [fault];
+      road.fateOf = () => left.shift() ?? 'arrives';
       const names = [0, 1, 2].map((index) => `lead-${expected.length + index}`);
       await service.add(...names.map((id) => ({ id, fields: { firstName: id, lastName: 'Moreau' } })));
       expected.push(...names);

@@ -15,6 +15,7 @@ import { runLeadtap } from '../packages/testing/harness/leadtap-process.ts';
 import { keyFileOf, type TestService } from '../packages/testing/harness/service.ts';
 import { shareService } from '../packages/testing/harness/shared-service.ts';
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
+import { FAULTS, layRoad } from '../packages/testing/pollers/fault-proxy.ts';
 import { freePort } from '../packages/testing/servers/free-port.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -111,12 +112,29 @@ it('with curl, and the response is that of the document', async () => {
   expect(JSON.parse(stdout)).toEqual(shown);
 });
 
+/** A receiver that gets its answers through a proxy that injects one fault after the other. Senders repeat what failed. */
+async function sendThroughFaults(
+  service: TestService,
+  start: (url: string) => Promise<{ readonly url: string }>,
+  send: (url: string, number: number) => Promise<number>,
+): Promise<void> {
+  const road = await layRoad(onTestFinished);
+  road.target = service.url;
+  const { url } = await start(road.url);
+  for (const [number, fault] of FAULTS.entries()) {
+    const left = [fault];
+    road.fateOf = () => left.shift() ?? 'arrives';
+    for (let status = 0; status !== 200; status = await send(url, number));
+    expect(left).toEqual([]);
+  }
+}
+
 describe('from a web form', () => {
-  const start = ({ service, token }: Installation) =>
+  const start = ({ service, token }: Installation, leadtapUrl = service.url) =>
     startProgram(
       'form-handler.mjs',
       { 'form.html': block('A web form', 'html'), 'form-handler.mjs': block('A web form', 'js') },
-      { LEADTAP_URL: service.url, WRITE_TOKEN: token },
+      { LEADTAP_URL: leadtapUrl, WRITE_TOKEN: token },
     );
 
   /** What a browser sends: all fields of the form, also those that were left empty. */
@@ -157,6 +175,21 @@ describe('from a web form', () => {
     // Another visitor.
     await post(url, await fillIn(url, { ...ADA, firstName: 'Grace' }));
     expect((await installation.polled()).map(({ firstName }) => firstName)).toEqual(['Ada', 'Grace']);
+  });
+
+  it('each lead once, whatever happens to an answer', async () => {
+    const installation = await install();
+    const forms: URLSearchParams[] = [];
+    await sendThroughFaults(
+      installation.service,
+      (url) => start(installation, url),
+      async (url, number) => {
+        forms[number] ??= await fillIn(url, { ...ADA, firstName: `Ada ${number}` });
+        return (await post(url, forms[number])).status;
+      },
+    );
+    const expected = FAULTS.map((_, number) => `Ada ${number}`);
+    expect((await installation.polled()).map(({ firstName }) => firstName)).toEqual(expected);
   });
 
   it('without fields that the form does not have', async () => {
@@ -202,6 +235,28 @@ describe('from a web form', () => {
     expect((await post(url, huge)).status).toBe(413);
     expect(await installation.polled()).toEqual([]);
   });
+});
+
+it('from a webhook, each lead once, whatever happens to an answer', async () => {
+  const { service, token, polled } = await install();
+  await sendThroughFaults(
+    service,
+    (url) =>
+      startProgram(
+        'receiver.mjs',
+        { 'receiver.mjs': block('A webhook from another system', 'js') },
+        { LEADTAP_URL: url, WRITE_TOKEN: token, WEBHOOK_SECRET: 'secret' },
+      ),
+    async (url, number) => {
+      const body = JSON.stringify({
+        event: { id: number },
+        contact: { name: 'Ada', email: 'ada@example.com' },
+      });
+      const signature = createHmac('sha256', 'secret').update(body).digest('hex');
+      return (await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })).status;
+    },
+  );
+  expect((await polled()).map(({ id }) => id)).toEqual(FAULTS.map((_, number) => `shop-${number}`));
 });
 
 it('from a webhook, once, and only with its signature', async () => {

@@ -14,6 +14,24 @@ export interface Answer {
  */
 export type Fate = 'arrives' | 'is lost' | 'is cut' | 'client disconnected' | Answer;
 
+const replacement = (status: number, body: string, headers: Answer['headers'] = {}): Answer => ({
+  status,
+  headers: { 'content-type': 'text/html', ...headers },
+  body: Buffer.from(body),
+});
+
+/** What every program of the documents recovers from. */
+export const FAULTS: readonly Fate[] = [
+  'is lost',
+  'is cut',
+  replacement(429, '{"title":"Too many requests"}', { 'retry-after': '1' }),
+  replacement(503, '{"title":"Unavailable"}', { 'retry-after': '1' }),
+  replacement(502, '<h1>Bad Gateway</h1>'),
+  replacement(200, '<!doctype html><title>Back soon</title>'),
+  replacement(200, ''),
+  replacement(200, '{}', { 'content-type': 'application/json' }),
+];
+
 /** The way from a poller to the service: an address that stays, whatever is restarted, and a place to interfere. */
 export interface Road {
   readonly url: string;
