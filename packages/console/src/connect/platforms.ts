@@ -77,13 +77,13 @@ const make = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/make.md',
   steps: [
     {
-      text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`.',
+      text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`',
     },
     {
-      text: 'A connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json`. *Parameters*: `leadtap.params.iml.json`.',
+      text: 'A connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json` *Parameters*: `leadtap.params.iml.json`',
     },
     {
-      text: 'A module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json`. *Epoch*: `watch-new-leads.epoch.iml.json`. *Static parameters*: `watch-new-leads.static-params.iml.json`. *Interface*: `watch-new-leads.interface.iml.json`. *Samples*: `watch-new-leads.samples.iml.json`.',
+      text: 'A module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json` *Epoch*: `watch-new-leads.epoch.iml.json` *Static parameters*: `watch-new-leads.static-params.iml.json` *Interface*: `watch-new-leads.interface.iml.json` *Samples*: `watch-new-leads.samples.iml.json`',
     },
     { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
     {
