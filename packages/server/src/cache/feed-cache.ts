@@ -7,6 +7,12 @@ import { Feed } from './feed.ts';
 /** The feeds of one company, by scope. */
 type CompanyFeeds = Map<string, Feed>;
 
+export interface FeedPage {
+  readonly leads: RenderedLeads;
+  /** The number of the last revalidation that had begun when the leads were read. */
+  readonly readNumber: number;
+}
+
 /** Earlier than every lead. A store takes no infinite time. */
 const BEFORE_ALL_LEADS = Date.parse('0000-01-01T00:00:00.000Z') - 1;
 /** A stale feed with more new leads than this is read from the beginning. */
@@ -19,11 +25,14 @@ const MAX_APPENDED_LEADS = 100;
 export class FeedCache {
   readonly #store: ChangeTrackingStore;
   readonly #companies: LRUCache<string, CompanyFeeds>;
-  readonly #reads = new SingleFlight<RenderedLeads>();
+  readonly #lastNumber: () => number;
+  readonly #reads = new SingleFlight<FeedPage>();
   readonly #appends = new SingleFlight<boolean>();
 
-  constructor(store: ChangeTrackingStore, maxBytes: number) {
+  /** `lastNumber` returns the number of the last revalidation that has begun. */
+  constructor(store: ChangeTrackingStore, maxBytes: number, lastNumber: () => number) {
     this.#store = store;
+    this.#lastNumber = lastNumber;
     this.#companies = new LRUCache<string, CompanyFeeds>({
       maxSize: maxBytes,
       // A larger company is not cached: it must not evict all others.
@@ -50,18 +59,18 @@ export class FeedCache {
   }
 
   /** The page as of the last revalidation, or newer. */
-  async readPage(query: PageQuery): Promise<RenderedLeads> {
+  async readPage(query: PageQuery): Promise<FeedPage> {
     const feed = this.#companies.get(query.scope.companyId)?.get(scopeKey(query.scope));
     const isUsable = feed !== undefined && (!feed.isStale || (await this.#appendNewLeads(query.scope, feed)));
     return (isUsable ? this.#pageFromFeed(feed, query) : undefined) ?? this.#readFromStore(query);
   }
 
-  #pageFromFeed(feed: Feed, query: PageQuery): RenderedLeads | undefined {
-    const { bytes } = feed;
-    const page = feed.getPage(query);
+  #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {
+    const { bytes, readNumber } = feed;
+    const leads = feed.getPage(query);
     // The feed caches pages that it puts together, and has grown by that.
     if (feed.bytes !== bytes) this.#updateSize(query.scope.companyId);
-    return page;
+    return leads && { leads, readNumber };
   }
 
   /** Reads the leads that were added to a stale feed. False if there are too many; the company is then invalidated. */
@@ -75,20 +84,23 @@ export class FeedCache {
         return false;
       }
       feed.append(leads);
+      feed.readNumber = this.#lastNumber();
       if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
     });
   }
 
-  #readFromStore(query: PageQuery): Promise<RenderedLeads> {
+  #readFromStore(query: PageQuery): Promise<FeedPage> {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
+      const readNumber = this.#lastNumber();
       const feed = toFeed(query, leads);
+      feed.readNumber = readNumber;
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));
       if (!isInvalidated()) this.#cacheRead(query, feed, page);
-      return page;
+      return { leads: page, readNumber };
     });
   }
 
@@ -99,7 +111,10 @@ export class FeedCache {
     const key = scopeKey(query.scope);
     const cached = feeds.get(key);
     if (cached === undefined || cached.cachedAfter > read.cachedAfter) feeds.set(key, read);
-    else if (page.count > 0) cached.cachePage(query, page);
+    else if (page.count > 0) {
+      cached.cachePage(query, page);
+      cached.readNumber = read.readNumber;
+    }
     this.#setCompany(companyId, feeds);
   }
 

@@ -12,7 +12,7 @@ import type {
   RevalidationRequest,
 } from '../store/store.ts';
 import { FeedCache } from './feed-cache.ts';
-import { RevalidationBatcher } from './revalidation-batcher.ts';
+import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-batcher.ts';
 import type { ChangeSource } from './waiting-polls.ts';
 
 export interface CacheLimits {
@@ -65,8 +65,8 @@ export class PollCache implements ChangeSource {
   constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
     this.#store = store;
     this.#accounts = new AccountCache(limits);
-    this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes);
     this.#batcher = new RevalidationBatcher(changeTracking, (...result) => this.#apply(...result));
+    this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, () => this.#batcher.lastNumber);
   }
 
   async createReader(bearer: Bearer): Promise<PollReader> {
@@ -88,7 +88,11 @@ export class PollCache implements ChangeSource {
     this.#reportChanges = listener;
   }
 
-  #toReader(user: PollingUser | undefined, isRevoked: boolean, revalidation: Revalidation): PollReader {
+  #toReader(
+    user: PollingUser | undefined,
+    isRevoked: boolean,
+    revalidation: NumberedRevalidation,
+  ): PollReader {
     return {
       isTokenRevoked: () => isRevoked,
       findUser: () => user,
@@ -99,26 +103,31 @@ export class PollCache implements ChangeSource {
 
   async #readPage(
     query: PageQuery,
-    { busy, readAt }: Revalidation,
+    { busy, readAt, number }: NumberedRevalidation,
     disconnectSignal: () => AbortSignal,
   ): Promise<RenderedPage> {
     // A transaction is writing leads of this company. The store waits for it, the cache cannot.
     if (busy.has(query.scope.companyId)) return readRendered(this.#store, query, disconnectSignal());
-    const leads = await this.#feeds.readPage(query);
+    const { leads, readNumber } = await this.#feeds.readPage(query);
     // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
     if (leads.count === 0 && query.since === undefined)
       return readRendered(this.#store, query, disconnectSignal());
-    return { leads, readAt, locked: true };
+    return { leads, readAt, locked: true, isOlderThanAccount: readNumber < number };
   }
 
   /**
    * While a transaction is writing leads of the company, the time of the read is that of the newest lead: leads that are not yet
    * committed get later stamps.
    */
-  async #readCommitted(query: PageQuery, { busy, readAt }: Revalidation): Promise<RenderedPage> {
-    const leads = await this.#feeds.readPage(query);
-    if (!busy.has(query.scope.companyId)) return { leads, readAt, locked: true };
-    return { leads, readAt: Math.min(readAt, leads.last ?? query.since ?? 0), locked: true };
+  async #readCommitted(
+    query: PageQuery,
+    { busy, readAt, number }: NumberedRevalidation,
+  ): Promise<RenderedPage> {
+    const { leads, readNumber } = await this.#feeds.readPage(query);
+    const isOlderThanAccount = readNumber < number;
+    if (!busy.has(query.scope.companyId)) return { leads, readAt, locked: true, isOlderThanAccount };
+    const committedAt = Math.min(readAt, leads.last ?? query.since ?? 0);
+    return { leads, readAt: committedAt, locked: true, isOlderThanAccount };
   }
 
   #apply(

@@ -7,9 +7,14 @@ import {
   StoreUnavailableError,
 } from '../store/store.ts';
 
+/** Revalidations are numbered in the order in which their queries begin. */
+export interface NumberedRevalidation extends Revalidation {
+  readonly number: number;
+}
+
 /** The result for a request whose account was not in the cache. */
 export interface RevalidationResult {
-  readonly revalidation: Revalidation;
+  readonly revalidation: NumberedRevalidation;
   readonly account: Account | undefined;
 }
 
@@ -17,8 +22,8 @@ export interface RevalidationResult {
 interface RevalidationBatch {
   readonly companyIds: Set<string>;
   readonly bearers: Bearer[];
-  readonly result: Promise<Revalidation>;
-  readonly resolve: (revalidation: Revalidation) => void;
+  readonly result: Promise<NumberedRevalidation>;
+  readonly resolve: (revalidation: NumberedRevalidation) => void;
   readonly reject: (reason: unknown) => void;
   requests: number;
   /** Results of other batches that arrived while this batch waited for its own. */
@@ -49,6 +54,7 @@ export class RevalidationBatcher {
   readonly #queue: RevalidationBatch[] = [];
   readonly #running = new Set<RevalidationBatch>();
   #waiting = 0;
+  #lastNumber = 0;
   /** The position in the change log up to which changes were applied to the cache. */
   #seen: string | undefined;
 
@@ -57,8 +63,13 @@ export class RevalidationBatcher {
     this.#apply = apply;
   }
 
+  /** The number of the last revalidation that has begun. What was read by now was read before every revalidation with a larger number. */
+  get lastNumber(): number {
+    return this.#lastNumber;
+  }
+
   /** A revalidation that begins after this call and includes this company. */
-  revalidateCompany(companyId: string): Promise<Revalidation> {
+  revalidateCompany(companyId: string): Promise<NumberedRevalidation> {
     const batch = this.#joinBatch();
     batch.companyIds.add(companyId);
     return batch.result;
@@ -107,8 +118,10 @@ export class RevalidationBatcher {
 
   async #revalidate(batch: RevalidationBatch): Promise<void> {
     const request = { companies: [...batch.companyIds], bearers: batch.bearers };
+    this.#lastNumber += 1;
+    const number = this.#lastNumber;
     try {
-      const revalidation = await this.#store.revalidate(request, this.#seen);
+      const revalidation = { ...(await this.#store.revalidate(request, this.#seen)), number };
       this.#running.delete(batch);
       for (const other of this.#running) other.concurrentResults.push(revalidation);
       this.#seen = revalidation.seen;
@@ -126,7 +139,7 @@ export class RevalidationBatcher {
 function createBatch(): RevalidationBatch {
   let resolve: RevalidationBatch['resolve'] = () => undefined;
   let reject: RevalidationBatch['reject'] = () => undefined;
-  const result = new Promise<Revalidation>((...settle) => {
+  const result = new Promise<NumberedRevalidation>((...settle) => {
     [resolve, reject] = settle;
   });
   return { companyIds: new Set(), bearers: [], result, resolve, reject, requests: 0, concurrentResults: [] };

@@ -60,7 +60,7 @@ function createAnswer(
     requireValidHeaders(request);
     requireMethod(request);
     const { token, user } = await identify(exchange);
-    requirePollRights(user, token);
+    requirePollRights({ user, token });
     await flushUser(user.id);
     const { tokenId } = consumerKeyOf(token);
     const now = clock();

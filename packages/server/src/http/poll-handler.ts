@@ -3,16 +3,15 @@
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
-import { mayPoll, type PollingUser } from '../leads/access.ts';
+import { haveSameScope, mayPoll } from '../leads/access.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
-import { type PollQuery, poll } from '../leads/poll.ts';
+import { type Poll, type PollQuery, poll } from '../leads/poll.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import type { PollStore } from '../store/store.ts';
+import { type PollStore, StoreUnavailableError } from '../store/store.ts';
 import { hasScope, requireScope } from './authenticate.ts';
 import { isConsoleRequest } from './console-client.ts';
 import {
@@ -24,7 +23,7 @@ import {
   type RequestHandler,
   type Responder,
 } from './exchange.ts';
-import { createIdentification, type IdentificationOptions } from './identify.ts';
+import { createIdentification, type IdentificationOptions, type Identity } from './identify.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
 import {
   addPageHeaders,
@@ -85,6 +84,9 @@ export function createPollResponder(
   });
 }
 
+/** How often a page is read because the access level of its user has changed meanwhile. */
+const MAX_TRIES = 5;
+
 /** The checks, in their order. A failed check throws a `ProblemError`. */
 function createAnswer(
   options: PollOptions,
@@ -94,27 +96,55 @@ function createAnswer(
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { identify, identifyAgain } = createIdentification({ ...options, readers, limiter, clock });
 
-  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, place: WaitingPlace) => {
-    const { token, user, reader } = await identifyAgain(exchange);
-    requirePollRights(user, token);
-    // Before the read, so that no lead is committed between the two.
-    place.watchCompany(user.companyId);
-    // Only the last read waits for a writer: its page may be empty, and then has a time.
-    const read = place.isDue ? reader.readPage : reader.readCommitted;
-    return poll((page) => read(page, exchange.disconnected), user, query);
-  };
+  async function identifyPollerAgain(exchange: Exchange<PollState>): Promise<Identity> {
+    const identity = await identifyAgain(exchange);
+    requirePollRights(identity);
+    return identity;
+  }
+
+  /**
+   * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
+   * last check of the account are returned only after another check. If the access level has changed, they are read again.
+   */
+  async function readVerified(
+    exchange: Exchange<PollState>,
+    first: Identity,
+    read: (identity: Identity) => Promise<Poll>,
+  ): Promise<Poll> {
+    let identity = first;
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const result = await read(identity);
+      const { leads, isOlderThanAccount } = result.page;
+      if (leads.count === 0 || isOlderThanAccount) return result;
+      const current = await identifyPollerAgain(exchange);
+      if (haveSameScope(identity.user, current.user)) return result;
+      identity = current;
+    }
+    throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
+  }
+
+  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, place: WaitingPlace) =>
+    readVerified(exchange, await identifyPollerAgain(exchange), ({ user, reader }) => {
+      // Before the read, so that no lead is committed between the two.
+      place.watchCompany(user.companyId);
+      // Only the last read waits for a writer: its page may be empty, and then has a time.
+      const read = place.isDue ? reader.readPage : reader.readCommitted;
+      return poll((page) => read(page, exchange.disconnected), user, query);
+    });
   const waitIfPreferred = createWait(readers.changes, options, checkAgain);
 
   /** A function of its own, so that its data do not stay in memory while the request waits. */
   async function readFirstPage(exchange: Exchange<PollState>): Promise<FirstPage> {
     const { request, disconnected } = exchange;
     // Token: 401. Rate limit: 429. User: 404.
-    const { token, user, reader } = await identify(exchange);
-    requirePollRights(user, token);
+    const identity = await identify(exchange);
+    requirePollRights(identity);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
-    const page = await poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query);
-    return { page, token, query };
+    const page = await readVerified(exchange, identity, ({ user, reader }) =>
+      poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query),
+    );
+    return { page, token: identity.token, query };
   }
 
   return async (exchange) => {
@@ -132,7 +162,7 @@ function createAnswer(
 }
 
 /** What every request that reads leads, or reads about them, needs. */
-export function requirePollRights(user: PollingUser, token: VerifiedToken): void {
+export function requirePollRights({ user, token }: Pick<Identity, 'user' | 'token'>): void {
   // Plan: 403.
   if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
   // Scope: 403.

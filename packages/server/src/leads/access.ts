@@ -1,3 +1,4 @@
+import { hasScope } from '../store/placement.ts';
 import type { Scope, User } from '../store/records.ts';
 
 /** The part of a user that a poll needs. */
@@ -18,6 +19,12 @@ export function scopeOf(user: PollingUser): Scope | undefined {
     case 'DEPARTMENT':
       return departmentId === null ? undefined : { level: 'DEPARTMENT', companyId, departmentId };
   }
+}
+
+/** Whether both see the same leads. */
+export function haveSameScope(user: PollingUser, other: PollingUser): boolean {
+  const scope = scopeOf(user);
+  return scope !== undefined && hasScope(other, scope);
 }
 
 /** Only users on this plan may poll. */

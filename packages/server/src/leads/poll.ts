@@ -10,6 +10,11 @@ export interface PollQuery {
 /** A page of the store with its leads rendered. */
 export interface RenderedPage extends Omit<Page, 'leads'> {
   readonly leads: RenderedLeads;
+  /**
+   * Whether the leads were read before the account of the reader was. Otherwise they may have been committed after a change of the
+   * account.
+   */
+  readonly isOlderThanAccount: boolean;
 }
 
 export interface Poll {
@@ -57,5 +62,5 @@ export async function readRendered(
   signal: AbortSignal,
 ): Promise<RenderedPage> {
   const { leads, ...page } = await store.readPage(query, signal);
-  return { ...page, leads: renderLeads(leads) };
+  return { ...page, leads: renderLeads(leads), isOlderThanAccount: false };
 }

@@ -152,7 +152,7 @@ describe('a poll that sends no lead', () => {
 
 it('a page whose client disconnected before its end is not delivered', () => {
   const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
-  const page = { leads, readAt: 10, locked: true };
+  const page = { leads, readAt: 10, locked: true, isOlderThanAccount: true };
   const answer = { status: 200, poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } } as const;
   const ended = (isComplete: boolean) =>
     toEndedPoll(
