@@ -1,12 +1,17 @@
-import { describe, expect, it } from 'vitest';
+import type { ChangeTrackingStore } from 'leadtap';
+import { describe, expect, it, vi } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { untilChangesAreTracked } from '../cache/support/change-tracking.ts';
 import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
 import { outcome, pollWith } from './support/polling.ts';
 
 /** A second instance beside the first, on the same database and key. */
 const startBeside = (beside: TestService, env: Record<string, string> = {}): Promise<TestService> =>
   startService({ env, beside });
+
+const revokeByCommand = (tokenId: string, env: Record<string, string>) =>
+  runLeadtap(['token', 'revoke', tokenId, '--force'], env);
 
 describe('a token that is revoked by the command line', () => {
   it('is rejected by the next request to every running instance, and no other token is', async () => {
@@ -37,6 +42,24 @@ describe('a token that is revoked by the command line', () => {
     expect(await answers(kept)).toEqual(['200', '200']);
   });
 
+  it.each([
+    ['the service itself', async (test: TestService) => test.store.revokeToken('cached')],
+    ['another process', ({ database }: TestService) => revokeByCommand('cached', database.env)],
+  ] as const)('is rejected also if it is cached, and revoked by %s', async (_title, revoke) => {
+    const test = await startService();
+    await untilChangesAreTracked(test.store);
+    const token = await test.token('boss', { tokenId: 'cached' });
+    const poll = async () => outcome(await pollWith(test.url, token));
+    // The first revalidation invalidates everything, the second one caches the token, and the third one uses it.
+    for (let n = 0; n < 3; n += 1) expect(await poll()).toBe('200');
+    const revalidate = vi.spyOn(test.store.changeTracking as ChangeTrackingStore, 'revalidate');
+    expect(await poll()).toBe('200');
+    expect(revalidate.mock.calls).toMatchObject([[{ bearers: [] }, expect.anything()]]);
+    await revoke(test);
+    expect(await poll()).toBe('401 token-revoked');
+    expect(await poll()).toBe('401 token-revoked');
+  });
+
   it('may be one of the identity provider, identified by its `jti`', async () => {
     const key = await makeKey('ES256');
     const { env } = await startIdentityProvider(key);
@@ -44,7 +67,7 @@ describe('a token that is revoked by the command line', () => {
     const second = await startBeside(first, env);
     const token = await sign(key, { jti: 'session-1' });
     expect(await outcome(await pollWith(second.url, token))).toBe('200');
-    await runLeadtap(['token', 'revoke', 'session-1', '--force'], first.database.env);
+    await revokeByCommand('session-1', first.database.env);
     expect(await outcome(await pollWith(second.url, token))).toBe('401 token-revoked');
     expect(await outcome(await pollWith(second.url, await sign(key, { jti: 'session-2' })))).toBe('200');
   });

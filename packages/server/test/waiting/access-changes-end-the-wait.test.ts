@@ -39,10 +39,22 @@ describe('a wait ends', () => {
     const clock = manualClock();
     const service = await startWaitingService({ clock });
     const { answer } = await waitWithToken(service, { expiresInMs: 1000 });
+    const startedAt = performance.now();
     clock.advance(1000);
     const response = await answer;
     expect(response.status).toBe(401);
     expect(await response.json()).toMatchObject({ code: 'token-expired' });
+    // When the token expires, and not when the 50 s of the wait are over.
+    expect(performance.now() - startedAt).toBeLessThan(40_000);
+  });
+
+  it('with 401 when the token expires by the clock of the system', async () => {
+    const service = await startWaitingService();
+    const startedAt = performance.now();
+    const { answer } = await waitWithToken(service, { expiresInMs: 3000 });
+    const response = await answer;
+    expect(await response.json()).toMatchObject({ code: 'token-expired' });
+    expect(performance.now() - startedAt).toBeLessThan(40_000);
   });
 
   it('with 403 when the user loses the plan', async () => {

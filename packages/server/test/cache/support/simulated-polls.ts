@@ -75,16 +75,29 @@ export class Polls {
 
   /** Nothing is older than the moment at which the poll began. */
   #check({ isRevoked, user, page }: PollResult, { userId, tokenId = '' }: Bearer, began: number): void {
+    const isOfAccount = ({ users, revoked }: State) =>
+      isSameUser(users.get(userId), user) && revoked.has(tokenId) === isRevoked;
     assert(
-      this.#since(began).some(
-        ({ users, revoked }) => isSameUser(users.get(userId), user) && revoked.has(tokenId) === isRevoked,
-      ),
+      this.#since(began).some(isOfAccount),
       `${userId} was as in the answer at no time since version ${began}`,
     );
     if (!page) return;
+    if (page.found.isOlderThanAccount) this.#checkAge(page.found, began, isOfAccount);
     const seen = versionAt(page.found.readAt);
     assert(seen >= began, `the moment is that of version ${seen}, the poll began at ${began}`);
     checkPage(page.query, page.found, this.#since(seen));
+  }
+
+  /** No lead was committed after the last version in which the account was as in the answer. */
+  #checkAge({ leads }: RenderedPage, began: number, isOfAccount: (state: State) => boolean): void {
+    const last = began + this.#since(began).findLastIndex(isOfAccount);
+    const committed = new Set(
+      Array.from({ length: last + 1 }, (_, version) => this.#store.stateAt(version).leads)
+        .flat()
+        .map(renderLead),
+    );
+    for (const lead of JSON.parse(leads.body.toString()) as Lead[])
+      assert(committed.has(JSON.stringify(lead)), `${lead.id} is newer than the account of version ${last}`);
   }
 
   #since(version: number): readonly State[] {
