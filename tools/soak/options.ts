@@ -49,10 +49,17 @@ export interface SoakOptions {
   readonly requests: number;
   /** Only this: the positions of consumers are compared with what the consumers know, while both crash. */
   readonly consumers: boolean;
+  /** Only this: requests are under way while their accounts change. */
+  readonly accounts: boolean;
+  /** With `accounts`: how many. */
+  readonly races: number;
   readonly actors: ReadonlySet<string>;
 }
 
-const DEFAULTS = { seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0, requests: 10_000 };
+const DEFAULTS = {
+  ...{ seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0 },
+  ...{ requests: 10_000, races: 10_000 },
+};
 
 const list = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
@@ -74,6 +81,8 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --intake          only this: 8 senders post leads with retries, instances are killed, clients follow Link
   --requests N      with --intake: requests, without retries               ${DEFAULTS.requests.toLocaleString('en')}
   --consumers       only this: five consumers and instances crash, then \`leads show\` must agree with the consumers
+  --accounts        only this: tokens are revoked, users removed, plans and access levels changed while their requests run
+  --races N         with --accounts: requests, each with a change      ${DEFAULTS.races.toLocaleString('en')}
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}
@@ -102,15 +111,17 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       instances: text,
       bulk: text,
       requests: text,
+      races: text,
       intake: { type: 'boolean', default: false },
       consumers: { type: 'boolean', default: false },
+      accounts: { type: 'boolean', default: false },
       actors: text,
       without: text,
       mutation: text,
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, intake, consumers, help, ...given } = values;
+  const { store: storeText, actors, without, mutation, intake, consumers, accounts, help, ...given } = values;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
   const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
@@ -126,6 +137,7 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     mutation,
     intake,
     consumers,
+    accounts,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };
 }

@@ -25,6 +25,7 @@ import {
   reinsertDuringDeleteInFile,
 } from '../../packages/testing/delivery-trial/sqlite/forced.ts';
 import { Trial } from '../../packages/testing/delivery-trial/trial.ts';
+import { soakAccounts } from './accounts.ts';
 import { makeActors, type Phase } from './actors.ts';
 import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
@@ -193,8 +194,9 @@ async function loadAll(options: SoakOptions, environment: Environment): Promise<
   return results.every(({ result }) => isFlawless(result.verdict));
 }
 
-function chooseTrial({ intake, consumers }: SoakOptions): typeof soakIntake {
+function chooseTrial({ intake, consumers, accounts }: SoakOptions): typeof soakIntake {
   if (intake) return soakIntake;
+  if (accounts) return soakAccounts;
   return consumers ? soakConsumers : soak;
 }
 
