@@ -226,6 +226,12 @@ describe.each(SHELLS)('every block of a page, in its order, in one interactive $
   });
 });
 
+/** In a copy of the repository, nothing else finds it. */
+test('every block that runs Leadtap finds it', () => {
+  const bare = PAGES.flatMap((page) => blocksOf(page).flatMap((block) => block.split('\n')));
+  expect(bare.filter((line) => /^ *leadtap /.test(line))).toEqual([]);
+});
+
 test('every page that is not executed exists', () => {
   expect(Object.keys(NOT_EXECUTED).filter((page) => !PAGES.includes(page))).toEqual([]);
 });

@@ -17,9 +17,9 @@ export function invocationOf(
   return path.endsWith('.js') ? `node ${quoted}` : quoted;
 }
 
-/** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe or a variable. Not in `leadtap: an error` or in prose. */
+/** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe, a variable, `;` or "with". Not in `leadtap: an error` or in prose. */
 // What is before the word is read after the word was found: otherwise it would be read at each of many spaces.
-const COMMAND = /leadtap(?<=(?:^ +|`|Usage:\S* | {2}|\| |=\S+ )leadtap)(?= )/gm;
+const COMMAND = /leadtap(?<=(?:^ +|`|Usage:\S* | {2}|\| |; |with |=\S+ )leadtap)(?= )/gm;
 
 /** A text of this program, with commands that can be pasted. */
 export const withInvocation = (text: string, { invocation = 'leadtap' }: { invocation?: string }): string =>

@@ -65,14 +65,16 @@ test('every command has one, except demo', () => {
   expect(without.map(({ name }) => name)).toEqual(['leadtap demo']);
 });
 
-test.each(COMMANDS.filter(({ examples }) => examples.length > 0))('$name', async ({ examples }) => {
+test.each(COMMANDS.filter(({ examples }) => examples.length > 0))('$name', async ({ name, examples }) => {
   const { run, save, path } = terminal();
   const lead = (id: string) => JSON.stringify({ companyId: 'soleil', id, email: 'ada@example.com' });
   const old = { companyId: 'soleil', id: '1', email: 'bo@example.com', createdAt: '2020-01-01T00:00:00Z' };
   save('organisation.json', ORGANISATION);
-  save('leads.csv', CSV);
+  // An export replaces no file.
+  if (name !== 'leads export') save('leads.csv', CSV);
   save('leads.ndjson', `${lead('4711')}\n${lead('4712')}\n`);
   save('contacts.csv', 'Vorname,Notiz,Alt\nZoë,ruft zurück,x\n');
+  save('termine.csv', 'companyId,id,firstName,appointmentDateTime\nsoleil,9,Ada,02.03.2026 09:30\n');
   writeFileSync(path('archive.ndjson.gz'), gzipSync(`${JSON.stringify(old)}\n`));
   await run('org apply organisation.json');
   await run('leads import leads.ndjson');

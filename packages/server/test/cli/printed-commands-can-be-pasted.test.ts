@@ -55,7 +55,8 @@ const commandsIn = (text: string) =>
   [...text.matchAll(/(?:npx )?\bleadtap(?= [a-z])/g)].map(([command]) => command);
 
 test('each command of help, errors and hints begins as the person began', async () => {
-  const { run } = await terminalWithUsers();
+  const { run, save } = await terminalWithUsers();
+  save('leads.ndjson', '{"companyId":"unknown","email":"ada@example.com"}\n');
   const options = { isTTY: true, parts: { invocation: 'npx leadtap' } };
   for (const command of [
     '--help',
@@ -66,6 +67,7 @@ test('each command of help, errors and hints begins as the person began', async 
     'token issue --user boss',
     'user add new --company acme --plan BASIC --access-level COMPANY',
     'doctor',
+    'leads import leads.ndjson',
   ]) {
     const { stdout, stderr } = await run(command, options);
     const printed = commandsIn(`${stdout}${stderr}`.replace(/the schema leadtap/g, ''));

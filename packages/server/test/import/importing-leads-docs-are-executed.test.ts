@@ -28,11 +28,11 @@ const ORGANISATION = {
   ],
 };
 
-/** The commands of the page, each as its arguments. */
+/** The commands of the page, each as its arguments after `npx leadtap`. */
 const commands = [...page.matchAll(/```sh\n([\s\S]+?)```/g)].map(([, text = '']) =>
   [...text.replaceAll('\\\n', ' ').matchAll(/"([^"]*)"|(\S+)/g)]
     .map(([, quoted, plain]) => quoted ?? plain ?? '')
-    .slice(1),
+    .slice(2),
 );
 
 describe('docs/importing-leads.md', () => {

@@ -6,6 +6,7 @@ import { isNotJson } from '../../leads/import/json.ts';
 import { DateFormatGuess } from '../../leads/import/lead-times.ts';
 import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
 import type { CommandContext } from '../context.ts';
+import { withInvocation } from '../invocation.ts';
 import { writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import type { ImportInput, RejectsFile } from './files.ts';
@@ -233,6 +234,6 @@ export class ImportReport {
 
   async #print(text: string): Promise<void> {
     this.#bar.clear();
-    await writeLine(this.#context.stderr, text);
+    await writeLine(this.#context.stderr, withInvocation(text, this.#context));
   }
 }
