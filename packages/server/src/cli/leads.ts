@@ -160,7 +160,7 @@ export async function importFile(
           columnMap: columnMap.columns,
           isMapAuto: columnMap.isAuto,
           onMapped: (mapFlags, columns) => {
-            if (mapFlags !== undefined) report.onMapped(mapFlags);
+            report.onMapped(mapFlags);
             columnMap.add(columns);
           },
           onlyCompanyId: company?.id,

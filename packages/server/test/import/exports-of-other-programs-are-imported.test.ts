@@ -37,8 +37,9 @@ describe.each(EXPORTED_FILES)('%s', (_program, file) => {
   test('--map auto uses the suggestion, and --map-file keeps it', async () => {
     const shell = await shellWith(file);
     const auto = ['--map', 'auto', '--company', 'acme', '--map-file', 'map.json', ...(file.flags ?? [])];
-    const { stdout } = await shell.import([...auto, '--dry-run']);
+    const { stdout, stderr } = await shell.import([...auto, '--dry-run']);
     expect(stdout).toContain(result);
+    expect(stderr).toContain(`The columns of ${file.name} are used as with --map "`);
     expect(JSON.parse(readFileSync(shell.path('map.json'), 'utf8'))).toEqual(map);
   });
 });

@@ -76,6 +76,17 @@ describe('docs/importing-leads.md', () => {
     expect(lead).toMatchObject({ firstName: 'Zoë', customFields: { note: 'ruft zurück' } });
   });
 
+  test('its times are read with its command', async () => {
+    const shell = terminal();
+    shell.save('organisation.json', ORGANISATION);
+    await shell.run('org apply organisation.json');
+    shell.save('termine.csv', 'id;appointmentDateTime\n1;05.03.2026 14:00\n');
+    const [command = []] = commands.filter((arguments_) => arguments_.includes('termine.csv'));
+    expect((await shell.run(command)).stdout).toBe('1 added, 0 updated, 0 rejected\n');
+    const lead = JSON.parse((await shell.run('leads show 1 --json')).stdout);
+    expect(lead.appointmentDateTime).toBe('2026-03-05T13:00:00.000Z');
+  });
+
   test('its dry run prints what it shows', async () => {
     const shell = terminal();
     shell.save('organisation.json', ORGANISATION);

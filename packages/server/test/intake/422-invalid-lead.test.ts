@@ -70,7 +70,7 @@ describe('422: every error of every lead is named', () => {
     { sameDay: 'maybe' },
     { customFields: [] },
     { customFields: { big: 2 ** 60 } },
-    { statusValue: 'new' },
+    { statusValue: 'X'.repeat(65) },
     { phone1: 'x'.repeat(1001) },
     { id: 'a\u202eb' },
     { phone1: 2 ** 60 },

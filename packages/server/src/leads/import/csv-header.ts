@@ -80,7 +80,7 @@ export function fieldsOfColumns(
       `Add ${timeFlags.join(' ')}`,
       ...explainTimes(suggestion, options),
     );
-  if (isAuto) options.onMapped?.(flags?.join(' '), toColumnMap(columns, fields));
+  if (isAuto) options.onMapped?.(flags?.text ?? '', toColumnMap(columns, fields));
   return fields.map((field) => (field === '' ? undefined : field));
 }
 
@@ -149,18 +149,25 @@ const quoteForShell = (text: string): string =>
 
 const mapFlag = (column: string, field: string): string => `--map ${quoteForShell(`${column}=${field}`)}`;
 
-/** The options that mean the same as --map auto; undefined if no options can: a column has no name, or the name of another. */
+/** The options for the columns without a field. No option can name a column that has no name, or the name of another. */
 function describeMap(
   columns: readonly string[],
   given: readonly (string | undefined)[],
   { fields }: Suggestion,
-): readonly string[] | undefined {
+): MapFlags {
   const unknown = [...columns.entries()].filter(([index]) => given[index] === undefined);
   // No shell can pass control characters on one line.
-  const isExpressible = unknown.every(
-    ([, column]) => isNamedOnce(column, columns) && !/\p{Cc}/u.test(column),
-  );
-  return isExpressible ? unknown.map(([index, column]) => mapFlag(column, fields[index] ?? '')) : undefined;
+  const named = unknown.filter(([, column]) => isNamedOnce(column, columns) && !/\p{Cc}/u.test(column));
+  return {
+    text: named.map(([index, column]) => mapFlag(column, fields[index] ?? '')).join(' '),
+    isComplete: named.length === unknown.length,
+  };
+}
+
+interface MapFlags {
+  readonly text: string;
+  /** They mean the same as --map auto. */
+  readonly isComplete: boolean;
 }
 
 /** Excel writes semicolons where the comma is part of numbers, and there the day comes before the month. */
@@ -210,7 +217,7 @@ export const describeAmbiguity = (
 function describeFix(
   columns: readonly string[],
   fields: readonly (string | undefined)[],
-  flags: readonly string[] | undefined,
+  flags: MapFlags | undefined,
   timeFlags: readonly string[],
   { companyId, onlyCompanyId, columnMap }: HeaderOptions,
 ): string[] {
@@ -226,8 +233,8 @@ function describeFix(
   );
   return [
     `To use the file as it is, add ${all.join(' ')}`,
-    ...(flags !== undefined && isUnknown ? [`--map auto is short for ${flags.join(' ')}`] : []),
-    ...(flags !== undefined && first !== undefined
+    ...(flags?.isComplete && isUnknown ? [`--map auto is short for ${flags.text}`] : []),
+    ...(flags?.isComplete && first !== undefined
       ? [`A column that is mapped to nothing is ignored: ${mapFlag(first, '')}`]
       : []),
   ];
