@@ -62,7 +62,18 @@ function patchChildren(current, fresh) {
   }
 }
 
-const connection = document.getElementById('connection');
+/** Replaces what the page says of the state: the figures below are old. The next answer restores it. */
+function showNoAnswer() {
+  const time = document.querySelector('.refreshed time').textContent;
+  const sentence = document.createElement('p');
+  sentence.textContent = `This instance does not answer. The figures are of ${time}. Trying again every ${REFRESH_MS / 1000} seconds.`;
+  const summary = document.querySelector('.summary');
+  if (summary.textContent === sentence.textContent) return;
+  summary.className = 'summary problem';
+  summary.replaceChildren(sentence);
+  document.title = 'No answer: Leadtap status';
+}
+
 let isLoading = false;
 
 async function refresh() {
@@ -73,12 +84,8 @@ async function refresh() {
     for (const part of ['main', '.refreshed time'])
       patch(document.querySelector(part), fresh.querySelector(part));
     document.title = fresh.title;
-    connection.hidden = true;
   } catch {
-    const since = document.querySelector('.refreshed time').textContent;
-    const text = `This instance does not answer. The figures are of ${since}. Trying again every ${REFRESH_MS / 1000} seconds.`;
-    if (connection.textContent !== text) connection.textContent = text;
-    connection.hidden = false;
+    showNoAnswer();
   } finally {
     isLoading = false;
   }

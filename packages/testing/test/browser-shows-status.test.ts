@@ -31,6 +31,15 @@ async function startWithConsumers() {
   return { service, clock, clients, pollAll };
 }
 
+/** A token without a name, whose id is as long as those that are issued. */
+async function startWithLongIds() {
+  const service = await startService();
+  const token = await service.token('north-lead', { tokenId: '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4' });
+  const poll = () =>
+    fetch(`${service.url}/automation/new-leads`, { headers: { authorization: `Bearer ${token}` } });
+  return { service, poll };
+}
+
 /** With timers that the test moves on. */
 async function openWithTimers({ statusUrl }: TestService, options: PageOptions = {}): Promise<Page> {
   const page = await openPage(statusUrl, options);
@@ -142,23 +151,55 @@ describe('the status page in a browser', () => {
     expect(await page.locator('.summary').innerText()).toMatch(/^n8n \(user north-lead\) has not polled for/);
   });
 
-  it('says that the instance does not answer, keeps the figures, and recovers', async () => {
+  it('says instead of its summary that the instance does not answer, keeps the figures, and recovers', async () => {
     const { service, clock } = await startWithConsumers();
     const page = await openWithTimers(service, { expectedErrors: /status 503|ERR_FAILED/ });
-    const notice = page.locator('#connection');
-    expect(await notice.isVisible()).toBe(false);
+    const summary = page.locator('.summary');
+    const before = { text: await summary.innerText(), title: await page.title() };
     await page.route('**/status', (route) => route.abort());
     await page.clock.runFor(REFRESH_MS);
-    await notice.waitFor();
-    expect(await notice.innerText()).toMatch(
-      /^This instance does not answer\. The figures are of 2 Mar 09:34:00 UTC\./,
+    await page.locator('.summary:has-text("does not answer")').waitFor();
+    expect(await summary.innerText()).toBe(
+      'This instance does not answer. The figures are of 2 Mar 09:34:00 UTC. Trying again every 5 seconds.',
     );
+    expect(await page.title()).toBe('No answer: Leadtap status');
     expect(await page.locator('tbody tr').count()).toBe(4);
     await expectAccessible(page);
     await page.unroute('**/status');
     clock.advance(1000);
     await refresh(page);
-    await notice.waitFor({ state: 'hidden' });
+    expect(await summary.innerText()).toContain('zapier (user boss) has not polled for');
+    expect(await page.title()).toBe(before.title);
+  });
+
+  it.each(LOOKS)(
+    'shows each id in one line, and long names in several ($screen, $theme)',
+    async ({ screen, theme }) => {
+      const { service, poll } = await startWithLongIds();
+      await poll();
+      await writePolls(service);
+      const page = await openPage(service.statusUrl, { screen, theme });
+      const lines = await page.evaluate<number[]>(
+        `[...document.querySelectorAll('.id')].map((id) => id.getClientRects().length)`,
+      );
+      expect(lines).toEqual([1, 1]);
+      const isCut = `[...document.querySelectorAll('.id')].some((id) => id.scrollWidth > id.clientWidth)`;
+      expect(await page.evaluate(isCut)).toBe(false);
+      expect(await findOverflow(page)).toEqual([]);
+    },
+  );
+
+  it('can be read in forced colours and on paper', async () => {
+    const { service } = await startWithConsumers();
+    const page = await openPage(service.statusUrl);
+    await page.emulateMedia({ forcedColors: 'active' });
+    const bar = `getComputedStyle(document.querySelector('.hours .bar')).fill`;
+    const text = `getComputedStyle(document.body).color`;
+    expect(await page.evaluate(bar)).toBe(await page.evaluate(text));
+    await page.emulateMedia({ forcedColors: 'none', media: 'print' });
+    expect(await page.locator('nav').isVisible()).toBe(false);
+    expect(await page.locator('tbody tr').count()).toBe(4);
+    expect(await findOverflow(page)).toEqual([]);
   });
 
   it('asks nothing while its tab is hidden', async () => {

@@ -50,12 +50,13 @@ export class ConsumersReader {
     const { store, clock, polls, staleAfterMs } = this.#options;
     const now = clock();
     const stateOf = (consumer: Consumer) => activityOf(consumer, now, staleAfterMs);
-    const counts = { active: 0, stale: 0, inactive: 0 };
+    const counts = { active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0 };
     let urgent: Ranked[] = [];
     for await (const page of consumerPages(store, { maxWaiting: 1, now })) {
       for (const consumer of page) {
         const activity = stateOf(consumer);
         counts[activity] += 1;
+        if (activity === 'active' && consumer.intervalMs === null) counts.activeWithoutInterval += 1;
         urgent.push({ consumer, rank: RANKS[activity], name: consumer.name ?? consumer.tokenId ?? '' });
       }
       urgent = urgent.sort(compare).slice(0, MAX_LISTED);

@@ -36,7 +36,6 @@ export function renderStatusPage(report: StatusReport, range: Range): string {
 <h1 class="brand">${DROP} Leadtap status <span class="version">${version}</span></h1>
 <p class="refreshed"><noscript>Snapshot of </noscript><time datetime="${report.generatedAt}">${timeText(report.generatedAt, report)}</time><noscript> · <a href="?range=${range}">Reload</a></noscript></p>
 </div></header>
-<p id="connection" role="alert" hidden></p>
 <main>
 ${summarySection(report)}
 ${plotsSection(report, range)}
@@ -207,7 +206,7 @@ function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
   const { tokenId, userId, state, lastStatus, usualIntervalSeconds, pollsByHour } = consumer;
   const badge = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
   const cells = [
-    html`${userId}`,
+    idOf(userId),
     html`${ago(consumer.lastPollAt, report)}${refusalOf(lastStatus)}`,
     html`${usualIntervalSeconds === null ? 'not known yet' : formatDuration(usualIntervalSeconds)}`,
     positionOf(consumer, report),
@@ -217,8 +216,16 @@ function consumerRow(consumer: ConsumerStatus, report: StatusReport): Html {
   const columns = cells.map(
     (cell, index) => html`<td role="cell" data-label="${COLUMNS[index + 1] ?? ''}">${cell}</td>`,
   );
-  return html`<tr role="row" data-key="${tokenId ?? ''} ${userId}" class="${state}"><th role="rowheader" scope="row">${nameOf(consumer)}${badge}</th>${columns}</tr>`;
+  return html`<tr role="row" data-key="${tokenId ?? ''} ${userId}" class="${state}"><th role="rowheader" scope="row">${consumerName(consumer)}${badge}</th>${columns}</tr>`;
 }
+
+/** In one piece: a person compares and copies it. One that is too long for its place is cut, and shown by the mouse. */
+const idOf = (id: string): Html => html`<span class="id" title="${id}">${id}</span>`;
+
+const consumerName = (consumer: ConsumerStatus): Html =>
+  consumer.name || consumer.tokenId === null
+    ? html`${nameOf(consumer)}`
+    : html`token ${idOf(consumer.tokenId)}`;
 
 /** The status of a refused poll. A client that disconnected before the answer was not refused. */
 const refusalOf = (lastStatus: number): Html =>

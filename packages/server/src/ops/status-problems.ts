@@ -48,15 +48,30 @@ export function findProblems(facts: Facts, now: number): StatusProblem[] {
 }
 
 /** One sentence or more. */
-export function summarise(problems: readonly StatusProblem[], consumers: ConsumersStatus | null): string {
+export function summarise(
+  problems: readonly StatusProblem[],
+  consumers: ConsumersStatus | null,
+  staleAfterMs?: number,
+): string {
   if (problems.length > 0 || consumers === null) return problems.map(({ message }) => message).join(' ');
   if (!consumers.recorded) return 'No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).';
   const { active, inactive } = consumers;
   if (active === 0)
     return `No problem was found. ${inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.'}`;
-  return active === 1
-    ? 'The only consumer polled within its usual interval.'
-    : `All ${formatCount(active)} consumers polled within their usual interval.`;
+  return describeActive(consumers, staleAfterMs);
+}
+
+/** What is known of the active consumers. One that has just begun to poll has no usual interval yet. */
+function describeActive({ active, activeWithoutInterval }: ConsumersStatus, staleAfterMs?: number): string {
+  const known = active - activeWithoutInterval;
+  const subject = active === 1 ? 'The only consumer' : `All ${formatCount(active)} consumers`;
+  if (known === 0)
+    return `No problem was found. ${subject} ${active === 1 ? 'is new: its usual interval is' : 'are new: their usual intervals are'} not known yet.`;
+  if (staleAfterMs !== undefined)
+    return `${subject} polled within the last ${formatDuration(staleAfterMs / 1000)}.`;
+  if (known === active) return active === 1 ? `${subject} polls as usual.` : `${subject} poll as usual.`;
+  const others = `${formatCount(known)} of ${formatCount(active)} consumers ${known === 1 ? 'polls' : 'poll'} as usual.`;
+  return `${others} The usual interval of the ${activeWithoutInterval === 1 ? 'other one' : 'others'} is not known yet.`;
 }
 
 /** The name of the token, or else its id; the user is known as well. */

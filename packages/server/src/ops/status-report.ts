@@ -38,6 +38,8 @@ export interface ConsumersStatus {
   /** False: `LEADTAP_CONSUMERS=off`, so the counts are 0 and none is listed. */
   readonly recorded: boolean;
   readonly active: number;
+  /** Those of them that have just begun to poll: their usual interval is not known yet. */
+  readonly activeWithoutInterval: number;
   readonly stale: number;
   /** They have not polled for so long that they no longer count. */
   readonly inactive: number;

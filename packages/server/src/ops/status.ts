@@ -28,7 +28,10 @@ export interface StatusSources {
 
 /** What is read from the database takes at most this long, so that the page appears while it hangs. */
 const DATABASE_LIMIT_MS = 3000;
-const NOT_RECORDED: ConsumersStatus = { recorded: false, active: 0, stale: 0, inactive: 0, listed: [] };
+const NOT_RECORDED: ConsumersStatus = {
+  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0 },
+  listed: [],
+};
 
 /** The returned function reads once for all requests that arrive meanwhile. */
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
@@ -72,7 +75,7 @@ async function readStatus(sources: StatusSources, readers: Readers): Promise<Sta
   return {
     generatedAt: toIso(now),
     healthy: problems.length === 0,
-    summary: summarise(problems, consumers),
+    summary: summarise(problems, consumers, sources.staleAfterMs),
     problems,
     version,
     startedAt: toIso(requests.startedAt),

@@ -38,7 +38,7 @@ describe('consumers', () => {
       await pollAllBut();
       expect((await readStatus(service)).problems).toEqual([]);
     }
-    expect((await readStatus(service)).summary).toBe('All 50 consumers polled within their usual interval.');
+    expect((await readStatus(service)).summary).toBe('All 50 consumers poll as usual.');
     await pollAllBut(17);
     await pollAllBut(17);
     const report = await readStatus(service);
@@ -59,6 +59,38 @@ describe('consumers', () => {
     expect(page).toContain('49 active, <strong class="bad">1 stale</strong>');
   });
 
+  it('that have just begun to poll are not said to poll as usual', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock });
+    const summaryOf = async () => (await readStatus(service)).summary;
+    const first = await addClient(service, 'boss', 'token-1', 'first');
+    await first();
+    await writePolls(service);
+    expect(await summaryOf()).toBe(
+      'No problem was found. The only consumer is new: its usual interval is not known yet.',
+    );
+    await (await addClient(service, 'boss', 'token-2', 'second'))();
+    await writePolls(service);
+    expect(await summaryOf()).toBe(
+      'No problem was found. All 2 consumers are new: their usual intervals are not known yet.',
+    );
+    clock.advance(INTERVAL_MS);
+    await first();
+    await writePolls(service);
+    expect(await summaryOf()).toBe(
+      '1 of 2 consumers polls as usual. The usual interval of the other one is not known yet.',
+    );
+  });
+
+  it('are said to have polled within the time that the operator has chosen', async () => {
+    const clock = manualClock();
+    const service = await startService({ clock, env: { LEADTAP_STALE_AFTER: '1h' } });
+    const poll = await addClient(service, 'boss', 'token-1', 'first');
+    await pollTwice(service, clock.advance, poll);
+    clock.advance(20 * 60_000);
+    expect((await readStatus(service)).summary).toBe('The only consumer polled within the last 1 h.');
+  });
+
   it('without a name is reported by the id of its token, or by its user', async () => {
     const clock = manualClock();
     const service = await startService({ clock });
@@ -69,7 +101,9 @@ describe('consumers', () => {
     expect((await readStatus(service)).summary).toMatch(
       /^Token token-1 \(user boss\) has not polled for 4 min;/,
     );
-    expect(await readPage(service)).toMatch(/<th [^>]*>token token-1 </);
+    expect(await readPage(service)).toMatch(
+      /<th [^>]*>token <span class="id" title="token-1">token-1<\/span> </,
+    );
   });
 
   it('several that stopped are named, at most five of them', async () => {
@@ -101,7 +135,7 @@ describe('consumers', () => {
     clock.advance(30_000);
     const { consumers } = await readStatus(service);
     expect(consumers).toEqual({
-      ...{ recorded: true, active: 1, stale: 0, inactive: 0 },
+      ...{ recorded: true, active: 1, activeWithoutInterval: 0, stale: 0, inactive: 0 },
       listed: [
         {
           ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
@@ -169,7 +203,10 @@ describe('consumers', () => {
     const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
     await service.poll('boss');
     const { consumers, summary } = await readStatus(service);
-    expect(consumers).toEqual({ recorded: false, active: 0, stale: 0, inactive: 0, listed: [] });
+    expect(consumers).toEqual({
+      ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0 },
+      listed: [],
+    });
     expect(summary).toBe('No problem was found. Consumers are not recorded (LEADTAP_CONSUMERS=off).');
     expect(await readPage(service)).toContain('<code>LEADTAP_CONSUMERS=off</code>');
   });

@@ -49,7 +49,8 @@ describe('/status.json', () => {
       redis: null,
       disk: inject('store') === 'sqlite' ? { freeBytes: 'number', totalBytes: 'number' } : null,
       consumers: {
-        ...{ recorded: 'boolean', active: 'number', stale: 'number', inactive: 'number' },
+        ...{ recorded: 'boolean', active: 'number', activeWithoutInterval: 'number' },
+        ...{ stale: 'number', inactive: 'number' },
         listed: [
           JSON.stringify({
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
