@@ -22,7 +22,7 @@ function copyOfTheWorkspace(): string {
   const folder = mkdtempSync(join(tmpdir(), 'leadtap-pack-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const filter = (path: string) => !NOT_COPIED.test(path);
-  for (const path of ['package.json', 'tsconfig.base.json', '.npmrc', 'packages', 'integrations/zapier'])
+  for (const path of ['package.json', 'tsconfig.base.json', '.npmrc', 'packages', 'integrations'])
     cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   return folder;
