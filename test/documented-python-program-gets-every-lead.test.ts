@@ -20,11 +20,10 @@ const PYTHON = findProgram({
 });
 
 /** Starts the program with pauses of 20 ms. */
-async function start(service: TestService, folder: string, token?: string) {
-  const program = PROGRAM.replace('https://leads.example.com', service.url).replace(
-    'PAUSE = 120',
-    'PAUSE = 0.02',
-  );
+async function start(service: TestService, folder: string, token?: string, source = PROGRAM) {
+  const program = source
+    .replace('https://leads.example.com', service.url)
+    .replace('PAUSE = 120', 'PAUSE = 0.02');
   writeFileSync(join(folder, 'leads.py'), program);
   const env = { PATH: process.env['PATH'], LEADTAP_TOKEN: token ?? (await service.token('boss')) };
   const child = spawn(PYTHON, ['leads.py'], { cwd: folder, env });
@@ -78,4 +77,18 @@ it('ends with the message of the service if the token is not valid', async () =>
   const { exit, output } = await start(service, tempFolder(), 'nonsense');
   expect(await exit).toEqual([1, null]);
   expect(output.errors).toContain('"code":"token-invalid"');
+});
+
+it('ends if handle fails, and gets the same page at its next start', async () => {
+  const service = await startService({ limits: { userPolicies: [] } });
+  const folder = tempFolder();
+  const failing = PROGRAM.replace(/^ {4}print\(lead.*$/m, "    raise OSError('no space left')");
+  expect(failing).not.toBe(PROGRAM);
+  const first = await start(service, folder, undefined, failing);
+  await until(() => expect(existsSync(join(folder, 'next-url.txt'))).toBe(true));
+  await service.add({ fields: { firstName: 'One', lastName: 'Lead' } });
+  expect(await first.exit).toEqual([1, null]);
+  expect(first.output.errors).toContain('no space left');
+  const second = await start(service, folder);
+  await until(() => expect(names(second.output.lines)).toEqual(['One']));
 });

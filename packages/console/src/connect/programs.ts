@@ -1,7 +1,8 @@
 /** Programs to copy. They are those of the documents, which tests run. */
 
 /** The script of docs/instant-delivery.md. */
-export const SHELL_LOOP = `handle() { cat page.json >> leads.txt; echo >> leads.txt; }
+export const SHELL_LOOP = `#!/usr/bin/env bash
+handle() { cat page.json >> leads.txt; echo >> leads.txt; }
 ask() { curl --silent --fail --max-time 80 --header "Authorization: Bearer $LEADTAP_TOKEN" --dump-header headers.txt "$@"; }
 link() { tr -d '\\r' < headers.txt | sed -n 's/^[Ll]ink: <\\(.*\\)>; rel="next"$/\\1/p'; }
 page() { ask --header 'Prefer: wait=50' --output page.json "$(cat next.url)" && test -n "$(link)"; }
