@@ -30,6 +30,7 @@ export type ProblemCode =
   | 'payload-too-large'
   | 'unsupported-media-type'
   | 'invalid-lead'
+  | 'idempotency-key-reused'
   | 'rate-limit-exceeded'
   | 'headers-too-large'
   | 'internal-error'

@@ -26,6 +26,7 @@ export {
   type LeadFieldType,
 } from './lead-fields.ts';
 export {
+  IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_INTAKE_BYTES,

@@ -1,6 +1,6 @@
 interface RateLimit {
   readonly name: string;
-  /** Requests in the window. */
+  /** Requests, or leads, in the window. */
   readonly quota: number;
   readonly windowS: number;
 }
@@ -13,6 +13,8 @@ export const RATE_LIMITS = {
   hour: { name: 'hour', quota: 1000, windowS: 3600 },
   /** For each user, over all tokens of the user: requests that send leads. Polls are not counted. */
   intake: { name: 'intake', quota: 600, windowS: 60 },
+  /** For each user, over all tokens of the user: leads that are sent. */
+  intakeLeads: { name: 'intake-leads', quota: 30_000, windowS: 60 },
   /** For each client address; only rejected tokens count. */
   failedTokens: { name: 'failed-tokens', quota: 600, windowS: 60 },
 } as const satisfies Record<string, RateLimit>;
@@ -28,6 +30,8 @@ export const MIN_LEADS_PER_PAGE = 1;
 export const MAX_INTAKE_LEADS = 1000;
 export const MAX_INTAKE_BYTES = 1024 * 1024;
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+/** So long a key is remembered, with the result of its request. */
+export const IDEMPOTENCY_KEY_DAYS = 30;
 
 /** `Prefer: wait`, in seconds. Proxies end a request after 60 s by default. */
 export const MIN_WAIT_S = 1;

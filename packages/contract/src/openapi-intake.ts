@@ -1,6 +1,12 @@
 /** `POST {base_url}/leads` in the OpenAPI description. */
 import { exampleNewLead, exampleWrittenLeads } from './examples.ts';
-import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS, RATE_LIMITS } from './limits.ts';
+import {
+  IDEMPOTENCY_KEY_DAYS,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
+  RATE_LIMITS,
+} from './limits.ts';
 import { acknowledgementHeaders, INTAKE_CODES, problemResponses } from './openapi-responses.ts';
 import type { IntakePathItem, Parameter, Response, Schema } from './openapi-types.ts';
 
@@ -11,7 +17,7 @@ const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: `A text that is new for each request, such as a UUID: 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters. Leads without an \`id\` get one that is derived from it, so that the same request sent again adds nothing.`,
+  description: `A text that is new for each request, such as a UUID: 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters. Leads without an \`id\` get one that is derived from it, so that the same request sent again adds and changes nothing, and gets the same response for ${IDEMPOTENCY_KEY_DAYS} days. The key with another body is 422 \`idempotency-key-reused\`.`,
   schema: { type: 'string' },
   example: '0b7d1f6e-3c39-4d5e-a7ce-9c1c9b4a3f10',
 };

@@ -1,4 +1,10 @@
-import { MAX_HEADER_BYTES, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS, RATE_LIMITS } from './limits.ts';
+import {
+  IDEMPOTENCY_KEY_DAYS,
+  MAX_HEADER_BYTES,
+  MAX_INTAKE_BYTES,
+  MAX_INTAKE_LEADS,
+  RATE_LIMITS,
+} from './limits.ts';
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
@@ -16,7 +22,7 @@ interface ProblemEntry {
   readonly operator: string;
 }
 
-const { minute, hour, intake, failedTokens } = RATE_LIMITS;
+const { minute, hour, intake, intakeLeads, failedTokens } = RATE_LIMITS;
 const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
 
 /** Every problem that the service responds with. A code never changes its meaning. */
@@ -167,11 +173,21 @@ export const PROBLEMS = {
     operator:
       'For an unknown branch, department or status: add it with `leadtap org apply`. `leadtap user list` shows the access level of the user.',
   },
+  'idempotency-key-reused': {
+    status: 422,
+    title: 'The Idempotency-Key was used for another request',
+    detail:
+      'This `Idempotency-Key` was used before, with another body, by a user with another access level, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
+    meaning: `A user of the company has sent this \`Idempotency-Key\` before, with another body or another access level, or more than ${IDEMPOTENCY_KEY_DAYS} days ago. Nothing was stored or changed.`,
+    integrator:
+      'Use a new key, such as a UUID, for each request, and the same key only to repeat a request without a change. If you repeat a request, its leads are stored already.',
+    operator: 'Nothing to do.',
+  },
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute, \`${intakeLeads.name}\` more than ${intakeLeads.quota.toLocaleString('en')} leads. \`uploads\` means that 8 requests of the user that send leads are unfinished. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
     integrator:
       'Wait for the seconds in `Retry-After`, then send the same request again: it passes all limits. A poll loses nothing; leads that you sent were not stored. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator:

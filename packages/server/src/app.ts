@@ -103,6 +103,7 @@ export async function compose(
     verifyToken,
     limiter: limiters.users,
     intakeLimiter: limiters.intake,
+    intakeLeadLimiter: limiters.intakeLeads,
     failedTokens: limiters.failedTokens,
     observer,
     ...(recorder && { recorder, flushConsumers: (userId: string) => recorder.flushUser(userId) }),
@@ -148,6 +149,7 @@ export interface AppServices extends PollOptions {
   readonly store: Store;
   /** Of requests that send leads. Default: 600 a minute for each user, in the memory of this process. */
   readonly intakeLimiter?: Limiter;
+  readonly intakeLeadLimiter?: Limiter;
   readonly intakeObserver?: IntakeObserver;
   /** Writes the polls of a user that are in memory. Absent: consumers are not recorded, and not listed over HTTP. */
   readonly flushConsumers?: (userId: string) => Promise<void>;
@@ -266,11 +268,19 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
 }
 
 function createIntake(services: AppServices, options: AppOptions, readers: PollReaders) {
-  const { limiter: _limiter, observer: _observer, intakeLimiter, intakeObserver, ...shared } = services;
+  const {
+    limiter: _limiter,
+    observer: _observer,
+    intakeLimiter,
+    intakeLeadLimiter,
+    intakeObserver,
+    ...shared
+  } = services;
   const intakeOptions = {
     ...shared,
     ...options,
     ...(intakeLimiter && { limiter: intakeLimiter }),
+    ...(intakeLeadLimiter && { leadLimiter: intakeLeadLimiter }),
     ...(intakeObserver && { observer: intakeObserver }),
   };
   return createHandler(LEADS_PATH, createIntakeResponder(intakeOptions, readers), intakeOptions);

@@ -52,7 +52,45 @@ const ACCOUNT_CHANGES: Readonly<Record<string, (store: Store) => Promise<unknown
     store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'north' }),
 };
 
+const request = (keyHash: string, bodyHash: string, ...derivedIds: string[]) => ({
+  keyHash: keyHash.repeat(64),
+  bodyHash: bodyHash.repeat(64),
+  derivedIds: new Set(derivedIds),
+});
+const DAY_MS = 86_400_000;
+
 export const allOrNothingChecks = [
+  check('all or nothing: a request is stored once for each key', async ({ store, clock }) => {
+    await apply(store, ACME);
+    const send = (id: string, ...key: Parameters<typeof request>) =>
+      store.writeAllLeads([lead(id)], ALL_OF_ACME, undefined, request(...key));
+    const first = await send('1', 'a', 'b', '1');
+    assert(first.kind === 'written' && first.isRepeated === undefined);
+    const again = await send('1', 'a', 'b', '1');
+    assert.deepEqual(again, { ...first, isRepeated: true });
+    assert.deepEqual(await send('2', 'a', 'c', '2'), { kind: 'key-reused' });
+    // A rejected request does not use up its key.
+    await problemsOf(store, [lead('3', { branchId: 'west' })]);
+    assert.equal(
+      (
+        await store.writeAllLeads(
+          [lead('3', { branchId: 'west' })],
+          ALL_OF_ACME,
+          undefined,
+          request('d', 'e'),
+        )
+      ).kind,
+      'rejected',
+    );
+    assert.equal((await send('3', 'd', 'f', '3')).kind, 'written');
+    assert.deepEqual(idsOf((await poll(store)).leads), ['1', '3']);
+    // After a long time the key is forgotten, but a derived id that exists shows that it was used.
+    clock.now += 31 * DAY_MS;
+    assert.equal((await send('4', 'e', 'e', '4')).kind, 'written');
+    assert.deepEqual(await send('1', 'a', 'b', '1'), { kind: 'key-reused' });
+    assert.deepEqual(idsOf((await poll(store)).leads), ['1', '3', '4']);
+  }),
+
   check('all or nothing: leads are added and updated like those of a batch', async ({ store }) => {
     await apply(store, ACME);
     const [createdAt] = await stamp(store, [

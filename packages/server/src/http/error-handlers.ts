@@ -2,6 +2,7 @@ import { type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { ProblemCode } from '@leadtap/contract';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { delayContinue } from './expect-continue.ts';
 import { methodNotAllowed } from './methods.ts';
 import { httpDate } from './page-response.ts';
 import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
@@ -56,6 +57,7 @@ export function handleParserError(this: FastifyInstance, error: NodeJS.ErrnoExce
 
 /** Replaces Node's default: it closes the connection on CONNECT, and answers an unknown `Expect` with an empty 417. */
 export function handleConnectAndExpect(server: Server, log: FastifyBaseLogger): void {
+  delayContinue(server);
   server.on('connect', (_request, socket) => endWith(socket, methodNotAllowed(), log));
   // RFC 9110 allows a server to ignore an unknown expectation.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));

@@ -13,7 +13,7 @@ const PARSERS = {
   'application/x-www-form-urlencoded': parseForm,
 } as const;
 
-type MediaType = keyof typeof PARSERS;
+export type MediaType = keyof typeof PARSERS;
 
 const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, text);
 
@@ -46,7 +46,7 @@ const isIdempotencyKey = (key: string): boolean =>
   /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
 
 /** Undefined for a chunked body. */
-function declaredBytes({ headers }: IncomingMessage): number | undefined {
+export function declaredBytes({ headers }: IncomingMessage): number | undefined {
   if (headers['transfer-encoding'] !== undefined) return undefined;
   return Number(headers['content-length'] ?? 0);
 }
@@ -55,9 +55,13 @@ function declaredBytes({ headers }: IncomingMessage): number | undefined {
 export const hasLongUnreadBody = (request: IncomingMessage): boolean =>
   !request.complete && (declaredBytes(request) ?? Number.POSITIVE_INFINITY) > MAX_INTAKE_BYTES;
 
+/** Throws 413 for a body that declares to be too large. Nothing of it is read. */
+export function requireSize(request: IncomingMessage): void {
+  if ((declaredBytes(request) ?? 0) > MAX_INTAKE_BYTES) throw new ProblemError('payload-too-large');
+}
+
 /** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  if ((declaredBytes(request) ?? 0) > MAX_INTAKE_BYTES) throw new ProblemError('payload-too-large');
   if (request.readableEnded)
     throw new Error('the body was read before the handler was called; mount it before body parsers');
   return new Promise((resolve, reject) => {

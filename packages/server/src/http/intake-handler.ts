@@ -2,11 +2,12 @@
  * `POST {base_url}/leads`, which accepts leads, as a plain Node listener. The standalone server calls it if it is switched on,
  * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
-import { LEADS_PATH } from '@leadtap/contract';
+import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
-import { INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
+import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type IntakeStore, StoreUnavailableError } from '../store/store.ts';
 import { requireScope } from './authenticate.ts';
@@ -19,19 +20,25 @@ import {
   type RequestHandler,
   type Responder,
 } from './exchange.ts';
+import { isContinueDue, sendContinue } from './expect-continue.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
 import {
+  declaredBytes,
   endWithUnreadBody,
   hasLongUnreadBody,
   idempotencyKeyOf,
+  type MediaType,
   parseBody,
   readBody,
   requireMediaType,
+  requireSize,
 } from './intake-body.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
 import { isUnavailability, ProblemError, unavailable } from './problems.ts';
+import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
 import type { RequestOutcome, RequestState } from './request-log.ts';
+import { type Upload, UploadBudget } from './upload-budget.ts';
 
 /** The result of one request that sends leads, for metrics. */
 export interface IntakeObservation {
@@ -53,6 +60,10 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly store: IntakeStore;
   /** Default: 600 a minute for each user, in the memory of this process. */
   readonly limiter?: Limiter;
+  /** Default: 30,000 leads a minute for each user, in the memory of this process. */
+  readonly leadLimiter?: Limiter;
+  /** Default: 64 MiB of bodies, and 8 unfinished uploads for each user. */
+  readonly uploadBudget?: UploadBudget;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver;
 }
@@ -81,7 +92,8 @@ export function createIntakeResponder(
       } catch (error) {
         throw isUnavailability(error) ? unavailable(error, UNAVAILABLE_DETAIL) : error;
       } finally {
-        if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
+        if (hasLongUnreadBody(exchange.request) || isContinueDue(exchange.response))
+          exchange.headers.push('connection', 'close');
       }
     },
     observe: (outcome) => options.observer?.observeIntake(toObservation(outcome)),
@@ -92,6 +104,8 @@ export function createIntakeResponder(
 const METHODS = ['POST'];
 const RATE_LIMIT_DETAIL =
   'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
+const LEAD_LIMIT_DETAIL =
+  'Your user has sent too many leads in this minute. Wait for the seconds given in `Retry-After`, then send the same request again.';
 /** A commit whose answer was lost may have stored the leads. */
 const UNAVAILABLE_DETAIL =
   'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
@@ -106,6 +120,8 @@ function createAnswer(
 ): (exchange: Exchange<IntakeState>) => Promise<Payload> {
   const { store, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
+  const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
+  const { uploadBudget = new UploadBudget() } = options;
   const { identify, identifyAgain } = createIdentification({
     ...options,
     readers,
@@ -113,6 +129,44 @@ function createAnswer(
     clock,
     rateLimitDetail: RATE_LIMIT_DETAIL,
   });
+
+  /** Throws 429. The headers have the state after the last call. */
+  async function consumeLeads(exchange: Exchange, userId: string, units: number, isLast: boolean) {
+    const verdict = await leadLimiter.consume(userId, units);
+    const isRejected = verdict.violated.length > 0;
+    if (isLast || isRejected) addRateLimitHeaders(exchange.headers, verdict);
+    if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
+  }
+
+  async function receive(
+    exchange: Exchange<IntakeState>,
+    token: VerifiedToken,
+    mediaType: MediaType,
+    upload: Upload,
+  ): Promise<Payload> {
+    const { request, response } = exchange;
+    sendContinue(response);
+    const bytes = await readBody(request);
+    upload.complete();
+    // Token: 401. User: 404. Both may have changed while the body arrived.
+    let { user } = await identifyAgain(exchange);
+    const idempotencyKey = idempotencyKeyOf(request);
+    const content = parseBody(mediaType, bytes);
+    // Leads: 429, 422. One was counted before the body was read.
+    const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
+    await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const outcome = await receiveLeads(content, {
+        ...{ store, user, sender: token, idempotencyKey, clock },
+        body: bytes,
+      });
+      if (outcome.kind === 'written') return toPayload(outcome, exchange);
+      if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
+      if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+      ({ user } = await identifyAgain(exchange));
+    }
+    throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
+  }
 
   return async (exchange) => {
     const { request } = exchange;
@@ -124,34 +178,33 @@ function createAnswer(
     requireScope(token, 'leads:write');
     // Body: 415, 413, 400.
     const mediaType = requireMediaType(request);
-    const bytes = await readBody(request);
-    // Token: 401. User: 404. Both may have changed while the body arrived.
-    let { user } = await identifyAgain(exchange);
-    const idempotencyKey = idempotencyKeyOf(request);
-    const content = parseBody(mediaType, bytes);
-    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      // Leads: 422.
-      const outcome = await receiveLeads(content, { store, user, sender: token, idempotencyKey, clock });
-      if (outcome.kind === 'written') return toPayload(outcome, exchange);
-      if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
-      ({ user } = await identifyAgain(exchange));
+    requireSize(request);
+    // Budget: 429, 503.
+    await consumeLeads(exchange, token.userId, 1, false);
+    const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
+    try {
+      return await receive(exchange, token, mediaType, upload);
+    } finally {
+      upload.release();
     }
-    throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
   };
 }
 
 function toPayload(
-  { results }: Extract<IntakeOutcome, { kind: 'written' }>,
+  { results, isRepeated }: Extract<IntakeOutcome, { kind: 'written' }>,
   { headers, state }: Exchange<IntakeState>,
 ): Payload {
   state.leads = results.length;
-  state.added = results.filter(({ kind }) => kind === 'added').length;
-  state.updated = results.length - state.added;
+  const added = results.filter(({ kind }) => kind === 'added').length;
+  if (!isRepeated) {
+    state.added = added;
+    state.updated = results.length - added;
+  }
   const leads = results.map(({ id, createdAt, kind }) => ({ id, createdAt: toIso(createdAt), result: kind }));
   const body = Buffer.from(JSON.stringify({ leads }));
   headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
   headers.push('content-length', String(body.length));
-  return { status: state.added > 0 ? 201 : 200, body };
+  return { status: added > 0 ? 201 : 200, body };
 }
 
 function toObservation({ status, durationMs, state }: RequestOutcome<IntakeState>): IntakeObservation {

@@ -3,11 +3,16 @@ import type { Verdict } from '../limits/limiter.ts';
 import type { HeaderList } from './exchange.ts';
 import { ProblemError } from './problems.ts';
 
-/** Adds `RateLimit-Policy` and `RateLimit` in the syntax of the IETF draft. */
+/** Adds to `RateLimit-Policy` and `RateLimit`, in the syntax of the IETF draft. */
 export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
   const policies = windows.map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowS}`);
   const state = windows.map(({ policy, remaining, resetS }) => `"${policy.name}";r=${remaining};t=${resetS}`);
-  headers.push('ratelimit-policy', policies.join(', '), 'ratelimit', state.join(', '));
+  const at = headers.indexOf('ratelimit-policy');
+  if (at === -1) headers.push('ratelimit-policy', policies.join(', '), 'ratelimit', state.join(', '));
+  else {
+    headers[at + 1] = [headers[at + 1], ...policies].join(', ');
+    headers[at + 3] = [headers[at + 3], ...state].join(', ');
+  }
 }
 
 export const rateLimitExceeded = ({ violated, retryAfterS }: Verdict, detail?: string): ProblemError =>

@@ -1,7 +1,9 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
-import { hash } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
+import type { IdempotentRequest } from '../store/idempotency.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
 import type { Bearer, IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
@@ -29,11 +31,15 @@ export interface ReceiveOptions {
   readonly sender: Bearer;
   /** Leads without an id get one that is derived from it, so that a repeated request adds nothing. */
   readonly idempotencyKey: string | undefined;
+  /** The bytes of the body, which the same key may be sent with again. */
+  readonly body: Buffer;
   readonly clock: Clock;
 }
 
 export type IntakeOutcome =
-  | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
+  | { readonly kind: 'written'; readonly results: readonly WrittenLead[]; readonly isRepeated?: true }
+  /** Nothing was written. */
+  | { readonly kind: 'key-reused' }
   | { readonly kind: 'invalid'; readonly errors: readonly LeadError[] }
   /** Nothing was written: the account is not as given any more. */
   | { readonly kind: 'account-changed' };
@@ -43,6 +49,9 @@ const MAX_ERRORS = 1000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
 
+/** So many leads are checked in one turn of the event loop: others are answered between two slices. */
+const SLICE = 25;
+
 const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
 /** All leads are written, or none. */
@@ -50,16 +59,31 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
   const { store, user, sender } = options;
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const parsed = parseIntake(content, options);
+  const parsed = await parseIntake(content, options);
   if (parsed.errors.length > 0)
     return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope) };
   const outcome = await store.writeAllLeads(
     parsed.entries.map(({ lead }) => lead),
     scope,
     sender,
+    identifyRequest(parsed.entries, options, scope),
   );
   if (outcome.kind !== 'rejected') return outcome;
   return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
+}
+
+/** Another access level would place the leads elsewhere, so it makes another request. */
+function identifyRequest(
+  entries: readonly IntakeEntry[],
+  { idempotencyKey, body }: ReceiveOptions,
+  scope: Scope,
+): IdempotentRequest | undefined {
+  if (idempotencyKey === undefined) return undefined;
+  return {
+    keyHash: hash('sha256', JSON.stringify([scope.companyId, idempotencyKey])),
+    bodyHash: createHmac('sha256', idempotencyKey).update(JSON.stringify(scope)).update(body).digest('hex'),
+    derivedIds: new Set(entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []))),
+  };
 }
 
 interface IntakeEntry {
@@ -75,7 +99,10 @@ interface ParsedIntake {
   readonly errors: readonly LeadError[];
 }
 
-function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOptions): ParsedIntake {
+async function parseIntake(
+  { value, issues = [] }: IntakeContent,
+  options: ReceiveOptions,
+): Promise<ParsedIntake> {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const bodyError = findBodyError(value, items);
   if (bodyError) return { entries: [], errors: [bodyError] };
@@ -84,6 +111,7 @@ function parseIntake({ value, issues = [] }: IntakeContent, options: ReceiveOpti
   const firstUses = new Map<string, number>();
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
+    if (index % SLICE === SLICE - 1) await nextTurn();
     const parsed = parseItem(item, options);
     // A form whose only fields have wrong names is not called empty as well.
     const ownIssues =

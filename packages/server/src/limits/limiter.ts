@@ -13,6 +13,9 @@ export const USER_POLICIES: readonly Policy[] = [RATE_LIMITS.minute, RATE_LIMITS
 /** For each user, over all tokens of the user: requests that send leads. */
 export const INTAKE_POLICIES: readonly Policy[] = [RATE_LIMITS.intake];
 
+/** For each user, over all tokens of the user: leads that are sent. */
+export const INTAKE_LEAD_POLICIES: readonly Policy[] = [RATE_LIMITS.intakeLeads];
+
 /** For each address, and only for rejected tokens: guessing tokens is slow, and good tokens are never limited by it. */
 export const FAILED_TOKEN_POLICIES: readonly Policy[] = [RATE_LIMITS.failedTokens];
 
@@ -33,8 +36,8 @@ export interface Verdict {
 
 /** The port: in the memory of one instance, or in a Redis that all instances share. */
 export interface Limiter {
-  /** Uses one unit of every policy, or, when one of them rejects the request, of none. */
-  consume(key: string): Verdict | Promise<Verdict>;
+  /** Uses so many units of every policy, one by default, or, when one of them has fewer left, of none. */
+  consume(key: string, units?: number): Verdict | Promise<Verdict>;
 }
 
 const NONE: readonly string[] = Object.freeze([]);
@@ -42,13 +45,14 @@ const NONE: readonly string[] = Object.freeze([]);
 /**
  * @param counts two numbers for each policy, beginning at index `from`: the used units of the window after this request, and
  * the milliseconds until the window ends
- * @param isRejected at least one window had no unit left, so the request was counted in none
+ * @param isRejected at least one window had too few units left, so the request was counted in none
  */
 export function toVerdict(
   policies: readonly Policy[],
   counts: readonly number[],
   from: number,
   isRejected: boolean,
+  units = 1,
 ): Verdict {
   const windows: WindowState[] = [];
   let violated = NONE;
@@ -58,7 +62,7 @@ export function toVerdict(
     const used = counts[index] ?? 0;
     const resetS = Math.ceil((counts[index + 1] ?? 0) / 1000);
     windows.push({ policy, remaining: policy.quota - used, resetS });
-    if (!isRejected || used < policy.quota) continue;
+    if (!isRejected || used + units <= policy.quota) continue;
     violated = [...violated, policy.name];
     retryAfterS = Math.max(retryAfterS, resetS);
   }

@@ -34,7 +34,7 @@ export class MemoryLimiter implements Limiter {
     this.#currentSince = clock();
   }
 
-  consume(key: string): Verdict {
+  consume(key: string, units = 1): Verdict {
     const now = this.#clock();
     const windows = this.#findWindows(key, now);
     for (const [index, { windowS }] of this.#policies.entries()) {
@@ -42,10 +42,10 @@ export class MemoryLimiter implements Limiter {
       windows[2 * index] = 0;
       windows[2 * index + 1] = now + windowS * 1000;
     }
-    const isRejected = this.#policies.some(({ quota }, index) => (windows[2 * index] ?? 0) >= quota);
-    if (!isRejected) for (let i = 0; i < windows.length; i += 2) windows[i] = (windows[i] ?? 0) + 1;
+    const isRejected = this.#policies.some(({ quota }, index) => (windows[2 * index] ?? 0) + units > quota);
+    if (!isRejected) for (let i = 0; i < windows.length; i += 2) windows[i] = (windows[i] ?? 0) + units;
     const counts = windows.map((value, index) => (index % 2 === 0 ? value : value - now));
-    return toVerdict(this.#policies, counts, 0, isRejected);
+    return toVerdict(this.#policies, counts, 0, isRejected, units);
   }
 
   #findWindows(key: string, now: number): Windows {

@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import {
   FAILED_TOKEN_POLICIES,
+  INTAKE_LEAD_POLICIES,
   INTAKE_POLICIES,
   type Limiter,
   type Policy,
@@ -16,6 +17,7 @@ export interface LimitersOptions {
   readonly log: ConnectionLog;
   readonly userPolicies?: readonly Policy[];
   readonly intakePolicies?: readonly Policy[];
+  readonly intakeLeadPolicies?: readonly Policy[];
   readonly failedTokenPolicies?: readonly Policy[];
   readonly redisTimeouts?: RedisTimeouts;
 }
@@ -32,6 +34,8 @@ export interface Limiters {
   readonly users: Limiter;
   /** Requests that send leads. */
   readonly intake: Limiter;
+  /** The leads of these requests. */
+  readonly intakeLeads: Limiter;
   readonly failedTokens: Limiter;
   /** Undefined without Redis. */
   readonly shared: SharedLimits | undefined;
@@ -45,14 +49,16 @@ export async function openLimiters({
   log,
   userPolicies = USER_POLICIES,
   intakePolicies = INTAKE_POLICIES,
+  intakeLeadPolicies = INTAKE_LEAD_POLICIES,
   failedTokenPolicies = FAILED_TOKEN_POLICIES,
   redisTimeouts,
 }: LimitersOptions): Promise<Limiters> {
   const users = new MemoryLimiter(userPolicies, clock);
   const intake = new MemoryLimiter(intakePolicies, clock);
+  const intakeLeads = new MemoryLimiter(intakeLeadPolicies, clock);
   const failedTokens = new MemoryLimiter(failedTokenPolicies, clock);
   if (redisUrl === undefined)
-    return { users, intake, failedTokens, shared: undefined, close: () => undefined };
+    return { users, intake, intakeLeads, failedTokens, shared: undefined, close: () => undefined };
   // Loading the driver takes longer than all the rest of a start, so it is loaded only where it is used.
   const [{ RedisConnection }, { RedisLimiter }] = await Promise.all([
     import('./redis/connection.ts'),
@@ -61,17 +67,22 @@ export async function openLimiters({
   const connection = await RedisConnection.open({ url: redisUrl, log, timeouts: redisTimeouts });
   const sharedUsers = new RedisLimiter(userPolicies, connection, users);
   const sharedIntake = new RedisLimiter(intakePolicies, connection, intake);
+  const sharedIntakeLeads = new RedisLimiter(intakeLeadPolicies, connection, intakeLeads);
   const sharedFailedTokens = new RedisLimiter(failedTokenPolicies, connection, failedTokens);
   return {
     users: sharedUsers,
     intake: sharedIntake,
+    intakeLeads: sharedIntakeLeads,
     failedTokens: sharedFailedTokens,
     shared: {
       get isUp() {
         return connection.isUp;
       },
       get fallbacks() {
-        return sharedUsers.fallbacks + sharedIntake.fallbacks + sharedFailedTokens.fallbacks;
+        return [sharedUsers, sharedIntake, sharedIntakeLeads, sharedFailedTokens].reduce(
+          (sum, { fallbacks }) => sum + fallbacks,
+          0,
+        );
       },
     },
     close: () => connection.close(),

@@ -1,5 +1,6 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
 import { toIso } from '../clock.ts';
+import { KeyReused } from './idempotency.ts';
 import type { LeadInput, Scope, Status, User } from './records.ts';
 import type {
   Account,
@@ -146,6 +147,7 @@ export function requireAllWritten(
 /** Turns the error of a rolled-back transaction into its outcome. */
 export function toRejection(error: unknown): WriteAllOutcome {
   if (error instanceof LeadsRejected) return { kind: 'rejected', problems: error.problems };
+  if (error instanceof KeyReused) return { kind: 'key-reused' };
   throw error;
 }
 

@@ -3,6 +3,7 @@
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
 import type { ConsumerStore } from './consumers.ts';
+import type { IdempotentRequest } from './idempotency.ts';
 import type { LeadRemoval } from './lead-removal.ts';
 import type { OrganisationReader } from './organisation-reader.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
@@ -170,7 +171,14 @@ export interface FindProblemsOptions extends WriteOptions {
 
 /** All leads are durable, or none was written. */
 export type WriteAllOutcome =
-  | { readonly kind: 'written'; readonly results: readonly WrittenLead[] }
+  | {
+      readonly kind: 'written';
+      readonly results: readonly WrittenLead[];
+      /** These are the results of an earlier, equal request with the same key. Nothing was written now. */
+      readonly isRepeated?: true;
+    }
+  /** The key was used before, for another request. Nothing was written. */
+  | { readonly kind: 'key-reused' }
   /** One list of problems for each lead, in the same order; empty for a lead without problems. */
   | { readonly kind: 'rejected'; readonly problems: readonly (readonly PlacementProblem[])[] }
   /** The token of the sender is revoked, or the user was removed or does not have this scope any more. */
@@ -285,7 +293,13 @@ export interface IntakeStore extends PollStore {
    * would be placed outside of it, is rejected. The account of the sender, if given, is checked in the same transaction: a change
    * of it is committed either after these leads, or before, and then none is written.
    */
-  writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer): Promise<WriteAllOutcome>;
+  writeAllLeads(
+    leads: readonly LeadInput[],
+    scope: Scope,
+    sender?: Bearer,
+    /** Stored in the same transaction. If its key is known, nothing is written. */
+    request?: IdempotentRequest,
+  ): Promise<WriteAllOutcome>;
   /**
    * Finds all placement problems of each lead and writes nothing. `writeLeads` returns only the first problem of a lead.
    * Absent: an import reports only that one.

@@ -10,8 +10,8 @@ describe('POST {base_url}/leads', () => {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      'ratelimit-policy': '"intake";q=600;w=60',
-      ratelimit: '"intake";r=599;t=60',
+      'ratelimit-policy': '"intake";q=600;w=60, "intake-leads";q=30000;w=60',
+      ratelimit: '"intake";r=599;t=60, "intake-leads";r=29999;t=60',
       'x-request-id': expect.stringMatching(/./),
     });
     const [lead] = await test.leads('boss');

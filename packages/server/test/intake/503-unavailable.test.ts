@@ -52,9 +52,9 @@ describe('503 unavailable', () => {
       });
     await expectUnavailable(await send());
     const again = await send();
-    expect(again.status).toBe(200);
+    expect(again.status).toBe(201);
     const { leads } = await acknowledgementOf(again);
-    expect(leads.map(({ result }) => result)).toEqual(['updated', 'updated']);
+    expect(leads.map(({ result }) => result)).toEqual(['added', 'added']);
     expect(await test.leads('boss')).toHaveLength(2);
   });
 

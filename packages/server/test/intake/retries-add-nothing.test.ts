@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { acknowledgementOf, sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 
 const withKey = (key: string, userId = 'boss') => ({ userId, headers: { 'idempotency-key': key } });
 
@@ -9,9 +10,9 @@ describe('Idempotency-Key', () => {
     const leads = [{ firstName: 'Ada' }, { id: 'own', firstName: 'Grace' }, { firstName: 'Mary' }];
     const first = await sendLeads(test, leads, withKey('key-1'));
     const again = await sendLeads(test, leads, withKey('key-1'));
-    expect([first.status, again.status]).toEqual([201, 200]);
-    const [added, updated] = [await acknowledgementOf(first), await acknowledgementOf(again)];
-    expect(updated.leads).toEqual(added.leads.map((lead) => ({ ...lead, result: 'updated' })));
+    expect([first.status, again.status]).toEqual([201, 201]);
+    const [added, repeated] = [await acknowledgementOf(first), await acknowledgementOf(again)];
+    expect(repeated).toEqual(added);
     expect(added.leads[1]?.id).toBe('own');
     expect(await test.leads('boss')).toHaveLength(3);
   });
@@ -25,8 +26,6 @@ describe('Idempotency-Key', () => {
       '88d0a558-e813-8b8c-81b6-b21e59d81a5b',
       'ea934621-0e46-8e79-8b77-526067e5dbf1',
     ]);
-    const one = await acknowledgementOf(await sendForm(test, 'firstName=Ada', withKey('key-1')));
-    expect(one.leads).toMatchObject([{ id: leads[0]?.id, result: 'updated' }]);
     const other = await acknowledgementOf(await sendLeads(test, { firstName: 'Ada' }, withKey('key-2')));
     const rival = await acknowledgementOf(
       await sendLeads(test, { firstName: 'Ada' }, withKey('key-1', 'rival')),
@@ -40,7 +39,7 @@ describe('Idempotency-Key', () => {
     const statuses = [];
     for (let i = 0; i < 2; i += 1)
       statuses.push((await sendLeads(test, { firstName: 'Ada' }, withKey(key))).status);
-    expect(statuses).toEqual([201, 200]);
+    expect(statuses).toEqual([201, 201]);
   });
 
   it('requests with the same key at the same time add one lead', async () => {
@@ -48,8 +47,60 @@ describe('Idempotency-Key', () => {
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => sendLeads(test, { firstName: 'Ada' }, withKey('same'))),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(201));
     expect(await test.leads('boss')).toHaveLength(1);
+  });
+});
+
+describe('a key that comes again', () => {
+  const ADA = [{ firstName: 'Ada' }, { id: 'own', firstName: 'Grace' }];
+
+  it('with another body is 422 and changes nothing, also from another user of the company', async () => {
+    const test = await startIntake();
+    await sendLeads(test, ADA, withKey('key'));
+    const before = await test.leads('boss');
+    const others = [
+      () => sendLeads(test, [{ firstName: 'Eve' }], withKey('key')),
+      () => sendLeads(test, [...ADA].reverse(), withKey('key')),
+      () => sendLeads(test, { id: 'own', email: 'eve@example.com' }, withKey('key', 'north-lead')),
+      () => sendForm(test, 'firstName=Eve', withKey('key', 'seller')),
+      // The same body from another access level would place the leads elsewhere.
+      () => sendLeads(test, ADA, withKey('key', 'seller')),
+    ];
+    for (const send of others) {
+      const { detail } = await expectProblem(await send(), 'idempotency-key-reused');
+      expect(detail).toMatch(/Nothing was stored or changed/);
+    }
+    expect(await test.leads('boss')).toEqual(before);
+  });
+
+  it('with the same body writes nothing, also after the leads were changed, erased or deleted', async () => {
+    const test = await startIntake();
+    const first = await acknowledgementOf(await sendLeads(test, ADA, withKey('key')));
+    const [derived] = first.leads;
+    await sendLeads(test, { id: derived?.id, firstName: 'Augusta', phone1: '1' });
+    const changed = await test.leads('boss');
+    expect(await acknowledgementOf(await sendLeads(test, ADA, withKey('key')))).toEqual(first);
+    expect(await test.leads('boss')).toEqual(changed);
+    const found = await test.store.removal?.findByIds([derived?.id ?? '', 'own'], 'acme');
+    await test.store.removal?.erase(found ?? []);
+    expect(await acknowledgementOf(await sendLeads(test, ADA, withKey('key')))).toEqual(first);
+    expect(await test.leads('boss')).toEqual([]);
+  });
+
+  it('two bodies at the same time: one is stored, the other is refused', async () => {
+    const test = await startIntake();
+    const send = (firstName: string) => sendLeads(test, { firstName }, withKey('key'));
+    const answers = await Promise.all(['Ada', 'Bo', 'Cleo'].map(send));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 422, 422]);
+    expect(await test.leads('boss')).toHaveLength(1);
+  });
+
+  it('a key of a rejected request can be used again', async () => {
+    const test = await startIntake();
+    expect((await sendLeads(test, { email: 'ada', id: 'a' }, withKey('key'))).status).toBe(422);
+    expect((await sendLeads(test, { branchId: 'west', firstName: 'Ada' }, withKey('key'))).status).toBe(422);
+    expect((await sendLeads(test, { firstName: 'Ada' }, withKey('key'))).status).toBe(201);
   });
 });
 

@@ -1,5 +1,6 @@
 import type {
   Bearer,
+  IdempotentRequest,
   IssuedToken,
   LeadInput,
   LeadListQuery,
@@ -8,6 +9,7 @@ import type {
   Scope,
   Store,
   UserChanges,
+  WriteAllOutcome,
   WriteOptions,
 } from 'leadtap';
 
@@ -55,8 +57,13 @@ export class DelegatingStore implements Store {
   writeLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.writeLeads(leads, options);
   }
-  writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer) {
-    return this.inner.writeAllLeads(leads, scope, sender);
+  writeAllLeads(
+    leads: readonly LeadInput[],
+    scope: Scope,
+    sender?: Bearer,
+    request?: IdempotentRequest,
+  ): Promise<WriteAllOutcome> {
+    return this.inner.writeAllLeads(leads, scope, sender, request);
   }
   planLeads(leads: readonly LeadInput[], options?: WriteOptions) {
     return this.inner.planLeads(leads, options);

@@ -14,6 +14,7 @@ const CHECKSUMS = {
     '0004_consumers.sql': '1881b07f2a61749c18eb9a1c942929f2e638f2d9cb594adfee1cf7df2303b990',
     '0005_migration_checksums.sql': 'cbf022c52eb2ea9d0d93cef9b87cae6dbad58a68fa18aa8537c64d68f30f2043',
     '0006_write_only_tokens.sql': 'c8411731e6cdd4988819167c8690a28088865d4a7aa6060440d3a6b53ca733f5',
+    '0007_idempotency_keys.sql': 'e46e21869dba063f5f13b2bb2a047f72872a4d96ebf1fed4814550c7252e56c7',
   },
   postgres: {
     '0001_tables.sql': '25abbec20d4a3c28172add738fddc6224c57620eb18c4e83abd86f970c6ee8ff',
@@ -26,6 +27,7 @@ const CHECKSUMS = {
     '0008_account_locks.sql': '097789c3874730625d8c578106739b1c2e1db778dc160ff5833a94782471bb59',
     '0009_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
     '0010_history_limit.sql': 'c2f01ea3b74a8007bc1ce258a09d6336d2c9fd4aa40278deffec168c55aeae21',
+    '0011_idempotency_keys.sql': 'b55da64b8e6461302df1f036b095d5ef878bfebfec199547a720bd3053f7dc23',
   },
 } as const;
 

@@ -36,6 +36,7 @@ test('--json prints the same for programs', async () => {
       issued_tokens: 1,
       revoked_tokens: 0,
       erased_leads: 0,
+      idempotency_keys: 0,
       users: 7,
     },
     leads: [

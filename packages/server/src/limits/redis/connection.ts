@@ -188,6 +188,7 @@ const selfTest = (client: RedisClient): Promise<unknown> =>
   runScript(client, {
     policies: [{ name: 'self-test', windowS: 1, quota: Number.MAX_SAFE_INTEGER }],
     keys: ['leadtap:{limits}:self-test'],
+    units: [1],
   });
 
 /** Calls the script by its hash, and sends its text only if Redis does not have it. */

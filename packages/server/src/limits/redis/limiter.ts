@@ -5,6 +5,7 @@ import { countsPerKey } from './script.ts';
 
 interface WaitingRequest {
   readonly key: string;
+  readonly units: number;
   readonly resolve: (verdict: Verdict) => void;
   readonly reject: (reason: unknown) => void;
 }
@@ -43,21 +44,21 @@ export class RedisLimiter implements Limiter {
     return this.#fallbacks;
   }
 
-  async consume(key: string): Promise<Verdict> {
+  async consume(key: string, units = 1): Promise<Verdict> {
     if (this.#connection.isUp)
       try {
-        return await this.#consumeShared(key);
+        return await this.#consumeShared(key, units);
       } catch {
         // The connection has logged the reason.
       }
     this.#fallbacks += 1;
-    return this.#fallback.consume(key);
+    return this.#fallback.consume(key, units);
   }
 
-  #consumeShared(key: string): Promise<Verdict> {
+  #consumeShared(key: string, units: number): Promise<Verdict> {
     return new Promise((resolve, reject) => {
       if (this.#batch.length === 0) setImmediate(() => this.#sendBatch());
-      this.#batch.push({ key: `${this.#keyPrefix}${hashKey(key)}`, resolve, reject });
+      this.#batch.push({ key: `${this.#keyPrefix}${hashKey(key)}`, units, resolve, reject });
     });
   }
 
@@ -71,10 +72,11 @@ export class RedisLimiter implements Limiter {
   async #send(requests: readonly WaitingRequest[]): Promise<void> {
     try {
       const keys = requests.map(({ key }) => key);
-      const counts = await this.#connection.consumeAll({ policies: this.#policies, keys });
-      for (const [index, { resolve }] of requests.entries()) {
+      const units = requests.map((request) => request.units);
+      const counts = await this.#connection.consumeAll({ policies: this.#policies, keys, units });
+      for (const [index, { resolve, units }] of requests.entries()) {
         const at = index * countsPerKey(this.#policies);
-        resolve(toVerdict(this.#policies, counts, at + 1, counts[at] === 1));
+        resolve(toVerdict(this.#policies, counts, at + 1, counts[at] === 1, units));
       }
     } catch (error) {
       for (const { reject } of requests) reject(error);

@@ -1,5 +1,14 @@
 import { v7 } from 'uuid';
 import {
+  encodeResults,
+  type IdempotentRequest,
+  KEY_RETENTION_MS,
+  MAX_KEYS_PRUNED,
+  repeatedOutcome,
+  requireUnusedKey,
+  type StoredRequest,
+} from '../idempotency.ts';
+import {
   type ColumnKind,
   DEFAULT_LEAD_FIELDS,
   FIELD_COLUMNS,
@@ -27,6 +36,7 @@ import {
   StoreUnavailableError,
   type WriteAllOutcome,
   type WriteOptions,
+  type WrittenLead,
 } from '../store.ts';
 import { lockAccount } from './accounts.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
@@ -108,6 +118,33 @@ interface Draft {
 
 type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
+const FIND_KEY = `SELECT body_hash, results FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash = $2`;
+const ADD_KEY = `INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
+  VALUES ($1, $2, $3, $4, leadtap.from_ms(leadtap.clock_ms()))`;
+const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
+  (SELECT key_hash FROM leadtap.idempotency_keys
+    WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $2::bigint) ORDER BY used_at LIMIT $3)`;
+
+/** The lock of the company is held: two requests with one key come one after the other. */
+async function findRequest(
+  session: Session,
+  companyId: string,
+  { keyHash }: IdempotentRequest,
+): Promise<StoredRequest | undefined> {
+  const [known] = await session.query<StoredRequest>(FIND_KEY, [companyId, keyHash]);
+  return known;
+}
+
+async function saveRequest(
+  session: Session,
+  companyId: string,
+  { keyHash, bodyHash }: IdempotentRequest,
+  results: readonly WrittenLead[],
+): Promise<void> {
+  await session.query(ADD_KEY, [companyId, keyHash, bodyHash, encodeResults(results)]);
+  await session.query(PRUNE_KEYS, [companyId, KEY_RETENTION_MS, MAX_KEYS_PRUNED]);
+}
+
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
@@ -127,15 +164,20 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
     });
   },
 
-  async writeAllLeads(leads, scope, sender) {
+  async writeAllLeads(leads, scope, sender, request) {
     if (leads.length === 0) return { kind: 'written', results: [] };
     const write = async (session: Session): Promise<WriteAllOutcome> => {
       await beginBatch(session, leads, {});
       // After the lock of the company: a write that waits for that lock must not delay a revocation.
       if (sender && !mayWrite(await lockAccount(session, sender), sender.userId, scope))
         return { kind: 'account-changed' };
-      const { results, places } = await writeBatch(session, leads, { scope });
-      return { kind: 'written', results: requireAllWritten(leads, results, places) };
+      const known = request && (await findRequest(session, scope.companyId, request));
+      if (known) return repeatedOutcome(known, request, leads);
+      const batch = await writeBatch(session, leads, { scope });
+      const results = requireAllWritten(leads, batch.results, batch.places);
+      requireUnusedKey(results, request);
+      if (request) await saveRequest(session, scope.companyId, request, results);
+      return { kind: 'written', results };
     };
     const outcome = await lockQueue
       .run(scope.companyId, LOCK_TIMEOUT_MS, (lockTimeoutMs) =>

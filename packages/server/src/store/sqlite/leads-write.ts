@@ -1,5 +1,14 @@
 import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
+import {
+  encodeResults,
+  type IdempotentRequest,
+  KEY_RETENTION_MS,
+  MAX_KEYS_PRUNED,
+  repeatedOutcome,
+  requireUnusedKey,
+  type StoredRequest,
+} from '../idempotency.ts';
 import { hashErasedId } from '../lead-removal.ts';
 import { FIELD_COLUMNS } from '../lead-row.ts';
 import {
@@ -91,6 +100,9 @@ export class LeadWriter {
   readonly #anyErased;
   readonly #findErased;
   readonly #forgetErased;
+  readonly #findKey;
+  readonly #addKey;
+  readonly #pruneKeys;
 
   constructor(connection: Connection, places: Places, clock: Clock) {
     this.#clock = clock;
@@ -107,6 +119,16 @@ export class LeadWriter {
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
         WHERE company_id = ? AND created_at = ?`,
     );
+    this.#findKey = connection.prepare<StoredRequest>(
+      'SELECT body_hash, results FROM idempotency_keys WHERE company_id = ? AND key_hash = ?',
+    );
+    this.#addKey = connection.prepare(
+      'INSERT INTO idempotency_keys (company_id, key_hash, body_hash, results, used_at) VALUES (?, ?, ?, ?, ?)',
+    );
+    this.#pruneKeys = connection.prepare(
+      `DELETE FROM idempotency_keys WHERE company_id = ? AND key_hash IN
+         (SELECT key_hash FROM idempotency_keys WHERE company_id = ? AND used_at < ? ORDER BY used_at LIMIT ?)`,
+    );
     this.#anyErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? LIMIT 1');
     this.#findErased = connection.prepare('SELECT 1 FROM erased_leads WHERE company_id = ? AND id_hash = ?');
     this.#forgetErased = connection.prepare('DELETE FROM erased_leads WHERE company_id = ? AND id_hash = ?');
@@ -117,10 +139,19 @@ export class LeadWriter {
     return { kind: 'written', results: this.#writeBatch(leads, options, undefined) };
   }
 
-  /** Throws `LeadsRejected`, and the caller rolls back. */
-  writeAll(leads: readonly LeadInput[], scope: Scope): WriteAllOutcome {
-    const results = this.#writeBatch(leads, {}, scope);
-    return { kind: 'written', results: requireAllWritten(leads, results, this.#places) };
+  /** Throws `LeadsRejected` or `KeyReused`, and the caller rolls back. */
+  writeAll(leads: readonly LeadInput[], scope: Scope, request?: IdempotentRequest): WriteAllOutcome {
+    const { companyId } = scope;
+    const known = request && this.#findKey.get(companyId, request.keyHash);
+    if (known) return repeatedOutcome(known, request, leads);
+    const results = requireAllWritten(leads, this.#writeBatch(leads, {}, scope), this.#places);
+    requireUnusedKey(results, request);
+    if (request) {
+      const now = this.#clock();
+      this.#addKey.run(companyId, request.keyHash, request.bodyHash, encodeResults(results), now);
+      this.#pruneKeys.run(companyId, companyId, now - KEY_RETENTION_MS, MAX_KEYS_PRUNED);
+    }
+    return { kind: 'written', results };
   }
 
   #writeBatch(

@@ -268,12 +268,12 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
     writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
-    writeAllLeads: (batch, scope, sender) =>
+    writeAllLeads: (batch, scope, sender, request) =>
       groupCommit
         .write<WriteAllOutcome>(batch.length, ({ accounts, leads }) =>
           sender && !mayWrite(accounts.findAccount(sender), sender.userId, scope)
             ? { kind: 'account-changed' }
-            : leads.writeAll(batch, scope),
+            : leads.writeAll(batch, scope, request),
         )
         .catch(toRejection),
     findPlacementProblems: (batch, writeOptions = {}) =>

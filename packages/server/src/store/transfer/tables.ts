@@ -71,6 +71,15 @@ const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', '
 });
 const REVOKED_TOKENS = defineTable('revoked_tokens', ['token_id'], [], { revoked_at: 'time' });
 const ERASED_LEADS = defineTable('erased_leads', ['company_id', 'id_hash'], [], { erased_at: 'time' });
+/** Copied after the leads: a move that is continued expects rows that have not changed, and old keys are removed. */
+const IDEMPOTENCY_KEYS = defineTable(
+  'idempotency_keys',
+  ['company_id', 'key_hash'],
+  ['body_hash', 'results'],
+  {
+    used_at: 'time',
+  },
+);
 
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], CONSUMER_COLUMNS);
@@ -96,7 +105,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, CONSUMERS, USERS],
+  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, USERS],
 ];
 
 export interface TableChecksum {

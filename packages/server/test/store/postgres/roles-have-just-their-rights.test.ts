@@ -231,9 +231,15 @@ describe('leadtap_writer', () => {
     const client = await withLead('crm');
     const statements = [
       ...CHANGES_OF_THE_SCHEMA,
-      ...['users', 'issued_tokens', 'revoked_tokens', 'migrations', 'erased_leads', 'consumers'].map(
-        (table) => `SELECT FROM leadtap.${table}`,
-      ),
+      ...[
+        'users',
+        'issued_tokens',
+        'revoked_tokens',
+        'migrations',
+        'erased_leads',
+        'consumers',
+        'idempotency_keys',
+      ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,
       'SELECT leadtap.prune_changes()',
       `INSERT INTO leadtap.companies (id, name) VALUES ('mine', 'Mine')`,
