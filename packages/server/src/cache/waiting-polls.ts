@@ -22,6 +22,8 @@ export interface WaitingOptions {
 
 export interface PollToHold {
   readonly bearer: Bearer;
+  /** The company of the user when the poll came. */
+  readonly companyId: string;
   readonly waitMs: number;
   /** The time until the token expires: the poll is then checked. */
   readonly expiresInMs: number;
@@ -33,6 +35,14 @@ export interface PollToHold {
   /** The service stops. */
   stop(): void;
 }
+
+/** One user needs a place for each client and each tab of the console. */
+const MAX_WAITING_PER_USER = 10;
+/**
+ * A company may have so many times the number of free places. So a single company gets four fifths of all places, two that want as
+ * many as they can get 44 % each, and a company that has none always finds one.
+ */
+const COMPANY_SHARE = 4;
 
 /** How often the change log is read while polls wait. */
 const TICK_MS = 50;
@@ -84,6 +94,7 @@ export class WaitingPolls {
   readonly #schedule: Schedule;
   readonly #places = new Set<WaitingPlace>();
   readonly #byCompany = new Map<string, Set<WaitingPlace>>();
+  readonly #countByUser = new Map<string, number>();
   /** To be checked, in their order. */
   readonly #woken = new Set<WaitingPlace>();
   readonly #failed = new Set<WaitingPlace>();
@@ -104,17 +115,26 @@ export class WaitingPolls {
 
   /**
    * Holds a poll and checks it at once, because there may have been a change since its page was read. Undefined if the service
-   * stops, or if as many polls wait as may.
+   * stops, or if as many polls wait as may: of all users, of the user, or of the company.
    */
   enter(poll: PollToHold): WaitingPlace | undefined {
-    if (this.#isStopped || this.#places.size >= this.#maxWaiting) return undefined;
+    const { bearer, companyId } = poll;
+    const ofUser = this.#countByUser.get(bearer.userId) ?? 0;
+    if (this.#isStopped || ofUser >= MAX_WAITING_PER_USER || !this.#hasPlaceFor(companyId)) return undefined;
     const place = new WaitingPlace(this, poll);
     this.#places.add(place);
+    this.#countByUser.set(bearer.userId, ofUser + 1);
+    this.watchCompany(place, companyId);
     this.#startTimer(place);
     this.#cancelTick ??= this.#schedule(() => this.#tick(), TICK_MS);
     this.#onCount(this.#places.size);
     void this.#check(place);
     return place;
+  }
+
+  #hasPlaceFor(companyId: string): boolean {
+    const free = this.#maxWaiting - this.#places.size;
+    return free > 0 && (this.#byCompany.get(companyId)?.size ?? 0) < COMPANY_SHARE * free;
   }
 
   /** Ends all waits. Later polls do not wait. */
@@ -134,6 +154,7 @@ export class WaitingPolls {
 
   leave(place: WaitingPlace): void {
     if (!this.#places.delete(place)) return;
+    this.#forgetUser(place.poll.bearer.userId);
     place.cancelTimer?.();
     this.#forgetCompany(place);
     this.#woken.delete(place);
@@ -241,6 +262,12 @@ export class WaitingPolls {
   #endCheck(place: WaitingPlace): void {
     if (place.isChecking) this.#checks -= 1;
     place.isChecking = false;
+  }
+
+  #forgetUser(userId: string): void {
+    const count = (this.#countByUser.get(userId) ?? 0) - 1;
+    if (count > 0) this.#countByUser.set(userId, count);
+    else this.#countByUser.delete(userId);
   }
 
   #forgetCompany(place: WaitingPlace): void {

@@ -144,7 +144,7 @@ function createAnswer(
     const page = await readVerified(exchange, identity, ({ user, reader }) =>
       poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query),
     );
-    return { page, token: identity.token, query };
+    return { page, token: identity.token, companyId: identity.user.companyId, query };
   }
 
   return async (exchange) => {

@@ -11,7 +11,7 @@ import {
 import { type Clock, systemClock } from '../clock.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import type { Poll, PollQuery } from '../leads/poll.ts';
-import { type Bearer, ClientDisconnectedError } from '../store/store.ts';
+import { ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
 import { isConsoleRequest } from './console-client.ts';
 import type { HeaderList, RequestContext } from './exchange.ts';
@@ -42,6 +42,7 @@ interface WaitingRequest {
 export interface FirstPage {
   readonly page: Poll;
   readonly token: VerifiedToken;
+  readonly companyId: string;
   readonly query: PollQuery;
 }
 
@@ -77,21 +78,22 @@ export function createWait<R extends WaitingRequest>(
     return first.page;
   };
 
-  async function waitForLeads(request: R, { page, token, query }: FirstPage, waitS: number): Promise<Poll> {
+  async function waitForLeads(request: R, first: FirstPage, waitS: number): Promise<Poll> {
+    const { page, token, companyId, query } = first;
     const now = clock();
-    const times = {
+    const poll = {
+      bearer: token,
+      companyId,
       waitMs: waitS * 1000,
       expiresInMs: (token.expiresAt ?? Infinity) - now + EXPIRY_MARGIN_MS,
     };
     try {
-      if (!isConsoleRequest(request.request)) recorder?.recordWait(token, now, now + times.waitMs);
+      if (!isConsoleRequest(request.request)) recorder?.recordWait(token, now, now + poll.waitMs);
     } catch (error) {
       // A recorder that throws must not fail the request.
       request.context.log.error({ err: error }, 'the recorder of polls has thrown an error');
     }
-    const result = await hold(waitingPolls, request, token, times, (place) =>
-      checkAgain(request, query, place),
-    );
+    const result = await hold(waitingPolls, request, poll, (place) => checkAgain(request, query, place));
     if (result === 'full') {
       // An idle connection would occupy one of the last places for 72 s.
       if (maxWaiting > 0) request.headers.push('connection', 'close');
@@ -122,8 +124,7 @@ const addPreferenceApplied = (headers: HeaderList, waitS: number) =>
 function hold(
   waitingPolls: WaitingPolls,
   { request, response, state }: WaitingRequest,
-  bearer: Bearer,
-  times: Pick<PollToHold, 'waitMs' | 'expiresInMs'>,
+  poll: Omit<PollToHold, 'check' | 'stop'>,
   read: (place: WaitingPlace) => Promise<Poll>,
 ): Promise<Poll | 'stopped' | 'full'> {
   const startedAt = performance.now();
@@ -132,16 +133,15 @@ function hold(
       state.waitedMs = performance.now() - startedAt;
     };
     const place = waitingPolls.enter({
-      bearer,
-      ...times,
+      ...poll,
       async check(checked) {
         const { isDue } = checked;
         measure();
         try {
-          const poll = await read(checked);
-          if (!isDue && poll.page.leads.count === 0) return 'checked';
+          const result = await read(checked);
+          if (!isDue && result.page.leads.count === 0) return 'checked';
           checked.leave();
-          resolve(poll);
+          resolve(result);
         } catch (error) {
           if (!isDue && isUnavailability(error)) return 'failed';
           checked.leave();

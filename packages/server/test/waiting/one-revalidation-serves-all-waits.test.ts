@@ -30,6 +30,7 @@ function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
   const enter = (bearer: Bearer, companyId: string) =>
     waitingPolls.enter({
       bearer,
+      companyId,
       waitMs: 50_000,
       expiresInMs: Number.POSITIVE_INFINITY,
       stop: () => undefined,

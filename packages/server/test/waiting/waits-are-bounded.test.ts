@@ -6,7 +6,7 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
 import { waitingLimit } from '../../src/ops/listen.ts';
-import { appliedOf, idsOf, startWaitingService } from './support/waiting-service.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/waiting-service.ts';
 
 describe('beyond LEADTAP_MAX_WAITING', () => {
   it('a request is answered at once, until a place is free', async () => {
@@ -40,12 +40,49 @@ describe('beyond LEADTAP_MAX_WAITING', () => {
   });
 });
 
+describe('the places are shared', () => {
+  /** Sends requests until one does not wait: the number of those that do. */
+  async function fill(service: WaitingService, userId: string, query?: string): Promise<number> {
+    const { wait, untilWaiting, waiting } = service;
+    const before = waiting();
+    for (let held = 0; ; held += 1) {
+      const answer = wait(userId, query).catch(() => undefined);
+      const isHeld = untilWaiting(before + held + 1).then(() => 'held' as const);
+      const first = await Promise.race([answer, isHeld]);
+      if (first === 'held') continue;
+      expect(first?.status).toBe(200);
+      expect(first && appliedOf(first)).toBeNull();
+      return held;
+    }
+  }
+
+  it('one user has at most 10, over all tokens', async () => {
+    const service = await startWaitingService();
+    expect(await fill(service, 'boss')).toBe(10);
+    expect(await fill(service, 'boss')).toBe(0);
+    expect(await fill(service, 'rival')).toBe(10);
+    // Places that become free are counted.
+    await service.add({});
+    await service.untilWaiting(10);
+    expect(await fill(service, 'boss', 'since=2999-01-01')).toBe(10);
+  });
+
+  it('one company has at most four times the places that are free', async () => {
+    const service = await startWaitingService({ env: { LEADTAP_MAX_WAITING: '10' } });
+    expect(await fill(service, 'boss')).toBe(8);
+    expect(await fill(service, 'north-lead')).toBe(0);
+    expect(await fill(service, 'rival')).toBe(2);
+  });
+});
+
 describe('waiting requests and the limit of connections', () => {
   it('one fifth of the connections is for other requests', async () => {
     const { url, token, wait, untilWaiting, add, poll, metricsUrl } = await startWaitingService({
       maxConnections: 10,
     });
-    const held = Array.from({ length: 8 }, () => wait('boss'));
+    const held = Array.from({ length: 7 }, () => wait('boss'));
+    await untilWaiting(7);
+    const other = wait('rival');
     await untilWaiting(8);
     // The server closes these connections, so that they occupy no place afterwards.
     const head = ['Host: x', `Authorization: Bearer ${await token('boss')}`, 'Prefer: wait=50'];
@@ -59,8 +96,9 @@ describe('waiting requests and the limit of connections', () => {
     expect((await poll('boss')).status).toBe(200);
     expect((await fetch(new URL('/livez', url))).status).toBe(200);
     expect(await (await fetch(metricsUrl)).text()).toMatch(/^leadtap_connections_dropped_total 0$/m);
-    await add({ id: 'for all' });
+    await add({ id: 'for all' }, { id: 'theirs', companyId: 'globex' });
     for (const answer of held) expect(await idsOf(await answer)).toEqual(['for all']);
+    expect(await idsOf(await other)).toEqual(['theirs']);
   });
 
   it.each([
