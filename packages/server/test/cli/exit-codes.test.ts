@@ -1,43 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { EXIT_CODES } from '../../src/cli/exit.ts';
+import { COMMANDS, lineOf } from './every-command.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
-const COMMANDS = [
-  'serve',
-  'demo',
-  'org apply organisation.json',
-  'org export',
-  'user list',
-  'user add ada --company acme --plan BASIC --access-level COMPANY',
-  'user set boss --plan BASIC',
-  'user remove boss',
-  'token issue --user boss',
-  'token list --user boss',
-  'token revoke 5b1f0c5e',
-  'leads import -',
-  'leads list',
-  'leads export',
-  'leads show 4711',
-  'leads send-test --company acme',
-  'leads erase 4711 --yes',
-  'leads prune --older-than 400d --yes',
-  'consumers',
-  'migrate',
-  'backup copy.db',
-  'doctor',
-];
+const LINES = COMMANDS.map(lineOf);
 
-test.each(COMMANDS)('%s: an unknown option is 2', async (command) => {
+test.each(LINES)('%s: an unknown option is 2', async (command) => {
   expect((await terminal().run(`${command} --no-such-option`)).code).toBe(2);
 });
 
-test.each(COMMANDS)('%s: an invalid configuration is 2', async (command) => {
+test.each(LINES)('%s: an invalid configuration is 2', async (command) => {
   const shell = await terminalWithUsers();
   expect((await shell.run(command, { env: { LEADTAP_PORT: 'x' } })).code).toBe(2);
 });
 
-test.each(COMMANDS.filter((command) => command !== 'demo'))(
+test.each(LINES.filter((command) => command !== 'demo'))(
   '%s: a database that cannot be reached is 1',
   async (command) => {
     const shell = await terminalWithUsers();

@@ -1,0 +1,51 @@
+/** The commands of the program, for tests about all of them. */
+import { Readable } from 'node:stream';
+import type { Command } from 'commander';
+import { buildProgram } from '../../src/cli/main.ts';
+import { captureStream } from './capture-stream.ts';
+
+const program = buildProgram({
+  env: {},
+  cwd: '/',
+  stdin: Readable.from([]),
+  stdout: captureStream(),
+  stderr: captureStream(),
+  clock: () => 0,
+  signal: new AbortController().signal,
+});
+
+export interface NamedCommand {
+  /** Such as `token issue`. */
+  readonly name: string;
+  readonly command: Command;
+}
+
+const commandsOf = (parent: Command, names: readonly string[] = []): NamedCommand[] =>
+  parent.commands.flatMap((command) => {
+    const path = [...names, command.name()];
+    return command.commands.length === 0 ? [{ name: path.join(' '), command }] : commandsOf(command, path);
+  });
+
+/** All commands, without groups such as `token`. */
+export const COMMANDS: readonly NamedCommand[] = commandsOf(program);
+
+/** What a command needs to be complete. A command that needs nothing is not here. */
+const ARGUMENTS: Readonly<Record<string, string>> = {
+  'org apply': 'organisation.json',
+  'user add': 'ada --company acme --plan BASIC --access-level COMPANY',
+  'user set': 'boss --plan BASIC',
+  'user remove': 'boss',
+  'token issue': '--user boss',
+  'token list': '--user boss',
+  'token revoke': '5b1f0c5e',
+  'leads import': '-',
+  'leads show': '4711',
+  'leads send-test': '--company acme',
+  'leads erase': '4711 --yes',
+  'leads prune': '--older-than 400d --yes',
+  backup: 'copy.db',
+};
+
+/** A command line that is complete, such as `token issue --user boss`. A new command may need an entry in `ARGUMENTS`. */
+export const lineOf = ({ name }: NamedCommand): string =>
+  name in ARGUMENTS ? `${name} ${ARGUMENTS[name]}` : name;
