@@ -10,6 +10,29 @@ import { readCompose, readPod, readText } from './support/manifests.ts';
 const exists = (path: string): boolean => existsSync(join(ROOT, path));
 const { version }: { version: string } = JSON.parse(readText('packages/server/package.json'));
 
+interface NetworkPolicy {
+  readonly kind: string;
+  readonly spec: {
+    readonly podSelector: { readonly matchLabels: object };
+    readonly policyTypes: readonly string[];
+    readonly ingress: readonly {
+      readonly from: unknown;
+      readonly ports: readonly { readonly port: string }[];
+    }[];
+  };
+}
+
+interface Deployment {
+  readonly spec: {
+    readonly template: {
+      readonly metadata: { readonly labels: object };
+      readonly spec: {
+        readonly containers: readonly { readonly ports: readonly { readonly name: string }[] }[];
+      };
+    };
+  };
+}
+
 describe('Dockerfile', () => {
   const { build, image } = readDockerfile();
   const copied = build.instructions
@@ -66,6 +89,21 @@ describe('compose.yaml', () => {
 });
 
 describe('deploy/kubernetes', () => {
+  test('its network policy is for the pods, and opens each port to one namespace only', () => {
+    const { kind, spec } = parseYaml(readText('deploy/kubernetes/network-policy.yaml')) as NetworkPolicy;
+    const deployment = parseYaml(readText('deploy/kubernetes/deployment.yaml')) as Deployment;
+    expect(kind).toBe('NetworkPolicy');
+    expect(spec.policyTypes).toEqual(['Ingress']);
+    const { metadata, spec: pod } = deployment.spec.template;
+    expect(spec.podSelector.matchLabels).toEqual(metadata.labels);
+    const opened = spec.ingress.flatMap(({ ports }) => ports.map(({ port }) => port));
+    expect(opened).toEqual(pod.containers.flatMap(({ ports }) => ports.map(({ name }) => name)));
+    for (const { from } of spec.ingress)
+      expect(from).toEqual([
+        { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': expect.any(String) } } },
+      ]);
+  });
+
   test('the kustomization names existing files', () => {
     const { resources } = parseYaml(readText('deploy/kubernetes/kustomization.yaml')) as {
       resources: string[];
