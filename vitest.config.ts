@@ -2,7 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { testsOnBothStores } from './packages/testing/vitest/on-both-stores.ts';
+import { testsOnBothStores, testsWithoutProperties } from './packages/testing/vitest/on-both-stores.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
@@ -43,6 +43,12 @@ const n8nWorkflow = (name: string) => source(`./node_modules/${name}/dist/cjs/in
 /** They run with the newest and with the oldest library of n8n that is supported. */
 const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
 
+/** `vitest --mode properties` runs the tests that try random values, and no others. */
+const leftOut = (mode: string): string[] => {
+  if (mode === 'properties') return testsWithoutProperties();
+  return mode === 'fast' ? SLOW : [];
+};
+
 export default defineConfig(({ mode }) => ({
   resolve: {
     // The sources, not the build, so that coverage speaks of what people read.
@@ -65,7 +71,7 @@ export default defineConfig(({ mode }) => ({
           name: 'sqlite',
           provide: { store: 'sqlite' },
           include: TESTS,
-          exclude: [...ABOUT_POSTGRES, ...(mode === 'fast' ? SLOW : [])],
+          exclude: [...ABOUT_POSTGRES, ...leftOut(mode)],
         },
       },
       {
@@ -75,6 +81,7 @@ export default defineConfig(({ mode }) => ({
           name: 'n8n 2.11',
           provide: { store: 'sqlite' },
           include: N8N_TESTS,
+          exclude: leftOut(mode),
           sequence: { groupOrder: 2 },
         },
       },
@@ -84,7 +91,7 @@ export default defineConfig(({ mode }) => ({
           name: 'postgres',
           provide: { store: 'postgres' },
           include: [...testsOnBothStores(), ...ABOUT_POSTGRES],
-          exclude: ABOUT_SQLITE,
+          exclude: [...ABOUT_SQLITE, ...leftOut(mode)],
           // After the other one: a process that runs tests of both by turns would load everything anew each time.
           sequence: { groupOrder: 1 },
         },
