@@ -8,7 +8,7 @@ test('a lead that another process imports ends the wait', async () => {
   const answer = wait('boss');
   await untilWaiting(1);
   const { child, ended } = spawnLeadtap(['leads', 'import', '-', '--format', 'ndjson'], database.env, folder);
-  child.stdin.end('{"companyId":"acme","id":"imported"}\n');
+  child.stdin.end('{"companyId":"acme","id":"imported","firstName":"Ada"}\n');
   expect(await ended).toMatchObject({ code: 0, stdout: '1 added, 0 updated, 0 rejected\n' });
   expect(await idsOf(await answer)).toEqual(['imported']);
 });
