@@ -87,7 +87,7 @@ export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
     return () => observer.unobserve(current);
   }, []);
   const text = useComputed(() => {
-    // A thousand of them are not updated every second for nobody to see.
+    // A thousand of them are not updated every second while they are out of sight.
     const current = isVisible.value ? now.value : now.peek();
     // The clock of the service may be ahead of the visitor's.
     if (form === 'age') return formatDuration(Math.max(0, current - time));
