@@ -72,7 +72,6 @@ export {
   mergePolls,
   type PollSummary,
 } from './store/consumers.ts';
-export type { IdempotentRequest } from './store/idempotency.ts';
 export type * from './store/lead-removal.ts';
 export { DEFAULT_LEAD_FIELDS } from './store/lead-row.ts';
 export type { OrganisationReader, StoredCompany } from './store/organisation-reader.ts';

@@ -3,9 +3,14 @@ import { createHmac, hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
-import type { IdempotentRequest } from '../store/idempotency.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
-import type { Bearer, IntakeStore, PlacementProblem, WrittenLead } from '../store/store.ts';
+import type {
+  Bearer,
+  IdempotentRequest,
+  IntakeStore,
+  PlacementProblem,
+  WrittenLead,
+} from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, isBlank, quote, shorten } from './import/field-readers.ts';
 import { outsideScope, placementIssue } from './import/import-leads.ts';

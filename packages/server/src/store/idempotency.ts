@@ -1,15 +1,7 @@
 /** Requests that are sent again with the same `Idempotency-Key`. */
 import { IDEMPOTENCY_KEY_DAYS } from '@leadtap/contract';
 import type { LeadInput } from './records.ts';
-import type { WriteAllOutcome, WrittenLead } from './store.ts';
-
-/** The key of a request that sends leads, and its content, as hashes. */
-export interface IdempotentRequest {
-  readonly keyHash: string;
-  readonly bodyHash: string;
-  /** The ids that are derived from the key. */
-  readonly derivedIds: ReadonlySet<string>;
-}
+import type { IdempotentRequest, WriteAllOutcome, WrittenLead } from './store.ts';
 
 export const KEY_RETENTION_MS = IDEMPOTENCY_KEY_DAYS * 86_400_000;
 /** Old keys that a request removes with its own. More than one, so that they become fewer. */

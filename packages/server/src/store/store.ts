@@ -3,7 +3,6 @@
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
 import type { ConsumerStore } from './consumers.ts';
-import type { IdempotentRequest } from './idempotency.ts';
 import type { LeadRemoval } from './lead-removal.ts';
 import type { OrganisationReader } from './organisation-reader.ts';
 import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
@@ -284,6 +283,14 @@ export interface StoreStatus {
 export interface AccountCounts {
   readonly companies: number;
   readonly users: number;
+}
+
+/** The key of a request that sends leads, and its content, as hashes. */
+export interface IdempotentRequest {
+  readonly keyHash: string;
+  readonly bodyHash: string;
+  /** The ids that are derived from the key. */
+  readonly derivedIds: ReadonlySet<string>;
 }
 
 /** What the intake needs: enough to accept leads over HTTP into a database of your own. */

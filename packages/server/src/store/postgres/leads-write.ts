@@ -1,7 +1,6 @@
 import { v7 } from 'uuid';
 import {
   encodeResults,
-  type IdempotentRequest,
   KEY_RETENTION_MS,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
@@ -31,6 +30,7 @@ import {
 } from '../placement.ts';
 import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
 import {
+  type IdempotentRequest,
   type LeadResult,
   type Store,
   StoreUnavailableError,

@@ -2,7 +2,6 @@ import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
 import {
   encodeResults,
-  type IdempotentRequest,
   KEY_RETENTION_MS,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
@@ -25,6 +24,7 @@ import {
 import type { LeadInput, Scope } from '../records.ts';
 import type {
   FindProblemsOptions,
+  IdempotentRequest,
   LeadResult,
   PlacementProblem,
   PlannedLead,
