@@ -163,6 +163,8 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly trustProxy: TrustProxy;
   /** Accept leads over HTTP. Default: no. */
   readonly intake?: boolean;
+  /** Accept tokens of senders in URLs. Default: no. */
+  readonly acceptsUrlTokens?: boolean;
   /** Serve the web console. Default: no. */
   readonly console?: boolean;
   readonly maxWaiting?: number;

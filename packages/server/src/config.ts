@@ -47,6 +47,8 @@ export interface Config {
   readonly console: boolean;
   /** Accept leads over HTTP. */
   readonly intake: boolean;
+  /** Accept their tokens in URLs, too. */
+  readonly acceptsUrlTokens: boolean;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;
   /** Default: 1.5 times the usual interval of each consumer. */
@@ -60,6 +62,7 @@ export function parseConfig(sources: ConfigSources): Config {
   const settings = new Settings(sources);
   const database = readDatabase(settings);
   const basePath = settings.readOptional(VARIABLES.basePath) ?? '';
+  const intake = settings.read(VARIABLES.intake);
   const config: Config = {
     database,
     redisUrl: settings.readOptional(VARIABLES.redisUrl),
@@ -73,7 +76,8 @@ export function parseConfig(sources: ConfigSources): Config {
     maxWaiting: settings.read(VARIABLES.maxWaiting),
     metricsAddress: settings.read(VARIABLES.metricsAddress),
     console: settings.read(VARIABLES.console),
-    intake: settings.read(VARIABLES.intake),
+    intake: intake !== 'off',
+    acceptsUrlTokens: intake === 'urls',
     consumers: settings.read(VARIABLES.consumers),
     staleAfterMs: settings.readOptional(VARIABLES.staleAfter),
     autoMigrate: settings.read(VARIABLES.autoMigrate),

@@ -2,6 +2,7 @@ import { createSigner, createVerifier } from 'fast-jwt';
 import { decodeProtectedHeader } from 'jose';
 import type { SigningKey, SigningKeys } from './signing-keys.ts';
 import { formatTokenScopes, type TokenScope } from './token-scopes.ts';
+import type { TokenSource } from './token-source.ts';
 
 /** Tokens of `leadtap token issue`, signed with a secret that only this installation has. */
 const ALGORITHM = 'HS256';
@@ -15,6 +16,8 @@ export interface TokenGrant {
   readonly expiresAt: number;
   /** Absent: the token may read leads. */
   readonly scopes?: readonly TokenScope[];
+  /** Absent: the token sends leads in the form of the API. */
+  readonly source?: TokenSource;
 }
 
 const createOwnSigner = ({ id, secret }: SigningKey) =>
@@ -29,6 +32,7 @@ export async function issueToken([key]: SigningKeys, grant: TokenGrant): Promise
     iat: Math.floor(grant.issuedAt / 1000),
     exp: Math.floor(grant.expiresAt / 1000),
     ...(grant.scopes && { scope: formatTokenScopes(grant.scopes) }),
+    ...(grant.source && { source: grant.source.name, map: grant.source.map }),
   });
 }
 

@@ -12,6 +12,7 @@ import {
 import { createOwnVerifiers } from './own-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
+import { parseTokenSource, type TokenSource } from './token-source.ts';
 
 export interface VerifiedToken {
   readonly userId: string;
@@ -21,6 +22,8 @@ export interface VerifiedToken {
   readonly scopes?: readonly TokenScope[];
   /** When the token is no longer accepted, in milliseconds. A poll that waits for a lead then ends. Absent: never. */
   readonly expiresAt?: number;
+  /** The service whose webhooks are sent with the token. Absent: the bodies have the fields of a lead. */
+  readonly source?: TokenSource;
 }
 
 export type Verification =
@@ -48,7 +51,8 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 const INVALID: Verification = { kind: 'invalid' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken extends Omit<Required<VerifiedToken>, 'expiresAt'> {
+interface CachedToken extends Omit<Required<VerifiedToken>, 'expiresAt' | 'source'> {
+  readonly source: TokenSource | undefined;
   readonly expiresAtS: number;
   readonly notBeforeS: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
@@ -137,15 +141,17 @@ function toCachedToken(claims: unknown, keySet: object | undefined): CachedToken
   if (scope !== undefined && typeof scope !== 'string') return undefined;
   const scopes = scope === undefined ? DEFAULT_TOKEN_SCOPES : parseTokenScopes(scope);
   const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
-  return { userId: sub, tokenId, scopes, expiresAtS: exp, notBeforeS: nbf, keySet };
+  // Only Leadtap says what a token is for: an identity provider may use the same names for something else.
+  const source = keySet ? undefined : parseTokenSource(claims);
+  return { userId: sub, tokenId, scopes, source, expiresAtS: exp, notBeforeS: nbf, keySet };
 }
 
 function checkTimes(token: CachedToken, nowMs: number): Verification {
-  const { userId, tokenId, scopes, expiresAtS, notBeforeS, keySet } = token;
+  const { userId, tokenId, scopes, source, expiresAtS, notBeforeS, keySet } = token;
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
   const expiresAt = (expiresAtS + toleranceS) * 1000;
-  return { kind: 'valid', token: { userId, tokenId, scopes, expiresAt } };
+  return { kind: 'valid', token: { userId, tokenId, scopes, expiresAt, ...(source && { source }) } };
 }

@@ -8,9 +8,11 @@ import {
   TOKEN_SCOPES,
   type TokenScope,
 } from '../accounts/token-scopes.ts';
-import { toDurationMs, toIso } from '../clock.ts';
+import { systemClock, toDurationMs, toIso } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import { consumerPages } from '../leads/consumers.ts';
+import { columnProblem } from '../leads/import/csv-header.ts';
+import { LEAD_SOURCES, type LeadSource } from '../leads/lead-sources.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { User } from '../store/records.ts';
 import type { ListedToken } from '../store/store.ts';
@@ -27,10 +29,15 @@ The command prints only the token on standard output. The token is not stored an
 A scope says what the token may do with the rights of its user: leads:read polls new leads, leads:write sends leads
 to POST {base_url}/leads. Without --scope, the token has leads:read. Give --scope twice for a token with both.
 
+With --source, webhooks of that service can be sent with the token as they are: its answers become the fields that
+their labels mean, or custom fields. --map names the field of a label that does not say it. \`form\` is any form whose
+fields have names of their own. Such a token has the scope leads:write.
+
 Examples:
   leadtap token issue --user ada
   leadtap token issue --user ada --scope leads:write --name "web form"
   leadtap token issue --user ada --name "Zapier, sales team" --expires-in 1y
+  leadtap token issue --user ada --name Tally --source tally --map "Your roof=customFields.roof"
   leadtap token issue --all-users --json > tokens.json`;
 
 const LIST_HELP = `
@@ -53,6 +60,8 @@ interface IssueOptions {
   readonly name?: string;
   readonly expiresIn: number;
   readonly scope?: readonly TokenScope[];
+  readonly source?: LeadSource;
+  readonly map?: AnswerMap;
   readonly force?: true;
   readonly json?: true;
 }
@@ -75,6 +84,17 @@ export function registerToken(program: Command, context: CommandContext): void {
         '--scope <scope>',
         `what the token may do: ${TOKEN_SCOPES.join(' or ')}; can be given several times (default: ${formatTokenScopes(DEFAULT_TOKEN_SCOPES)})`,
       ).argParser(parseScope),
+    )
+    .addOption(
+      new Option('--source <service>', 'the service whose webhooks are sent with the token').choices(
+        LEAD_SOURCES,
+      ),
+    )
+    .addOption(
+      new Option(
+        '--map <answer=field>',
+        'with --source: the field of an answer, by its label; can be given several times',
+      ).argParser(collectAnswer),
     )
     .option('--force', 'also for a user who does not exist (yet)')
     .option('--json', 'print { userId, tokenId, token, expiresAt, scopes }')
@@ -115,6 +135,15 @@ export function parseScope(text: string, previous: readonly TokenScope[] = []): 
   return TOKEN_SCOPES.filter((scope) => scope === text || previous.includes(scope));
 }
 
+type AnswerMap = readonly (readonly [answer: string, field: string])[];
+
+/** A label may contain an equals sign; a field does not. */
+function collectAnswer(text: string, collected: AnswerMap = []): AnswerMap {
+  const at = text.lastIndexOf('=');
+  if (at < 1) throw new InvalidArgumentError('Write ANSWER=FIELD, such as "Your e-mail=email".');
+  return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
+}
+
 interface IssuedToken {
   readonly userId: string;
   readonly tokenId: string;
@@ -127,7 +156,8 @@ type IssueFor = (userIds: readonly string[]) => Promise<IssuedToken[]>;
 
 async function issueTokens(options: IssueOptions, context: CommandContext): Promise<void> {
   checkIssueOptions(options);
-  const { user: userId, expiresIn, name = null, scope: scopes, force, json } = options;
+  const { user: userId, expiresIn, name = null, source, force, json } = options;
+  const scopes = options.scope ?? (source && (['leads:write'] as const));
   const { clock, signal, stdout, stderr } = context;
   await withStore(context, async (store, config) => {
     const keys = await loadSigningKeys(config.signingKey, { create: false });
@@ -141,6 +171,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
         issuedAt,
         expiresAt,
         ...(scopes && { scopes }),
+        ...(source && { source: { name: source, map: Object.fromEntries(options.map ?? []) } }),
       }));
       const issued = await Promise.all(
         grants.map(async (grant) => ({
@@ -153,7 +184,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
       );
       // Recorded before they are printed, so that each one can be revoked.
       await store.recordTokens(
-        grants.map(({ tokenId, ...grant }) => ({
+        grants.map(({ tokenId, source: _source, ...grant }) => ({
           id: tokenId,
           name,
           scopes: DEFAULT_TOKEN_SCOPES,
@@ -180,7 +211,9 @@ async function* issuePages(
   for await (const users of pages) yield issueFor(users.map(({ id }) => id));
 }
 
-function checkIssueOptions({ user, allUsers, json, force, name }: IssueOptions): void {
+function checkIssueOptions(options: IssueOptions): void {
+  const { user, allUsers, json, force, name } = options;
+  checkSource(options);
   if ((user === undefined) === (allUsers === undefined))
     throw new Failure('usage', 'give either --user ID or --all-users', '`leadtap user list` shows the ids.');
   if (allUsers && !json) throw new Failure('usage', '--all-users needs --json', 'Add --json.');
@@ -191,6 +224,18 @@ function checkIssueOptions({ user, allUsers, json, force, name }: IssueOptions):
       `--name must have 1 to ${MAX_NAME_LENGTH} characters`,
       'Shorten the name, or remove --name.',
     );
+}
+
+/** A field map in a token cannot be changed, so its errors are found before the token exists. */
+function checkSource({ source, map = [], scope }: IssueOptions): void {
+  if (source === undefined && map.length > 0)
+    throw new Failure('usage', '--map needs --source', `Add --source: ${LEAD_SOURCES.join(', ')}.`);
+  if (source !== undefined && scope && !scope.includes('leads:write'))
+    throw new Failure('usage', '--source needs the scope leads:write', 'Remove --scope.');
+  for (const [answer, field] of map) {
+    const problem = columnProblem(field, { historical: false, clock: systemClock });
+    if (problem !== undefined) throw new Failure('usage', `--map "${answer}=${field}": ${field} ${problem}`);
+  }
 }
 
 function describeIssued(issued: IssuedToken, user: User | undefined): string {

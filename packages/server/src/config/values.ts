@@ -45,6 +45,8 @@ export const parseBoolean: Parser<boolean> = (text, cwd) =>
 
 export const parseOnOff: Parser<boolean> = (text, cwd) => parseChoice(['on', 'off'])(text, cwd) === 'on';
 
+export const parseIntake: Parser<'off' | 'on' | 'urls'> = parseChoice(['off', 'on', 'urls']);
+
 /** In milliseconds. */
 export const parseDuration: Parser<number> = (text) => {
   const durationMs = toDurationMs(text);

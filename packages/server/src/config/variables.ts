@@ -115,9 +115,9 @@ export const VARIABLES = {
   intake: {
     name: 'LEADTAP_INTAKE',
     default: 'off',
-    parse: values.parseOnOff,
+    parse: values.parseIntake,
     meaning:
-      '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`.',
+      '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: accept such a token in the URL too, as `?access_token=…`, for services that cannot send headers.',
   },
   consumers: {
     name: 'LEADTAP_CONSUMERS',

@@ -1,4 +1,5 @@
 /** The checks that every endpoint begins with: token (401), rate limit (429), user (404). */
+import type { IncomingMessage } from 'node:http';
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import type { PollReaders } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -7,7 +8,7 @@ import type { PollReader } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
-import { createAuthentication } from './authenticate.ts';
+import { createAuthentication, hasScope } from './authenticate.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { ProblemError } from './problems.ts';
@@ -31,6 +32,8 @@ interface EndpointOptions extends Omit<IdentificationOptions, 'store'> {
   readonly readers: PollReaders;
   readonly limiter: Limiter;
   readonly rateLimitDetail?: string;
+  /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
+  readonly urlTokenOf?: (request: IncomingMessage) => string | undefined;
 }
 
 export interface Identification {
@@ -41,12 +44,15 @@ export interface Identification {
 }
 
 export function createIdentification(options: EndpointOptions): Identification {
-  const { readers, verifyToken, limiter, rateLimitDetail, clock = systemClock } = options;
+  const { readers, verifyToken, limiter, rateLimitDetail, urlTokenOf, clock = systemClock } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
 
   async function checkToken({ request, context: { address }, state }: Exchange) {
-    const token = await authenticate(request.headers.authorization, address);
+    const { authorization } = request.headers;
+    const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
+    const token = await authenticate(urlToken === undefined ? authorization : `Bearer ${urlToken}`, address);
+    if (urlToken !== undefined && hasScope(token, 'leads:read')) await rejectToken('token-invalid', address);
     const reader = await readers.createReader(token);
     if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
     state.token = token;

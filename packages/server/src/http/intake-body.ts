@@ -115,15 +115,22 @@ export function endWithUnreadBody(request: IncomingMessage, response: ServerResp
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-export function parseBody(mediaType: MediaType, bytes: Buffer): IntakeContent {
-  let text: string;
+export const parseBody = (mediaType: MediaType, bytes: Buffer): IntakeContent =>
+  PARSERS[mediaType](decode(bytes));
+
+/** The body of a webhook with its own names: JSON, or an object of the fields of a form. */
+export function parseWebhook(mediaType: MediaType, bytes: Buffer): unknown {
+  const text = decode(bytes);
+  return mediaType === 'application/json' ? parseJson(text).value : Object.fromEntries(splitForm(text));
+}
+
+function decode(bytes: Buffer): string {
   try {
     // Also removes a byte order mark, which RFC 8259 allows a parser to ignore.
-    text = UTF_8.decode(bytes);
+    return UTF_8.decode(bytes);
   } catch {
     throw malformedBody('The body contains bytes that are not UTF-8. Send it as UTF-8.');
   }
-  return PARSERS[mediaType](text);
 }
 
 const malformedBody = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
@@ -171,18 +178,9 @@ const isProbablyJson = (text: string): boolean => /^\s*[{[]/.test(text) && !text
 
 /** One lead. An empty field counts as absent, because a browser sends all fields of a form, but its name is checked. */
 function parseForm(text: string): IntakeContent {
-  if (isProbablyJson(text))
-    throw new ProblemError('unsupported-media-type', {
-      detail: 'This looks like JSON: send `Content-Type: application/json`.',
-    });
   const fields = new Map<string, string>();
   const issues: ValidationIssue[] = [];
-  const pairs = text.split('&', MAX_FORM_FIELDS + 1);
-  if (pairs.length > MAX_FORM_FIELDS)
-    throw malformedBody('The form has more than 1,000 fields. Send fewer, or send JSON.');
-  for (const pair of pairs) {
-    if (pair === '') continue;
-    const [name, value] = splitPair(pair);
+  for (const [name, value] of splitForm(text)) {
     const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
     if (NAMELESS_CUSTOM_FIELDS.has(name))
       issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
@@ -200,6 +198,17 @@ function parseForm(text: string): IntakeContent {
     value: Object.fromEntries(Object.entries(object).map(([name, value]) => [name, value ?? undefined])),
     issues,
   };
+}
+
+function splitForm(text: string): [name: string, value: string][] {
+  if (isProbablyJson(text))
+    throw new ProblemError('unsupported-media-type', {
+      detail: 'This looks like JSON: send `Content-Type: application/json`.',
+    });
+  const pairs = text.split('&', MAX_FORM_FIELDS + 1);
+  if (pairs.length > MAX_FORM_FIELDS)
+    throw malformedBody('The form has more than 1,000 fields. Send fewer, or send JSON.');
+  return pairs.filter((pair) => pair !== '').map(splitPair);
 }
 
 function splitPair(pair: string): [string, string] {

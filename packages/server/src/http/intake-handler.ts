@@ -2,11 +2,13 @@
  * `POST {base_url}/leads`, which accepts leads, as a plain Node listener. The standalone server calls it if it is switched on,
  * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
+import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
+import { contentOfWebhook } from '../leads/lead-sources.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type IntakeStore, StoreUnavailableError } from '../store/store.ts';
@@ -29,6 +31,7 @@ import {
   idempotencyKeyOf,
   type MediaType,
   parseBody,
+  parseWebhook,
   readBody,
   requireMediaType,
   requireSize,
@@ -36,6 +39,7 @@ import {
 import { requireMethod, requireValidHeaders } from './methods.ts';
 import { JSON_MEDIA_TYPE } from './page-response.ts';
 import { isUnavailability, ProblemError, unavailable } from './problems.ts';
+import { searchOf } from './query.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
 import type { RequestOutcome, RequestState } from './request-log.ts';
 import { type Upload, UploadBudget } from './upload-budget.ts';
@@ -58,6 +62,8 @@ export interface IntakeObserver {
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface IntakeOptions extends IdentificationOptions {
   readonly store: IntakeStore;
+  /** Accept tokens in the URL, as `?access_token=…`, if their only scope is `leads:write`. Default: they are refused. */
+  readonly acceptsUrlTokens?: boolean;
   /** Default: 600 a minute for each user, in the memory of this process. */
   readonly limiter?: Limiter;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
@@ -110,6 +116,10 @@ const LEAD_LIMIT_DETAIL =
 const UNAVAILABLE_DETAIL =
   'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
 
+/** RFC 6750, section 2.3: for senders that cannot set a header. */
+const urlTokenOf = ({ url = '' }: IncomingMessage): string | undefined =>
+  new URLSearchParams(searchOf(url)).get('access_token') ?? undefined;
+
 /** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
 const MAX_TRIES = 5;
 
@@ -128,6 +138,7 @@ function createAnswer(
     limiter,
     clock,
     rateLimitDetail: RATE_LIMIT_DETAIL,
+    ...(options.acceptsUrlTokens && { urlTokenOf }),
   });
 
   /** Throws 429. The headers have the state after the last call. */
@@ -151,7 +162,9 @@ function createAnswer(
     // Token: 401. User: 404. Both may have changed while the body arrived.
     let { user } = await identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
-    const content = parseBody(mediaType, bytes);
+    const content = token.source
+      ? contentOfWebhook(parseWebhook(mediaType, bytes), token.source, clock)
+      : parseBody(mediaType, bytes);
     // Leads: 429, 422. One was counted before the body was read.
     const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
     await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);

@@ -36,7 +36,7 @@ import {
   toObservation,
 } from './page-response.ts';
 import { ProblemError } from './problems.ts';
-import { parseQuery } from './query.ts';
+import { parseQuery, searchOf } from './query.ts';
 import { createWait, type FirstPage } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
@@ -167,12 +167,6 @@ export function requirePollRights({ user, token }: Pick<Identity, 'user' | 'toke
   if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
   // Scope: 403.
   requireScope(token, 'leads:read');
-}
-
-/** The query string of a URL. */
-function searchOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
 }
 
 function toPagePayload(

@@ -1,0 +1,222 @@
+/**
+ * Form and booking services whose webhooks have a shape of their own. A token that is issued for one of them (`--source`) sends its
+ * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
+ */
+import type { Clock } from '../clock.ts';
+import { isJsonObject } from '../store/records.ts';
+import { suggestFields } from './import/column-suggestions.ts';
+import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from './import/parse-lead.ts';
+import type { IntakeContent } from './intake.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+interface Answer {
+  readonly label: string;
+  /** The name that the service gives the question, if it differs from what people read. A map may use it as well. */
+  readonly key?: string | undefined;
+  readonly value: unknown;
+  /** The field, if the service tells the type of the answer. */
+  readonly field?: string | undefined;
+}
+
+interface Submission {
+  /** Of the submission, so that a repeated webhook adds no second lead. */
+  readonly id: unknown;
+  readonly answers: readonly Answer[];
+}
+
+/** Returns the submission, or undefined if the body is not a new submission of the service. */
+type ReadSubmission = (body: JsonObject) => Submission | undefined;
+
+export const LEAD_SOURCES = [
+  'calendly',
+  'elementor',
+  'form',
+  'google-ads',
+  'tally',
+  'typeform',
+  'webflow',
+] as const;
+
+export type LeadSource = (typeof LEAD_SOURCES)[number];
+
+const isLeadSource = (name: string): name is LeadSource => LEAD_SOURCES.some((source) => source === name);
+
+/** The fields of answers, by label or key, where the label does not say it. */
+type AnswerMap = Readonly<Record<string, string>>;
+
+const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
+  calendly: readCalendly,
+  elementor: readElementor,
+  form: (body) => ({ id: undefined, answers: answersOf(body) }),
+  'google-ads': readGoogleAds,
+  tally: readTally,
+  typeform: readTypeform,
+  webflow: readWebflow,
+};
+
+/** The lead in a webhook, as `POST /leads` would get it, or what is wrong with the webhook. */
+export function contentOfWebhook(
+  body: unknown,
+  { name, map }: { readonly name: string; readonly map: AnswerMap },
+  clock: Clock,
+): IntakeContent {
+  const submission = isLeadSource(name) && isJsonObject(body) ? READERS[name](body) : undefined;
+  if (!submission)
+    return refused(
+      `is not a new submission of ${name}, which this token was issued for; send other bodies with another token`,
+    );
+  if (submission.answers.length > MAX_ANSWERS)
+    return refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
+  return { value: toLead(submission, map, { historical: false, clock }) };
+}
+
+const refused = (detail: string): IntakeContent => ({ value: {}, issues: [{ detail }] });
+
+/** Far more than forms have. Comparing each with all others takes time. */
+const MAX_ANSWERS = 200;
+const MAX_LABEL_LENGTH = 200;
+
+/** Only the map gives an answer these fields: visitors of a web page must not change other leads, or choose their place. */
+const MAPPED_ONLY: ReadonlySet<string> = new Set([
+  'id',
+  'companyId',
+  'branchId',
+  'departmentId',
+  'statusValue',
+]);
+
+function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): JsonObject {
+  const answers = submission.answers
+    .map((answer) => ({ ...answer, text: textOf(answer.value) }))
+    .filter(({ text }) => text !== '');
+  const texts = answers.map(({ text }) => text);
+  const labels = answers.map(({ label, key = '' }) => (label || key).slice(0, MAX_LABEL_LENGTH));
+  const given = answers.map(({ label, key, field }) => fieldOf(map, label) ?? fieldOf(map, key) ?? field);
+  const unique = given.map((field, index) => (given.indexOf(field) === index ? field : undefined));
+  const suggested = suggestFields(labels, unique, [texts], options).fields;
+  // What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it.
+  const fields = suggested.map((field, index) => {
+    if (field.startsWith(CUSTOM_FIELD_PREFIX)) return field;
+    const isAllowed = unique[index] === field || !MAPPED_ONLY.has(field);
+    return isAllowed && isValidText(field, texts[index] ?? '', options)
+      ? field
+      : `${CUSTOM_FIELD_PREFIX}${labels[index]}`;
+  });
+  const lead = objectFromTexts(fields, texts);
+  const id = textOf(submission.id);
+  return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
+}
+
+/** Labels are texts of strangers: `constructor` is no entry. */
+const fieldOf = (map: AnswerMap, name: string | undefined): string | undefined =>
+  name !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(', ');
+  if (!isJsonObject(value)) return String(value).trim();
+  // Uploaded files.
+  return typeof value['url'] === 'string' ? value['url'] : JSON.stringify(value);
+}
+
+const objectAt = (object: JsonObject, name: string): JsonObject => {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+};
+
+const objectsAt = (object: JsonObject, name: string): readonly JsonObject[] => {
+  const value = object[name];
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+};
+
+const answersOf = (object: JsonObject): Answer[] =>
+  Object.entries(object).map(([label, value]) => ({ label, value }));
+
+function readCalendly({ event, payload }: JsonObject): Submission | undefined {
+  if (event !== 'invitee.created' || !isJsonObject(payload)) return undefined;
+  const { uri, name, first_name, last_name, email, text_reminder_number } = payload;
+  const { start_time, name: eventName } = objectAt(payload, 'scheduled_event');
+  return {
+    id: typeof uri === 'string' ? uri.slice(uri.lastIndexOf('/') + 1) : undefined,
+    answers: [
+      { label: 'fullName', value: name },
+      { label: 'firstName', value: first_name },
+      { label: 'lastName', value: last_name },
+      { label: 'email', value: email },
+      { label: 'phone1', value: text_reminder_number },
+      { label: 'appointmentDateTime', value: start_time },
+      { label: 'event', value: eventName },
+      ...objectsAt(payload, 'questions_and_answers').map(({ question, answer }) => ({
+        label: textOf(question),
+        value: answer,
+      })),
+      ...answersOf(objectAt(payload, 'tracking')),
+    ],
+  };
+}
+
+/** As a form: `Label=value`, or `fields[key][title]` and `fields[key][value]` with *Advanced Data*. */
+function readElementor(body: JsonObject): Submission {
+  const isAdvanced = Object.keys(body).some((name) => name.startsWith('fields['));
+  if (!isAdvanced) return { id: undefined, answers: answersOf(body) };
+  const answers = Object.entries(body).flatMap(([name, value]) => {
+    const [, key] = /^fields\[([^\]]*)\]\[value\]$/.exec(name) ?? [];
+    return key === undefined ? [] : [{ label: textOf(body[`fields[${key}][title]`]), key, value }];
+  });
+  return { id: undefined, answers };
+}
+
+function readGoogleAds(body: JsonObject): Submission | undefined {
+  if (!Array.isArray(body['user_column_data'])) return undefined;
+  const { lead_id, campaign_id, form_id, gcl_id, is_test } = body;
+  return {
+    id: lead_id,
+    answers: [
+      ...objectsAt(body, 'user_column_data').map(({ column_id, column_name, string_value }) => ({
+        label: textOf(column_name),
+        key: textOf(column_id),
+        value: string_value,
+      })),
+      ...answersOf({ campaign_id, form_id, gcl_id, ...(is_test === true && { is_test }) }),
+    ],
+  };
+}
+
+const TALLY_FIELDS: AnswerMap = { INPUT_EMAIL: 'email', INPUT_PHONE_NUMBER: 'phone1' };
+
+function readTally({ eventType, data }: JsonObject): Submission | undefined {
+  if (eventType !== 'FORM_RESPONSE' || !isJsonObject(data)) return undefined;
+  const answers = objectsAt(data, 'fields').flatMap((answer): Answer[] => {
+    const { key, label, type, value } = answer;
+    // Checkboxes come again one by one, after the list of those that are ticked.
+    if (type === 'CHECKBOXES' && typeof value === 'boolean') return [];
+    const options = new Map(objectsAt(answer, 'options').map(({ id, text }) => [id, text]));
+    const chosen = Array.isArray(value) ? value.map((item) => options.get(item) ?? item) : value;
+    return [
+      { label: textOf(label), key: textOf(key), value: chosen, field: fieldOf(TALLY_FIELDS, textOf(type)) },
+    ];
+  });
+  return { id: data['responseId'], answers };
+}
+
+const TYPEFORM_FIELDS: AnswerMap = { email: 'email', phone_number: 'phone1' };
+
+function readTypeform({ event_type, form_response: response }: JsonObject): Submission | undefined {
+  if (event_type !== 'form_response' || !isJsonObject(response)) return undefined;
+  const questions = objectsAt(objectAt(response, 'definition'), 'fields');
+  const titles = new Map(questions.map(({ id, title }) => [id, title]));
+  const answers = objectsAt(response, 'answers').map((answer): Answer => {
+    const type = textOf(answer['type']);
+    const { id, ref } = objectAt(answer, 'field');
+    const choice = Object.hasOwn(answer, type) ? answer[type] : undefined;
+    const value = isJsonObject(choice) ? (choice['label'] ?? choice['labels'] ?? choice['other']) : choice;
+    return { label: textOf(titles.get(id)), key: textOf(ref), value, field: fieldOf(TYPEFORM_FIELDS, type) };
+  });
+  return { id: response['token'], answers: [...answers, ...answersOf(objectAt(response, 'hidden'))] };
+}
+
+function readWebflow({ triggerType, payload }: JsonObject): Submission | undefined {
+  if (triggerType !== 'form_submission' || !isJsonObject(payload)) return undefined;
+  return { id: payload['id'], answers: answersOf(objectAt(payload, 'data')) };
+}

@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { LEADS_PATH } from '@leadtap/contract';
+import { issueToken, type TokenScope } from 'leadtap';
+import { describe, expect, it } from 'vitest';
+import { startIntake } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
+import type { TestService } from '../../../testing/harness/service.ts';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+
+/** Webhooks as the services send them: their documentation, with other people. */
+const readWebhook = (source: string): string =>
+  readFileSync(new URL(`./support/webhooks/${source}.json`, import.meta.url), 'utf8');
+
+const service = shareService({ env: { LEADTAP_INTAKE: 'urls' } });
+
+const tokenFor = (
+  { service: { keys } }: TestService,
+  source: string | undefined,
+  map: Readonly<Record<string, string>> = {},
+  scopes: readonly TokenScope[] = ['leads:write'],
+): Promise<string> =>
+  issueToken(keys, {
+    ...{ userId: 'boss', tokenId: randomUUID(), scopes },
+    ...{ issuedAt: Date.now() - 1000, expiresAt: Date.now() + 3_600_000 },
+    ...(source !== undefined && { source: { name: source, map } }),
+  });
+
+const JSON_TYPE = 'application/json';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
+
+async function send(
+  source: string,
+  body: string,
+  { map = {}, type = JSON_TYPE }: { map?: Readonly<Record<string, string>>; type?: string } = {},
+): Promise<Response> {
+  const authorization = `Bearer ${await tokenFor(service(), source, map)}`;
+  return fetch(`${service().url}${LEADS_PATH}`, {
+    method: 'POST',
+    headers: { authorization, 'content-type': type },
+    body,
+  });
+}
+
+async function leadOf(answer: Response) {
+  expect(answer.status, await answer.clone().text()).toBe(201);
+  const { leads } = (await answer.json()) as { leads: readonly { id: string }[] };
+  const all = await service().leads('boss');
+  return all.find(({ id }) => id === leads[0]?.id);
+}
+
+const FEMKE = { firstName: 'Femke', lastName: 'Moreau', email: 'femke@example.com', phone1: '+33612345678' };
+
+describe('a token that was issued for a source', () => {
+  it('sends webhooks of Tally: choices by their texts, hidden fields, files, no empty answers', async () => {
+    const lead = await leadOf(await send('tally', readWebhook('tally')));
+    expect(lead).toMatchObject({ id: '2wgx4n', ...FEMKE });
+    expect(lead?.customFields).toEqual({
+      Roof: 'Tile',
+      'Interested in': 'Panels, Battery',
+      'A photo of the roof': 'https://storage.example/roof.jpg',
+      utm_source: 'newsletter',
+    });
+  });
+
+  it('sends webhooks of Typeform: the map names a question by its title or its reference', async () => {
+    const map = { surname: 'lastName', 'Which roof do you have?': 'customFields.roof' };
+    const lead = await leadOf(await send('typeform', readWebhook('typeform'), { map }));
+    expect(lead).toMatchObject({ id: 'a3a12ec67a1365927098a606107fac15', ...FEMKE });
+    expect(lead?.customFields).toEqual({
+      roof: 'Tile',
+      'What would you like?': 'Panels, Battery',
+      'Do you own the house?': 'true',
+      'How many rooms?': '5',
+      utm_campaign: 'spring',
+    });
+  });
+
+  it('sends webhooks of Webflow', async () => {
+    const lead = await leadOf(await send('webflow', readWebhook('webflow')));
+    expect(lead).toMatchObject({ ...FEMKE, id: '6321ca84df3949bfc6752327', phone1: '33612345678' });
+    expect(lead?.customFields).toEqual({ Roof: 'Tile' });
+  });
+
+  it('sends webhooks of Google Ads, without the secret key in them', async () => {
+    const lead = await leadOf(await send('google-ads', readWebhook('google-ads')));
+    const { email, phone1 } = FEMKE;
+    expect(lead).toMatchObject({ fullName: 'Femke Moreau', email, phone1, postalCode: '59000' });
+    expect(lead?.id).toBe('TeSter-123-ABCDEFGHIJKLMNOPQRSTUVWXYZ');
+    expect(lead?.customFields).toEqual({
+      'Which roof do you have?': 'Tile',
+      campaign_id: '123456789',
+      form_id: '40000000000',
+      gcl_id: 'Cj0KCQ',
+      is_test: 'true',
+    });
+  });
+
+  it('sends webhooks of Calendly, with the appointment', async () => {
+    const lead = await leadOf(await send('calendly', readWebhook('calendly')));
+    expect(lead).toMatchObject({ id: 'BBBBBBBBBBBBBBBB', fullName: 'Femke Moreau', email: FEMKE.email });
+    expect(lead).toMatchObject({
+      phone1: '+33 6 12 34 56 78',
+      appointmentDateTime: '2026-12-01T09:00:00.000Z',
+    });
+    expect(lead?.customFields).toEqual({
+      event: 'Site visit',
+      'Which roof do you have?': 'Tile',
+      utm_source: 'newsletter',
+    });
+  });
+
+  it.each([
+    ['plain', { Name: 'Femke Moreau', 'E-mail': FEMKE.email, Phone: FEMKE.phone1, Roof: 'Tile' }],
+    [
+      'advanced',
+      Object.fromEntries(
+        [
+          ['name', 'Name', 'Femke Moreau'],
+          ['email', 'E-mail', FEMKE.email],
+          ['field_1', 'Phone', FEMKE.phone1],
+          ['field_2', 'Roof', 'Tile'],
+        ].flatMap(([key = '', title = '', value = '']) => [
+          [`fields[${key}][id]`, key],
+          [`fields[${key}][title]`, title],
+          [`fields[${key}][value]`, value],
+        ]),
+      ),
+    ],
+  ])('sends forms of Elementor, %s', async (_kind, fields: Record<string, string>) => {
+    const body = new URLSearchParams({ ...fields }).toString();
+    const lead = await leadOf(await send('elementor', body, { type: FORM_TYPE }));
+    const { email, phone1 } = FEMKE;
+    expect(lead).toMatchObject({ fullName: 'Femke Moreau', email, phone1, customFields: { Roof: 'Tile' } });
+  });
+
+  it('sends any form with names of its own, as a form or as JSON', async () => {
+    const fields = {
+      Vorname: 'Femke',
+      Nachname: 'Moreau',
+      PLZ: '59000',
+      Dach: 'Ziegel',
+      'Ihre Nachricht': '',
+    };
+    for (const [body, type] of [
+      [new URLSearchParams(fields).toString(), FORM_TYPE],
+      [JSON.stringify(fields), JSON_TYPE],
+    ] as const) {
+      const lead = await leadOf(await send('form', body, { type }));
+      expect(lead).toMatchObject({ firstName: 'Femke', lastName: 'Moreau', postalCode: '59000' });
+      expect(lead?.customFields).toEqual({ Dach: 'Ziegel' });
+    }
+  });
+
+  it('adds no second lead when the service repeats a webhook', async () => {
+    const webhook = readWebhook('webflow').replace('6321ca84df3949bfc6752327', randomUUID());
+    expect((await send('webflow', webhook)).status).toBe(201);
+    expect((await send('webflow', webhook)).status).toBe(200);
+  });
+
+  it('loses no lead because of one answer: what its field does not accept becomes a custom field', async () => {
+    const fields = { name: 'Femke Moreau', email: 'femke at example', Termin: 'next week', Rückruf: 'ja' };
+    const map = { Rückruf: 'sameDay', Termin: 'appointmentDateTime' };
+    const lead = await leadOf(await send('form', JSON.stringify(fields), { map }));
+    expect(lead).toMatchObject({ fullName: 'Femke Moreau', email: null, appointmentDateTime: null });
+    expect(lead?.customFields).toEqual({ email: 'femke at example', Termin: 'next week', Rückruf: 'ja' });
+  });
+
+  it('lets an answer neither change another lead nor choose its place or status, unless the map says so', async () => {
+    const other = await leadOf(await send('form', '{"Name":"Ada"}'));
+    const fields = { Name: 'Femke', id: other?.id, branchId: 'lyon', statusValue: 'WON' };
+    const lead = await leadOf(await send('form', JSON.stringify(fields)));
+    expect(lead?.id).not.toBe(other?.id);
+    expect(lead).toMatchObject({ branchName: null, statusValue: 'NEW' });
+    const mapped = await leadOf(await send('form', '{"Name":"Femke","Ref":"R-1"}', { map: { Ref: 'id' } }));
+    expect(mapped?.id).toBe('R-1');
+  });
+
+  it.each([
+    ['tally', '{"eventType":"FORM_RESPONSE"}'],
+    ['typeform', readWebhook('tally')],
+    ['calendly', readWebhook('calendly').replace('invitee.created', 'invitee.canceled')],
+    ['google-ads', '{}'],
+    ['webflow', '[]'],
+    ['form', '"text"'],
+    ['form', '{}'],
+    ['unknown', '{"Name":"Femke"}'],
+    [
+      'form',
+      JSON.stringify(Object.fromEntries(Array.from({ length: 201 }, (_, n) => [`Question ${n}`, 'x']))),
+    ],
+  ])('refuses what is not a new submission of %s, and stores nothing', async (source, body) => {
+    const before = await service().leads('boss');
+    await expectProblem(await send(source, body), 'invalid-lead');
+    expect(await service().leads('boss')).toEqual(before);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('takes %s for the label of an answer', async (label) => {
+    const lead = await leadOf(await send('form', `{"Name":"Femke","${label}":"x"}`));
+    expect(Object.entries(lead?.customFields ?? {})).toEqual([[label, 'x']]);
+  });
+});
+
+describe('a token in the URL', () => {
+  const sendTo = (test: TestService, token: string, headers: Record<string, string> = {}) =>
+    fetch(`${test.url}${LEADS_PATH}?access_token=${token}`, {
+      method: 'POST',
+      headers: { 'content-type': JSON_TYPE, ...headers },
+      body: readWebhook('webflow').replace('6321ca84df3949bfc6752327', randomUUID()),
+    });
+
+  it('is accepted with LEADTAP_INTAKE=urls, and is in no log line', async () => {
+    const lines: string[] = [];
+    const test = await startIntake({
+      env: { LEADTAP_INTAKE: 'urls' },
+      logTo: { write: (line) => lines.push(line) },
+    });
+    const token = await tokenFor(test, 'webflow');
+    expect((await sendTo(test, token)).status).toBe(201);
+    await expectProblem(await sendTo(test, `${token}x`), 'token-invalid');
+    expect(lines.join('')).toContain(LEADS_PATH);
+    expect(lines.join('')).not.toContain(token.slice(0, 20));
+  });
+
+  it('is refused otherwise', async () => {
+    const test = await startIntake();
+    await expectProblem(await sendTo(test, await tokenFor(test, 'webflow')), 'token-missing');
+  });
+
+  it('is refused if it may read leads: addresses are written to logs', async () => {
+    for (const scopes of [['leads:read', 'leads:write'], ['leads:read'], undefined] as const)
+      await expectProblem(
+        await sendTo(service(), await tokenFor(service(), 'webflow', {}, scopes ?? ['leads:read'])),
+        'token-invalid',
+      );
+  });
+
+  it('does not replace the token in the header', async () => {
+    const headers = { authorization: 'Bearer wrong' };
+    await expectProblem(
+      await sendTo(service(), await tokenFor(service(), 'webflow'), headers),
+      'token-invalid',
+    );
+  });
+
+  it('reads no leads', async () => {
+    const token = await tokenFor(service(), undefined);
+    const answer = await fetch(`${service().url}/automation/new-leads?access_token=${token}`);
+    await expectProblem(answer, 'token-missing');
+  });
+});
