@@ -207,7 +207,7 @@ describe('everything else', () => {
   it('the service describes itself', async () => {
     const response = await fetch(`${target.baseUrl}/openapi.json`);
     const description = (await response.json()) as { paths: object };
-    expect(Object.keys(description.paths)).toEqual(['/automation/new-leads']);
+    expect(Object.keys(description.paths)).toContain('/automation/new-leads');
   });
 });
 

@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Config, ConfigError, VARIABLES } from '../../packages/server/src/config.ts';
+import { CLIENT_VARIABLE_NAMES, VARIABLE_NAMES } from '../../packages/server/src/config/variables.ts';
+import { type Config, ConfigError } from '../../packages/server/src/config.ts';
 import { ROOT } from './support/dockerfile.ts';
 import { composeEnvironment, configOf, podEnvironment } from './support/environment.ts';
 import { readCompose, readPod, readSecretsExample, readText } from './support/manifests.ts';
@@ -91,7 +92,7 @@ const paths = files.map((file) => file.slice(ROOT.length));
 test.each([...paths, 'Dockerfile', 'compose.yaml', 'docs/deployment.md'])(
   '%s names only existing variables',
   (path) => {
-    const known = Object.values(VARIABLES).map(({ name }) => name);
+    const known = [...VARIABLE_NAMES, ...CLIENT_VARIABLE_NAMES];
     const named = readText(path).match(NAMES) ?? [];
     expect(named.filter((name) => !known.includes(name))).toEqual([]);
   },

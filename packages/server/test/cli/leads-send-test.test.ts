@@ -68,9 +68,9 @@ test.each([
   expect((await run('leads list --json')).stdout).toBe('[]\n');
 });
 
-test('an empty branch is refused', async () => {
+test.each(['--branch', '--department'])('an empty %s is refused', async (option) => {
   const { run } = await terminalWithUsers();
-  const { code, stderr } = await run(['leads', 'send-test', '--company', 'acme', '--branch', '']);
+  const { code, stderr } = await run(['leads', 'send-test', '--company', 'acme', option, '']);
   expect(code).toBe(2);
-  expect(stderr).toContain('branchId: "" is not an id');
+  expect(stderr).toContain(`${option} is empty`);
 });

@@ -69,6 +69,37 @@ test('--all-users --json issues one for every user', async () => {
   expect((await shell.run('token list --user starter')).stdout).toContain(issued[6]?.tokenId);
 });
 
+describe('--source', () => {
+  test('issues a token that sends the webhooks of a service, with the fields of its answers', async () => {
+    const shell = await terminalWithUsers();
+    const options = ['--source', 'typeform', '--map', 'Name?=fullName', '--map', 'a=b=customFields.c'];
+    const { stdout } = await shell.run(['token', 'issue', '--user', 'boss', ...options]);
+    expect(await verify(shell, stdout.trim())).toMatchObject({
+      token: {
+        scopes: ['leads:write'],
+        source: { name: 'typeform', map: { 'Name?': 'fullName', 'a=b': 'customFields.c' } },
+      },
+    });
+  });
+
+  test.each([
+    [
+      ['--source', 'fax'],
+      'Allowed choices are calendly, elementor, form, google-ads, tally, typeform, webflow',
+    ],
+    [['--map', 'Name=fullName'], '--map needs --source'],
+    [['--source', 'form', '--map', 'Name'], 'Write ANSWER=FIELD'],
+    [['--source', 'form', '--map', 'Name=fulName'], 'did you mean fullName?'],
+    [['--source', 'form', '--map', 'Date=createdAt'], 'is set by Leadtap'],
+    [['--source', 'form', '--scope', 'leads:read'], '--source needs the scope leads:write'],
+  ])('%j is refused', async (options, message) => {
+    const shell = await terminalWithUsers();
+    const { code, stderr } = await shell.run(['token', 'issue', '--user', 'boss', ...options]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+});
+
 describe('--scope', () => {
   const claimOf = (token: string): unknown =>
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).scope;

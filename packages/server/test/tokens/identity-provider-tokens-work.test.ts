@@ -64,7 +64,7 @@ describe("tokens of the operator's identity provider", () => {
         authorization: `Bearer ${await sign(key, { scope })}`,
         'content-type': 'application/json',
       };
-      return fetch(`${url}/leads`, { method: 'POST', headers, body: '{}' });
+      return fetch(`${url}/leads`, { method: 'POST', headers, body: '{"firstName":"Ada"}' });
     };
     expect((await send('openid leads:write')).status).toBe(201);
     expect(await outcome(await send('leads:read'))).toBe('403 insufficient-scope');

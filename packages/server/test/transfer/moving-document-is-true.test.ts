@@ -41,7 +41,7 @@ describe('docs/moving-to-postgresql.md', () => {
     const endpoints = await makeFilledEndpoints();
     if (!command.includes('--to'))
       writeFileSync(join(endpoints.folder, '.env'), `LEADTAP_DATABASE_URL=${endpoints.to}\n`);
-    const argv = command.replace(EXAMPLE, endpoints.to).split(' ').slice(1);
+    const argv = command.replace(EXAMPLE, endpoints.to).replace('npx leadtap ', '').split(' ');
     const { code, stdout } = await run(endpoints, argv);
     expect(code).toBe(0);
     expect(withoutSums(stdout)).toBe(withoutSums(blocks('text').join('')));

@@ -47,6 +47,9 @@ const DAY_MS = 86_400_000;
 
 /** The samples of the contract, so that every field arrives with a value. */
 function makeTestLead({ company, branch, department }: SendOptions, now: number): LeadInput {
+  // An empty text means "no branch" in a lead. On a command line it is a variable that is not set.
+  if (branch === '' || department === '')
+    throw new Failure('usage', `--${branch === '' ? 'branch' : 'department'} is empty`, 'Write an id.');
   const samples = LEAD_FIELDS.filter((field) => field.default !== undefined).map(
     ({ name, sample }) => [name, sample] as const,
   );
