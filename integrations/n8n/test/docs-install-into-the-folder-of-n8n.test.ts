@@ -17,9 +17,10 @@ it('the documented command installs into ~/.n8n/nodes, also below a folder with 
   for (const folder of [nodes, node]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(home, 'package.json'), '{}');
   writeFileSync(join(node, 'package.json'), '{ "name": "n8n-nodes-leadtap", "version": "0.1.0" }');
-  await promisify(execFile)('npm', ['install', ...options.split(' '), '--offline', node], {
-    cwd: nodes,
-    shell: process.platform === 'win32',
+  // By a shell, because `~` is in the command.
+  await promisify(execFile)('sh', ['-c', `npm install ${options} --offline ${node}`], {
+    cwd: home,
+    env: { ...process.env, HOME: home },
   });
   expect(existsSync(join(nodes, 'node_modules', 'n8n-nodes-leadtap', 'package.json'))).toBe(true);
   expect(existsSync(join(home, 'node_modules'))).toBe(false);
