@@ -24,7 +24,7 @@ const CHECKSUMS = {
     '0005_token_scopes.sql': '7145888a86a285d4274d72abc12e5fc9d87001bf1aa084f0484c3572518f55b0',
     '0006_erased_leads.sql': '72b4e4b7a98e99297da0d353ca1f84c62765382532e5bca1e1c5002699d520c1',
     '0007_consumers.sql': '0ceba172921cd6cec098f4781353fb69504c7b19dfad69289ab8ba3694aea432',
-    '0008_account_locks.sql': '097789c3874730625d8c578106739b1c2e1db778dc160ff5833a94782471bb59',
+    '0008_account_locks.sql': '7396b633b484c3ecaf05f24250b0d5da71af02e2b54c61bc36804a7fc305bddc',
     '0009_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
     '0010_history_limit.sql': 'c2f01ea3b74a8007bc1ce258a09d6336d2c9fd4aa40278deffec168c55aeae21',
     '0011_idempotency_keys.sql': 'b55da64b8e6461302df1f036b095d5ef878bfebfec199547a720bd3053f7dc23',

@@ -47,7 +47,7 @@ const REVOKE_TOKEN = `
   ON CONFLICT DO NOTHING RETURNING token_id`;
 
 /** A statement of its own, so that the statement after it sees the change for which it has waited. */
-const LOCK_ACCOUNTS = 'SELECT leadtap.lock_accounts($1, false)';
+const LOCK_SENDER = 'SELECT leadtap.lock_sender($1, $2)';
 
 const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
 
@@ -123,8 +123,8 @@ export const accountMethods = (database: Database): AccountMethods => ({
 
 /** The account, which no other transaction can change until this one ends. */
 export async function lockAccount(session: Session, { userId, tokenId }: Bearer): Promise<Account> {
-  const ids = [userId, tokenId ?? userId].filter(isStorable);
-  await session.query(LOCK_ACCOUNTS, [ids]);
+  const storableTokenId = tokenId !== undefined && isStorable(tokenId) ? tokenId : null;
+  if (isStorable(userId)) await session.query(LOCK_SENDER, [userId, storableTokenId]);
   return {
     isRevoked: tokenId !== undefined && (await isTokenRevoked(session, tokenId)),
     user: await findUser(session, FIND_USER, userId),
