@@ -135,11 +135,14 @@ function decode(bytes: Buffer): string {
 
 const malformedBody = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
 
-/** Far more than a lead may have. `JSON.parse` of 450,000 levels takes 150 ms, in which no other request is answered. */
+/** Far more than leads may have. `JSON.parse` of 450,000 levels or arrays takes 150 ms, in which no other request is answered. */
 const MAX_JSON_LEVELS = 1000;
+const MAX_JSON_CONTAINERS = 150_000;
 
-function isNestedTooDeep(json: string): boolean {
+/** Throws 400. */
+function requireParsable(json: string): void {
   let level = 0;
+  let containers = 0;
   let isString = false;
   for (let at = 0; at < json.length; at += 1) {
     const character = json[at];
@@ -147,13 +150,19 @@ function isNestedTooDeep(json: string): boolean {
     else if (character === '"') isString = !isString;
     else if (isString) continue;
     else if (character === ']' || character === '}') level -= 1;
-    else if ((character === '[' || character === '{') && ++level > MAX_JSON_LEVELS) return true;
+    else if (character === '[' || character === '{') {
+      level += 1;
+      containers += 1;
+      if (level > MAX_JSON_LEVELS)
+        throw malformedBody('The body is nested deeper than 1,000 levels. Flatten it.');
+      if (containers > MAX_JSON_CONTAINERS)
+        throw malformedBody('The body has more than 150,000 objects and arrays. Send fewer leads at once.');
+    }
   }
-  return false;
 }
 
 function parseJson(text: string): IntakeContent {
-  if (isNestedTooDeep(text)) throw malformedBody('The body is nested deeper than 1,000 levels. Flatten it.');
+  requireParsable(text);
   try {
     return { value: JSON.parse(text) };
   } catch (error) {

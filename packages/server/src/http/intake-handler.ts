@@ -7,6 +7,7 @@ import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
+import { takeTurn } from '../event-loop.ts';
 import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
 import { contentOfWebhook } from '../leads/lead-sources.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
@@ -120,6 +121,9 @@ const UNAVAILABLE_DETAIL =
 const urlTokenOf = ({ url = '' }: IncomingMessage): string | undefined =>
   new URLSearchParams(searchOf(url)).get('access_token') ?? undefined;
 
+/** Parsing 1 MiB takes 20 ms, so that only one body of more than this is parsed in a turn of the event loop. */
+const MAX_BYTES_PARSED_AT_ONCE = 16 * 1024;
+
 /** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
 const MAX_TRIES = 5;
 
@@ -162,6 +166,7 @@ function createAnswer(
     // Token: 401. User: 404. Both may have changed while the body arrived.
     let { user } = await identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
+    if (bytes.length > MAX_BYTES_PARSED_AT_ONCE) await takeTurn();
     const content = token.source
       ? contentOfWebhook(parseWebhook(mediaType, bytes), token.source, clock)
       : parseBody(mediaType, bytes);

@@ -1,8 +1,8 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
 import { createHmac, hash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
+import { SLICE_LEADS, takeTurn } from '../event-loop.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
 import type {
   Bearer,
@@ -53,9 +53,6 @@ export type IntakeOutcome =
 const MAX_ERRORS = 1000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
-
-/** So many leads are checked in one turn of the event loop: others are answered between two slices. */
-const SLICE = 25;
 
 const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
@@ -116,7 +113,7 @@ async function parseIntake(
   const firstUses = new Map<string, number>();
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
-    if (index % SLICE === SLICE - 1) await nextTurn();
+    if (index > 0 && index % SLICE_LEADS === 0) await takeTurn();
     const parsed = parseItem(item, options);
     // A form whose only fields have wrong names is not called empty as well.
     const ownIssues =

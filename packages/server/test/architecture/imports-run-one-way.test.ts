@@ -38,6 +38,7 @@ const MAY_IMPORT = {
 /** They import no other part; every part may import them. */
 const FOUNDATION = [
   'clock',
+  'event-loop',
   'version',
   'system-error',
   'nearest-name',
@@ -53,7 +54,7 @@ const MAY_USE = {
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
   'lru-cache': ['cache', 'accounts'],
-  uuid: ['cli', 'store/sqlite', 'store/postgres'],
+  uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['leads'],
   pino: ['app', 'ops'],

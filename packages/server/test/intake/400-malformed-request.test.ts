@@ -41,6 +41,17 @@ describe('400 malformed-request', () => {
     expect(detail).toBe('The body is nested deeper than 1,000 levels. Flatten it.');
   });
 
+  it('more than 150,000 objects and arrays are rejected before they are parsed', async () => {
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const containers = (count: number) => `[{"notes":[${Array(count - 2).fill('[]')}]}]`;
+    await expectProblem(await sendBody(service(), containers(149_999)), 'invalid-lead');
+    const body = containers(150_001);
+    const { detail } = await expectProblem(await sendBody(service(), body), 'malformed-request');
+    expect(detail).toBe('The body has more than 150,000 objects and arrays. Send fewer leads at once.');
+    expect(parse.mock.calls.filter(([text]) => text === body)).toEqual([]);
+  });
+
   it.each([
     ['1,000 levels', nested(1000)],
     ['brackets in a text', `[{"notes":7,"firstName":"${'['.repeat(2000)}"}]`],

@@ -1,4 +1,4 @@
-import { v7 } from 'uuid';
+import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
@@ -38,6 +38,7 @@ import {
   type WriteOptions,
   type WrittenLead,
 } from '../store.ts';
+import { createUuid } from '../uuids.ts';
 import { lockAccount } from './accounts.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';
 import { LockQueue } from './lock-queue.ts';
@@ -250,7 +251,7 @@ async function writeBatch(session: Session, leads: readonly LeadInput[], options
 /** The id only has to sort well, so the clock of this machine will do. */
 function addIds(leads: readonly LeadInput[]): IdentifiedLead[] {
   const now = Date.now();
-  return leads.map((lead) => ({ ...lead, id: lead.id ?? v7({ msecs: now }) }));
+  return leads.map((lead) => ({ ...lead, id: lead.id ?? createUuid(now) }));
 }
 
 function toLeadResult(result: DraftResult): LeadResult {
@@ -326,12 +327,12 @@ class Batch {
   }
 
   async save(session: Session): Promise<void> {
-    if (this.#updated.size > 0) await session.query(UPDATE_LEADS, [toJson([...this.#updated])]);
+    if (this.#updated.size > 0) await session.query(UPDATE_LEADS, [await toJson([...this.#updated])]);
     if (this.#added.size === 0) return;
     const added = [...this.#added];
     const again = added.filter(({ companyId, id }) => this.#erased.has(idInCompany(companyId, id)));
     await forgetErased(session, again);
-    const rows = await session.query<InsertedRow>(INSERT_LEADS, [toJson(added)]);
+    const rows = await session.query<InsertedRow>(INSERT_LEADS, [await toJson(added)]);
     for (const [index, { company_id, id, created_at: createdAt }] of rows.entries()) {
       // A trigger of the operator's may have changed the company or the id; if no row is missing, rows are matched by their order.
       const draft =
@@ -350,9 +351,10 @@ const toDraft = (row: ExistingRow): Draft => ({
   stored: { id: row.id, createdAt: row.created_at },
 });
 
-const toJson = (drafts: readonly Draft[]): string =>
-  JSON.stringify(
-    drafts.map(({ companyId, id, place, fields, wantedCreatedAt }) => ({
+/** In slices, because `JSON.stringify` of a whole batch blocks the event loop. */
+async function toJson(drafts: readonly Draft[]): Promise<string> {
+  const rows = await mapInSlices(drafts, ({ companyId, id, place, fields, wantedCreatedAt }) =>
+    JSON.stringify({
       company_id: companyId,
       id,
       created_at: wantedCreatedAt ?? null,
@@ -360,5 +362,7 @@ const toJson = (drafts: readonly Draft[]): string =>
       department_id: place.departmentId,
       status_value: place.statusValue,
       ...toLeadFieldsRow(fields),
-    })),
+    }),
   );
+  return `[${rows.join(',')}]`;
+}

@@ -1,3 +1,4 @@
+import { takeTurn } from '../../event-loop.ts';
 import type { Connection } from './connection.ts';
 import { asStoreError } from './errors.ts';
 
@@ -31,7 +32,7 @@ export class GroupCommit<Database extends { readonly connection: Connection }> {
         const outcome = database.connection.savepoint(() => work(database));
         return 'error' in outcome ? () => reject(asStoreError(outcome.error)) : () => resolve(outcome.value);
       };
-      if (this.#waiting.length === 0) setImmediate(() => this.#commitNext());
+      if (this.#waiting.length === 0) void takeTurn().then(() => this.#commitNext());
       this.#waiting.push({ leads, run, reject });
     });
   }
@@ -39,7 +40,7 @@ export class GroupCommit<Database extends { readonly connection: Connection }> {
   /** One group in each turn of the event loop: between two of them, other requests are answered. */
   #commitNext(): void {
     const group = this.#waiting.splice(0, countFirstGroup(this.#waiting));
-    if (this.#waiting.length > 0) setImmediate(() => this.#commitNext());
+    if (this.#waiting.length > 0) void takeTurn().then(() => this.#commitNext());
     void this.#commit(group);
   }
 

@@ -1,5 +1,5 @@
-import { v7 } from 'uuid';
 import type { Clock } from '../../clock.ts';
+import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
@@ -32,6 +32,7 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../store.ts';
+import { createUuid } from '../uuids.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';
 import { prepareStamps, type Stamps } from './stamps.ts';
@@ -76,6 +77,34 @@ export function preparePlaces(connection: Connection): Places {
   };
 }
 
+/** Reads each place once. Most leads of a batch name one of a few places, and resolving one takes several queries. */
+export const cachePlaces = (places: Places): Places => ({
+  hasCompany: cacheResults(places.hasCompany),
+  statuses: cacheResults(places.statuses),
+  hasBranch: cacheResults(places.hasBranch),
+  branchOfDepartment: cacheResults(places.branchOfDepartment),
+});
+
+function cacheResults<Ids extends string[], Result>(read: (...ids: Ids) => Result): typeof read {
+  const cached = new Map<string, { readonly result: Result }>();
+  return (...ids) => {
+    const key = JSON.stringify(ids);
+    const { result } = cached.get(key) ?? { result: read(...ids) };
+    cached.set(key, { result });
+    return result;
+  };
+}
+
+/** A lead with its fields as the columns keep them. */
+export interface EncodedLead {
+  readonly lead: LeadInput;
+  readonly fields: ReturnType<typeof encodeFields>;
+}
+
+/** Before the transaction, which holds the event loop: encoding takes as long as the inserts if custom fields are deep. */
+export const encodeLeads = (leads: readonly LeadInput[]): Promise<EncodedLead[]> =>
+  mapInSlices(leads, (lead) => ({ lead, fields: encodeFields(lead.fields) }));
+
 /** What the leads of one transaction share. */
 interface Batch {
   readonly now: number;
@@ -84,9 +113,9 @@ interface Batch {
   readonly stamps: Stamps;
   /** Leads outside of it are rejected. */
   readonly scope: Scope | undefined;
+  readonly places: Places;
+  /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
   readonly hasErased: (companyId: string) => boolean;
-  /** Returns the place of a new lead. */
-  readonly resolveNew: (lead: LeadInput) => ReturnType<typeof resolvePlace>;
 }
 
 /** Writes batches of leads. Each batch is one transaction: durable as a whole, or not written at all. */
@@ -135,16 +164,21 @@ export class LeadWriter {
   }
 
   /** The caller holds the write lock, before the clock is read (D2, D3). */
-  write(leads: readonly LeadInput[], options: WriteOptions): WriteOutcome {
-    return { kind: 'written', results: this.#writeBatch(leads, options, undefined) };
+  write(leads: readonly EncodedLead[], options: WriteOptions): WriteOutcome {
+    return {
+      kind: 'written',
+      results: this.#writeBatch(leads, options, undefined, cachePlaces(this.#places)),
+    };
   }
 
   /** Throws `LeadsRejected` or `KeyReused`, and the caller rolls back. */
-  writeAll(leads: readonly LeadInput[], scope: Scope, request?: IdempotentRequest): WriteAllOutcome {
+  writeAll(encoded: readonly EncodedLead[], scope: Scope, request?: IdempotentRequest): WriteAllOutcome {
     const { companyId } = scope;
+    const leads = encoded.map(({ lead }) => lead);
     const known = request && this.#findKey.get(companyId, request.keyHash);
     if (known) return repeatedOutcome(known, request, leads);
-    const results = requireAllWritten(leads, this.#writeBatch(leads, {}, scope), this.#places);
+    const places = cachePlaces(this.#places);
+    const results = requireAllWritten(leads, this.#writeBatch(encoded, {}, scope, places), places);
     requireUnusedKey(results, request);
     if (request) {
       const now = this.#clock();
@@ -155,9 +189,10 @@ export class LeadWriter {
   }
 
   #writeBatch(
-    leads: readonly LeadInput[],
+    leads: readonly EncodedLead[],
     { historical = false, allowErased = false }: WriteOptions,
     scope: Scope | undefined,
+    places: Places,
   ): LeadResult[] {
     const now = this.#clock();
     const stamps = this.#beginStamps(now);
@@ -167,8 +202,8 @@ export class LeadWriter {
       allowErased,
       stamps,
       scope,
-      resolveNew: this.#cachePlaces(scope),
-      hasErased: this.#cacheErased(),
+      places,
+      hasErased: cacheResults((companyId) => this.#anyErased.get(companyId) !== undefined),
     };
     const results = leads.map((lead) => this.#writeLead(lead, batch));
     stamps.save();
@@ -177,37 +212,16 @@ export class LeadWriter {
 
   /** What `write` would do. Writes nothing, so it needs no lock. */
   plan(leads: readonly LeadInput[], options: WriteOptions): PlannedLead[] {
-    const resolveNew = this.#cachePlaces(undefined);
+    const places = cachePlaces(this.#places);
     return leads.map((lead) => {
       const existing = lead.id === undefined ? undefined : this.#find.get(lead.companyId, lead.id);
-      const placed = existing ? resolvePlace(lead, placeOf(existing), this.#places) : resolveNew(lead);
+      const placed = resolvePlace(lead, existing && placeOf(existing), places);
       if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
       const [problem] = [...this.findErased(lead, options), ...(existing ? [] : findNoContent(lead))];
       if (problem) return { kind: 'rejected', problem };
       const { branchId, departmentId } = placed.place;
       return { kind: existing ? 'updated' : 'added', branchId, departmentId };
     });
-  }
-
-  /** Most leads of a batch name one of a few places. Resolving a place takes several queries, 10 to 30 % of a write. */
-  #cachePlaces(scope: Scope | undefined): Batch['resolveNew'] {
-    const resolved = new Map<string, ReturnType<typeof resolvePlace>>();
-    return (lead) => {
-      const key = JSON.stringify([lead.companyId, lead.branchId, lead.departmentId, lead.statusValue]);
-      const cached = resolved.get(key) ?? resolvePlace(lead, undefined, this.#places, scope);
-      resolved.set(key, cached);
-      return cached;
-    };
-  }
-
-  /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
-  #cacheErased(): Batch['hasErased'] {
-    const cached = new Map<string, boolean>();
-    return (companyId) => {
-      const known = cached.get(companyId) ?? this.#anyErased.get(companyId) !== undefined;
-      cached.set(companyId, known);
-      return known;
-    };
   }
 
   /** Not for a lead that exists: another program may have added it. */
@@ -230,26 +244,31 @@ export class LeadWriter {
   }
 
   /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */
-  #writeLead(lead: LeadInput, batch: Batch): LeadResult {
+  #writeLead(encoded: EncodedLead, batch: Batch): LeadResult {
+    const { lead } = encoded;
     const { companyId, id } = lead;
-    const placed = batch.resolveNew(lead);
+    const placed = resolvePlace(lead, undefined, batch.places, batch.scope);
     if (id !== undefined && 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead)) {
       if (!batch.allowErased)
         return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
       this.#forgetErased.run(companyId, hashErasedId(id));
     }
     const [noContent] = findNoContent(lead);
-    const added = 'place' in placed && !noContent && this.#add(lead, placed.place, batch);
+    const added = 'place' in placed && !noContent && this.#add(encoded, placed.place, batch);
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
-    if (existing && id !== undefined) return this.#change(lead, id, existing, batch);
+    if (existing && id !== undefined) return this.#change(encoded, id, existing, batch);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (noContent) return { kind: 'rejected', problem: noContent };
     throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
   }
 
   /** Undefined when the id is taken. */
-  #add(lead: LeadInput, place: Place, { now, historical, stamps }: Batch): LeadResult | undefined {
+  #add(
+    { lead, fields }: EncodedLead,
+    place: Place,
+    { now, historical, stamps }: Batch,
+  ): LeadResult | undefined {
     const { companyId } = lead;
     const wanted = historical ? lead.createdAt : undefined;
     const createdAt = wanted === undefined ? stamps.next(companyId) : stamps.firstFree(companyId, wanted);
@@ -258,10 +277,9 @@ export class LeadWriter {
         ? undefined
         : { kind: 'rejected', problem: inFuture(createdAt) };
     const receivedAt = wanted === undefined ? createdAt : now;
-    const id = lead.id ?? v7({ msecs: receivedAt });
-    const fields = encodeFields(lead.fields);
+    const id = lead.id ?? createUuid(receivedAt);
     const { changes } = this.#insert.run(
-      ...[companyId, id, createdAt, v7({ msecs: receivedAt }), receivedAt],
+      ...[companyId, id, createdAt, createUuid(receivedAt), receivedAt],
       ...[place.branchId, place.departmentId, place.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,
@@ -271,12 +289,16 @@ export class LeadWriter {
     return { kind: 'added', id, createdAt };
   }
 
-  #change(lead: LeadInput, id: string, existing: ExistingRow, { now, scope }: Batch): LeadResult {
+  #change(
+    { lead, fields: given }: EncodedLead,
+    id: string,
+    existing: ExistingRow,
+    { now, places, scope }: Batch,
+  ): LeadResult {
     const { created_at: createdAt } = existing;
-    const placed = resolvePlace(lead, placeOf(existing), this.#places, scope);
+    const placed = resolvePlace(lead, placeOf(existing), places, scope);
     if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     const { branchId, departmentId, statusValue } = placed.place;
-    const given = encodeFields(lead.fields);
     const fields = FIELDS.map((column, index) => {
       const value = given[index];
       return value === undefined ? (existing[column] ?? null) : value;

@@ -18,7 +18,7 @@ import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
 import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
-import { LeadWriter, preparePlaces } from './leads-write.ts';
+import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
 import {
   expectedVersion,
   findFaults,
@@ -267,23 +267,29 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
 
     applyOrganisation: (organisation) =>
       write(({ connection }) => applyOrganisation(connection, organisation)),
-    writeLeads: (batch, writeOptions = {}) => write(({ leads }) => leads.write(batch, writeOptions)),
-    writeAllLeads: (batch, scope, sender, request) =>
-      groupCommit
+    async writeLeads(batch, writeOptions = {}) {
+      const encoded = await encodeLeads(batch);
+      return write(({ leads }) => leads.write(encoded, writeOptions));
+    },
+    async writeAllLeads(batch, scope, sender, request) {
+      const encoded = await encodeLeads(batch);
+      return groupCommit
         .write<WriteAllOutcome>(batch.length, ({ accounts, leads }) =>
           sender && !mayWrite(accounts.findAccount(sender), sender.userId, scope)
             ? { kind: 'account-changed' }
-            : leads.writeAll(batch, scope, request),
+            : leads.writeAll(encoded, scope, request),
         )
-        .catch(toRejection),
+        .catch(toRejection);
+    },
     findPlacementProblems: (batch, writeOptions = {}) =>
-      read(({ places, leads }) =>
-        batch.map((lead) => [
-          ...findPlacementProblems(lead, places),
+      read(({ places, leads }) => {
+        const cachedPlaces = cachePlaces(places);
+        return batch.map((lead) => [
+          ...findPlacementProblems(lead, cachedPlaces),
           ...leads.findOutsideScope(lead, writeOptions),
           ...leads.findErased(lead, writeOptions),
-        ]),
-      ),
+        ]);
+      }),
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
     countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),

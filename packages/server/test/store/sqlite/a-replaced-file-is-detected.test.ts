@@ -115,6 +115,8 @@ test('a write that waits for the lock while the file is replaced fails, and the 
   const other = new Connection(file);
   other.exec('BEGIN IMMEDIATE');
   const writing = store.writeLeads([lead('waiting')]);
+  // Its first attempt to get the lock is in this turn of the event loop.
+  await new Promise(setImmediate);
   const kept = join(dirname(file), 'kept.db');
   renameSync(file, kept);
   renameSync(backup, file);
