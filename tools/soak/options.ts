@@ -51,6 +51,8 @@ export interface SoakOptions {
   readonly consumers: boolean;
   /** Only this: requests are under way while their accounts change. */
   readonly accounts: boolean;
+  /** Only this: polls are timed beside a user who sends as many leads as possible. */
+  readonly fairness: boolean;
   /** With `accounts`: how many. */
   readonly races: number;
   readonly actors: ReadonlySet<string>;
@@ -83,6 +85,7 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --consumers       only this: five consumers and instances crash, then \`leads show\` must agree with the consumers
   --accounts        only this: tokens are revoked, users removed, plans and access levels changed while their requests run
   --races N         with --accounts: requests, each with a change      ${DEFAULTS.races.toLocaleString('en')}
+  --fairness        only this: polls are timed beside a user who sends as many leads as possible
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}
@@ -115,13 +118,15 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       intake: { type: 'boolean', default: false },
       consumers: { type: 'boolean', default: false },
       accounts: { type: 'boolean', default: false },
+      fairness: { type: 'boolean', default: false },
       actors: text,
       without: text,
       mutation: text,
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, intake, consumers, accounts, help, ...given } = values;
+  const { store: storeText, actors, without, mutation, help, ...others } = values;
+  const { intake, consumers, accounts, fairness, ...given } = others;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
   const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
@@ -138,6 +143,7 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     intake,
     consumers,
     accounts,
+    fairness,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };
 }

@@ -31,6 +31,7 @@ import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
 import { soakConsumers } from './consumers.ts';
 import { type Environment, PREPARE } from './environment.ts';
+import { soakFairness } from './fairness.ts';
 import { soakIntake } from './intake.ts';
 import { readOptions, type SoakOptions, USAGE } from './options.ts';
 import { describeBulk, describeVerdict } from './report.ts';
@@ -194,8 +195,9 @@ async function loadAll(options: SoakOptions, environment: Environment): Promise<
   return results.every(({ result }) => isFlawless(result.verdict));
 }
 
-function chooseTrial({ intake, consumers, accounts }: SoakOptions): typeof soakIntake {
+function chooseTrial({ intake, consumers, accounts, fairness }: SoakOptions): typeof soakIntake {
   if (intake) return soakIntake;
+  if (fairness) return soakFairness;
   if (accounts) return soakAccounts;
   return consumers ? soakConsumers : soak;
 }
@@ -211,7 +213,7 @@ async function main(): Promise<boolean> {
     process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
   try {
     const flawless = await chooseTrial(options)(options, cleanUps, print);
-    print(flawless ? '\npassed: nothing was lost, doubled, stale or wrong' : '\nfailed');
+    print(flawless ? '\npassed' : '\nfailed');
     return flawless;
   } finally {
     await cleanUps.run();
