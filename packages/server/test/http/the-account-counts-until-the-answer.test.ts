@@ -111,13 +111,14 @@ describe.each(CHANGES)('%s, and then a lead is committed', (_title, change, code
     await expectNoLateLead(await answer);
   });
 
-  it.runIf(code)('a HEAD does not show it by its ETag', async () => {
-    const test = await startService();
-    changeBeforeNextRead(test, 'readLeads');
-    const answer = await test.poll('boss', SINCE, { method: 'HEAD', ...(await authorized(test)) });
-    expect(answer.status).toBe(code && PROBLEMS[code].status);
-    expect(answer.headers.get('etag')).toBeNull();
-  });
+  if (code)
+    it('a HEAD does not show it by its ETag', async () => {
+      const test = await startService();
+      changeBeforeNextRead(test, 'readLeads');
+      const answer = await test.poll('boss', SINCE, { method: 'HEAD', ...(await authorized(test)) });
+      expect(answer.status).toBe(code && PROBLEMS[code].status);
+      expect(answer.headers.get('etag')).toBeNull();
+    });
 });
 
 describe('a store without change tracking', () => {
