@@ -44,12 +44,12 @@ function parseBearer(authorization = ''): { readonly token: string | undefined }
   return isEmpty ? undefined : { token };
 }
 
-export const hasScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
+export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
   scopes.includes(scope);
 
 /** RFC 6750: a token that is valid, but not for this request. */
 export function requireScope(token: VerifiedToken, scope: TokenScope): void {
-  if (hasScope(token, scope)) return;
+  if (hasTokenScope(token, scope)) return;
   const code = 'insufficient-scope';
   const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
   const headers = { 'www-authenticate': `${SCHEME_AND_REALM}, ${error}` };

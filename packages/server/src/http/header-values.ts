@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** Node's `headers` join or drop repeated headers. A proxy may have used another one of them. */
-export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+export function isHeaderRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2)
     // Every poll is checked, and few names have the same length.

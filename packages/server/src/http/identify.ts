@@ -8,7 +8,7 @@ import type { PollReader } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
-import { createAuthentication, hasScope } from './authenticate.ts';
+import { createAuthentication, hasTokenScope } from './authenticate.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
 import { ProblemError } from './problems.ts';
@@ -52,7 +52,8 @@ export function createIdentification(options: EndpointOptions): Identification {
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
     const token = await authenticate(urlToken === undefined ? authorization : `Bearer ${urlToken}`, address);
-    if (urlToken !== undefined && hasScope(token, 'leads:read')) await rejectToken('token-invalid', address);
+    if (urlToken !== undefined && hasTokenScope(token, 'leads:read'))
+      await rejectToken('token-invalid', address);
     const reader = await readers.createReader(token);
     if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
     state.token = token;

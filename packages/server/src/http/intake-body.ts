@@ -5,7 +5,7 @@ import { shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
-import { isRepeated, parseParameter, splitUnquoted } from './header-values.ts';
+import { isHeaderRepeated, parseParameter, splitUnquoted } from './header-values.ts';
 import { ProblemError } from './problems.ts';
 
 const PARSERS = {
@@ -27,14 +27,14 @@ export function requireMediaType(request: IncomingMessage): MediaType {
   const encoding = headers['content-encoding'] ?? 'identity';
   const mediaType = name.trim().toLowerCase();
   const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
-  const isAmbiguous = charsets.length > 1 || isRepeated(request, 'content-type');
+  const isAmbiguous = charsets.length > 1 || isHeaderRepeated(request, 'content-type');
   if (isMediaType(mediaType) && isPlainUtf8 && !isAmbiguous) return mediaType;
   throw new ProblemError('unsupported-media-type');
 }
 
 /** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
-  if (isRepeated(request, 'idempotency-key'))
+  if (isHeaderRepeated(request, 'idempotency-key'))
     throw new ProblemError('malformed-request', { detail: 'Send one `Idempotency-Key`, not several.' });
   const key = request.headers['idempotency-key'];
   if (key === undefined || (typeof key === 'string' && isIdempotencyKey(key))) return key?.toString();
@@ -62,6 +62,8 @@ export function requireSize(request: IncomingMessage): void {
 
 /** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  // Its `close` event is over: a check before this one has waited, for a database or for Redis.
+  if (request.destroyed) throw new ClientDisconnectedError('the client has disconnected before its body');
   if (request.readableEnded)
     throw new Error('the body was read before the handler was called; mount it before body parsers');
   return new Promise((resolve, reject) => {

@@ -23,7 +23,7 @@ import {
   type RequestHandler,
   type Responder,
 } from './exchange.ts';
-import { isContinueDue, sendContinue } from './expect-continue.ts';
+import { sendContinue } from './expect-continue.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
 import {
   declaredBytes,
@@ -69,8 +69,6 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly limiter?: Limiter;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
   readonly leadLimiter?: Limiter;
-  /** Default: 64 MiB of bodies, and 8 unfinished uploads for each user. */
-  readonly uploadBudget?: UploadBudget;
   /** Receives one observation for each request, for metrics. */
   readonly observer?: IntakeObserver;
 }
@@ -99,8 +97,7 @@ export function createIntakeResponder(
       } catch (error) {
         throw isUnavailability(error) ? unavailable(error, UNAVAILABLE_DETAIL) : error;
       } finally {
-        if (hasLongUnreadBody(exchange.request) || isContinueDue(exchange.response))
-          exchange.headers.push('connection', 'close');
+        if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
       }
     },
     observe: (outcome) => options.observer?.observeIntake(toObservation(outcome)),
@@ -135,7 +132,7 @@ function createAnswer(
   const { store, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
-  const { uploadBudget = new UploadBudget() } = options;
+  const uploadBudget = new UploadBudget();
   const { identify, identifyAgain } = createIdentification({
     ...options,
     readers,
@@ -197,10 +194,11 @@ function createAnswer(
     // Body: 415, 413, 400.
     const mediaType = requireMediaType(request);
     requireSize(request);
-    // Budget: 429, 503.
-    await consumeLeads(exchange, token.userId, 1, false);
+    // Unfinished uploads: 429, 503.
     const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
     try {
+      // Number of leads: 429.
+      await consumeLeads(exchange, token.userId, 1, false);
       return await receive(exchange, token, mediaType, upload);
     } finally {
       upload.release();

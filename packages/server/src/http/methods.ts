@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
-import { isRepeated } from './header-values.ts';
+import { isHeaderRepeated } from './header-values.ts';
 import { ProblemError } from './problems.ts';
 
 const ALLOWED: readonly string[] = ['GET', 'HEAD'];
@@ -25,8 +25,8 @@ export function findHeaderProblem(request: IncomingMessage): string | undefined 
   const { headers, httpVersion } = request;
   // HTTP/1.0 does not have it.
   if (headers.host === undefined && httpVersion === '1.1') return 'Send a Host header.';
-  if (isRepeated(request, 'host')) return 'Send one Host header, not several.';
-  if (isRepeated(request, 'authorization')) return 'Send one Authorization header, not several.';
+  if (isHeaderRepeated(request, 'host')) return 'Send one Host header, not several.';
+  if (isHeaderRepeated(request, 'authorization')) return 'Send one Authorization header, not several.';
   const encoding = headers['transfer-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'chunked')
     return 'Send the body with a Content-Length, or with `Transfer-Encoding: chunked` alone.';

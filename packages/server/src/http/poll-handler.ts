@@ -12,7 +12,7 @@ import { type Poll, type PollQuery, poll } from '../leads/poll.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type PollStore, StoreUnavailableError } from '../store/store.ts';
-import { hasScope, requireScope } from './authenticate.ts';
+import { hasTokenScope, requireScope } from './authenticate.ts';
 import { isConsoleRequest } from './console-client.ts';
 import {
   createHandler,
@@ -77,7 +77,7 @@ export function createPollResponder(
       const { token } = outcome.state;
       if (!recorder || !token || isConsoleRequest(request)) return;
       // A token that may only send leads is no consumer, and neither are a revoked token and a user who does not exist.
-      if (!hasScope(token, 'leads:read')) return;
+      if (!hasTokenScope(token, 'leads:read')) return;
       if (outcome.status !== 401 && outcome.status !== 404)
         recorder.recordPoll(token, toEndedPoll(outcome, request, clock()));
     },

@@ -4,7 +4,7 @@ import { ProblemError, unavailable } from './problems.ts';
 
 /** Of all bodies that are arriving or being stored. */
 const MAX_BYTES = 64 * 1024 * 1024;
-/** A user with more of them at once is not slower than the network, but keeps uploads open. */
+/** More at once are not faster; they only occupy memory. */
 const MAX_UPLOADS_PER_USER = 8;
 const RETRY_AFTER_S = 1;
 
@@ -16,15 +16,8 @@ export interface Upload {
 }
 
 export class UploadBudget {
-  readonly #maxBytes: number;
-  readonly #maxUploads: number;
   readonly #uploads = new Map<string, number>();
   #bytes = 0;
-
-  constructor(maxBytes = MAX_BYTES, maxUploadsPerUser = MAX_UPLOADS_PER_USER) {
-    this.#maxBytes = maxBytes;
-    this.#maxUploads = maxUploadsPerUser;
-  }
 
   /**
    * `declaredBytes` is undefined for a chunked body. One that has arrived is no unfinished upload of its user. Throws 429 or 503
@@ -32,13 +25,13 @@ export class UploadBudget {
    */
   open(userId: string, declaredBytes = MAX_INTAKE_BYTES, hasArrived = false): Upload {
     const uploads = this.#uploads.get(userId) ?? 0;
-    if (!hasArrived && uploads >= this.#maxUploads)
+    if (!hasArrived && uploads >= MAX_UPLOADS_PER_USER)
       throw new ProblemError('rate-limit-exceeded', {
-        detail: `Your user has ${this.#maxUploads} unfinished requests. Finish them first, then send this one again.`,
+        detail: `Your user has ${MAX_UPLOADS_PER_USER} unfinished requests. Finish them first, then send this one again.`,
         violatedPolicies: ['uploads'],
         headers: { 'retry-after': String(RETRY_AFTER_S) },
       });
-    if (this.#bytes + declaredBytes > this.#maxBytes) throw unavailable(undefined, TOO_MANY_BODIES);
+    if (this.#bytes + declaredBytes > MAX_BYTES) throw unavailable(undefined, TOO_MANY_BODIES);
     if (!hasArrived) this.#uploads.set(userId, uploads + 1);
     this.#bytes += declaredBytes;
     let isComplete = hasArrived;

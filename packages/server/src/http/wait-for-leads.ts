@@ -95,7 +95,7 @@ export function createWait<R extends WaitingRequest>(
     }
     const result = await hold(waitingPolls, request, poll, (place) => checkAgain(request, query, place));
     if (result === 'full') {
-      // An idle connection would occupy one of the last places for 72 s.
+      // An idle connection would occupy one of the instance's connections for 72 s.
       if (maxWaiting > 0) request.headers.push('connection', 'close');
       return page;
     }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { sendLeads, startIntake, tokenWith } from '../../../testing/harness/intake.ts';
 import type { TestService } from '../../../testing/harness/service.ts';
 
@@ -91,4 +91,26 @@ it('without a valid token, Expect: 100-continue gets 401 at once, and the connec
   expect(answer).toMatch(/^HTTP\/1\.1 401 /);
   expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   await once(socket, 'close');
+});
+
+it('a client that disconnects while the service checks its limits leaves no unfinished upload', async () => {
+  const test = await startIntake();
+  const limiter = test.limiters.intakeLeads;
+  const consume = limiter.consume.bind(limiter);
+  for (let i = 0; i < 9; i += 1) {
+    const connected = once(test.service.app.server, 'connection');
+    const disconnected = new Promise<void>((resolve) => {
+      vi.spyOn(limiter, 'consume').mockImplementationOnce(async (...units) => {
+        const [connection]: Socket[] = await connected;
+        if (!connection) throw new Error('there is no connection');
+        connection.destroy();
+        await once(connection, 'close');
+        resolve();
+        return consume(...units);
+      });
+    });
+    void openUpload(test, length(LEAD.length));
+    await disconnected;
+  }
+  expect((await openUpload(test, length(LEAD.length))).answer).toMatch(/^HTTP\/1\.1 100 /);
 });
