@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
-import { suggestFields } from './import/column-suggestions.ts';
+import { nameCustomField, suggestFields } from './import/column-suggestions.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from './import/parse-lead.ts';
 import type { IntakeContent } from './intake.ts';
 
@@ -91,19 +91,30 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
     .map((answer) => ({ ...answer, text: textOf(answer.value) }))
     .filter(({ text }) => text !== '');
   const texts = answers.map(({ text }) => text);
-  const labels = answers.map(({ label, key = '' }) => (label || key).slice(0, MAX_LABEL_LENGTH));
-  const given = answers.map(({ label, key, field }) => fieldOf(map, label) ?? fieldOf(map, key) ?? field);
-  const unique = given.map((field, index) => (given.indexOf(field) === index ? field : undefined));
-  const suggested = suggestFields(labels, unique, [texts], options).fields;
-  // What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it.
-  const fields = suggested.map((field, index) => {
-    if (field.startsWith(CUSTOM_FIELD_PREFIX)) return field;
-    const isAllowed = unique[index] === field || !MAPPED_ONLY.has(field);
-    return isAllowed && isValidText(field, texts[index] ?? '', options)
-      ? field
-      : `${CUSTOM_FIELD_PREFIX}${labels[index]}`;
+  const labels = answers.map(({ label, key }, index) =>
+    (label || key || `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
+  );
+  const isValid = (field: string, index: number): boolean =>
+    field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, texts[index] ?? '', options);
+  /** The first answer that the field accepts has it. */
+  const taken = new Set<string>();
+  const given = answers.map(({ label, key, field: typed }, index) => {
+    const field = fieldOf(map, label) ?? fieldOf(map, key) ?? typed;
+    if (field === undefined || taken.has(field) || !isValid(field, index)) return undefined;
+    taken.add(field);
+    return field;
   });
-  const lead = objectFromTexts(fields, texts);
+  // What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it. Another
+  // answer may then have the field, so the suggestion is made once more.
+  const suggest = () => suggestFields(labels, given, [texts], options).fields;
+  const isAccepted = (field: string, index: number): boolean =>
+    isValid(field, index) && (given[index] === field || !MAPPED_ONLY.has(field));
+  const nameOwn = (index: number): string => nameCustomField(labels[index] ?? '', given);
+  for (const [index, field] of suggest().entries())
+    if (field !== '' && !isAccepted(field, index)) given[index] = nameOwn(index);
+  for (const [index, field] of suggest().entries())
+    given[index] = isAccepted(field, index) ? field : nameOwn(index);
+  const lead = objectFromTexts(given, texts);
   const id = textOf(submission.id);
   return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
 }

@@ -166,6 +166,26 @@ describe('a token that was issued for a source', () => {
     expect(lead?.customFields).toEqual({ email: 'femke at example', Termin: 'next week', Rückruf: 'ja' });
   });
 
+  it('keeps all answers of a form that repeats a label, or has none', async () => {
+    const answer = (label: string, value: string) => ({ key: '', label, type: 'INPUT_TEXT', value });
+    const fields = [
+      answer('email', 'femke at example'),
+      answer('email', 'femke@example.com'),
+      answer('', 'x'),
+      answer('Roof', 'Tile'),
+      answer('Roof', 'Slate'),
+    ];
+    const data = { responseId: randomUUID(), fields };
+    const lead = await leadOf(await send('tally', JSON.stringify({ eventType: 'FORM_RESPONSE', data })));
+    expect(lead?.email).toBe('femke@example.com');
+    expect(lead?.customFields).toEqual({
+      email: 'femke at example',
+      'answer 3': 'x',
+      Roof: 'Tile',
+      'Roof 2': 'Slate',
+    });
+  });
+
   it('lets an answer neither change another lead nor choose its place or status, unless the map says so', async () => {
     const other = await leadOf(await send('form', '{"Name":"Ada"}'));
     const fields = { Name: 'Femke', id: other?.id, branchId: 'lyon', statusValue: 'WON' };

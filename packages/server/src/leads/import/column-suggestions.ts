@@ -138,7 +138,12 @@ const refine = (
 
 /** Columns without a name, and fields that Leadtap sets, are ignored. */
 function customFieldOf(column: string, fields: readonly (string | undefined)[]): string {
-  if (column === '' || LEAD_FIELDS.some(({ name }) => name === column && name !== 'status')) return '';
+  const isIgnored = column === '' || LEAD_FIELDS.some(({ name }) => name === column && name !== 'status');
+  return isIgnored ? '' : nameCustomField(column, fields);
+}
+
+/** A custom field that none of the other columns has. */
+export function nameCustomField(column: string, fields: readonly (string | undefined)[]): string {
   const name = `${CUSTOM_FIELD_PREFIX}${column}`;
   let field = name;
   for (let count = 2; fields.includes(field); count += 1) field = `${name} ${count}`;
