@@ -1,4 +1,4 @@
-import { hasScope } from '../store/placement.ts';
+import { hasLeadScope } from '../store/placement.ts';
 import type { Scope, User } from '../store/records.ts';
 
 /** The part of a user that a poll needs. */
@@ -24,7 +24,7 @@ export function scopeOf(user: PollingUser): Scope | undefined {
 /** Whether both see the same leads. */
 export function haveSameScope(user: PollingUser, other: PollingUser): boolean {
   const scope = scopeOf(user);
-  return scope !== undefined && hasScope(other, scope);
+  return scope !== undefined && hasLeadScope(other, scope);
 }
 
 /** Only users on this plan may poll. */

@@ -42,7 +42,7 @@ export function isInScope(scope: Scope, place: LeadPlace): boolean {
 }
 
 /** Whether this is the scope that the user has. */
-export function hasScope(
+export function hasLeadScope(
   { companyId, accessLevel, branchId, departmentId }: Omit<User, 'email' | 'name'>,
   scope: Scope,
 ): boolean {
@@ -52,7 +52,7 @@ export function hasScope(
 
 /** Whether the account may still write to the scope. */
 export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: Scope): boolean =>
-  !isRevoked && user?.id === userId && hasScope(user, scope);
+  !isRevoked && user?.id === userId && hasLeadScope(user, scope);
 
 /** The branch, department and status of a lead. */
 export interface Place extends LeadPlace {

@@ -77,7 +77,7 @@ export interface LeadInput {
   readonly id?: string;
   readonly branchId?: string | null;
   readonly departmentId?: string | null;
-  /** The value of a status of the company, or else its label in any case. */
+  /** The value of a status of the company, or else a label or a value in any case. */
   readonly statusValue?: string;
   /** Only for leads imported as history: the time they keep. */
   readonly createdAt?: number;

@@ -1,3 +1,5 @@
+import { quoteForShell } from '../../quote-for-shell.ts';
+
 /** Parameters of the driver that libpq does not know, and the password. */
 const REMOVED_PARAMETERS = ['uselibpqcompat', 'password'];
 
@@ -8,6 +10,3 @@ export function pgDumpCommand(url: string, target: string): string {
   for (const name of REMOVED_PARAMETERS) address.searchParams.delete(name);
   return `pg_dump --format=custom --schema=leadtap --file=${quoteForShell(target)} ${quoteForShell(address.href)}`;
 }
-
-const quoteForShell = (text: string): string =>
-  /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

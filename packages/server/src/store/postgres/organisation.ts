@@ -83,8 +83,10 @@ export async function applyOrganisation(session: Session, organisation: Organisa
   await queryInChunks(session, PUT_STATUSES, difference.statuses.changed);
   await queryInChunks(session, PUT_BRANCHES, difference.branches.changed);
   await queryInChunks(session, PUT_DEPARTMENTS, difference.departments.changed);
+  const keptStatuses = await changeUnderLock(session, difference);
+  // After the locks of companies, as in every request that sends leads: the users are locked by a trigger.
   await queryInChunks(session, PUT_USERS, difference.users.changed);
-  return difference.outcome(await changeUnderLock(session, difference));
+  return difference.outcome(keptStatuses);
 }
 
 /** The stored rows of the companies of the file, and of its users. */
@@ -102,7 +104,7 @@ async function readStored(session: Session, { companies }: Organisation): Promis
 
 /**
  * The changes that block transactions that add leads: those update the row of the company and use its first status.
- * Made last, under the locks of the companies, so that the wait is short and there is no deadlock. Returns the dropped
+ * Made late, under the locks of the companies, so that the wait is short and there is no deadlock. Returns the dropped
  * statuses that stay.
  */
 async function changeUnderLock(
