@@ -37,7 +37,7 @@ export interface PollToHold {
 }
 
 /** One user needs a place for each client and each tab of the console. */
-const MAX_WAITING_PER_USER = 10;
+const MAX_HELD_POLLS_PER_USER = 10;
 /**
  * A company may have so many times the number of free places. So a single company gets four fifths of all places, two that want as
  * many as they can get 44 % each, and a company that has none always finds one.
@@ -120,7 +120,8 @@ export class WaitingPolls {
   enter(poll: PollToHold): WaitingPlace | undefined {
     const { bearer, companyId } = poll;
     const ofUser = this.#countByUser.get(bearer.userId) ?? 0;
-    if (this.#isStopped || ofUser >= MAX_WAITING_PER_USER || !this.#hasPlaceFor(companyId)) return undefined;
+    if (this.#isStopped || ofUser >= MAX_HELD_POLLS_PER_USER || !this.#hasPlaceFor(companyId))
+      return undefined;
     const place = new WaitingPlace(this, poll);
     this.#places.add(place);
     this.#countByUser.set(bearer.userId, ofUser + 1);

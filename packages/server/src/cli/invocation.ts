@@ -1,5 +1,6 @@
 /** How the person started this program, so that every command it prints can be pasted where it was printed. */
 import { basename, delimiter, dirname, relative } from 'node:path';
+import { quoteForShell } from '../quote-for-shell.ts';
 
 /** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
 export function invocationOf(
@@ -13,7 +14,7 @@ export function invocationOf(
   if (isOnPath && basename(script) === 'leadtap') return 'leadtap';
   const inFolder = relative(cwd, script);
   const path = inFolder.startsWith('..') ? script : inFolder;
-  const quoted = /^[\w@%+=:,./\\-]+$/.test(path) ? path : `'${path}'`;
+  const quoted = quoteForShell(path);
   return path.endsWith('.js') ? `node ${quoted}` : quoted;
 }
 

@@ -7,7 +7,7 @@ import { BlockList, isIP } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { findHeaderProblem } from '../http/methods.ts';
 import { matchesEtag } from '../http/page-response.ts';
-import { type Address, ListenError } from './listen.ts';
+import { type Address, ListenError, toOneAddress } from './listen.ts';
 import type { Metrics } from './metrics.ts';
 import { renderStatusPage } from './status-page.ts';
 import type { StatusReport } from './status-report.ts';
@@ -103,7 +103,7 @@ export async function listenPrivately(
       return response.writeHead(500).end();
     }
   });
-  server.listen(address.port, address.host);
+  server.listen(address.port, toOneAddress(address.host));
   await once(server, 'listening').catch((cause) => {
     throw new ListenError(address, cause);
   });

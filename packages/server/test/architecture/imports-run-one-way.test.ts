@@ -42,6 +42,7 @@ const FOUNDATION = [
   'version',
   'system-error',
   'nearest-name',
+  'quote-for-shell',
   'nearest-existing',
   'migration-files',
 ];
