@@ -41,7 +41,7 @@ export interface TokenSources {
   readonly maxCachedTokens?: number;
 }
 
-const MAX_TOKEN_LENGTH = 8 * 1024;
+export const MAX_TOKEN_LENGTH = 8 * 1024;
 const MAX_CACHED_TOKENS = 100_000;
 /** The ids in a token of an identity provider may be long. */
 const MAX_CACHED_BYTES = 40 * 1024 * 1024;

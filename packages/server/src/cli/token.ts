@@ -8,6 +8,7 @@ import {
   TOKEN_SCOPES,
   type TokenScope,
 } from '../accounts/token-scopes.ts';
+import { MAX_TOKEN_LENGTH } from '../accounts/tokens.ts';
 import { systemClock, toDurationMs, toIso } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import { consumerPages } from '../leads/consumers.ts';
@@ -177,7 +178,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
         grants.map(async (grant) => ({
           userId: grant.userId,
           tokenId: grant.tokenId,
-          token: await issueToken(keys, grant),
+          token: requireUsableLength(await issueToken(keys, grant)),
           expiresAt: toIso(expiresAt),
           scopes: grant.scopes ?? DEFAULT_TOKEN_SCOPES,
         })),
@@ -202,6 +203,16 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
       if (stderr.isTTY) await writeLine(stderr, withInvocation(describeIssued(issued, user), context));
     }
   });
+}
+
+/** Web servers and Leadtap refuse longer headers. */
+function requireUsableLength(token: string): string {
+  if (token.length <= MAX_TOKEN_LENGTH) return token;
+  throw new Failure(
+    'usage',
+    'the token would be too long, because of its map',
+    'Use fewer or shorter --map.',
+  );
 }
 
 async function* issuePages(

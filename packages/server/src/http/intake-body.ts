@@ -123,7 +123,14 @@ export const parseBody = (mediaType: MediaType, bytes: Buffer): IntakeContent =>
 /** The body of a webhook with its own names: JSON, or an object of the fields of a form. */
 export function parseWebhook(mediaType: MediaType, bytes: Buffer): unknown {
   const text = decode(bytes);
-  return mediaType === 'application/json' ? parseJson(text).value : Object.fromEntries(splitForm(text));
+  if (mediaType === 'application/json') return parseJson(text).value;
+  // Checkboxes of a form have the same name.
+  const fields = new Map<string, string>();
+  for (const [name, value] of splitForm(text)) {
+    const other = fields.get(name);
+    fields.set(name, other ? `${other}, ${value}` : value);
+  }
+  return Object.fromEntries(fields);
 }
 
 function decode(bytes: Buffer): string {

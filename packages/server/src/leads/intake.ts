@@ -53,6 +53,8 @@ export type IntakeOutcome =
 const MAX_ERRORS = 1000;
 /** Far more than a lead has. More of them are one error, because explaining each takes time. */
 const MAX_FIELDS = 100;
+/** With names such as `customFields.x`; as many as a form may have. */
+const MAX_DOTTED_FIELDS = 1000;
 
 const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
@@ -159,10 +161,13 @@ interface ParsedItem {
 
 function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
   if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
-  const count = Object.keys(item).filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
-  if (count > MAX_FIELDS)
+  const names = Object.keys(item);
+  const count = names.filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
+  if (count > MAX_FIELDS || names.length > MAX_DOTTED_FIELDS)
     return {
-      issues: [{ detail: `has ${formatNumber(count)} fields; put your own fields under customFields` }],
+      issues: [
+        { detail: `has ${formatNumber(names.length)} fields; put your own fields under customFields` },
+      ],
     };
   const placed = placeInAccess(item, user);
   const parsed = requireContent(parseLead(placed.object, { historical: false, clock }));

@@ -92,7 +92,7 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
     .filter(({ text }) => text !== '');
   const texts = answers.map(({ text }) => text);
   const labels = answers.map(({ label, key }, index) =>
-    (label || key || `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
+    toStorable((label || key || `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH)),
   );
   const isValid = (field: string, index: number): boolean =>
     field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, texts[index] ?? '', options);
@@ -123,10 +123,13 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
 const fieldOf = (map: AnswerMap, name: string | undefined): string | undefined =>
   name !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
 
+/** No database stores NUL or half of a surrogate pair, which may also be the end of a text that was cut. */
+const toStorable = (text: string): string => Buffer.from(text.replaceAll('\0', '')).toString();
+
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(', ');
-  if (!isJsonObject(value)) return String(value).trim();
+  if (!isJsonObject(value)) return toStorable(String(value)).trim();
   // Uploaded files.
   return typeof value['url'] === 'string' ? value['url'] : JSON.stringify(value);
 }
@@ -138,7 +141,8 @@ const objectAt = (object: JsonObject, name: string): JsonObject => {
 
 const objectsAt = (object: JsonObject, name: string): readonly JsonObject[] => {
   const value = object[name];
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  // One more than is allowed, so that more are refused without being read.
+  return Array.isArray(value) ? value.slice(0, MAX_ANSWERS + 1).filter(isJsonObject) : [];
 };
 
 const answersOf = (object: JsonObject): Answer[] =>
@@ -221,10 +225,17 @@ function readTypeform({ event_type, form_response: response }: JsonObject): Subm
     const type = textOf(answer['type']);
     const { id, ref } = objectAt(answer, 'field');
     const choice = Object.hasOwn(answer, type) ? answer[type] : undefined;
-    const value = isJsonObject(choice) ? (choice['label'] ?? choice['labels'] ?? choice['other']) : choice;
+    const value = isJsonObject(choice) ? readChoice(choice) : choice;
     return { label: textOf(titles.get(id)), key: textOf(ref), value, field: fieldOf(TYPEFORM_FIELDS, type) };
   });
   return { id: response['token'], answers: [...answers, ...answersOf(objectAt(response, 'hidden'))] };
+}
+
+/** One choice, several, or another object, such as a payment. */
+function readChoice(choice: JsonObject): unknown {
+  const { label, labels, other } = choice;
+  if (label === undefined && labels === undefined && other === undefined) return choice;
+  return [label, labels, other];
 }
 
 function readWebflow({ triggerType, payload }: JsonObject): Submission | undefined {

@@ -91,6 +91,7 @@ describe('--source', () => {
     [['--source', 'form', '--map', 'Name'], 'Write ANSWER=FIELD'],
     [['--source', 'form', '--map', 'Name=fulName'], 'did you mean fullName?'],
     [['--source', 'form', '--map', 'Date=createdAt'], 'is set by Leadtap'],
+    [['--source', 'form', '--map', `${'x'.repeat(9000)}=fullName`], 'the token would be too long'],
     [['--source', 'form', '--scope', 'leads:read'], '--source needs the scope leads:write'],
   ])('%j is refused', async (options, message) => {
     const shell = await terminalWithUsers();

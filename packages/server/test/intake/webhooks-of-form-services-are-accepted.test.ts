@@ -152,6 +152,15 @@ describe('a token that was issued for a source', () => {
     }
   });
 
+  it('keeps all values of checkboxes, which have one name, and texts that no database stores', async () => {
+    const body = 'Name=Ada&Wants=Roof&Wants=Solar&Empty=&Empty=&Note=a%00b';
+    const lead = await leadOf(await send('form', body, { type: FORM_TYPE }));
+    expect(lead?.customFields).toEqual({ Wants: 'Roof, Solar', Note: 'ab' });
+    const label = `${'x'.repeat(199)}😀`;
+    const cut = await leadOf(await send('form', JSON.stringify({ Name: 'Ada', [label]: 'y\ud800' })));
+    expect(cut?.customFields).toEqual({ [`${'x'.repeat(199)}\ufffd`]: 'y\ufffd' });
+  });
+
   it('adds no second lead when the service repeats a webhook', async () => {
     const webhook = readWebhook('webflow').replace('6321ca84df3949bfc6752327', randomUUID());
     expect((await send('webflow', webhook)).status).toBe(201);

@@ -148,15 +148,25 @@ const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: Import
   }
   return (value) => {
     if (!isJsonObject(value)) return new InvalidValue(`must be an object, not ${typeName(value)}`);
+    // First, because it is fast: the other checks of a value of 1 MiB take a tenth of a second.
+    const bytes = countJsonBytes(value);
+    if (bytes !== undefined && bytes > maxBytes)
+      return new InvalidValue(
+        `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
+      );
     const detail = findUnstorable(value, '', 1);
-    if (detail !== undefined) return new InvalidValue(detail);
-    const bytes = Buffer.byteLength(JSON.stringify(value));
-    if (bytes <= maxBytes) return withoutEmpty(value);
-    return new InvalidValue(
-      `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
-    );
+    return detail === undefined ? withoutEmpty(value) : new InvalidValue(detail);
   };
 };
+
+/** Undefined if the value is nested too deep for `JSON.stringify`. */
+function countJsonBytes(value: unknown): number | undefined {
+  try {
+    return Buffer.byteLength(JSON.stringify(value));
+  } catch {
+    return undefined;
+  }
+}
 
 /** JSON of other systems has ids, phone numbers and postal codes without quotes. */
 const orNumber =
