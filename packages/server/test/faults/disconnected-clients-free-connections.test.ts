@@ -123,7 +123,8 @@ describe('after its client has disconnected, a poll', () => {
     await writer.end();
     expect(await first).toMatchObject({ locked: true });
     await expectDisconnected(others);
-    expect(query.mock.calls.filter(isPoll)).toHaveLength(CLIENTS + 1);
+    // The poll that waited in the database need not be the first one: then there is one query more.
+    expect(query.mock.calls.filter(isPoll).length - CLIENTS).toBeOneOf([1, 2]);
   });
 
   it('that waits for a connection starts no query', async () => {
