@@ -262,13 +262,14 @@ export class LeadWriter {
     const { lead } = encoded;
     const { companyId, id } = lead;
     const placed = batch.resolveNew(lead);
-    if (id !== undefined && 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead)) {
-      if (!batch.allowErased)
-        return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
-      this.#forgetErased.run(companyId, hashErasedId(id));
-    }
+    const isErased = 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead);
+    if (id !== undefined && isErased && !batch.allowErased)
+      return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
     const [noContent] = findNoContent(lead);
     const added = 'place' in placed && !noContent && this.#add(encoded, placed.place, batch);
+    // A lead that is rejected stays erased.
+    if (added && added.kind === 'added' && id !== undefined && isErased)
+      this.#forgetErased.run(companyId, hashErasedId(id));
     if (added) return added;
     const existing = id === undefined ? undefined : this.#find.get(companyId, id);
     if (existing && id !== undefined) return this.#change(encoded, id, existing, batch);
