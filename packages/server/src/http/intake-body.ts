@@ -1,7 +1,7 @@
 /** Reads and parses the body of a request that sends leads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES } from '@leadtap/contract';
-import { shorten } from '../leads/import/field-readers.ts';
+import { NAMELESS_CUSTOM_FIELD, shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
@@ -200,8 +200,7 @@ function parseForm(text: string): IntakeContent {
   const issues: ValidationIssue[] = [];
   for (const [name, value] of splitForm(text)) {
     const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
-    if (NAMELESS_CUSTOM_FIELDS.has(name))
-      issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
+    if (NAMELESS_CUSTOM_FIELDS.has(name)) issues.push({ field: name, detail: NAMELESS_CUSTOM_FIELD });
     else if (bracketed !== '')
       issues.push({
         field: name,

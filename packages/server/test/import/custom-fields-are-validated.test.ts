@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ndjson } from './support/read-lines.ts';
+import { csv, issuesOf, leadOf, ndjson } from './support/read-lines.ts';
 
 /** The rules of docs/importing-leads.md, one by one. */
 const levels = (value: unknown): number =>
@@ -17,14 +17,17 @@ const isStorable = (value: unknown): boolean => {
   return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 };
 
+const isVisible = (name: string): boolean => /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name);
+
 const isValid = (fields: object): boolean =>
   levels(fields) <= 100 &&
+  Object.keys(fields).every(isVisible) &&
   values(fields).every(isStorable) &&
   Buffer.byteLength(JSON.stringify(fields)) <= 65_536;
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
-  fc.string({ unit: fc.constantFrom('a', '\0', '\ud800', '\udc00', '"', '\u0001') }),
+  fc.string({ unit: fc.constantFrom('a', ' ', '\u200b', '\u2800', '\0', '\ud800', '\udc00', '"', '\u0001') }),
 );
 const long = fc.integer({ min: 1000, max: 70_000 }).map((length) => 'x'.repeat(length));
 const deep = fc
@@ -50,4 +53,22 @@ test('custom fields are accepted exactly if they keep all rules', async () => {
     }),
     { numRuns: 1000 },
   );
+});
+
+test('empty cells of custom fields do not count toward the 64 KiB', async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `${index} ${'x'.repeat(90)}`);
+  const header = names.map((name) => `customFields.${name}`).join();
+  const [row] = await csv(`companyId,${header}\nacme,here${','.repeat(names.length - 1)}\n`);
+  expect(leadOf(row).fields).toEqual({ customFields: { [names[0] ?? '']: 'here' } });
+});
+
+test('a column for a custom field without a visible name is refused, in any spelling', async () => {
+  for (const column of ['customFields.', 'customFields. ', 'customFields.\u200b'])
+    await expect(csv(`companyId,${column}\nacme,x\n`)).rejects.toMatchObject({
+      fix: [expect.stringContaining('give each custom field a column of its own')],
+    });
+  const [line] = await ndjson('{"companyId":"acme","customFields":{" ":"x"}}');
+  expect(line && issuesOf(line)).toEqual([
+    'customFields: give each custom field a name, such as customFields.source',
+  ]);
 });

@@ -16,6 +16,8 @@ describe('a lead that a person would call empty is refused, and nothing is store
     [{ firstName: '  ', phone1: '\n', email: ' ' }],
     [{ customFields: { source: '', tags: [null, { a: '' }] } }],
     [{ 'customFields.source': '' }],
+    [{ firstName: '\u200b', fullName: '\ufeff\u00ad\u3164', addressNotes: '\u2800 \u2060' }],
+    [{ customFields: { source: '\u200d\u202e' } }],
   ])('JSON %j', async (lead) => {
     const { errors } = await expectProblem(
       await sendLeads(service(), [{ firstName: 'Ada' }, lead]),
@@ -64,6 +66,21 @@ it('a lead that exists is updated by its status or place alone', async () => {
     statusValue: 'WON',
     branchName: 'North',
   });
+});
+
+it.each(['', ' ', '\u200b', '\u00ad\t'])('a custom field with the name %j is refused', async (name) => {
+  for (const customFields of [
+    { customFields: { [name]: 'x' } },
+    { [`customFields.${name}`]: 'x' },
+    { [`customFields.${name}`]: '', customFields: { source: 'web' } },
+  ]) {
+    const lead = { firstName: 'Ada', ...customFields };
+    const { errors } = await expectProblem(await sendLeads(service(), lead), 'invalid-lead');
+    expect(errors).toEqual([
+      expect.objectContaining({ detail: 'give each custom field a name, such as customFields.source' }),
+    ]);
+  }
+  expect(await service().leads('boss')).toEqual([]);
 });
 
 it('the names of empty form fields are checked like the others', async () => {

@@ -1,7 +1,7 @@
 /** The header row of CSV: which field each column has. Other names than those of the fields are mapped. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { isCreationTime, type Suggestion, suggestFields } from './column-suggestions.ts';
-import { quote } from './field-readers.ts';
+import { isBlank, quote } from './field-readers.ts';
 import { type ColumnMap, type HeaderOptions, type Separator, UnusableFileError } from './input-line.ts';
 import {
   CUSTOM_FIELD_PREFIX,
@@ -16,7 +16,8 @@ import {
 export const BAD_HEADER = 'has a header row that cannot be used';
 
 const isWholeCustomFields = (field: string): boolean =>
-  field === 'customFields' || field === CUSTOM_FIELD_PREFIX;
+  field === 'customFields' ||
+  (field.startsWith(CUSTOM_FIELD_PREFIX) && isBlank(field.slice(CUSTOM_FIELD_PREFIX.length)));
 
 /** What is wrong with a field name; undefined if a column may have it. */
 export function columnProblem(field: string, options: ParseOptions): string | undefined {
@@ -51,7 +52,7 @@ export function fieldsOfColumns(
   rows: readonly (readonly string[])[],
   options: HeaderOptions,
 ): readonly (string | undefined)[] {
-  const columns = header.map((column) => column.trim());
+  const columns = header.map((column) => (isBlank(column) ? '' : column.trim()));
   const mappedField = createLookup(options.columnMap);
   const given = columns.map((column) => {
     const field = mappedField(column);

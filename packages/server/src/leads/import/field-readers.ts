@@ -38,10 +38,13 @@ export const quote = (text: string): string => escapeJson(JSON.stringify(shorten
 export const escapeJson = (json: string): string =>
   json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeCharacter(character)));
 
-/** What a person would call empty: nothing, spaces, or a list or an object of nothing else. */
+/** Characters that show nothing. Unicode counts the empty braille pattern as a symbol. */
+const INVISIBLE = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
+
+/** What a person would call empty: nothing, invisible characters, or a list or an object of nothing else. */
 export function isBlank(value: unknown): boolean {
   if (value === undefined || value === null) return true;
-  if (typeof value === 'string') return value.trim() === '';
+  if (typeof value === 'string') return INVISIBLE.test(value);
   return typeof value === 'object' && Object.values(value).every(isBlank);
 }
 
@@ -131,6 +134,8 @@ const withoutEmpty = (object: Readonly<Record<string, unknown>>): Readonly<Recor
     ? Object.fromEntries(Object.entries(object).filter(([, value]) => value !== ''))
     : object;
 
+export const NAMELESS_CUSTOM_FIELD = 'give each custom field a name, such as customFields.source';
+
 /** `JSON.stringify` runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
 const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: ImportRule): Reader => {
   /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
@@ -140,6 +145,7 @@ const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: Import
     if (typeof value !== 'object' || value === null) return undefined;
     if (level > maxLevels) return `is nested deeper than ${maxLevels} levels; flatten it`;
     for (const [key, inner] of Object.entries(value)) {
+      if (level === 1 && isBlank(key)) return NAMELESS_CUSTOM_FIELD;
       const innerPath = path === '' ? key : `${path}.${key}`;
       const detail = findUnstorable(key, path, level) ?? findUnstorable(inner, innerPath, level + 1);
       if (detail !== undefined) return detail;

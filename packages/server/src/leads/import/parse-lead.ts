@@ -7,7 +7,15 @@ import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadField } from '@l
 import type { Clock } from '../../clock.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { isJsonObject, type LeadInput } from '../../store/records.ts';
-import { createReader, InvalidValue, isBlank, quote, type Reader, valueOfText } from './field-readers.ts';
+import {
+  createReader,
+  InvalidValue,
+  isBlank,
+  NAMELESS_CUSTOM_FIELD,
+  quote,
+  type Reader,
+  valueOfText,
+} from './field-readers.ts';
 import type { LeadTimes } from './lead-times.ts';
 
 export interface ParseOptions {
@@ -178,10 +186,10 @@ function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   const custom = new Map<string, unknown>(isJsonObject(nested) ? Object.entries(nested) : []);
   for (const name of dotted) {
     const inner = name.slice(CUSTOM_FIELD_PREFIX.length);
-    if (inner === '')
-      issues.push({ field: name, detail: 'give each custom field a name, such as customFields.source' });
+    if (isBlank(inner)) issues.push({ field: name, detail: NAMELESS_CUSTOM_FIELD });
     else if (custom.has(inner)) issues.push({ field: name, detail: 'is there twice; send it once' });
-    else if (given[name] !== undefined) custom.set(inner, given[name] ?? '');
+    // Empty cells do not count toward the size of all custom fields.
+    else if ((given[name] ?? '') !== '') custom.set(inner, given[name]);
   }
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.assign(Object.create(null), given);
