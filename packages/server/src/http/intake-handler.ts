@@ -114,9 +114,13 @@ const LEAD_LIMIT_DETAIL =
 const UNAVAILABLE_DETAIL =
   'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
 
-/** RFC 6750, section 2.3: for senders that cannot set a header. */
-const urlTokenOf = ({ url = '' }: IncomingMessage): string | undefined =>
-  new URLSearchParams(searchOf(url)).get('access_token') ?? undefined;
+/** RFC 6750, section 2.3: for senders that cannot set a header. Throws 400 if there are several. */
+function urlTokenOf({ url = '' }: IncomingMessage): string | undefined {
+  const [token, ...others] = new URLSearchParams(searchOf(url)).getAll('access_token');
+  if (others.length > 0)
+    throw new ProblemError('malformed-request', { detail: 'Send one `access_token`, not several.' });
+  return token;
+}
 
 /** Parsing 1 MiB takes 20 ms, so that only one body of more than this is parsed in a turn of the event loop. */
 const MAX_BYTES_PARSED_AT_ONCE = 16 * 1024;

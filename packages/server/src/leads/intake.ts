@@ -27,6 +27,8 @@ export interface IntakeContent {
   readonly value: unknown;
   /** Errors of the first lead that were found while the body was parsed. */
   readonly issues?: readonly ValidationIssue[];
+  /** Of a webhook: its lead with the answers of these fields as custom fields. */
+  readonly withoutFields?: (fields: ReadonlySet<string | null>) => IntakeContent;
 }
 
 export interface ReceiveOptions {
@@ -58,8 +60,14 @@ const MAX_DOTTED_FIELDS = 1000;
 
 const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
 
-/** All leads are written, or none. */
+/** All leads are written, or none. No lead of a webhook is lost because its status or place does not exist. */
 export async function receiveLeads(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
+  const outcome = await receiveOnce(content, options);
+  if (outcome.kind !== 'invalid' || !content.withoutFields) return outcome;
+  return receiveOnce(content.withoutFields(new Set(outcome.errors.map(({ field }) => field))), options);
+}
+
+async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
   const { store, user, sender } = options;
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);

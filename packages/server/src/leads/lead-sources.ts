@@ -2,9 +2,11 @@
  * Form and booking services whose webhooks have a shape of their own. A token that is issued for one of them (`--source`) sends its
  * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
  */
+import { IMPORT_FIELDS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
 import { nameCustomField, suggestFields } from './import/column-suggestions.ts';
+import { isBlank } from './import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from './import/parse-lead.ts';
 import type { IntakeContent } from './intake.ts';
 
@@ -68,8 +70,15 @@ export function contentOfWebhook(
     );
   if (submission.answers.length > MAX_ANSWERS)
     return refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
-  return { value: toLead(submission, map, { historical: false, clock }) };
+  return {
+    value: toLead(submission, map, { historical: false, clock }),
+    withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, clock),
+  };
 }
+
+/** Another id would add a lead that was erased. */
+const withoutFields = (map: AnswerMap, fields: ReadonlySet<string | null>): AnswerMap =>
+  Object.fromEntries(Object.entries(map).filter(([, field]) => field === 'id' || !fields.has(field)));
 
 const refused = (detail: string): IntakeContent => ({ value: {}, issues: [{ detail }] });
 
@@ -92,7 +101,9 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
     .filter(({ text }) => text !== '');
   const texts = answers.map(({ text }) => text);
   const labels = answers.map(({ label, key }, index) =>
-    toStorable((label || key || `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH)),
+    toStorable(
+      ([label, key].find((name) => !isBlank(name)) ?? `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
+    ),
   );
   const isValid = (field: string, index: number): boolean =>
     field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, texts[index] ?? '', options);
@@ -114,10 +125,27 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
     if (field !== '' && !isAccepted(field, index)) given[index] = nameOwn(index);
   for (const [index, field] of suggest().entries())
     given[index] = isAccepted(field, index) ? field : nameOwn(index);
-  const lead = objectFromTexts(given, texts);
+  const lead = cutCustomFields(objectFromTexts(given, texts));
   const id = textOf(submission.id);
   return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
 }
+
+const MAX_CUSTOM_BYTES =
+  IMPORT_FIELDS.find(({ name }) => name === 'customFields')?.import.maxBytes ?? Number.POSITIVE_INFINITY;
+
+/** Cuts the longest texts to one length if all custom fields together are too large. */
+function cutCustomFields(lead: JsonObject): JsonObject {
+  const custom = Object.entries(lead).filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
+  const isTooLarge = (fields: typeof custom): boolean =>
+    Buffer.byteLength(JSON.stringify(Object.fromEntries(fields))) > MAX_CUSTOM_BYTES;
+  let fitting = custom;
+  for (let length = MAX_CUSTOM_BYTES; length > 1 && isTooLarge(fitting); length = Math.floor(length * 0.8))
+    fitting = custom.map(([name, text]) => [name, cut(String(text), length)]);
+  return { ...lead, ...Object.fromEntries(fitting) };
+}
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${toStorable(text.slice(0, length))}… (cut)` : text;
 
 /** Labels are texts of strangers: `constructor` is no entry. */
 const fieldOf = (map: AnswerMap, name: string | undefined): string | undefined =>
@@ -206,14 +234,24 @@ function readTally({ eventType, data }: JsonObject): Submission | undefined {
     const { key, label, type, value } = answer;
     // Checkboxes come again one by one, after the list of those that are ticked.
     if (type === 'CHECKBOXES' && typeof value === 'boolean') return [];
-    const options = new Map(objectsAt(answer, 'options').map(({ id, text }) => [id, text]));
-    const chosen = Array.isArray(value) ? value.map((item) => options.get(item) ?? item) : value;
+    const parts = ['options', 'rows', 'columns'].flatMap((name) => objectsAt(answer, name));
+    const texts = new Map(parts.map(({ id, text }) => [id, text]));
+    const nameAll = (ids: unknown): unknown =>
+      Array.isArray(ids) ? ids.map((id) => texts.get(id) ?? id) : ids;
+    const chosen = type === 'MATRIX' && isJsonObject(value) ? readMatrix(value, nameAll) : nameAll(value);
     return [
       { label: textOf(label), key: textOf(key), value: chosen, field: fieldOf(TALLY_FIELDS, textOf(type)) },
     ];
   });
   return { id: data['responseId'], answers };
 }
+
+/** The chosen columns of each row. */
+const readMatrix = (matrix: JsonObject, nameAll: (ids: unknown) => unknown): string =>
+  Object.entries(matrix)
+    .filter(([, columns]) => textOf(columns) !== '')
+    .map(([row, columns]) => `${textOf(nameAll([row]))}: ${textOf(nameAll(columns))}`)
+    .join('; ');
 
 const TYPEFORM_FIELDS: AnswerMap = { email: 'email', phone_number: 'phone1' };
 

@@ -175,12 +175,78 @@ describe('a token that was issued for a source', () => {
     expect(lead?.customFields).toEqual({ email: 'femke at example', Termin: 'next week', Rückruf: 'ja' });
   });
 
+  it('loses no lead because of a mapped status or place that does not exist', async () => {
+    const map = {
+      Ref: 'id',
+      Where: 'branchId',
+      Team: 'departmentId',
+      Firm: 'companyId',
+      State: 'statusValue',
+    };
+    const fields = {
+      Name: 'Femke',
+      Ref: randomUUID(),
+      Where: 'nowhere',
+      Team: 'none',
+      Firm: 'x',
+      State: 'won',
+    };
+    const lead = await leadOf(await send('form', JSON.stringify(fields), { map }));
+    expect(lead).toMatchObject({
+      id: fields.Ref,
+      branchName: null,
+      departmentName: null,
+      statusValue: 'WON',
+    });
+    expect(lead?.customFields).toEqual({ Where: 'nowhere', Team: 'none', Firm: 'x' });
+    const status = { Name: 'Femke', Where: 'north', State: 'unheard of' };
+    const placed = await leadOf(await send('form', JSON.stringify(status), { map }));
+    expect(placed).toMatchObject({ branchName: 'North', statusValue: 'NEW' });
+    expect(placed?.customFields).toEqual({ State: 'unheard of' });
+  });
+
+  it('loses no lead because of a text that is too long: it is cut, and says so', async () => {
+    const fields = {
+      Name: 'Femke',
+      Roof: 'Tile',
+      Message: 'ä'.repeat(100_000),
+      Other: 'ß'.repeat(90_000),
+    };
+    const lead = await leadOf(await send('form', JSON.stringify(fields)));
+    const { Roof, Message, Other } = lead?.customFields ?? {};
+    expect(Roof).toBe('Tile');
+    for (const text of [Message, Other]) expect(text).toMatch(/^(ä{6000,}|ß{6000,})… \(cut\)$/);
+  });
+
+  it('keeps an erased lead erased, although the map names its id', async () => {
+    const body = '{"Name":"Femke","Ref":"E-1"}';
+    const map = { Ref: 'id' };
+    await leadOf(await send('form', body, { map }));
+    const { removal } = service().store;
+    expect(await removal?.erase(await removal.findByIds(['E-1']))).toBe(1);
+    await expectProblem(await send('form', body, { map }), 'invalid-lead');
+  });
+
+  it('shows the texts of a matrix of Tally', async () => {
+    const fields = [
+      { key: 'a', label: 'Name', type: 'INPUT_TEXT', value: 'Femke' },
+      {
+        ...{ key: 'b', label: 'When', type: 'MATRIX', value: { r1: ['c2'], r2: ['c1', 'c2'], r3: [] } },
+        rows: ['Monday', 'Friday', 'Sunday'].map((text, index) => ({ id: `r${index + 1}`, text })),
+        columns: ['Morning', 'Evening'].map((text, index) => ({ id: `c${index + 1}`, text })),
+      },
+    ];
+    const data = { responseId: randomUUID(), fields };
+    const lead = await leadOf(await send('tally', JSON.stringify({ eventType: 'FORM_RESPONSE', data })));
+    expect(lead?.customFields).toEqual({ When: 'Monday: Evening; Friday: Morning, Evening' });
+  });
+
   it('keeps all answers of a form that repeats a label, or has none', async () => {
     const answer = (label: string, value: string) => ({ key: '', label, type: 'INPUT_TEXT', value });
     const fields = [
       answer('email', 'femke at example'),
       answer('email', 'femke@example.com'),
-      answer('', 'x'),
+      answer('\u200b', 'x'),
       answer('Roof', 'Tile'),
       answer('Roof', 'Slate'),
     ];
@@ -249,6 +315,15 @@ describe('a token in the URL', () => {
     await expectProblem(await sendTo(test, `${token}x`), 'token-invalid');
     expect(lines.join('')).toContain(LEADS_PATH);
     expect(lines.join('')).not.toContain(token.slice(0, 20));
+  });
+
+  it('is refused if it is there twice', async () => {
+    const token = await tokenFor(service(), 'webflow');
+    const before = await service().leads('boss');
+    const url = `${token}&access_token=${token}`;
+    const { detail } = await expectProblem(await sendTo(service(), url), 'malformed-request');
+    expect(detail).toBe('Send one `access_token`, not several.');
+    expect(await service().leads('boss')).toEqual(before);
   });
 
   it('is refused otherwise', async () => {
