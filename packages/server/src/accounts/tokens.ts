@@ -37,14 +37,12 @@ export interface TokenSources {
   readonly keys: SigningKeys;
   readonly external?: ExternalTokens | undefined;
   readonly clock: Clock;
-  /** The maximum number of cached tokens, which are not verified again. Default 100,000, which take about 25 MB. */
+  /** The maximum number of cached tokens, which are not verified again. Default: as many as fit into 25 MiB, about 100,000. */
   readonly maxCachedTokens?: number;
 }
 
 export const MAX_TOKEN_LENGTH = 8 * 1024;
-const MAX_CACHED_TOKENS = 100_000;
-/** The ids in a token of an identity provider may be long. */
-const MAX_CACHED_BYTES = 40 * 1024 * 1024;
+const MAX_CACHED_BYTES = 25 * 1024 * 1024;
 /** Clocks of identity providers differ a little from ours. */
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
@@ -89,9 +87,11 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
   };
 }
 
-/** An LRU cache. 0 entries mean none. */
-const createTokenCache = (max = MAX_CACHED_TOKENS): LRUCache<string, CachedToken> | undefined =>
-  max === 0 ? undefined : new LRUCache({ max, maxSize: MAX_CACHED_BYTES, sizeCalculation: estimateBytes });
+/** An LRU cache. 0 entries mean none. With a limit of entries, `lru-cache` allocates all of them at once. */
+const createTokenCache = (max?: number): LRUCache<string, CachedToken> | undefined =>
+  max === 0
+    ? undefined
+    : new LRUCache({ ...(max && { max }), maxSize: MAX_CACHED_BYTES, sizeCalculation: estimateBytes });
 
 /** About what V8 and the LRU cache use for an entry beside the characters of the ids. */
 const OVERHEAD_BYTES = 220;

@@ -16,8 +16,6 @@ import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-b
 import type { ChangeSource } from './waiting-polls.ts';
 
 export interface CacheLimits {
-  /** Users, and as many token ids. */
-  readonly maxAccounts: number;
   /** Of the users, and as many again of the token ids. */
   readonly maxAccountBytes: number;
   /** Of the rendered leads. */
@@ -26,10 +24,9 @@ export interface CacheLimits {
 
 const MIB = 1024 * 1024;
 
-/** 100,000 users with ids of usual length take about 25 MB. */
+/** About 100,000 users with ids of usual length. With a limit of entries, `lru-cache` would allocate all of them at the start. */
 export const CACHE_LIMITS: CacheLimits = {
-  maxAccounts: 100_000,
-  maxAccountBytes: 40 * MIB,
+  maxAccountBytes: 25 * MIB,
   maxFeedBytes: 16 * MIB,
 };
 
@@ -169,9 +166,9 @@ class AccountCache {
   readonly #users: LRUCache<string, PollingUser>;
   readonly #tokens: LRUCache<string, true>;
 
-  constructor({ maxAccounts: max, maxAccountBytes: maxSize }: CacheLimits) {
-    this.#users = new LRUCache<string, PollingUser>({ max, maxSize, sizeCalculation: estimateUserBytes });
-    this.#tokens = new LRUCache<string, true>({ max, maxSize, sizeCalculation: estimateTokenBytes });
+  constructor({ maxAccountBytes: maxSize }: CacheLimits) {
+    this.#users = new LRUCache<string, PollingUser>({ maxSize, sizeCalculation: estimateUserBytes });
+    this.#tokens = new LRUCache<string, true>({ maxSize, sizeCalculation: estimateTokenBytes });
   }
 
   /** The user, if the token is cached as well. */
