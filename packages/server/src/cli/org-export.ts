@@ -20,7 +20,7 @@ Examples:
 export function registerOrgExport(org: Command, context: CommandContext): void {
   org
     .command('export')
-    .summary('print all of them as a file')
+    .summary('print companies and users as a file')
     .description('Print companies, branches, departments, statuses and users as an organisation file (JSON).')
     .option('--company <id>', 'only this company')
     .option('--json', 'the same: the file is always JSON')

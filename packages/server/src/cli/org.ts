@@ -34,7 +34,7 @@ export function registerOrg(program: Command, context: CommandContext): void {
     .description('manage companies, branches, departments, statuses and users');
   org
     .command('apply')
-    .summary('create or update all of them from a file')
+    .summary('create or update companies and users from a file')
     .description('Create or update companies, branches, departments, statuses and users from a JSON file.')
     .argument('<file>', 'the organisation file, or - for standard input')
     .option('--json', 'print the changes as JSON')

@@ -8,18 +8,22 @@ const page = readFileSync(new URL('../../../../docs/command-line.md', import.met
 
 const all = COMMANDS.map(({ name, command }) => ({ path: `leadtap ${name}`, command }));
 
-test('docs/command-line.md has a section for each command and no other', () => {
-  const sections = [...page.matchAll(/^## (leadtap .+)$/gm)].map(([, title]) => title);
-  expect(sections.sort()).toEqual(all.map(({ path }) => path).sort());
+test('docs/command-line.md has a row for each command with its options, and no other', () => {
+  expect(page.match(/^\| `leadtap .+ \|$/gm)).toEqual(
+    all.map(({ path, command }) => {
+      const options = command.options.map(({ long }) => `\`${long}\``).join(', ');
+      const does = command.summary() || command.description();
+      return ['', `\`${path}\``, does, options, ''].join(' | ').replace(/ +/g, ' ').trim();
+    }),
+  );
+});
+
+test('docs/command-line.md has sections of existing commands only', () => {
+  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+  expect(sections.filter((title) => !all.some(({ path }) => path === title))).toEqual([]);
 });
 
 describe.each(all)('$path', ({ path, command }) => {
-  const section = page.split(/^## /m).find((part) => part.startsWith(`${path}\n`)) ?? '';
-
-  test('its section names every option', () => {
-    for (const { long } of command.options) expect(section).toContain(long);
-  });
-
   test('--help describes the command and every option', async () => {
     const { code, stdout } = await terminal().run([...path.split(' ').slice(1), '--help']);
     expect(code).toBe(0);
