@@ -64,61 +64,58 @@ export const OUR_WAYS = {
     name: 'Zapier app',
     outcomes: wellBut({ refusedForTheHour: { lost: 100 } }, ['pollerKilledInBetween']),
     toKnow:
-      'The app looks back half an hour, because Zapier saves no position. If no poll succeeds for longer than that, the Zap misses leads before the last half hour, except the newest 100. Give each busy program its own user, so that none uses up the limits of another.',
+      'The app looks back half an hour, because Zapier saves no position. If no poll succeeds for longer, the Zap misses older leads, except the newest 100.',
   },
   makeApp: {
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Make saves its position when the whole run has succeeded. If a later module fails, the run is rolled back and its leads are delivered again: a module that must not act twice should check the *Trigger ID* first. Tested with a manually chosen start. *From now on* was not tested, because Make itself decides where that is.',
+      'Make saves its position when the whole run has succeeded. If a module fails, the leads of the run are delivered again: compare the *Trigger ID*. *From now on* as the start was not tested.',
   },
   n8nNode: {
     name: 'n8n node',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
-      'n8n saves the position and starts the workflow at the same time, without waiting. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. Stop n8n normally. After a crash, choose *Start From: A Date* with a date before it once, and drop duplicates by *Trigger ID*.',
+      'n8n saves the position and starts the workflow at the same time. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. After a crash, choose *Start From: A Date*, and drop duplicates by *Trigger ID*.',
   },
   n8nInstant: {
     name: 'n8n instant trigger',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
-    toKnow:
-      'As for the n8n node: if n8n is killed within the milliseconds in which it saves the position and starts the workflow, the leads of that run can be lost, up to 100. The durable cursors of n8n do not apply to it.',
+    toKnow: 'As for the n8n node, up to 100 leads.',
   },
   workatoConnector: {
     name: 'Workato connector',
     outcomes: wellBut({}),
     toKnow:
-      'Workato saves the cursor, and drops duplicates by the trigger id. The connector is in Ruby; this table simulates its rule, and `check.rb` beside it runs the file itself.',
+      'Workato drops duplicates by the trigger id. The connector is in Ruby; this table simulates its rule, and `check.rb` beside it runs the file itself.',
   },
   activepiecesPiece: {
     name: 'Activepieces piece',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
     toKnow:
-      'Its own helper saves the position before the flow gets the leads. If Activepieces is killed in between, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with a *Start from* before it, and drop duplicates by `automation_trigger_id`.',
+      'Activepieces saves the position before the flow gets the leads. If it is killed in between, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with a *Start from* before it, and drop duplicates by `automation_trigger_id`.',
   },
   pipedreamSource: {
     name: 'Pipedream source',
     outcomes: wellBut({}),
-    toKnow:
-      'The source saves its position after it has emitted a page. Pipedream drops duplicates by the last 100 ids, which is a page.',
+    toKnow: 'Pipedream drops duplicates by the last 100 ids, which is a page.',
   },
   powerAutomateConnector: {
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 4700 } }, ['pollerKilledInBetween']),
     toKnow:
-      'One lead per poll, because its trigger saves the first lead of a response: 30 leads per hour if it polls every 2 minutes, 60 every minute. Of 5,000 at once, 300 had arrived after ten hours; the others arrive later. For more leads, build the flow.',
+      'One lead per poll: 30 leads per hour if it polls every 2 minutes. For more leads, build the flow.',
   },
   powerAutomateFlow: {
     name: 'Power Automate flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-    toKnow:
-      'One page per run: 5,000 leads take 50 runs. The file is updated after all leads of the run are handled. If a step fails before, they are delivered again: drop them by `automation_trigger_id` if that matters.',
+    toKnow: 'One page per run. If a step fails, the leads of the run are delivered again.',
   },
   nodeRedFlow: {
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
     toKnow:
-      'Set `contextStorage` to `localfilesystem` with `flushInterval: 1`. The position changes when your last node is done with a lead, and Node-RED saves it to a file every second. A normal stop loses no lead. If Node-RED is killed, the leads of the last second are delivered again: drop them by the trigger id, `msg.topic`.',
+      'Set `contextStorage` to `localfilesystem` with `flushInterval: 1`. If Node-RED is killed, the leads of the last second are delivered again: drop them by `msg.topic`.',
   },
   nodeRedInstant: {
     name: 'Node-RED instant flow',
@@ -129,7 +126,7 @@ export const OUR_WAYS = {
     name: 'Our client',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
     toKnow:
-      'A lead is handled when the checkpoint is saved after it. If the program is killed before, that one lead is delivered again. To prevent this, save the checkpoint in the same transaction as your own data.',
+      'If the program is killed before the checkpoint is saved, that one lead is delivered again. To prevent this, save the checkpoint in the same transaction as your own data.',
   },
   clientInstant: {
     name: 'Our client, `instant`',
@@ -152,7 +149,7 @@ export const OTHER_WAYS = {
       ['pollerKilledInBetween'],
     ),
     toKnow:
-      'A Zap on the bare endpoint reads one page, the newest 100 leads. It misses the others if more than 100 leads arrive between two successful polls. Use our app.',
+      'It reads the newest 100 leads, and misses others that arrived between two successful polls. Use our app.',
   },
   n8nOwnClock: {
     name: "n8n, HTTP Request, n8n's clock",
@@ -167,7 +164,7 @@ export const OTHER_WAYS = {
       clockBehind: { twice: 150 },
     }),
     toKnow:
-      'It saves the time of its poll, from its own clock. A clock that is ahead loses every lead; one that is behind repeats them; and leads beyond one page are lost. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
+      'It saves the time of its own clock. A clock that is ahead loses leads; one that is behind repeats them; leads beyond one page are lost. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
   },
   n8nLastTwoMinutes: {
     name: 'n8n, HTTP Request, "the last 2 minutes"',
@@ -191,7 +188,7 @@ export const OTHER_WAYS = {
     name: 'Activepieces, TIMEBASED alone',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 }, clockAhead: { lost: 20 } }),
     toKnow:
-      'Its helper starts at the time of its own clock: one that is 5 minutes ahead loses the leads of the first 5 minutes. Our piece starts at the time of the service.',
+      'It starts at the time of its own clock: one that is 5 minutes ahead loses the leads of the first 5 minutes. Our piece starts at the time of the service.',
   },
   activepiecesLastItem: {
     name: 'Activepieces, LAST_ITEM',
@@ -202,20 +199,19 @@ export const OTHER_WAYS = {
       serviceRestartsBetweenPages: { lost: 150 },
       pollerKilledInBetween: { lost: 40 },
     }),
-    toKnow:
-      'It reads the newest page, as Zapier does, and misses the others if more than 100 leads arrive between two polls. Use our piece.',
+    toKnow: 'It reads the newest 100 leads, and misses others. Use our piece.',
   },
   powerAutomateFirstElement: {
     name: 'Power Automate, whole pages',
     outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
     toKnow:
-      'A connector created by the wizard saves the first lead of a page, which is the oldest: every poll repeats all leads of the last one except one. Our connector asks for one lead at a time.',
+      'A connector created by the wizard saves the oldest lead of a page: every poll repeats all leads of the last one except one. Our connector asks for one lead at a time.',
   },
   nodeRedContextInMemory: {
     name: 'Node-RED, context in memory',
     outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
     toKnow:
-      'By default, Node-RED keeps the position only in memory. After a restart the flow starts from the current time, and leads in between are lost. Set `contextStorage`.',
+      'After a restart the flow starts from the current time, and leads in between are lost. Set `contextStorage`.',
   },
 } as const satisfies Record<string, Way>;
 
