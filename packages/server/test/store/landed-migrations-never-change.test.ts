@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { readMigrations } from '../../src/migration-files.ts';
+import { renderLeadFunctions } from '../../src/store/postgres/lead-functions.ts';
 
 /** Add a line for each new migration. A line that is here never changes: databases have its checksum. */
 const CHECKSUMS = {
@@ -30,6 +32,22 @@ const CHECKSUMS = {
     '0011_idempotency_keys.sql': 'b55da64b8e6461302df1f036b095d5ef878bfebfec199547a720bd3053f7dc23',
   },
 } as const;
+
+/**
+ * The SHA-256 of the functions that are created again after migrations, by the migration that brings them to databases. After a
+ * change, add a line with a new migration. The lines before it never change.
+ */
+const LEAD_FUNCTIONS = {
+  '0011_idempotency_keys.sql': '8a7bc212edc363945fa5e9433bd13a17e5ebace6496de411cabc5e9188b1346a',
+} as const;
+
+test('a change of the functions of leads has a migration that brings it to databases', () => {
+  const sql = renderLeadFunctions(new URL('../../src/store/postgres/', import.meta.url));
+  const checksum = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
+  const [migration, pinned] = Object.entries(LEAD_FUNCTIONS).at(-1) ?? [];
+  expect(checksum).toBe(pinned);
+  expect(Object.keys(CHECKSUMS.postgres)).toContain(migration);
+});
 
 test.each(['sqlite', 'postgres'] as const)('the migrations of %s are those that were released', (engine) => {
   const migrations = readMigrations(new URL(`../../src/store/${engine}/migrations/`, import.meta.url));

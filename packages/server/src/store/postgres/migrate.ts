@@ -10,6 +10,7 @@ import {
   UnusableDatabaseError,
 } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
+import { renderLeadFunctions } from './lead-functions.ts';
 
 /** Also right from `dist/`: SQL is not compiled, so its only copy is in `src/`. */
 const FOLDER = new URL('../../../src/store/postgres/', import.meta.url);
@@ -106,6 +107,7 @@ export async function migrate(database: Database): Promise<MigrationReport> {
       await session.query(sql);
       await session.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, name]);
     }
+    if (pending.length > 0) await session.query(renderLeadFunctions(FOLDER));
     // At the end, because a migration adds the column.
     for (const { version, checksum } of files.readMigrations(MIGRATIONS))
       await session.query(

@@ -37,6 +37,26 @@ test('the table leadtap.leads has the columns of LEAD_FIELDS, and no others', as
   expect(actual.sort()).toEqual(expected.sort());
 });
 
+test('no text of a lead is unlimited, and none is copied into the statistics of PostgreSQL', async () => {
+  const { rows } = await client.query(
+    `SELECT a.attname AS column, a.attstattarget AS statistics,
+            EXISTS (SELECT FROM pg_constraint AS c WHERE c.conrelid = a.attrelid AND c.contype = 'c'
+                     AND pg_get_constraintdef(c.oid) LIKE '%char_length(' || a.attname || ')%') AS limited
+       FROM pg_attribute AS a WHERE a.attrelid = 'leadtap.leads'::regclass AND a.attnum > 0`,
+  );
+  const problems = LEAD_FIELDS.flatMap(({ column, type, default: byDefault }) => {
+    const found = rows.find((row) => row.column === column);
+    if (byDefault === undefined || !found) return [];
+    const isText = type === 'text' || type === 'email';
+    const isPersonal = isText || type === 'object' || type === 'urls';
+    return [
+      ...(isText && !found.limited ? [`${column} has no CHECK of char_length`] : []),
+      ...(isPersonal && found.statistics !== 0 ? [`${column} needs SET STATISTICS 0`] : []),
+    ];
+  });
+  expect(problems).toEqual([]);
+});
+
 test('leadtap.leads_before_insert updates every column when the id exists', async () => {
   const store = await database.openStore();
   onTestFinished(() => store.close());

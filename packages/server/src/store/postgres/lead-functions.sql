@@ -1,0 +1,187 @@
+-- The two functions that name every column of a lead. `leadtap migrate` creates them again after new migrations, with the columns of
+-- LEAD_FIELDS (lead-functions.ts). To change this file, add a migration too, so that databases get the change; it may be empty.
+
+-- The trigger of INSERT INTO leadtap.leads (0002_stamps.sql): takes the lock of the company, stamps the lead, or updates the one with
+-- the same id.
+CREATE OR REPLACE FUNCTION leadtap.leads_before_insert() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  writer xid8;
+  writer_server timestamptz;
+  last timestamptz;
+  is_known boolean;
+  now_ms bigint;
+  department text;
+  -- Whether the company has erased leads at all. Nearly none has, and then the id is not hashed.
+  has_erased boolean;
+  hash text COLLATE "C";
+  -- 'on' keeps the created_at of the row; 'moved', for `leadtap migrate --from`, also its other times and its trigger id.
+  history text := current_setting('leadtap.historical', true);
+BEGIN
+  PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
+  -- The id is searched for in the order of the index: otherwise, a plan that was made while the table was empty reads all leads of
+  -- the company.
+  SELECT c.last_writer, c.last_writer_server,
+         greatest(c.stamp_floor,
+                  (SELECT l.created_at FROM leadtap.leads AS l WHERE l.company_id = c.id ORDER BY l.created_at DESC LIMIT 1),
+                  (SELECT d.created_at FROM leadtap.deleted_stamps AS d WHERE d.company_id = c.id ORDER BY d.created_at DESC LIMIT 1)),
+         NEW.id = (SELECT l.id FROM leadtap.leads AS l WHERE l.company_id = NEW.company_id AND l.id >= NEW.id
+                    ORDER BY l.id LIMIT 1),
+         (SELECT true FROM leadtap.erased_leads AS e WHERE e.company_id = c.id ORDER BY e.id_hash LIMIT 1)
+    INTO writer, writer_server, last, is_known, has_erased FROM leadtap.companies AS c WHERE c.id = NEW.company_id;
+  IF NOT FOUND THEN
+    RAISE foreign_key_violation USING
+      MESSAGE = format('there is no company %L', NEW.company_id),
+      HINT = 'Add the company first, with `leadtap org apply` for one.',
+      SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'company_id';
+  END IF;
+  -- Once in a transaction. With a snapshot that is older than the last lead this fails (40001), as it must: the transaction cannot
+  -- see the stamp that its own must follow. The start of the server is compared too: a restored dump contains transaction ids that
+  -- the new server assigns again.
+  IF writer IS DISTINCT FROM pg_current_xact_id() OR writer_server IS DISTINCT FROM pg_postmaster_start_time() THEN
+    UPDATE leadtap.companies SET last_writer = pg_current_xact_id(), last_writer_server = pg_postmaster_start_time()
+     WHERE id = NEW.company_id;
+  END IF;
+
+  IF NEW.department_id IS NOT NULL AND NEW.branch_id IS NULL THEN
+    NEW.branch_id := leadtap.branch_of(NEW.company_id, NEW.department_id);
+  END IF;
+
+  -- D5: the same id again is an update. Columns that are null in the new row keep their values.
+  IF is_known THEN
+    UPDATE leadtap.leads AS l SET
+      branch_id = coalesce(NEW.branch_id, l.branch_id),
+      department_id = coalesce(NEW.department_id, l.department_id),
+      status_value = coalesce(NEW.status_value, l.status_value),
+      {{content_updates}}
+    WHERE l.company_id = NEW.company_id AND l.id = NEW.id
+    RETURNING l.department_id INTO department;
+    IF FOUND THEN
+      -- A lead that moves to another branch leaves its department; this row names both.
+      IF NEW.department_id <> coalesce(department, '') THEN
+        RAISE foreign_key_violation USING
+          MESSAGE = format('department %L is not one of branch %L', NEW.department_id, NEW.branch_id),
+          SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'department_id';
+      END IF;
+      RETURN NULL;
+    END IF;
+    -- Nothing was updated. Either another transaction has deleted the lead meanwhile, and this one adds it again; or a trigger of
+    -- the operator's has suppressed the update, and the lead still exists.
+    IF NEW.id = (SELECT l.id FROM leadtap.leads AS l WHERE l.company_id = NEW.company_id AND l.id >= NEW.id
+                  ORDER BY l.id LIMIT 1) THEN
+      RETURN NULL;
+    END IF;
+  END IF;
+
+  -- Searched for in the order of the index, like the id above.
+  IF has_erased AND NEW.id IS NOT NULL AND history IS DISTINCT FROM 'moved' THEN
+    hash := encode(sha256(convert_to(NEW.id, 'UTF8')), 'hex');
+    IF hash = (SELECT e.id_hash FROM leadtap.erased_leads AS e
+                   WHERE e.company_id = NEW.company_id AND e.id_hash >= hash
+                   ORDER BY e.id_hash LIMIT 1) THEN
+      RAISE EXCEPTION USING
+        ERRCODE = 'LT002',
+        MESSAGE = format('lead %L of company %L was erased', NEW.id, NEW.company_id),
+        DETAIL = 'The id of a lead that was erased with `leadtap leads erase` is not accepted again.',
+        HINT = 'Use another id, or add the lead with `leadtap leads import --allow-erased`.',
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'id';
+    END IF;
+  END IF;
+
+  now_ms := leadtap.clock_ms();
+  IF history IN ('on', 'moved') AND NEW.created_at IS NOT NULL THEN
+    NEW.created_at := leadtap.free_time(NEW.company_id, NEW.created_at);
+    -- All later leads have to follow it. The limit is the clock: if it were the last stamp, each row could go a minute further. A
+    -- move has raised the last stamp before, and copies stamps that are ahead of the clock.
+    IF leadtap.to_ms(NEW.created_at) > greatest(now_ms + 60000, CASE history WHEN 'moved' THEN leadtap.to_ms(last) END) THEN
+      RAISE check_violation USING
+        MESSAGE = format('%s lies in the future', NEW.created_at),
+        HINT = 'History needs the time at which the lead was created.',
+        SCHEMA = 'leadtap', TABLE = 'leads', COLUMN = 'created_at';
+    END IF;
+    -- A cache of the company's leads is extended at its end only.
+    IF NEW.created_at < last THEN
+      PERFORM leadtap.log_change('company', NEW.company_id);
+    END IF;
+  ELSE
+    history := NULL;
+    now_ms := greatest(now_ms, leadtap.to_ms(last)) + 1;
+    NEW.created_at := leadtap.from_ms(now_ms);
+  END IF;
+  IF history IS DISTINCT FROM 'moved' THEN
+    NEW.updated_at := NEW.created_at;
+    NEW.automation_created_at := leadtap.from_ms(now_ms);
+    NEW.automation_trigger_id := leadtap.uuid_v7(now_ms);
+  END IF;
+
+  IF NEW.id IS NULL THEN
+    NEW.id := leadtap.uuid_v7(now_ms);
+  END IF;
+  IF NEW.status_value IS NULL THEN
+    SELECT s.value INTO NEW.status_value FROM leadtap.statuses AS s
+     WHERE s.company_id = NEW.company_id ORDER BY s.value <> 'NEW', s.position LIMIT 1;
+  END IF;
+  NEW.custom_fields := coalesce(NEW.custom_fields, '{}');
+  NEW.images := coalesce(NEW.images, '{}');
+  NEW.same_day := coalesce(NEW.same_day, false);
+  RETURN NEW;
+END $$;
+
+-- A page of leads, under the lock of the company (0004_polls.sql says why so).
+--   wait_ms 0      takes the lock if it is free; otherwise locked is false and leads is null
+--   wait_ms > 0    waits for the lock for so long, then fails with 55P03
+--   wait_ms null   reads without the lock: read_at is the last stamp, up to which the page is complete all the same
+-- Without since, it also returns the last stamp of the company, from which a client continues whose first page is empty.
+-- Columns are listed by name: a plan that contains whole rows of leads fails for good when a column is dropped.
+CREATE OR REPLACE FUNCTION leadtap.read_page(
+  company text, branch text, department text, since_ms bigint, page_limit integer, wait_ms integer,
+  OUT read_at bigint, OUT locked boolean, OUT last_stamp bigint, OUT leads json
+) LANGUAGE plpgsql VOLATILE
+  SET search_path = pg_catalog, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+  SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off SET lock_timeout = '5s' AS $$
+BEGIN
+  IF pg_is_in_recovery() THEN
+    RAISE read_only_sql_transaction USING MESSAGE = 'this is a standby, whose locks say nothing about the writers of its primary';
+  END IF;
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE invalid_transaction_state USING MESSAGE = 'polls need the isolation level READ COMMITTED',
+      HINT = 'Set default_transaction_isolation to it for the role that polls.';
+  END IF;
+  IF wait_ms IS NULL THEN
+    locked := false;
+    read_at := least(leadtap.clock_ms(), coalesce(leadtap.to_ms(leadtap.last_stamp(company)), 0));
+  ELSE
+    IF wait_ms = 0 THEN
+      locked := pg_try_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company));
+      IF NOT locked THEN
+        RETURN;
+      END IF;
+    ELSE
+      PERFORM set_config('lock_timeout', wait_ms::text, true);
+      PERFORM pg_advisory_xact_lock_shared(leadtap.lock_class(), leadtap.company_lock(company));
+      locked := true;
+    END IF;
+    read_at := leadtap.clock_ms();
+  END IF;
+  -- Before the page: a lead that is committed in between has a later stamp, and is in the page.
+  IF since_ms IS NULL THEN
+    last_stamp := leadtap.to_ms(leadtap.last_stamp(company));
+  END IF;
+
+  -- One statement, hence one snapshot: leads with the present names of places and statuses. Each row is found by its key (hence the
+  -- limits): without statistics, a join would read all leads or branches of the company.
+  SELECT coalesce(json_agg(lead), '[]') INTO leads FROM (
+    SELECT {{page_columns}},
+           s.label AS status_label, s.color AS status_color, s.final AS status_final,
+           (SELECT c.name FROM leadtap.companies AS c WHERE c.id = company) AS company_name,
+           (SELECT b.name FROM leadtap.branches AS b WHERE b.company_id = company AND b.id = l.branch_id) AS branch_name,
+           (SELECT d.name FROM leadtap.departments AS d WHERE d.company_id = company AND d.id = l.department_id) AS department_name
+      FROM unnest(leadtap.page_keys(company, branch, department, leadtap.from_ms(since_ms), page_limit))
+             WITH ORDINALITY AS page (created_at, position)
+     CROSS JOIN LATERAL (SELECT o.branch_id, o.department_id, {{lead_columns}}
+                           FROM leadtap.leads AS o
+                          WHERE o.company_id = company AND o.created_at = page.created_at LIMIT 1) AS l
+     CROSS JOIN LATERAL (SELECT o.label, o.color, o.final FROM leadtap.statuses AS o
+                          WHERE o.company_id = company AND o.value = l.status_value LIMIT 1) AS s
+     ORDER BY page.position
+  ) AS lead;
+END $$;
