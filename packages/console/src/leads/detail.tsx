@@ -11,15 +11,27 @@ import { formatExact, Relative } from '../time.tsx';
 import { openedLead } from './selection.ts';
 import { Status } from './status.tsx';
 
-/** All 24 fields, grouped for people. */
-const GROUPS: readonly (readonly [title: string, fields: readonly LeadFieldName[]])[] = [
+type Group = readonly [title: string, fields: readonly LeadFieldName[]];
+
+const GROUPS: readonly Group[] = [
   ['Contact', ['fullName', 'firstName', 'lastName', 'phone1', 'phone2', 'email']],
   ['Appointment', ['appointmentDateTime', 'timeslot', 'sameDay']],
   ['Address', ['address', 'postalCode', 'addressNotes']],
   ['Belongs to', ['companyName', 'branchName', 'departmentName']],
   ['Status', ['status', 'statusValue']],
-  ['More', ['customFields', 'images']],
-  ['Feed', ['id', 'createdAt', 'updatedAt', 'automation_trigger_id', 'automation_created_at']],
+];
+
+const FEED: Group = [
+  'Feed',
+  ['id', 'createdAt', 'updatedAt', 'automation_trigger_id', 'automation_created_at'],
+];
+
+const GROUPED = new Set<string>([...GROUPS, FEED].flatMap(([, fields]) => fields));
+
+/** Every field of a lead is shown: those without a group of their own as well. */
+const MORE: Group = [
+  'More',
+  (Object.keys(fieldLabels) as LeadFieldName[]).filter((name) => !GROUPED.has(name)),
 ];
 
 const HEADING = 'lead-heading';
@@ -57,7 +69,7 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
         <Status status={lead.status} />
       </header>
       <CopyBar lead={lead} key={lead.automation_trigger_id} />
-      {GROUPS.map(([title, names]) => (
+      {[...GROUPS, MORE, FEED].map(([title, names]) => (
         <section key={title} aria-label={title}>
           <h2>{title}</h2>
           <dl>
