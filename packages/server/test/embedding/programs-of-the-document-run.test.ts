@@ -57,9 +57,9 @@ it("an error in a route of the application stays the application's", async () =>
 });
 
 it.each(['fastify', 'express', 'node'])(
-  'the %s program of docs/embedding.md that accepts leads delivers them to polls',
+  'the %s program of docs/embedding.md accepts leads and delivers them to polls',
   async (program) => {
-    const { url, line } = await runProgram(join(folder, `intake-${program}.js`));
+    const { url, line } = await runProgram(join(folder, `${program}.js`));
     const send = (body: unknown, token = 'key-of-the-form') =>
       fetch(`${url}/api/leads`, {
         method: 'POST',
@@ -85,6 +85,7 @@ it.each(['fastify', 'express', 'node'])(
     expect(await line()).toBe('intake: 200, 0 added, 1 updated');
 
     const newest = (await (await poll('key-of-ada')).json()) as Lead[];
+    expect(await line()).toBe('poll: 200, 2 leads');
     expect(newest).toMatchObject([
       { id: 'new-1', firstName: 'Grace' },
       { id: 'a', fullName: 'Ada', lastName: 'Lovelace', branchName: 'north' },
@@ -98,6 +99,7 @@ it.each(['fastify', 'express', 'node'])(
     expect(await (await send({}, 'key-of-ada')).json()).toMatchObject({ code: 'insufficient-scope' });
     expect(await line()).toBe('intake: 403, 0 added, 0 updated');
     expect(await (await poll('key-of-the-form')).json()).toMatchObject({ code: 'insufficient-scope' });
+    expect(await line()).toBe('poll: 403, 0 leads');
     const get = await fetch(`${url}/api/leads`);
     expect([get.status, get.headers.get('allow')]).toEqual([405, 'POST']);
     expect(await line()).toBe('intake: 405, 0 added, 0 updated');
