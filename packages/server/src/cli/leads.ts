@@ -159,8 +159,8 @@ export async function importFile(
           times: createLeadTimes({ timeZone, dateFormats }),
           columnMap: columnMap.columns,
           isMapAuto: columnMap.isAuto,
-          onMapped: (mapFlags, columns) => {
-            report.onMapped(mapFlags);
+          onMapped: (use, columns) => {
+            report.onMapped(use);
             columnMap.add(columns);
           },
           onlyCompanyId: company?.id,

@@ -66,6 +66,82 @@ test('no field is suggested twice', () => {
   expect(suggest([['Notes', 'Notes', '']])).toEqual(['customFields.Notes', 'customFields.Notes 2', '']);
 });
 
+test('a column without a name is kept if it has values', () => {
+  expect(
+    suggest([
+      ['Name', ''],
+      ['Ada', ''],
+      ['Bo', 'x'],
+    ]),
+  ).toEqual(['fullName', 'customFields.column 2']);
+});
+
+describe('--map auto', () => {
+  const COMMAND = 'leads import - --format csv --company acme --map auto';
+
+  test('loses no column although names are there twice or missing, and says what it does with them', async () => {
+    const shell = await terminalWithUsers();
+    const stdin =
+      'id,email,Email,Phone,Notes,Notes,,phone1\n1,a@example.com,b@example.com,01 23,x,y,z,04 56\n';
+    const { code, stderr } = await shell.run(COMMAND, { stdin });
+    expect(code, stderr).toBe(0);
+    expect(stderr).toContain(
+      [
+        'are used as with --map "Phone=phone2", column 3 as "customFields.Email", column 5 as "customFields.Notes"',
+        'column 6 as "customFields.Notes 2", column 7 as "customFields.column 7"\n',
+      ].join(', '),
+    );
+    expect(JSON.parse((await shell.run('leads list --json')).stdout)).toMatchObject([
+      {
+        ...{ id: '1', email: 'a@example.com', phone1: '04 56', phone2: '01 23' },
+        customFields: { Email: 'b@example.com', Notes: 'x', 'Notes 2': 'y', 'column 7': 'z' },
+      },
+    ]);
+  });
+
+  test('two columns that --map names for one field stay an error', async () => {
+    const shell = await terminalWithUsers();
+    const { code, stderr } = await shell.run(`${COMMAND} --map A=email --map B=email`, {
+      stdin: 'A,B\nx,y\n',
+    });
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('already the field') });
+  });
+
+  test.each([
+    ['Ada,Lovelace,ada@example.com', '"ada@example.com"'],
+    ['Ada,Lovelace,+33 1 70 18 99 00', '"+33 1 70 18 99 00"'],
+    ['Ada,05.03.2026 14:00', '"05.03.2026 14:00"'],
+  ])('a file whose first row is a lead is refused: %s', async (row, value) => {
+    const shell = await terminalWithUsers();
+    for (const command of [COMMAND, COMMAND.replace('--map auto', '')]) {
+      const { code, stderr } = await shell.run(command.trim(), { stdin: `${row}\n${row}\n` });
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        `It looks like a lead, because it has ${value}: add a line above it that names the columns, such as firstName,`,
+      );
+    }
+    const map = `--map ${value.slice(1, -1)}=customFields.x`.split('--map ');
+    const { code, stderr } = await shell.run(
+      [...COMMAND.split(' '), '--map', map[1] ?? '', '--map', 'Ada=fullName'],
+      {
+        stdin: `${row}\n${row}\n`,
+      },
+    );
+    expect(code, stderr).toBe(0);
+  });
+
+  test('a file without any known name is refused, unless a column is named', async () => {
+    const shell = await terminalWithUsers();
+    const stdin = 'Ada,Lovelace\nGrace,Hopper\n';
+    const { code, stderr } = await shell.run(COMMAND, { stdin });
+    expect(code).toBe(1);
+    expect(stderr).toContain('has no column that --map auto knows');
+    expect(stderr).toContain('If its first line is a lead: add a line above it that names the columns');
+    expect(stderr).toContain('Otherwise name the field of a column, such as --map "Ada=fullName"');
+    expect((await shell.run(`${COMMAND} --map Ada=fullName`, { stdin })).code).toBe(0);
+  });
+});
+
 test('the company of a contact is not the company of the lead', () => {
   expect(suggest([['Company', 'Branch', 'company_id']])).toEqual([
     ...['customFields.Company', 'customFields.Branch', 'companyId'],

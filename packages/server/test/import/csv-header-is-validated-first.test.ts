@@ -7,10 +7,12 @@ async function headerProblems(header: string, options?: ReadingOptions): Promise
   return failure instanceof UnusableFileError ? failure.fix : [];
 }
 
+const REMOVE_ONE = 'remove one of the two columns, or add --map auto to keep it as a custom field';
+
 describe('a header is refused with all its errors', () => {
   test.each([
     ['id,email', ['companyId: is missing; add this column, or --company ID']],
-    ['companyId,id,id', ['id: is there twice; remove one of the two columns']],
+    ['companyId,id,id', [`id: is there twice; ${REMOVE_ONE}`]],
     [
       'companyId,e_mail',
       [
@@ -50,10 +52,7 @@ describe('a header is refused with all its errors', () => {
       'companyId,customFields.',
       ['customFields.: give each custom field a column of its own, such as customFields.source'],
     ],
-    [
-      'companyId,customFields.a,customFields.a',
-      ['customFields.a: is there twice; remove one of the two columns'],
-    ],
+    ['companyId,customFields.a,customFields.a', [`customFields.a: is there twice; ${REMOVE_ONE}`]],
     [
       'companyId,"id',
       [

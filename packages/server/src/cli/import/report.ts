@@ -113,8 +113,8 @@ export class ImportReport {
   };
 
   /** Fields were found for columns, by `--map auto`. */
-  readonly onMapped = (flags: string): void => {
-    this.#messages.push(`The columns of ${this.#input.name} are used as with ${flags}`);
+  readonly onMapped = (use: string): void => {
+    if (use !== '') this.#messages.push(`The columns of ${this.#input.name} are used ${use}`);
   };
 
   readonly onInvalidTime = (field: string, text: string): void => {

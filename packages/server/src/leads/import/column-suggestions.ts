@@ -111,7 +111,10 @@ export function suggestFields(
     const field = fieldOfName(column);
     if (field === 'phone1' || field === 'phone2') assign(index, field === 'phone1' ? 'phone2' : 'phone1');
   }
-  for (const [index, column] of unassigned()) fields[index] = customFieldOf(column, fields);
+  for (const [index, column] of unassigned()) {
+    const isFilled = rows.some((row) => (row[index] ?? '') !== '');
+    fields[index] = customFieldOf(column || (isFilled ? `column ${index + 1}` : ''), fields);
+  }
   return { fields: refine(fields, given, columns), guesses };
 }
 
@@ -136,9 +139,14 @@ const refine = (
       : field;
   });
 
-/** Columns without a name, and fields that Leadtap sets, are ignored. */
+/** Columns without name and cells, and fields that Leadtap sets, are ignored. */
 function customFieldOf(column: string, fields: readonly (string | undefined)[]): string {
-  const isIgnored = column === '' || LEAD_FIELDS.some(({ name }) => name === column && name !== 'status');
+  const isIgnored =
+    column === '' ||
+    LEAD_FIELDS.some(
+      ({ name, import: rule }) =>
+        name === column && name !== 'status' && (rule === undefined || rule.historicalOnly),
+    );
   return isIgnored ? '' : nameCustomField(column, fields);
 }
 

@@ -54,17 +54,25 @@ export function fieldsOfColumns(
 ): readonly (string | undefined)[] {
   const columns = header.map((column) => (isBlank(column) ? '' : column.trim()));
   const mappedField = createLookup(options.columnMap);
-  const given = columns.map((column) => {
+  const named = columns.map((column) => {
     const field = mappedField(column);
     if (field !== undefined) return field;
     const name = canonicalName(column);
     if (isWholeCustomFields(name)) return name;
     return column === '' || columnProblem(name, options) !== undefined ? undefined : name;
   });
+  const given = options.isMapAuto ? named.map(unlessRepeated(columns, named)) : named;
+  requireNames(columns, given);
   const hasUnknown = given.includes(undefined);
   const suggestion = hasUnknown ? suggestFields(columns, given, rows, options) : undefined;
   const isAuto = options.isMapAuto === true && suggestion !== undefined;
   const fields = isAuto ? suggestion.fields : given;
+  if (isAuto && given.every((field) => field === undefined) && !fields.some(isLeadField))
+    throw new UnusableFileError(
+      'has no column that --map auto knows',
+      `If its first line is a lead: ${ADD_NAMES}`,
+      `Otherwise name the field of a column, such as ${mapFlag(columns.find(Boolean) ?? '', 'fullName')}`,
+    );
   const issues = [...findColumnIssues(columns, fields, suggestion, options), ...findMissing(fields, options)];
   const flags = suggestion && describeMap(columns, given, suggestion);
   const timeFlags = suggestion ? describeTimes(columns, suggestion, options) : [];
@@ -81,9 +89,37 @@ export function fieldsOfColumns(
       `Add ${timeFlags.join(' ')}`,
       ...explainTimes(suggestion, options),
     );
-  if (isAuto) options.onMapped?.(flags?.text ?? '', toColumnMap(columns, fields));
+  if (isAuto && flags) options.onMapped?.(describeUse(flags), toColumnMap(columns, fields));
   return fields.map((field) => (field === '' ? undefined : field));
 }
+
+const isLeadField = (field: string | undefined): boolean =>
+  field !== undefined && field !== '' && !field.startsWith(CUSTOM_FIELD_PREFIX);
+
+const ADD_NAMES = 'add a line above it that names the columns, such as firstName,lastName,email,phone1';
+
+/** An e-mail address, a phone number or a time. */
+const VALUE = /^[^\s@]+@[^\s@]+$|^[+(]?\d[\d\s()./:-]{5,}$/;
+
+/** Throws if the first line of the file is a lead. */
+function requireNames(columns: readonly string[], given: readonly (string | undefined)[]): void {
+  const value = columns.find((column, index) => given[index] === undefined && VALUE.test(column));
+  if (value === undefined) return;
+  throw new UnusableFileError(
+    BAD_HEADER,
+    `It looks like a lead, because it has ${quote(value)}: ${ADD_NAMES}`,
+    `If that is the name of a column, add ${mapFlag(value, CUSTOM_FIELD_PREFIX + value)}`,
+  );
+}
+
+/** The field of a column, unless its name is there before. Then `--map auto` finds another one. */
+const unlessRepeated =
+  (columns: readonly string[], named: readonly (string | undefined)[]) =>
+  (field: string | undefined, index: number): string | undefined => {
+    const first = named.indexOf(field);
+    const isSameName = columns[first]?.toLowerCase() === columns[index]?.toLowerCase();
+    return field !== '' && first < index && isSameName ? undefined : field;
+  };
 
 /** Without the columns that no map can name. */
 const toColumnMap = (columns: readonly string[], fields: readonly (string | undefined)[]): ColumnMap =>
@@ -93,8 +129,9 @@ const toColumnMap = (columns: readonly string[], fields: readonly (string | unde
       .map(([index, column]) => [column, fields[index] ?? '']),
   );
 
+/** A map ignores the case of names. */
 const isNamedOnce = (column: string, columns: readonly string[]): boolean =>
-  column !== '' && columns.indexOf(column) === columns.lastIndexOf(column);
+  column !== '' && columns.filter((other) => other.toLowerCase() === column.toLowerCase()).length === 1;
 
 function findColumnIssues(
   columns: readonly string[],
@@ -130,7 +167,7 @@ function explainColumn(column: string, suggested: string | undefined, options: H
 
 const repeated = (field: string, first: string | undefined): string =>
   first === field
-    ? 'is there twice; remove one of the two columns'
+    ? 'is there twice; remove one of the two columns, or add --map auto to keep it as a custom field'
     : `${field} is already the field of column ${quote(first ?? '')}; map one of them to another field`;
 
 const findMissing = (
@@ -159,14 +196,21 @@ function describeMap(
   const unknown = [...columns.entries()].filter(([index]) => given[index] === undefined);
   // No shell can pass control characters on one line.
   const named = unknown.filter(([, column]) => isNamedOnce(column, columns) && !/\p{Cc}/u.test(column));
+  const others = unknown.filter((entry) => !named.includes(entry) && fields[entry[0]] !== '');
   return {
     text: named.map(([index, column]) => mapFlag(column, fields[index] ?? '')).join(' '),
+    others: others.map(([index]) => `column ${index + 1} as ${quote(fields[index] ?? '')}`),
     isComplete: named.length === unknown.length,
   };
 }
 
+const describeUse = ({ text, others }: MapFlags): string =>
+  [...(text === '' ? [] : [`as with ${text}`]), ...others].join(', ');
+
 interface MapFlags {
   readonly text: string;
+  /** What is done with the columns that no option can name. */
+  readonly others: readonly string[];
   /** They mean the same as --map auto. */
   readonly isComplete: boolean;
 }

@@ -42,8 +42,8 @@ export interface HeaderOptions extends SuggestOptions {
   readonly columnMap?: ColumnMap | undefined;
   /** Columns that have no field get the suggested one. */
   readonly isMapAuto?: boolean | undefined;
-  /** Called with the fields that were suggested, also as options for the command line. */
-  readonly onMapped?: ((flags: string, columns: ColumnMap) => void) | undefined;
+  /** Called with the fields that were suggested, also in words: the options for the command line. */
+  readonly onMapped?: ((use: string, columns: ColumnMap) => void) | undefined;
   /** The company of leads that name none: the column may be missing. */
   readonly companyId?: string | undefined;
   /** The only company that exists, for hints. */
