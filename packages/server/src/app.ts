@@ -139,6 +139,7 @@ const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver &
     metrics.observeIntake(observation);
     requests.observeIntake(observation);
   },
+  observeRefusal: (violatedPolicies) => metrics.observeRefusal?.(violatedPolicies),
   observeWaiting(count) {
     metrics.observeWaiting?.(count);
     requests.observeWaiting(count);

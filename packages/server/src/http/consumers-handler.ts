@@ -17,13 +17,15 @@ import {
 } from './exchange.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
-import { JSON_MEDIA_TYPE } from './page-response.ts';
+import { JSON_MEDIA_TYPE, type PollObserver } from './page-response.ts';
 import { requirePollRights } from './poll-handler.ts';
+import type { RequestState } from './request-log.ts';
 
 export interface ConsumersHandlerOptions extends IdentificationOptions, MountOptions {
   readonly store: PollStore & Pick<Store, 'consumers'>;
   /** The limiter of polls: both count together. */
   readonly limiter?: Limiter;
+  readonly observer?: PollObserver;
   /** Writes the polls of the user that are in memory, so that a poll is listed at once. */
   readonly flushUser: (userId: string) => Promise<void>;
   readonly staleAfterMs?: number | undefined;
@@ -35,10 +37,10 @@ export const createConsumersHandler = (
 ): RequestHandler =>
   createHandler(
     CONSUMERS_PATH,
-    createResponder({
+    createResponder<RequestState>({
       createState: () => ({}),
       answer: createAnswer(options, readers),
-      observe: () => undefined,
+      observe: ({ state }) => options.observer?.observeRefusal?.(state.problem?.parts.violatedPolicies ?? []),
     }),
     options,
   );

@@ -65,6 +65,8 @@ export interface PollObservation {
 /** Receives the observations: Leadtap's metrics, or those of an embedding application. */
 export interface PollObserver {
   observe(observation: PollObservation): void;
+  /** Receives the limits of a 429 to another request, which is no poll. */
+  observeRefusal?(violatedPolicies: readonly string[]): void;
   /** Receives the number of requests that wait for a lead whenever it changes. */
   observeWaiting?(count: number): void;
 }

@@ -101,10 +101,15 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
   });
   if (sharedLimits) addSharedLimits(registry, sharedLimits);
 
+  const observeRefusal = (violatedPolicies: readonly string[]) => {
+    for (const policy of violatedPolicies) refusals.inc({ policy });
+  };
+
   return {
     registry: Registry.merge([processMetrics(), registry]),
     countDroppedConnection: () => dropped.inc(),
     observeWaiting: (count) => waiting.set(count),
+    observeRefusal,
     observe(observation: PollObservation) {
       const { status, durationMs, waitedMs, feedLagMs } = observation;
       polls.inc({ status });
@@ -112,14 +117,14 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
       if (observation.leads > 0) leads.inc(observation.leads);
       if (feedLagMs !== undefined) feedLag.observe(feedLagMs / 1000);
       if (observation.unlocked) unlocked.inc();
-      for (const policy of observation.violatedPolicies) refusals.inc({ policy });
+      observeRefusal(observation.violatedPolicies);
     },
     observeIntake({ status, durationMs, added, updated, violatedPolicies }: IntakeObservation) {
       intakeRequests.inc({ status });
       intakeDuration.observe({ status }, durationMs / 1000);
       if (added > 0) received.inc({ result: 'added' }, added);
       if (updated > 0) received.inc({ result: 'updated' }, updated);
-      for (const policy of violatedPolicies) refusals.inc({ policy });
+      observeRefusal(violatedPolicies);
     },
   };
 }

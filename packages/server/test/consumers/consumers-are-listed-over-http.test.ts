@@ -98,7 +98,13 @@ describe('the checks are those of a poll', () => {
     await service().poll('north-lead');
     expect(await remaining()).toBe(997);
     await leaveRequests(service(), 'north-lead', 0);
+    const refusals = async () => {
+      const text = await (await fetch(service().metricsUrl)).text();
+      return text.match(/^leadtap_rate_limit_refusals_total\{.*$/gm) ?? [];
+    };
+    const before = await refusals();
     const refused = await list(service(), token);
+    expect(await refusals(), 'counted by the metric').not.toEqual(before);
     expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
   });
 
