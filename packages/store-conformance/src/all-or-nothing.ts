@@ -218,7 +218,9 @@ export const allOrNothingChecks = [
           storedBefore = change(other).then(() => other.findLeads('1'));
         });
         const sender = { userId: 'boss', tokenId: 'a' };
-        const { kind } = await store.writeAllLeads([lead('1')], ALL_OF_ACME, sender);
+        // So many that a change which does not wait is committed before them.
+        const leads = Array.from({ length: 1000 }, (_, index) => lead(`${index}`));
+        const { kind } = await store.writeAllLeads(leads, ALL_OF_ACME, sender);
         assert.equal((await storedBefore)?.length, kind === 'written' ? 1 : 0);
       },
     ),

@@ -126,6 +126,18 @@ export const erasedLeadChecks = [
       // In another company it is another lead.
       await stamp(again, [lead('1', { companyId: 'globex' })]);
 
+      // A rejected write leaves it erased.
+      const empty = [lead('1', { onlyUpdate: true })];
+      const late = [lead('1', { createdAt: clock.now + 3_600_000 })];
+      for (const [leads, historical] of [
+        [empty, false],
+        [late, true],
+      ] as const) {
+        const [result] = await write(again, leads, { allowErased: true, historical });
+        assert.equal(result?.kind, 'rejected');
+        assert.deepEqual(await write(again, [lead('1')]), [rejected]);
+      }
+
       const allowed = await write(again, [lead('1'), lead('1')], { allowErased: true });
       assert.deepEqual(
         allowed.map(({ kind }) => kind),

@@ -121,6 +121,18 @@ test('a user whom another program adds meanwhile to its company stays there', as
   });
 });
 
+test('a request that sends leads has locked its company, and never waits for a file that waits for it', async () => {
+  const { store, program } = await storeAndProgram(bare('acme', { users: [ADA] }));
+  await program.query('BEGIN');
+  await program.query(`SELECT leadtap.lock_companies(ARRAY['acme'])`);
+  const applied = apply(store, bare('acme', { name: 'Acme Ltd', users: [{ ...ADA, plan: 'PROFESSIONAL' }] }));
+  await untilWaiting(program, applied);
+  await program.query(`SET LOCAL lock_timeout = '1ms'`);
+  await program.query(`SELECT leadtap.lock_sender('ada', NULL)`);
+  await program.query('COMMIT');
+  expect(await applied).toMatchObject({ kind: 'applied' });
+});
+
 test('a poll finds its user while a file is being applied', async () => {
   const { store, program } = await storeAndProgram(bare('acme', { users: [ADA] }));
   await program.query('BEGIN');
