@@ -21,8 +21,12 @@ export const NEWEST_FIRST: ListOrder = {
 
 /** After every time that a lead can have. */
 const END_OF_TIME = Date.UTC(10_000, 0);
-/** How many leads of each company one step reads at most. A company with all the leads needs more steps then. */
-const MAX_LOOKAHEAD = 32;
+/**
+ * How many leads of each company the first step reads at most. Each further step reads more: a company with most of the leads would
+ * need many steps, and each of them reads every company.
+ */
+const FIRST_LOOKAHEAD = 32;
+const LOOKAHEAD_GROWTH = 4;
 
 /** The parameters of one query. */
 export interface ListStep {
@@ -37,15 +41,16 @@ const toStep = (
   { companyId, since }: LeadListQuery,
   after: LeadListQuery['after'],
   limit: number,
+  lookahead: number,
 ): ListStep => ({
   afterCompany: after?.companyId ?? null,
   from: after?.createdAt ?? since ?? END_OF_TIME,
   limit,
-  lookahead: companyId === undefined && limit > MAX_LOOKAHEAD ? MAX_LOOKAHEAD : null,
+  lookahead: companyId === undefined && limit > lookahead ? lookahead : null,
 });
 
 export const firstStep = (query: LeadListQuery): ListStep | undefined =>
-  query.limit > 0 ? toStep(query, query.after, query.limit) : undefined;
+  query.limit > 0 ? toStep(query, query.after, query.limit, FIRST_LOOKAHEAD) : undefined;
 
 /** The step after one that has left the page with these leads; undefined if the page is complete. */
 export function nextStep(
@@ -58,5 +63,5 @@ export function nextStep(
   if (last === undefined || lookahead === null || limit <= 0) return undefined;
   const after = { companyId: last.companyId, createdAt: last.lead.createdAt };
   const isEmptyStep = after.createdAt === from && after.companyId === afterCompany;
-  return isEmptyStep ? undefined : toStep(query, after, limit);
+  return isEmptyStep ? undefined : toStep(query, after, limit, lookahead * LOOKAHEAD_GROWTH);
 }
