@@ -144,9 +144,13 @@ const STATEMENT =
 function parseDotenv(text: string): Pick<Source, 'values'> & { readonly problems: readonly ConfigProblem[] } {
   const lines = text.replace(BYTE_ORDER_MARK, '');
   const problems: ConfigProblem[] = [];
+  let line = 1;
+  let counted = 0;
   const valid = lines.replace(STATEMENT, (statement: string, invalid: string | undefined, offset: number) => {
     if (invalid === undefined) return statement;
-    problems.push(invalidLine(invalid, lines.slice(0, offset).split('\n').length));
+    line += lines.slice(counted, offset).split('\n').length - 1;
+    counted = offset;
+    problems.push(invalidLine(invalid, line));
     return '';
   });
   return { values: parseEnv(valid), problems };

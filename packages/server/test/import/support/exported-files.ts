@@ -1,6 +1,6 @@
 /**
  * Files as other programs export them: their headers, separators, encodings, times, footers and blank lines. The people are
- * invented; the rest is as in files that users of these programs have published.
+ * invented, and the files are written by hand after descriptions of these exports: none was exported by the program itself.
  */
 const utf16 = (text: string): Buffer => Buffer.from(`\uFEFF${text}`, 'utf16le');
 const lines = (...rows: string[]): string => rows.map((row) => `${row}\r\n`).join('');
