@@ -30,7 +30,8 @@ export function toIso(ms: number): string {
   return `${lastDay.text}${hours}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[(ms - beganAt) % 1000]}Z`;
 }
 
-export const toIsoOrNull = (ms: number | null): string | null => (ms === null ? null : toIso(ms));
+export const toIsoOrNull = (ms: number | null | undefined): string | null =>
+  ms === null || ms === undefined ? null : toIso(ms);
 
 const UNIT_MS: Readonly<Record<string, number>> = {
   s: 1000,

@@ -23,3 +23,8 @@ export function reasonOf(error: unknown, place = ''): string {
   const details = [place, message.includes(code) ? '' : code].filter((detail) => detail !== '');
   return details.length === 0 ? message : `${message} (${details.join(', ')})`;
 }
+
+/** Of `link` on a file system without hard links: exFAT, some network and container file systems. */
+const NO_HARD_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
+export const hasNoHardLinks = (error: unknown): boolean => NO_HARD_LINKS.includes(systemCode(error) ?? '');

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { systemCode } from '../system-error.ts';
+import { hasNoHardLinks, systemCode } from '../system-error.ts';
 
 export const MIN_SECRET_BYTES = 32;
 
@@ -108,14 +108,11 @@ function writeDraft(draft: string, secret: string): void {
   }
 }
 
-/** exFAT and some network or container file systems have no hard links. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'ENOSYS'];
-
 function linkDraft(draft: string, file: string, secret: string): void {
   try {
     linkSync(draft, file);
   } catch (error) {
-    if (NO_LINKS.includes(systemCode(error) ?? '')) writeUnlinked(file, secret);
+    if (hasNoHardLinks(error)) writeUnlinked(file, secret);
     // Otherwise another command has created the file meanwhile, and its key is used.
     else if (systemCode(error) !== 'EEXIST') throw error;
   } finally {

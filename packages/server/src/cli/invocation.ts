@@ -1,6 +1,6 @@
 /** How the person started this program, so that every command it prints can be pasted where it was printed. */
 import { basename, delimiter, dirname, relative } from 'node:path';
-import { quoteForShell } from '../quote-for-shell.ts';
+import { quoteForShell } from '../escape.ts';
 
 /** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
 export function invocationOf(

@@ -9,7 +9,7 @@ import {
   type TokenScope,
 } from '../accounts/token-scopes.ts';
 import { MAX_TOKEN_LENGTH } from '../accounts/tokens.ts';
-import { systemClock, toDurationMs, toIso } from '../clock.ts';
+import { systemClock, toDurationMs, toIso, toIsoOrNull } from '../clock.ts';
 import { mayPoll } from '../leads/access.ts';
 import { consumerPages } from '../leads/consumers.ts';
 import { columnProblem } from '../leads/import/csv-header.ts';
@@ -290,9 +290,6 @@ async function listTokens(
     ]),
   );
 }
-
-const toIsoOrNull = (ms: number | null | undefined): string | null =>
-  ms === null || ms === undefined ? null : toIso(ms);
 
 const toJson = (
   { id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken,

@@ -4,9 +4,8 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../leads/render.ts';
-import { redirect, relativeUrl } from './docs.ts';
+import { redirect, relativeUrl, sendUnlessCached } from './docs.ts';
 import { rejectOtherMethods } from './methods.ts';
-import { matchesEtag } from './page-response.ts';
 
 const FOLDER = fileURLToPath(new URL('../../dist/console/', import.meta.url));
 const PAGE = 'index.html';
@@ -108,9 +107,7 @@ function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): 
     file.compressed.find((variant) => accepts(accepted, variant.encoding)) ?? file.plain;
   reply.headers({ etag, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' }).type(file.type);
   if (encoding !== '') reply.header('content-encoding', encoding);
-  const isNotModified = matchesEtag(request.headers['if-none-match'], etag);
-  if (isNotModified) reply.code(304);
-  return isNotModified && request.method === 'GET' ? reply.send() : reply.send(body);
+  return sendUnlessCached(request, reply, { etag, body });
 }
 
 /** Whether an Accept-Encoding header names the encoding, and not with `q=0`. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import { escapeHtml } from '../escape.ts';
 import { entityTag } from '../leads/render.ts';
 import type { PublicUrl } from './forwarded.ts';
 import { rejectOtherMethods } from './methods.ts';
@@ -20,9 +21,6 @@ const PAGE_FILE = new URL('../../assets/docs.html', import.meta.url);
 
 /** Around what of the page leads to the console. */
 const CONSOLE_LINKS = /<!--\/?console-->/;
-
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 /** Allows the page's own style and script, by their hashes, and nothing else. */
 function contentSecurityPolicy(page: string): string {
@@ -49,6 +47,15 @@ function contentSecurityPolicy(page: string): string {
 function send(request: FastifyRequest, reply: FastifyReply, body: string): FastifyReply {
   const etag = entityTag(body);
   reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
+  return sendUnlessCached(request, reply, { etag, body });
+}
+
+/** 304 if the client has the body already. Its headers must be set before. */
+export function sendUnlessCached(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { etag, body }: { readonly etag: string; readonly body: string | Buffer },
+): FastifyReply {
   const isNotModified = matchesEtag(request.headers['if-none-match'], etag);
   if (isNotModified) reply.code(304);
   return isNotModified && request.method === 'GET' ? reply.send() : reply.send(body);

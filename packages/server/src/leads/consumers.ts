@@ -1,6 +1,7 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
 import { type Consumer, type ConsumerPosition, type ConsumerQuery, positionOf } from '../store/consumers.ts';
+import { isInScope } from '../store/placement.ts';
 import type { StoredLead } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { mayPoll, scopeOf } from './access.ts';
@@ -19,15 +20,7 @@ export function leadStateOf(
 /** Whether the access level of the consumer's user includes the lead. */
 export function maySee({ user }: Consumer, { companyId, branchId, departmentId }: StoredLead): boolean {
   const scope = scopeOf(user);
-  if (scope?.companyId !== companyId) return false;
-  switch (scope.level) {
-    case 'COMPANY':
-      return true;
-    case 'BRANCH':
-      return scope.branchId === branchId;
-    case 'DEPARTMENT':
-      return scope.departmentId === departmentId;
-  }
+  return scope?.companyId === companyId && isInScope(scope, { branchId, departmentId });
 }
 
 /**

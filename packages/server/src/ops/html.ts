@@ -1,4 +1,5 @@
 /** HTML from template strings. Every value is escaped, so that the names of tokens and users cannot add markup. */
+import { escapeHtml } from '../escape.ts';
 
 /** Markup that needs no escaping. */
 export class Html {
@@ -10,10 +11,6 @@ export class Html {
 }
 
 type Part = Html | readonly Html[] | string | number;
-
-/** All characters that end a text or a quoted attribute. */
-const escapeHtml = (text: string): string =>
-  text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 function markupOf(part: Part): string {
   if (part instanceof Html) return part.markup;

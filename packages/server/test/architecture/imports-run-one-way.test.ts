@@ -42,7 +42,7 @@ const FOUNDATION = [
   'version',
   'system-error',
   'nearest-name',
-  'quote-for-shell',
+  'escape',
   'nearest-existing',
   'migration-files',
 ];

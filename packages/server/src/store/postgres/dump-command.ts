@@ -1,4 +1,4 @@
-import { quoteForShell } from '../../quote-for-shell.ts';
+import { quoteForShell } from '../../escape.ts';
 
 /** Parameters of the driver that libpq does not know, and the password. */
 const REMOVED_PARAMETERS = ['uselibpqcompat', 'password'];

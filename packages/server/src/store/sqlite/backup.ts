@@ -5,7 +5,7 @@ import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { systemCode } from '../../system-error.ts';
+import { hasNoHardLinks, systemCode } from '../../system-error.ts';
 import { type BackupOptions, type BackupReport, BackupTargetError, UnusableDatabaseError } from '../store.ts';
 import { driverModule } from './connection.ts';
 import { asStoreError } from './errors.ts';
@@ -127,17 +127,13 @@ async function syncToDisk(path: string): Promise<void> {
   }
 }
 
-/** File systems without hard links, such as FAT, report one of these. */
-const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
-
 /** Unlike a rename, a link never replaces a file that another program has created meanwhile. */
 async function moveIntoPlace(partial: string, target: string): Promise<void> {
   try {
     await link(partial, target);
   } catch (error) {
-    const code = systemCode(error) ?? '';
-    if (code === 'EEXIST') throw existing(target);
-    if (!NO_LINKS.includes(code)) throw error;
+    if (systemCode(error) === 'EEXIST') throw existing(target);
+    if (!hasNoHardLinks(error)) throw error;
     await rename(partial, target);
   }
 }
