@@ -12,30 +12,8 @@ import { asStoreError } from './errors.ts';
 
 const PROGRESS_MS = 100;
 
-/**
- * In a thread, because `VACUUM INTO` and the check block their thread for as long as the database is large. It is JavaScript in
- * a text, because a file of its own would have another path in `src/` than in `dist/`. VACUUM INTO is one read transaction: it
- * contains all that was committed before it began, waits for no writer, and copies no bytes of deleted rows.
- */
-const WORKER = `
-const { parentPort, workerData } = require('node:worker_threads');
-const { DatabaseSync } = require(workerData.driver);
-const inDatabase = (file, work) => {
-  const database = new DatabaseSync(file);
-  try {
-    database.exec('PRAGMA busy_timeout = 10000');
-    return work(database);
-  } finally {
-    database.close();
-  }
-};
-try {
-  inDatabase(workerData.source, (database) => database.prepare('VACUUM INTO ?').run(workerData.target));
-  const rows = inDatabase(workerData.target, (database) => database.prepare('PRAGMA integrity_check').all());
-  parentPort.postMessage({ faults: rows.map((row) => row.integrity_check).filter((line) => line !== 'ok') });
-} catch ({ code, errcode, message }) {
-  parentPort.postMessage({ error: { code, errcode, message } });
-}`;
+/** Also right from `dist/`: it is not compiled, so its only copy is in `src/`. */
+const WORKER = new URL('../../../src/store/sqlite/backup-worker.cjs', import.meta.url);
 
 interface WorkerResult {
   readonly faults?: readonly string[];
@@ -88,7 +66,7 @@ async function refuseExisting(target: string): Promise<void> {
 
 function copyInThread(source: string, target: string, signal: AbortSignal): Promise<WorkerResult> {
   const workerData = { driver: driverModule(), source, target };
-  const worker = new Worker(WORKER, { eval: true, workerData });
+  const worker = new Worker(WORKER, { workerData });
   return new Promise<WorkerResult>((resolve, reject) => {
     const abort = () => void worker.terminate();
     signal.addEventListener('abort', abort, { once: true });

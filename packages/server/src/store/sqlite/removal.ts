@@ -64,10 +64,11 @@ export function prepareRemoval(connection: Connection, clock: Clock) {
   return {
     findByIds(ids: readonly string[], companyId?: string): RemovableLead[] {
       const companyIds = companyId === undefined ? companies.all().map((row) => row.id) : [companyId];
-      const found = companyIds.flatMap((company) =>
-        [...new Set(ids)].flatMap((id) => byId.get(company, id) ?? []),
+      const findOfCompany = (company: string) =>
+        [...new Set(ids)].flatMap((id) => byId.get(company, id) ?? []).map(toLead);
+      return companyIds.flatMap((company) =>
+        findOfCompany(company).sort((a, b) => a.createdAt - b.createdAt),
       );
-      return found.map(toLead).sort((a, b) => (a.companyId === b.companyId ? a.createdAt - b.createdAt : 0));
     },
 
     scan(contact: Contact, after: LeadKey | undefined, companyId?: string): ScanResult {
