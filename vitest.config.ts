@@ -33,7 +33,7 @@ const SLOW = [
   'packages/server/test/{delivery,operations,transfer}/**',
   'packages/server/test/cli/{bin,demo,serve}-*',
   'packages/testing/test/browser-*',
-  'packages/client/test/{a-killed,no-lead-is,package-works,readme-program}*',
+  'packages/client/test/{a-killed,no-lead-is,package-works,example-program}*',
   'integrations/workato/test/**',
 ];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];

@@ -54,12 +54,12 @@ const withNode = (document: string, patch: (program: string, url: string) => str
     const env = { LEADTAP_URL: url, LEADTAP_TOKEN: token };
     return { argv: [process.execPath, 'program.mjs'], env };
   },
-  position: document === 'README.md' ? 'watch.json' : 'checkpoint.json',
+  position: document === 'examples/watch.mjs' ? 'watch.json' : 'checkpoint.json',
   namesIn: (folder, output) => namesIn(output + readOf(folder, 'leads.txt')),
 });
 
 const PROGRAMS: readonly Program[] = [
-  withNode('README.md', (program) => program.replace('intervalMs: 5_000', 'intervalMs: 20')),
+  withNode('examples/watch.mjs', (program) => program.replace('intervalMs: 5_000', 'intervalMs: 20')),
   withNode('docs/integrations/your-own-program.md', (program, url) =>
     program
       .replace('https://leads.example.com', url)

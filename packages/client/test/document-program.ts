@@ -10,9 +10,10 @@ import { tempFolder } from '../../testing/harness/temp-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The one program of a document, without the indent of the list that it stands in. */
+/** A file with a program, or the one program of a document, without the indent of the list that it stands in. */
 export function programOf(path: string): string {
   const text = readFileSync(join(ROOT, path), 'utf8');
+  if (path.endsWith('.mjs')) return text;
   const [block, ...more] = [...text.matchAll(/^( *)```js\n([\s\S]+?)^ *```$/gm)];
   if (!block || more.length > 0) throw new Error(`${path} must have one js block`);
   const [, indent = '', code = ''] = block;

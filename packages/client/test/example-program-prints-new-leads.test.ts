@@ -18,14 +18,10 @@ async function startDemo(): Promise<{ baseUrl: string; token: string }> {
 
 const INTERVAL = 'intervalMs: 5_000';
 
-it('in ten lines', () => {
-  expect(programOf('README.md').trim().split('\n').length).toBeLessThanOrEqual(10);
-});
-
 it('of the demo, as they arrive', async () => {
   const { baseUrl, token } = await startDemo();
   const since = new Date();
-  const program = programOf('README.md');
+  const program = programOf('examples/watch.mjs');
   expect(program).toContain(INTERVAL);
   const lines = runIn(folderWith(program.replace(INTERVAL, 'intervalMs: 100')), {
     LEADTAP_URL: baseUrl,
