@@ -6,6 +6,7 @@ import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastif
 import { entityTag } from '../leads/render.ts';
 import { redirect, relativeUrl, sendUnlessCached } from './docs.ts';
 import { rejectOtherMethods } from './methods.ts';
+import { ProblemError } from './problems.ts';
 
 const FOLDER = fileURLToPath(new URL('../../dist/console/', import.meta.url));
 const PAGE = 'index.html';
@@ -60,9 +61,12 @@ interface ConsoleFile {
   readonly compressed: readonly Variant[];
 }
 
+let filesInMemory: ReadonlyMap<string, ConsoleFile> | undefined;
+
 /** `/`, and the files below `/console/` that it names. */
 export const consoleRoutes: FastifyPluginCallback = (app, _options, done) => {
-  const files = readFiles();
+  filesInMemory ??= readFiles();
+  const files = filesInMemory;
   const page = files.get(PAGE);
   if (!page) throw new Error(`The console is not built: ${FOLDER} has no ${PAGE}. Run \`npm run build\`.`);
 
@@ -74,12 +78,12 @@ export const consoleRoutes: FastifyPluginCallback = (app, _options, done) => {
     reply.headers(PAGE_HEADERS);
     return send(request, reply, page);
   });
-  for (const [name, file] of files)
-    if (name !== PAGE)
-      app.all(`/${name}`, (request, reply) => {
-        reply.headers(FILE_HEADERS);
-        return send(request, reply, file);
-      });
+  app.all<{ Params: { '*': string } }>('/console/*', (request, reply) => {
+    const file = files.get(`console/${request.params['*']}`);
+    if (!file) throw new ProblemError('no-such-resource');
+    reply.headers(FILE_HEADERS);
+    return send(request, reply, file);
+  });
   done();
 };
 
