@@ -25,6 +25,8 @@ export const CHROMIUM: Program = {
 /** Nothing but pages of this machine is loaded, so the browser needs no network and no services of its vendor. */
 const FLAGS = [
   '--disable-gpu',
+  // Without it a page takes a fifth more processor time.
+  '--disable-gpu-compositing',
   '--disable-quic',
   '--no-first-run',
   '--disable-background-networking',

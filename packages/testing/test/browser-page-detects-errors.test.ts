@@ -144,6 +144,6 @@ describe('accessibility', () => {
   it('fails in every look for what one look shows', async () => {
     const style = '@media (max-width: 400px) { .wide { width: 500px } }';
     const page = await openPage(await serveSite({ body: '<p class="wide">w</p>', style }));
-    await expect(expectEveryLook(page)).rejects.toThrow('wider than the screen of a phone: p.wide');
+    await expect(expectEveryLook(page)).rejects.toThrow('wider than 360 pixels: p.wide');
   });
 });
