@@ -3,8 +3,8 @@ import { describe, expect, it, vi } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { untilChangesAreTracked } from '../cache/support/change-tracking.ts';
-import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
-import { outcome, pollWith } from './support/polling.ts';
+import { makeKey, sign, startIdentityProvider } from '../tokens/support/identity-provider.ts';
+import { outcome, pollWith } from '../tokens/support/polling.ts';
 
 /** A second instance beside the first, on the same database and key. */
 const startBeside = (beside: TestService, env: Record<string, string> = {}): Promise<TestService> =>

@@ -8,7 +8,7 @@ import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { SigningKeyError } from '../../src/accounts/signing-keys.ts';
 import { signingKeyHints } from '../../src/cli/failure.ts';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
-import { type RunOptions, terminal } from './terminal.ts';
+import { type RunOptions, terminal } from '../cli/terminal.ts';
 
 const FREE_PORT = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
 

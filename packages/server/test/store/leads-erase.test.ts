@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { terminal, terminalWithUsers } from './terminal.ts';
+import { terminal, terminalWithUsers } from '../cli/terminal.ts';
 
 const ADA = {
   companyId: 'acme',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { describeDatabase, parseConfig } from '../../src/config.ts';
-import { terminal } from './terminal.ts';
+import { terminal } from '../cli/terminal.ts';
 
 const NO_AUTO_MIGRATE = { LEADTAP_AUTO_MIGRATE: 'false' };
 

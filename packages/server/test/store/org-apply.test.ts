@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { ExitCode } from '../../src/cli/exit.ts';
 import { DEFAULT_STATUSES } from '../../src/store/organisation-changes.ts';
-import { terminal, terminalWithUsers } from './terminal.ts';
+import { terminal, terminalWithUsers } from '../cli/terminal.ts';
 
 const company = (parts: object = {}) => ({ companies: [{ id: 'acme', name: 'Acme', ...parts }] });
 const user = (id: string, plan = 'PROFESSIONAL') => ({ id, plan, accessLevel: 'COMPANY' });
