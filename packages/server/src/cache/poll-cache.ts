@@ -12,8 +12,8 @@ import type {
   RevalidationRequest,
 } from '../store/store.ts';
 import { FeedCache } from './feed-cache.ts';
+import type { ChangeSource } from './held-polls.ts';
 import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-batcher.ts';
-import type { ChangeSource } from './waiting-polls.ts';
 
 export interface CacheLimits {
   /** Of the users, and as many again of the token ids. */
@@ -34,7 +34,7 @@ export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
 
 export interface PollReaders {
   readonly createReader: CreateReader;
-  /** Absent if the store does not track changes: no poll can then wait for one. */
+  /** Absent if the store does not track changes: no poll can then be held for one. */
   readonly changes?: ChangeSource;
 }
 

@@ -3,12 +3,12 @@
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
+import type { VerifiedPoll } from '../cache/held-polls.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
-import type { WaitingPlace } from '../cache/waiting-polls.ts';
 import { systemClock } from '../clock.ts';
 import { haveSameScope, mayPoll } from '../leads/access.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
-import { type Poll, type PollQuery, poll } from '../leads/poll.ts';
+import { type Poll, poll } from '../leads/poll.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type PollStore, StoreUnavailableError } from '../store/store.ts';
@@ -23,6 +23,7 @@ import {
   type RequestHandler,
   type Responder,
 } from './exchange.ts';
+import { type CheckAgain, createHold, type FirstPoll } from './hold-poll.ts';
 import { createIdentification, type IdentificationOptions, type Identity } from './identify.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
 import {
@@ -37,7 +38,6 @@ import {
 } from './page-response.ts';
 import { ProblemError } from './problems.ts';
 import { parseQuery, searchOf } from './query.ts';
-import { createWait, type FirstPage } from './wait-for-leads.ts';
 
 /** The parts that the endpoint uses, wherever it is mounted. */
 export interface PollOptions extends IdentificationOptions {
@@ -110,11 +110,11 @@ function createAnswer(
     exchange: Exchange<PollState>,
     first: Identity,
     read: (identity: Identity) => Promise<Poll>,
-  ): Promise<Poll> {
+  ): Promise<VerifiedPoll> {
     let identity = first;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      const result = await read(identity);
-      const { leads, isOlderThanAccount } = result.page;
+      const result = { poll: await read(identity), companyId: identity.user.companyId };
+      const { leads, isOlderThanAccount } = result.poll.page;
       if (leads.count === 0 || isOlderThanAccount) return result;
       const current = await identifyPollerAgain(exchange);
       if (haveSameScope(identity.user, current.user)) return result;
@@ -123,36 +123,34 @@ function createAnswer(
     throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
   }
 
-  const checkAgain = async (exchange: Exchange<PollState>, query: PollQuery, place: WaitingPlace) =>
+  const checkAgain: CheckAgain = async (exchange, query, isLast) =>
     readVerified(exchange, await identifyPollerAgain(exchange), ({ user, reader }) => {
-      // Before the read, so that no lead is committed between the two.
-      place.watchCompany(user.companyId);
       // Only the last read waits for a writer: its page may be empty, and then has a time.
-      const read = place.isDue ? reader.readPage : reader.readCommitted;
+      const read = isLast ? reader.readPage : reader.readCommitted;
       return poll((page) => read(page, exchange.disconnected), user, query);
     });
-  const waitIfPreferred = createWait(readers.changes, options, checkAgain);
+  const holdIfPreferred = createHold(readers.changes, options, checkAgain);
 
-  /** A function of its own, so that its data do not stay in memory while the request waits. */
-  async function readFirstPage(exchange: Exchange<PollState>): Promise<FirstPage> {
+  /** A function of its own, so that its data do not stay in memory while the poll is held. */
+  async function readFirstPoll(exchange: Exchange<PollState>): Promise<FirstPoll> {
     const { request, disconnected } = exchange;
     // Token: 401. Rate limit: 429. User: 404.
     const identity = await identify(exchange);
     requirePollRights(identity);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
-    const page = await readVerified(exchange, identity, ({ user, reader }) =>
+    const verified = await readVerified(exchange, identity, ({ user, reader }) =>
       poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query),
     );
-    return { page, token: identity.token, companyId: identity.user.companyId, query };
+    return { ...verified, token: identity.token, query };
   }
 
   return async (exchange) => {
     const { request, context, headers, state } = exchange;
     requireValidHeaders(request);
     requireMethod(request);
-    const first = await readFirstPage(exchange);
-    const result = await waitIfPreferred(exchange, first);
+    const first = await readFirstPoll(exchange);
+    const result = await holdIfPreferred(exchange, first);
     addPageHeaders(headers, context.baseUrl(), result, first.query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.leads = result.page.leads.count;

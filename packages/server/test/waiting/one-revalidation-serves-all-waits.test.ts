@@ -1,14 +1,19 @@
 import type { Bearer, Change } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { type WaitingPlace, WaitingPolls } from '../../src/cache/waiting-polls.ts';
+import { type HeldPoll, HeldPolls } from '../../src/cache/held-polls.ts';
+import { renderLeads } from '../../src/leads/render.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
 import { idsOf, startWaitingService } from './support/waiting-service.ts';
 
 const TICK_MS = 50;
+const EMPTY_POLL = {
+  page: { leads: renderLeads([]), readAt: 0, locked: true, isOlderThanAccount: true },
+  nextSince: 0,
+};
 
-/** Waiting polls over a change log that the test writes. */
-function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
+/** Held polls over a change log that the test writes. */
+function makeHeldPolls({ maxHeld = 100_000 } = {}) {
   const timers = new ManualTimers();
   let report: (changes: readonly Change[] | undefined) => void = () => undefined;
   let changes: Change[] | undefined = [];
@@ -18,36 +23,42 @@ function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
     if (changes === undefined || changes.length > 0) report(changes);
     changes = [];
   };
-  const waitingPolls = new WaitingPolls(
+  const heldPolls = new HeldPolls(
     {
       revalidate,
       onChanges: (listener) => {
         report = listener;
       },
     },
-    { maxWaiting, schedule: timers.schedule },
+    { maxHeld, schedule: timers.schedule },
   );
-  const enter = (bearer: Bearer, companyId: string) =>
-    waitingPolls.enter({
+  /** The company of a user who was moved. */
+  const moved = new Map<string, string>();
+  const hold = (bearer: Bearer, companyId: string) => {
+    const held = heldPolls.hold({
       bearer,
       companyId,
       waitMs: 50_000,
       expiresInMs: Number.POSITIVE_INFINITY,
-      stop: () => undefined,
-      check: async (place) => {
-        place.watchCompany(companyId);
+      check: async () => {
         state.checks += 1;
         state.running += 1;
         state.maxRunning = Math.max(state.maxRunning, state.running);
         await new Promise((resolve) => setImmediate(resolve));
         state.running -= 1;
-        return 'checked';
+        return { companyId: moved.get(bearer.userId) ?? companyId, poll: EMPTY_POLL };
       },
     });
+    held?.answer.catch(() => undefined);
+    return held;
+  };
+  const disconnect = (held: HeldPoll | undefined) => held && heldPolls.disconnect(held);
   return {
     timers,
     state,
-    enter,
+    hold,
+    disconnect,
+    moved,
     revalidate,
     change: (...entries: Change[]) => void changes?.push(...entries),
     changeAnything: () => {
@@ -56,25 +67,25 @@ function makeWaitingPolls({ maxWaiting = 100_000 } = {}) {
   };
 }
 
-describe('waiting polls', () => {
+describe('held polls', () => {
   it('make one revalidation in 50 ms, however many they are, and none without any', async () => {
-    const { timers, state, enter } = makeWaitingPolls();
+    const { timers, state, hold, disconnect } = makeHeldPolls();
     await timers.advance(1000);
     expect(state.revalidations).toBe(0);
-    const places = Array.from({ length: 1000 }, (_, n) => enter({ userId: `user-${n}` }, `company-${n % 9}`));
+    const polls = Array.from({ length: 1000 }, (_, n) => hold({ userId: `user-${n}` }, `company-${n % 9}`));
     await settle();
     await timers.advance(20 * TICK_MS);
     expect(state.revalidations).toBe(20);
-    for (const place of places) place?.leave();
-    expect(timers.size).toBe(0);
+    for (const held of polls) disconnect(held);
     await timers.advance(1000);
     expect(state.revalidations).toBe(20);
+    expect(timers.size).toBe(0);
   });
 
   it('are checked when their company, user or token changes, and not otherwise', async () => {
-    const { timers, state, enter, change } = makeWaitingPolls();
-    enter({ userId: 'ada', tokenId: 'token-of-ada' }, 'acme');
-    enter({ userId: 'bob' }, 'globex');
+    const { timers, state, hold, change } = makeHeldPolls();
+    hold({ userId: 'ada', tokenId: 'token-of-ada' }, 'acme');
+    hold({ userId: 'bob' }, 'globex');
     await settle();
     const checksAfter = async (...changes: Change[]) => {
       const before = state.checks;
@@ -92,9 +103,26 @@ describe('waiting polls', () => {
     expect(await checksAfter()).toBe(0);
   });
 
+  it('watch the company that their user is moved to, and are checked again in case it has had a lead', async () => {
+    const { timers, state, hold, change, moved } = makeHeldPolls();
+    hold({ userId: 'ada' }, 'acme');
+    await settle();
+    const checksAfter = async (entry: Change) => {
+      state.checks = 0;
+      change(entry);
+      await timers.advance(TICK_MS);
+      await settle();
+      return state.checks;
+    };
+    moved.set('ada', 'globex');
+    expect(await checksAfter({ kind: 'user', id: 'ada' })).toBe(2);
+    expect(await checksAfter({ kind: 'leads-appended', id: 'globex' })).toBe(1);
+    expect(await checksAfter({ kind: 'leads-appended', id: 'acme' })).toBe(0);
+  });
+
   it('are checked again when there is a change during a check', async () => {
-    const { timers, state, enter, change, revalidate } = makeWaitingPolls();
-    enter({ userId: 'ada' }, 'acme');
+    const { timers, state, hold, change, revalidate } = makeHeldPolls();
+    hold({ userId: 'ada' }, 'acme');
     await settle();
     change({ kind: 'leads-appended', id: 'acme' });
     const ticked = timers.advance(TICK_MS);
@@ -109,9 +137,9 @@ describe('waiting polls', () => {
   });
 
   it('are checked in groups, so that a change for all of them does not block the others', async () => {
-    const { timers, state, enter, change } = makeWaitingPolls();
+    const { timers, state, hold, change } = makeHeldPolls();
     const count = 5000;
-    for (let n = 0; n < count; n += 1) enter({ userId: `user-${n}` }, 'acme');
+    for (let n = 0; n < count; n += 1) hold({ userId: `user-${n}` }, 'acme');
     await settle();
     Object.assign(state, { checks: 0, maxRunning: 0 });
     change({ kind: 'leads-appended', id: 'acme' });
@@ -122,8 +150,8 @@ describe('waiting polls', () => {
   });
 
   it('are all checked when anything may have changed, at most once a second', async () => {
-    const { timers, state, enter, changeAnything } = makeWaitingPolls();
-    for (let n = 0; n < 10; n += 1) enter({ userId: `user-${n}` }, 'acme');
+    const { timers, state, hold, changeAnything } = makeHeldPolls();
+    for (let n = 0; n < 10; n += 1) hold({ userId: `user-${n}` }, 'acme');
     await settle();
     state.checks = 0;
     for (let tick = 0; tick < 40; tick += 1) {
@@ -134,16 +162,16 @@ describe('waiting polls', () => {
     expect(state.checks).toBe(20);
   });
 
-  it('may leave while they are checked', async () => {
-    const { timers, enter, state } = makeWaitingPolls({ maxWaiting: 1 });
-    const leave = (place: WaitingPlace | undefined) => place?.leave();
-    for (let n = 0; n < 2000; n += 1) leave(enter({ userId: 'ada' }, 'acme'));
+  it('may end while they are checked', async () => {
+    const { hold, disconnect, timers, state } = makeHeldPolls({ maxHeld: 1 });
+    for (let n = 0; n < 2000; n += 1) disconnect(hold({ userId: 'ada' }, 'acme'));
     await settle();
-    // The checks that had begun are no longer counted: the next poll is checked after each change.
-    expect(enter({ userId: 'ada' }, 'acme')).toBeDefined();
-    expect(enter({ userId: 'bob' }, 'acme')).toBeUndefined();
+    state.checks = 0;
+    // They are counted neither as held nor as being checked.
+    expect(hold({ userId: 'ada' }, 'acme')).toBeDefined();
+    expect(hold({ userId: 'bob' }, 'acme')).toBeUndefined();
     await settle();
-    expect(state.checks).toBe(2001);
+    expect(state.checks).toBe(1);
     expect(timers.size).toBe(2);
   });
 });

@@ -1,4 +1,4 @@
-import type { Schedule } from '../../../src/cache/waiting-polls.ts';
+import type { Schedule } from '../../../src/cache/held-polls.ts';
 
 interface Timer {
   readonly at: number;
