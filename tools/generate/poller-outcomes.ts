@@ -40,7 +40,11 @@ export interface Way {
   /** In the head of a column. */
   readonly name: string;
   readonly outcomes: Readonly<Partial<Record<ScenarioKey, Outcome>>>;
-  readonly toKnow: string;
+}
+
+export interface OtherWay extends Way {
+  /** What is wrong with it, and what to do instead. */
+  readonly advice: string;
 }
 
 const figure = (difference: Partial<Outcome>): Outcome => ({ ...ALL_WELL, ...difference });
@@ -63,75 +67,54 @@ export const OUR_WAYS = {
   zapierApp: {
     name: 'Zapier app',
     outcomes: wellBut({ refusedForTheHour: { lost: 100 } }, ['pollerKilledInBetween']),
-    toKnow:
-      'The app looks back half an hour, because Zapier saves no position. If no poll succeeds for longer, the Zap misses older leads, except the newest 100.',
   },
   makeApp: {
     name: 'Make app',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-    toKnow:
-      'Make saves its position when the whole run has succeeded. If a module fails, the leads of the run are delivered again: compare the *Trigger ID*. *From now on* as the start was not tested.',
   },
   n8nNode: {
     name: 'n8n node',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
-    toKnow:
-      'n8n saves the position and starts the workflow at the same time. If it is killed within those milliseconds, the leads of that poll can be lost, up to 1,000. After a crash, choose *Start From: A Date*, and drop duplicates by *Trigger ID*.',
   },
   n8nInstant: {
     name: 'n8n instant trigger',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
-    toKnow: 'As for the n8n node, up to 100 leads.',
   },
   workatoConnector: {
     name: 'Workato connector',
     outcomes: wellBut({}),
-    toKnow:
-      'Workato drops duplicates by the trigger id. The connector is in Ruby; this table simulates its rule, and `check.rb` beside it runs the file itself.',
   },
   activepiecesPiece: {
     name: 'Activepieces piece',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 } }),
-    toKnow:
-      'Activepieces saves the position before the flow gets the leads. If it is killed in between, the leads of that poll are lost, up to 2,000. After a crash, publish the flow once with a *Start from* before it, and drop duplicates by `automation_trigger_id`.',
   },
   pipedreamSource: {
     name: 'Pipedream source',
     outcomes: wellBut({}),
-    toKnow: 'Pipedream drops duplicates by the last 100 ids, which is a page.',
   },
   powerAutomateConnector: {
     name: 'Power Automate connector',
     outcomes: wellBut({ burst: { late: 4700 } }, ['pollerKilledInBetween']),
-    toKnow:
-      'One lead per poll: 30 leads per hour if it polls every 2 minutes. For more leads, build the flow.',
   },
   powerAutomateFlow: {
     name: 'Power Automate flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-    toKnow: 'One page per run. If a step fails, the leads of the run are delivered again.',
   },
   nodeRedFlow: {
     name: 'Node-RED flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-    toKnow:
-      'Set `contextStorage` to `localfilesystem` with `flushInterval: 1`. If Node-RED is killed, the leads of the last second are delivered again: drop them by `msg.topic`.',
   },
   nodeRedInstant: {
     name: 'Node-RED instant flow',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 40 } }),
-    toKnow: 'As for the Node-RED flow.',
   },
   client: {
     name: 'Our client',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
-    toKnow:
-      'If the program is killed before the checkpoint is saved, that one lead is delivered again. To prevent this, save the checkpoint in the same transaction as your own data.',
   },
   clientInstant: {
     name: 'Our client, `instant`',
     outcomes: wellBut({ pollerKilledInBetween: { twice: 1 } }),
-    toKnow: 'As for our client.',
   },
 } as const satisfies Record<string, Way>;
 
@@ -148,7 +131,7 @@ export const OTHER_WAYS = {
       },
       ['pollerKilledInBetween'],
     ),
-    toKnow:
+    advice:
       'It reads the newest 100 leads, and misses others that arrived between two successful polls. Use our app.',
   },
   n8nOwnClock: {
@@ -163,7 +146,7 @@ export const OTHER_WAYS = {
       clockAhead: { lost: 50 },
       clockBehind: { twice: 150 },
     }),
-    toKnow:
+    advice:
       'It saves the time of its own clock. A clock that is ahead loses leads; one that is behind repeats them; leads beyond one page are lost. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
   },
   n8nLastTwoMinutes: {
@@ -176,18 +159,18 @@ export const OTHER_WAYS = {
       clockAhead: { lost: 50 },
       clockBehind: { twice: 150 },
     }),
-    toKnow: 'It saves no position, so every failed poll loses its leads. Use our node.',
+    advice: 'It saves no position, so every failed poll loses its leads. Use our node.',
   },
   workatoWholeSeconds: {
     name: 'Workato, cursor of whole seconds',
     outcomes: only({ burst: { lost: 4900, failed: 3 }, equalMilliseconds: {}, refusedOnce: {} }),
-    toKnow:
+    advice:
       'A cursor written with `iso8601` has no milliseconds. If one second has more leads than a page, the next page is the same one, without end. Our connector saves `createdAt` unchanged.',
   },
   activepiecesTimeBased: {
     name: 'Activepieces, TIMEBASED alone',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 }, clockAhead: { lost: 20 } }),
-    toKnow:
+    advice:
       'It starts at the time of its own clock: one that is 5 minutes ahead loses the leads of the first 5 minutes. Our piece starts at the time of the service.',
   },
   activepiecesLastItem: {
@@ -199,21 +182,21 @@ export const OTHER_WAYS = {
       serviceRestartsBetweenPages: { lost: 150 },
       pollerKilledInBetween: { lost: 40 },
     }),
-    toKnow: 'It reads the newest 100 leads, and misses others. Use our piece.',
+    advice: 'It reads the newest 100 leads, and misses others. Use our piece.',
   },
   powerAutomateFirstElement: {
     name: 'Power Automate, whole pages',
     outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
-    toKnow:
+    advice:
       'A connector created by the wizard saves the oldest lead of a page: every poll repeats all leads of the last one except one. Our connector asks for one lead at a time.',
   },
   nodeRedContextInMemory: {
     name: 'Node-RED, context in memory',
     outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
-    toKnow:
+    advice:
       'After a restart the flow starts from the current time, and leads in between are lost. Set `contextStorage`.',
   },
-} as const satisfies Record<string, Way>;
+} as const satisfies Record<string, OtherWay>;
 
 export type OurWayKey = keyof typeof OUR_WAYS;
 export type OtherWayKey = keyof typeof OTHER_WAYS;
