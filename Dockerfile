@@ -18,7 +18,7 @@ COPY LICENSE tsconfig.base.json deploy/container/healthcheck.mjs ./
 COPY packages packages
 # The console offers files of them as downloads.
 COPY integrations integrations
-RUN npx tsc --build packages/server && npx vite build packages/console && rm -rf packages/console && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
+RUN npx tsc --build packages/server packages/client packages/client/cjs integrations/n8n/node integrations/activepieces/piece && npx vite build packages/console && rm -rf packages/console && npm prune --omit=dev --workspace leadtap --include-workspace-root --no-audit --no-fund
 # Modes come from the machine that builds: under a strict umask the service could not read its own code.
 RUN mkdir data && chmod -R a+rX LICENSE healthcheck.mjs packages
 

@@ -15,3 +15,10 @@ export const DOWNLOADS = [
   'power-automate/apiDefinition.swagger.json',
   'workato/connector.rb',
 ] as const;
+
+/** Packages that Connect offers as archives: folders that are built before the console. */
+export const PACKAGES = [
+  'packages/client',
+  'integrations/n8n/node',
+  'integrations/activepieces/piece',
+] as const;

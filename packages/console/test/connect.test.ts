@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -8,6 +9,7 @@ import { startService, type TestService } from '../../testing/harness/service.ts
 import { shareService } from '../../testing/harness/shared-service.ts';
 import { DOWNLOADS } from '../downloads.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
+import { ARCHIVES } from './support/archives.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
 
 const PLATFORMS = platforms(addressOf('https://leads.example.com'));
@@ -126,6 +128,7 @@ describe('Connect', () => {
 
   it('downloads every file that it names, with the address of this service', async () => {
     const names: string[] = [];
+    const archives: string[] = [];
     for (const { id, name } of PLATFORMS) {
       // A new document each time: Chromium drops downloads after ten within a second of one document.
       const page = await openPlatform(service(), name);
@@ -134,13 +137,28 @@ describe('Connect', () => {
         await button.click();
         const file = await downloading;
         names.push(file.suggestedFilename());
+        if (file.suggestedFilename().endsWith('.tgz')) {
+          const list = execFileSync('tar', ['-tzf', await file.path()], { encoding: 'utf8' });
+          archives.push(...list.split('\n'));
+          continue;
+        }
         const text = await readFile(await file.path(), 'utf8');
         expect(text.length).toBeGreaterThan(50);
         expect(text).not.toContain('leads.example.com');
         if (id === 'node-red') expect(text).toContain(`"${service().url}"`);
       }
     }
-    expect(new Set(names)).toEqual(new Set(DOWNLOADS.map((path) => basename(path))));
+    expect(new Set(names)).toEqual(new Set([...DOWNLOADS.map((path) => basename(path)), ...ARCHIVES]));
+    expect(archives).toEqual(
+      expect.arrayContaining([
+        'package/dist/icons/leadtap.svg',
+        'package/dist/nodes/Leadtap/LeadtapTrigger.node.js',
+        'package/dist/nodes/Leadtap/LeadtapTrigger.node.json',
+        'package/dist/new-lead.js',
+        'package/dist/index.js',
+        'package/cjs/dist/index.js',
+      ]),
+    );
   });
 
   it('says that a platform in the cloud cannot reach an address of this machine', async () => {

@@ -5,6 +5,7 @@ import { DOWNLOADS } from '../downloads.ts';
 import { fillIn } from '../src/connect/fill-in.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { pythonProgram, SHELL_LOOP, typeScriptProgram } from '../src/connect/programs.ts';
+import { ARCHIVES } from './support/archives.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -14,7 +15,7 @@ const plain = (text: string): string => text.replace(/[*\s]+/g, ' ');
 
 const BASE_URL = 'https://leads.example.com';
 const PLATFORMS = platforms(addressOf(BASE_URL));
-const OFFERED: readonly string[] = DOWNLOADS.map((path) => basename(path));
+const OFFERED: readonly string[] = [...DOWNLOADS.map((path) => basename(path)), ...ARCHIVES];
 const MADE_BY_THE_VISITOR = ['leads.sh', 'leads.mjs', 'leads.py', 'settings.js'];
 const CODE = /`([^`]+)`/g;
 const LABEL = /\*([^*]+)\*/g;
@@ -40,14 +41,12 @@ describe.each(PLATFORMS)('$name', ({ id, document, steps, result, notes }) => {
     expect(marked(texts, LABEL).filter((label) => !page.includes(plain(label)))).toEqual([]);
   });
 
-  it('names no folder of the repository, and only files that it offers or that the visitor makes or gets', () => {
+  it('names no folder of the repository, and only files that it offers or that the visitor makes', () => {
     const codes = marked(texts, CODE);
     expect(texts.filter((text) => /repository|integrations\/|docs\//.test(text))).toEqual([]);
     const files = codes.filter((code) => /^[\w.-]+\.(json|rb|mjs|js|py|sh|tgz)$/.test(code));
     const others = files.filter((file) => !OFFERED.includes(file));
-    expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file) && !file.endsWith('.tgz'))).toEqual(
-      [],
-    );
+    expect(others.filter((file) => !MADE_BY_THE_VISITOR.includes(file))).toEqual([]);
   });
 
   it('has the values and commands of its document', () => {

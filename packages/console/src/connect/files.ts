@@ -9,7 +9,10 @@ export async function download(name: string): Promise<void> {
   const response = await fetch(urls[name] ?? '');
   if (!response.ok) throw new Error(`status ${response.status}`);
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([fillIn(name, await response.text(), baseUrl)]));
+  const content = name.endsWith('.tgz')
+    ? await response.blob()
+    : new Blob([fillIn(name, await response.text(), baseUrl)]);
+  link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);

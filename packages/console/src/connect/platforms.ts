@@ -112,8 +112,8 @@ const n8n = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/n8n.md',
   steps: [
     {
-      text: 'Once, as an owner or admin of your n8n: *Settings*, *Community nodes*, *Install*. If n8n does not find the node, its operator can install it from a file, which the operator of Leadtap has.',
-      code: 'n8n-nodes-leadtap',
+      text: 'Once, on the machine of n8n, as its user: download `n8n-nodes-leadtap-0.1.0.tgz`, install it with the path of that file, and restart n8n.',
+      code: 'mkdir -p ~/.n8n/nodes\nnpm install --prefix ~/.n8n/nodes --legacy-peer-deps /path/to/n8n-nodes-leadtap-0.1.0.tgz',
     },
     {
       text: 'Create a workflow, add its first step, and search for *Leadtap*. Choose *On new lead* of the *Leadtap Trigger*.',
@@ -145,7 +145,7 @@ const activepieces = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/activepieces.md',
   steps: [
     {
-      text: 'Once: ask the operator of Leadtap for the archive of the piece, `leadtap-piece-leadtap-0.1.0.tgz`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
+      text: 'Once: download `leadtap-piece-leadtap-0.1.0.tgz`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
     },
     { text: 'Create a flow and choose *Leadtap → New Lead* as its trigger.' },
     {
@@ -301,7 +301,7 @@ const typeScript = ({ baseUrl }: Address): Platform => ({
   document: 'docs/integrations/your-own-program.md',
   steps: [
     {
-      text: 'Install Node.js 20 or later, and ask the operator for the package of the client, `leadtap-client-0.1.0.tgz`. In a new folder, install it:',
+      text: 'Install Node.js 20 or later, and download `leadtap-client-0.1.0.tgz`. In a new folder, install it with the path of that file:',
       code: 'npm install /path/to/leadtap/leadtap-client-0.1.0.tgz',
     },
     { text: 'Save this as `leads.mjs`:', code: typeScriptProgram(baseUrl) },

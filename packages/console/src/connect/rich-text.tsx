@@ -33,7 +33,7 @@ function Download({ name }: { readonly name: string }): JSX.Element {
         type="button"
         class="download"
         onClick={onClick}
-        title="Download, with the address of this service"
+        title={name.endsWith('.tgz') ? 'Download' : 'Download, with the address of this service'}
       >
         <span aria-hidden="true">↓ </span>
         {name}

@@ -16,6 +16,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
+  '.tgz': 'application/gzip',
   // Files to download, not to run.
   '.mjs': 'text/plain; charset=utf-8',
   '.rb': 'text/plain; charset=utf-8',
