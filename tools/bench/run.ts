@@ -1,37 +1,152 @@
-/** `npm run bench`: measures everything, prints tables, writes tools/bench/results, and fails when a bar is missed. */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+/** `npm run bench`: measures the service, prints tables, and fails if a figure misses its target. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Verdict } from './bars.ts';
+import { parseArgs } from 'node:util';
+import {
+  type Bench,
+  type Dataset,
+  makeDataset,
+  type Options,
+  type Result,
+  type Section,
+  startBenchPostgres,
+} from './bench.ts';
 import { Cleanup } from './cleanup.ts';
-import { LoadGenerator } from './load/load-generator.ts';
-import { machine } from './machine.ts';
-import { type GrowthDatabases, makeDatabases } from './made-up/growth/databases.ts';
-import { parseOptions, type RunOptions, USAGE } from './options.ts';
-import { renderTable } from './report/table.ts';
-import { verdictTable } from './report/verdicts.ts';
-import type { Section, SectionResult } from './section.ts';
-import { consumers } from './sections/consumers.ts';
-import { growth } from './sections/growth/section.ts';
-import { imports } from './sections/import/section.ts';
-import { intake } from './sections/intake/section.ts';
-import { memory } from './sections/memory.ts';
-import { polls } from './sections/polls/section.ts';
-import { startUp } from './sections/start-up.ts';
-import { waiting } from './sections/waiting/section.ts';
+import { KINDS, pollShape, STORES } from './contestants.ts';
+import { growth } from './growth.ts';
+import { intake } from './intake.ts';
+import { memory } from './memory.ts';
+import { polls } from './polls.ts';
+import { machine, renderMarkdown, renderTable, type Verdict, verdictTable } from './report.ts';
+import { type Checkout, openCheckout } from './service.ts';
+import { waiting } from './waiting.ts';
 
-/** In this order; each has a file of its own, or a folder. */
-const SECTIONS: readonly Section[] = [polls, waiting, consumers, imports, intake, growth, memory, startUp];
+const SECTIONS: readonly Section[] = [polls, waiting, intake, growth, memory];
+const NAMES = SECTIONS.map(({ name }) => name);
 
-/** What README shows. */
-const IMAGE = new URL('../../../../../docs/images/performance.svg', import.meta.url);
+const USAGE = `npm run bench -- [options]
 
+  --only NAME       only this section; repeatable: ${NAMES.join(', ')}
+  --kind NAME       only this kind of poll; repeatable: ${Object.keys(KINDS).join(', ')}
+  --store NAME      only this store in the polls section; repeatable: ${Object.keys(STORES).join(', ')}
+  --against FOLDER  compares the polls of this checkout with those of another one, which must be built
+  --rounds N        rounds that count, for each figure (default 5, quick 1)
+  --seconds N       length of a round (default 2, quick 1)
+  --leads N         leads of the large database of the growth section (default 1,000,000, quick 40,000)
+  --quick           small and short: tries the bench, measures nothing
+  --write           writes tools/bench/results.json, docs/images/performance.svg and the results in
+                    docs/performance.md. Needs a whole run`;
+
+interface RunOptions extends Options {
+  readonly sections: readonly Section[];
+  readonly against: string | undefined;
+  readonly write: boolean;
+  readonly help: boolean;
+}
+
+function parseOptions(args: string[]): RunOptions {
+  const list = { type: 'string', multiple: true, default: [] as string[] } as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const text = { type: 'string' } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ only: list, kind: list, store: list, quick: flag, write: flag, help: flag },
+      ...{ against: text, rounds: text, seconds: text, leads: text },
+    },
+  });
+  const { only, kind, store, quick, write, help, against } = values;
+  expectKnown('section', only, NAMES);
+  expectKnown('kind', kind, Object.keys(KINDS));
+  expectKnown('store', store, Object.keys(STORES));
+  const partial = [...only, ...kind, ...store].length > 0 || quick || against !== undefined;
+  if (write && partial) throw new Error('--write needs a whole run: give no option that leaves figures out');
+  const chosen = against === undefined ? only : ['polls'];
+  return {
+    sections: SECTIONS.filter(({ name }) => chosen.length === 0 || chosen.includes(name)),
+    kinds: kind,
+    stores: store,
+    ...{ quick, write, help, against },
+    rounds: parseCount('--rounds', values.rounds, quick ? 1 : 5),
+    seconds: parseCount('--seconds', values.seconds, quick ? 1 : 2),
+    leads: parseCount('--leads', values.leads, quick ? 40_000 : 1_000_000),
+  };
+}
+
+function expectKnown(what: string, given: readonly string[], known: readonly string[]): void {
+  const unknown = given.find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new Error(`there is no ${what} ${unknown}; there are ${known.join(', ')}`);
+}
+
+function parseCount(name: string, text: string | undefined, usual: number): number {
+  const value = text === undefined ? usual : Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number of at least 1`);
+  return value;
+}
+
+const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const print = (text: string) => process.stdout.write(`${text}\n`);
 const progress = (line: string) =>
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`);
 
-/** All that runs or lies somewhere now. */
+async function run(options: RunOptions, everything: Cleanup): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'leadtap-bench-'));
+  everything.add(() => rmSync(folder, { recursive: true, force: true }));
+  const datasets = new Map<Checkout, Promise<Dataset>>();
+  const shared: Omit<Bench, 'cleanup'> = {
+    options,
+    folder,
+    progress,
+    postgres: everything.own(await startBenchPostgres()),
+    checkout: openCheckout('this', ROOT),
+    other: options.against === undefined ? undefined : openCheckout('other', resolve(options.against)),
+    pollData: (checkout) => {
+      const dataset = datasets.get(checkout) ?? makeDataset(shared, checkout, 'polls', pollShape(options));
+      datasets.set(checkout, dataset);
+      return dataset;
+    },
+  };
+  const results = new Map<string, Result>();
+  for (const section of options.sections) {
+    progress(`${section.name}: ${section.about}`);
+    const cleanup = new Cleanup();
+    everything.add(() => cleanup.run());
+    const result = await section.measure({ ...shared, cleanup }).finally(() => cleanup.run());
+    for (const table of result.tables) print(`\n${renderTable(table)}`);
+    results.set(section.name, result);
+  }
+  const verdicts = [...results.values()].flatMap((result) => result.verdicts);
+  if (verdicts.length > 0) print(`\n${renderTable(verdictTable(verdicts))}`);
+  if (options.write) write(options, results, verdicts);
+  return verdicts.every(({ met }) => met);
+}
+
+const MARKED = /(<!-- results -->\n)[\s\S]*(<!-- \/results -->)/;
+
+function write(
+  { rounds, seconds }: RunOptions,
+  results: ReadonlyMap<string, Result>,
+  verdicts: Verdict[],
+): void {
+  const sections = Object.fromEntries([...results].map(([name, { figures }]) => [name, figures]));
+  const rounded = (_: string, value: unknown) =>
+    typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
+  const { cores, processor, node, at } = machine();
+  const json = JSON.stringify({ machine: machine(), rounds, seconds, ...sections, verdicts }, rounded, 2);
+  writeFileSync(join(ROOT, 'tools/bench/results.json'), `${json}\n`);
+  const picture = [...results.values()].find((result) => result.picture !== undefined)?.picture;
+  if (picture !== undefined) writeFileSync(join(ROOT, 'docs/images/performance.svg'), picture);
+  const page = join(ROOT, 'docs/performance.md');
+  const tables = [...[...results.values()].flatMap((result) => result.tables), verdictTable(verdicts)];
+  const text = [
+    `${at.slice(0, 10)}, ${cores} cores (${processor}), Node.js ${node}. Median of ${rounds} rounds of ${seconds} seconds; the lowest and highest round in brackets. [All figures](../tools/bench/results.json).`,
+    ...tables.map(renderMarkdown),
+  ].join('\n\n');
+  writeFileSync(page, readFileSync(page, 'utf8').replace(MARKED, `$1\n${text}\n\n$2`));
+}
+
 const everything = new Cleanup();
 let isStopping = false;
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -42,85 +157,18 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(130);
   });
 
-async function makeFolder(cleanup: Cleanup): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'leadtap-bench-'));
-  cleanup.add(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
-
-/** Several sections use them; the first one waits until they are made. */
-function databasesOnce({ leads }: RunOptions): () => Promise<GrowthDatabases> {
-  let made: Promise<GrowthDatabases> | undefined;
-  const make = async () =>
-    makeDatabases({ folder: await makeFolder(everything), leads, cleanup: everything, progress });
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
-
-async function runSection(
-  section: Section,
-  options: RunOptions,
-  databases: () => Promise<GrowthDatabases>,
-): Promise<SectionResult> {
-  const cleanup = new Cleanup();
-  everything.add(() => cleanup.run());
-  const folder = await makeFolder(cleanup);
-  try {
-    const generator = cleanup.own(new LoadGenerator());
-    return await section.measure({ options, generator, cleanup, folder, databases, progress });
-  } finally {
-    await cleanup.run();
-  }
-}
-
-/** A quick run leaves the committed results and the picture of README alone. */
-async function save(section: Section, result: SectionResult, options: RunOptions): Promise<void> {
-  const folder = fileURLToPath(new URL(`../../../results/${options.quick ? 'quick/' : ''}`, import.meta.url));
-  await mkdir(folder, { recursive: true });
-  const { figures, verdicts, plot } = result;
-  const { rounds } = options;
-  const text = JSON.stringify({ machine: machine(), rounds, figures, verdicts }, rounded, 2);
-  await writeFile(join(folder, `${section.name}.json`), `${text}\n`);
-  if (plot === undefined) return;
-  const image = options.quick ? join(folder, 'performance.svg') : fileURLToPath(IMAGE);
-  await mkdir(dirname(image), { recursive: true });
-  await writeFile(image, plot);
-}
-
-/** Six digits are more than any of them is good for. */
-const rounded = (_name: string, value: unknown): unknown =>
-  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
-
-async function run(options: RunOptions): Promise<boolean> {
-  const chosen = SECTIONS.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
-  const verdicts: Verdict[] = [];
-  const databases = databasesOnce(options);
-  for (const section of chosen) {
-    progress(`${section.name}: ${section.about}`);
-    const result = await runSection(section, options, databases);
-    for (const table of result.tables) print(`\n${renderTable(table)}`);
-    await save(section, result, options);
-    verdicts.push(...result.verdicts);
-  }
-  if (verdicts.length > 0) print(`\n${renderTable(verdictTable(verdicts))}`);
-  return verdicts.every(({ met }) => met);
-}
-
-function readOptions(): RunOptions {
-  const options = parseOptions(process.argv.slice(2));
-  const unknown = options.only.find((name) => !SECTIONS.some((section) => section.name === name));
-  if (unknown === undefined) return options;
-  throw new Error(`there is no section ${unknown}; there are ${SECTIONS.map(({ name }) => name).join(', ')}`);
-}
+/** Failures of connections end here. */
+process.on('uncaughtException', async (error) => {
+  process.stderr.write(`${error.message}\n`);
+  await everything.run();
+  process.exit(2);
+});
 
 try {
-  const options = readOptions();
+  const options = parseOptions(process.argv.slice(2));
   if (options.help) print(USAGE);
-  else process.exitCode = (await run(options)) ? 0 : 1;
+  else process.exitCode = (await run(options, everything)) ? 0 : 1;
 } catch (error) {
-  // What fails while everything is being stopped says nothing.
   if (!isStopping) process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
   process.exitCode = 2;
 } finally {

@@ -1,0 +1,92 @@
+import pg from 'pg';
+import { type PostgresServer, startPostgres } from '../../packages/testing/servers/postgres.ts';
+import type { Cleanup } from './cleanup.ts';
+import { copyToPostgres, fillSqlite, type Shape, type Tokens } from './data.ts';
+import type { Table, Verdict } from './report.ts';
+import type { Checkout, Home } from './service.ts';
+
+export interface Options {
+  /** Rounds that count, for each figure. */
+  readonly rounds: number;
+  /** Of one round. */
+  readonly seconds: number;
+  readonly quick: boolean;
+  /** Of the polls section only these; all if empty. */
+  readonly kinds: readonly string[];
+  readonly stores: readonly string[];
+  /** Leads of the large database of the growth section. */
+  readonly leads: number;
+}
+
+export interface Bench {
+  readonly options: Options;
+  /** Runs at the end of the section, or when the bench is interrupted. */
+  readonly cleanup: Cleanup;
+  /** A folder that is removed at the end of the run. */
+  readonly folder: string;
+  readonly checkout: Checkout;
+  /** The checkout to compare with. */
+  readonly other?: Checkout | undefined;
+  readonly postgres: PostgresServer;
+  /** The data of the polls section, which the memory section uses as well. */
+  readonly pollData: (checkout: Checkout) => Promise<Dataset>;
+  readonly progress: (line: string) => void;
+}
+
+export interface Result {
+  readonly tables: readonly Table[];
+  readonly verdicts: readonly Verdict[];
+  readonly figures: object;
+  /** An SVG for docs/images/performance.svg. */
+  readonly picture?: string;
+}
+
+export interface Section {
+  readonly name: string;
+  readonly about: string;
+  measure(bench: Bench): Promise<Result>;
+}
+
+/** PostgreSQL with its own default of shared buffers; the servers of the tests have less. */
+export const startBenchPostgres = (): Promise<PostgresServer> =>
+  startPostgres({ settings: { shared_buffers: '128MB', max_wal_size: '4GB' } });
+
+export async function query(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  for (const statement of statements) await client.query(statement);
+  await client.end();
+}
+
+/** The same companies, users, tokens and leads in SQLite and in PostgreSQL. */
+export interface Dataset {
+  readonly sqlite: Home;
+  readonly postgres: Home;
+  readonly postgresUrl: string;
+  readonly postgresPid: number;
+  readonly tokens: Tokens;
+  readonly leadsPerSecond: number;
+}
+
+export async function makeDataset(
+  bench: Pick<Bench, 'folder' | 'postgres' | 'progress'>,
+  checkout: Checkout,
+  name: string,
+  shape: Shape,
+  scope?: string,
+): Promise<Dataset> {
+  const size = [shape.leads, shape.companies].map((count) => count.toLocaleString('en'));
+  bench.progress(`${name}, ${checkout.name}: writing ${size[0]} leads of ${size[1]} companies`);
+  const sqlite = { checkout, folder: `${bench.folder}/${name}-${checkout.name}`, settings: {} };
+  const filled = await fillSqlite(sqlite, shape, scope);
+  const server = bench.postgres;
+  const database = `${name}_${checkout.name}`;
+  await query(server.url, `CREATE DATABASE ${database}`);
+  const url = new URL(server.url);
+  url.pathname = `/${database}`;
+  await copyToPostgres(sqlite, url.href);
+  // As autovacuum would do within minutes, but not in the middle of a round.
+  await query(url.href, 'VACUUM ANALYZE', 'CHECKPOINT');
+  const postgres = { ...sqlite, settings: { LEADTAP_DATABASE_URL: url.href } };
+  return { sqlite, postgres, postgresUrl: url.href, postgresPid: server.pid ?? 0, ...filled };
+}

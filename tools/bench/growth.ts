@@ -1,0 +1,186 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { type Bench, type Dataset, makeDataset, query, type Result, type Section } from './bench.ts';
+import { EVERY_PLACE, type Feed, NEWEST, pollRequest, readFeed, type Shape, userId } from './data.ts';
+import { atMost, micros, millis, ratio, ratios, spread, whole } from './report.ts';
+import { type Instance, serve } from './service.ts';
+import { TARGETS } from './targets.ts';
+import { load, type Requests, type Target, writeRequests } from './wrk.ts';
+
+/** These companies have the same users at every size; only the other data grows. */
+const MEASURED = 5;
+const MEASURED_USERS = 2000;
+const HISTORY_MS = 300 * 24 * 3600 * 1000;
+
+const SMALL: Shape = {
+  companies: MEASURED,
+  usersOf: () => MEASURED_USERS,
+  places: EVERY_PLACE,
+  leads: 1000,
+  intervalMs: HISTORY_MS / 1000,
+  companyOf: (n) => n % MEASURED,
+};
+
+/** A tenth of the leads is in the measured companies; each other company has about 1,000 leads and 100 users. */
+function largeShape(leads: number): Shape {
+  const others = Math.max(MEASURED, Math.round((leads * 0.9) / 1000));
+  return {
+    companies: MEASURED + others,
+    usersOf: (company) => (company < MEASURED ? MEASURED_USERS : 100),
+    places: EVERY_PLACE,
+    leads: Math.min(leads, IMPORTED),
+    intervalMs: Math.floor(HISTORY_MS / leads),
+    companyOf: (n) => (n % 10 === 0 ? (n / 10) % MEASURED : MEASURED + (n % others)),
+  };
+}
+
+/** So many leads are imported. Copies of them, which get older and older, are inserted with SQL: that is ten times as fast. */
+const IMPORTED = 20_000;
+
+/** `age` moves a copy, `newId` makes its ids unique. */
+const copyStatements = (age: string, newId: string, table: string, copies: number): string[] => [
+  `CREATE TEMP TABLE copied AS SELECT * FROM ${table}`,
+  ...Array.from({ length: copies }, () => [
+    `UPDATE copied SET created_at = created_at - ${age}, id = ${newId}, automation_trigger_id = ${newId}`,
+    `INSERT INTO ${table} SELECT * FROM copied`,
+  ]).flat(),
+];
+
+/** As if they had been imported and vacuumed. Without the triggers of PostgreSQL, which would stamp the copies. */
+async function addCopies(
+  { sqlite, postgresUrl }: Dataset,
+  { leads, intervalMs }: Shape,
+  total: number,
+): Promise<void> {
+  const copies = Math.round(total / leads) - 1;
+  const spanMs = leads * intervalMs;
+  const database = new DatabaseSync(`${sqlite.folder}/leadtap.db`);
+  const own = ['PRAGMA synchronous = OFF', 'PRAGMA foreign_keys = OFF', 'BEGIN'];
+  for (const statement of [
+    ...own,
+    ...copyStatements(`${spanMs}`, 'hex(randomblob(16))', 'leads', copies),
+    'COMMIT',
+  ])
+    database.exec(statement);
+  database.close();
+  await query(
+    postgresUrl,
+    'SET session_replication_role = replica',
+    'SET synchronous_commit = off',
+    ...copyStatements(`interval '${spanMs} ms'`, 'gen_random_uuid()', 'leadtap.leads', copies),
+    'VACUUM ANALYZE',
+    'CHECKPOINT',
+  );
+}
+
+const QUERIES = {
+  empty: ({ empty }: Feed) => empty,
+  newest: () => NEWEST,
+  since: ({ since }: Feed) => since,
+};
+type Kind = keyof typeof QUERIES;
+const KINDS = Object.keys(QUERIES) as Kind[];
+const SIZES = ['small', 'large'] as const;
+type Size = (typeof SIZES)[number];
+
+interface Served extends Target {
+  readonly requests: Record<Kind, Requests>;
+  readonly startMs: number;
+}
+
+async function serveSize(
+  bench: Bench,
+  size: Size,
+  dataset: Dataset,
+  store: 'sqlite' | 'postgres',
+): Promise<Served> {
+  const instance: Instance = bench.cleanup.own(await serve(dataset[store]));
+  const users: { token: string; feed: Feed }[] = [];
+  for (let company = 0; company < MEASURED; company += 1) {
+    const token = (n: number) => dataset.tokens.get(userId(company, n)) ?? '';
+    const feeds: Feed[] = [];
+    for (const n of EVERY_PLACE.keys()) feeds.push(await readFeed(instance.port, token(n)));
+    for (let n = 0; n < MEASURED_USERS; n += 1)
+      users.push({ token: token(n), feed: feeds[n % feeds.length] ?? { empty: '', since: '' } });
+  }
+  const write = (kind: Kind) =>
+    writeRequests(
+      `${bench.folder}/requests-${size}-${kind}`,
+      users.map(({ token, feed }) => pollRequest(token, QUERIES[kind](feed))),
+    );
+  return {
+    ...instance,
+    serverPids: store === 'postgres' ? [dataset.postgresPid] : [],
+    requests: { empty: write('empty'), newest: write('newest'), since: write('since') },
+  };
+}
+
+/** Processor time of instance and database together: with many leads the database may do more. */
+async function measureStore(bench: Bench, datasets: Record<Size, Dataset>, store: 'sqlite' | 'postgres') {
+  const served = {
+    small: await serveSize(bench, 'small', datasets.small, store),
+    large: await serveSize(bench, 'large', datasets.large, store),
+  };
+  const polls = [];
+  for (const kind of KINDS) {
+    bench.progress(`growth: ${store}, ${kind}`);
+    const costs: Record<Size, number[]> = { small: [], large: [] };
+    for (let round = 0; round <= bench.options.rounds; round += 1)
+      for (const size of round % 2 === 0 ? SIZES : [...SIZES].reverse()) {
+        const measured = await load(served[size], served[size].requests[kind], bench.options.seconds);
+        if (round > 0) costs[size].push(measured.micros + measured.serverMicros);
+      }
+    const growth = ratios(costs.large, costs.small);
+    polls.push({ kind, small: spread(costs.small), large: spread(costs.large), growth });
+  }
+  return { store, polls, startMs: served.large.startMs };
+}
+
+async function measure(bench: Bench): Promise<Result> {
+  const { leads } = bench.options;
+  const large = largeShape(leads);
+  const datasets = {
+    small: await makeDataset(bench, bench.checkout, 'small', SMALL),
+    large: await makeDataset(bench, bench.checkout, 'large', large),
+  };
+  bench.progress(`growth: ${whole(leads)} leads`);
+  await addCopies(datasets.large, large, leads);
+  const stores = [
+    await measureStore(bench, datasets, 'sqlite'),
+    await measureStore(bench, datasets, 'postgres'),
+  ];
+  const { leadsPerSecond } = datasets.large;
+  return {
+    tables: [
+      {
+        title: `Processor time per poll, of instance and database, with 1,000 and with ${whole(leads)} leads`,
+        columns: ['', '1,000', whole(leads), 'ratio'],
+        rows: stores.flatMap(({ store, polls }) =>
+          polls.map(({ kind, small, large, growth }) => [
+            `${store}: ${kind}`,
+            micros(small.median),
+            micros(large.median),
+            ratio(growth),
+          ]),
+        ),
+      },
+      {
+        title: `With ${whole(leads)} leads`,
+        columns: ['', 'value'],
+        rows: [
+          ...stores.map(({ store, startMs }) => [
+            `${store}: from the start of the process until it serves`,
+            millis(startMs),
+          ]),
+          ['sqlite: leads import, leads per second', whole(leadsPerSecond)],
+        ],
+      },
+    ],
+    verdicts: stores.flatMap(({ store, polls, startMs }) => [
+      ...polls.map(({ kind, growth }) => atMost(TARGETS.growth, growth.median, `growth, ${store}: ${kind}`)),
+      atMost(TARGETS.startMs, startMs, `growth, ${store}: ms until it serves`),
+    ]),
+    figures: { leads, stores, leadsPerSecond },
+  };
+}
+
+export const growth: Section = { name: 'growth', about: 'what a poll costs with many leads', measure };

@@ -1,0 +1,206 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { openPostgresStore, openSqliteStore } from 'leadtap';
+import { type Bench, type Dataset, makeDataset, type Result, type Section } from './bench.ts';
+import { type Client, openClients } from './client.ts';
+import { companyId, pollRequest, type Shape, sinceQuery, userId, WHOLE_COMPANY } from './data.ts';
+import { atLeast, atMost, median, millis, percent, percentile, ratio, ratios, whole } from './report.ts';
+import { type Instance, memoryMb, processorTimes, serve, spentMs } from './service.ts';
+import { TARGETS } from './targets.ts';
+import { load, writeRequests } from './wrk.ts';
+
+/** Half of the users hold polls, the other half polls as usual. */
+const SHAPE: Shape = {
+  companies: 10,
+  usersOf: () => 2000,
+  places: WHOLE_COMPANY,
+  leads: 0,
+  intervalMs: 0,
+  companyOf: () => 0,
+};
+const HOLDING_USERS = 1000;
+const HELD_FOR_LATENCY = 1000;
+/** After this, the service has read all requests. */
+const SETTLE_MS = 1500;
+
+/** Clients that hold a poll each, and follow the `Link` of every response. */
+class HeldClients {
+  /** When responses with leads arrived, in milliseconds of `performance.now()`. */
+  arrivedAt: number[] = [];
+  #clients: Client[] = [];
+
+  async open(
+    { port }: Instance,
+    { tokens }: Dataset,
+    users: readonly string[],
+    since: string,
+  ): Promise<void> {
+    const requestOf = new Map<Client, (query: string) => string>();
+    this.#clients = await openClients(port, users.length, (client, head) => {
+      if (!/\r\ncontent-length: 2\r\n/i.test(head)) this.arrivedAt.push(performance.now());
+      const next = /new-leads(\?[^>]*)/.exec(head)?.[1] ?? '';
+      client.send(requestOf.get(client)?.(next) ?? '');
+    });
+    for (const [n, client] of this.#clients.entries()) {
+      // More at once than the service queues would get 503.
+      if (n % 500 === 499) await pause(100);
+      const token = tokens.get(users[n] ?? '') ?? '';
+      requestOf.set(client, (query) => pollRequest(token, query, 'Prefer: wait=50'));
+      client.send(requestOf.get(client)?.(since) ?? '');
+    }
+    await pause(SETTLE_MS);
+    this.arrivedAt = [];
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients.splice(0)) client.close();
+    await pause(SETTLE_MS);
+  }
+}
+
+const holdingUsers = (count: number, companies: number): string[] =>
+  Array.from({ length: count }, (_, n) => userId(n % companies, Math.floor(n / companies)));
+
+const openStore = (dataset: Dataset, store: 'sqlite' | 'postgres') =>
+  store === 'sqlite'
+    ? openSqliteStore({ file: `${dataset.sqlite.folder}/leadtap.db`, migrate: false })
+    : openPostgresStore({ url: dataset.postgresUrl, migrate: false });
+
+/** This process commits leads one by one; each is for the clients of one company. */
+async function measureLatency(
+  bench: Bench,
+  dataset: Dataset,
+  name: 'sqlite' | 'postgres',
+  instance: Instance,
+  companies: number,
+) {
+  const store = await openStore(dataset, name);
+  const clientsOfLead = HELD_FOR_LATENCY / companies;
+  const clients = new HeldClients();
+  const latencies: number[] = [];
+  try {
+    await clients.open(instance, dataset, holdingUsers(HELD_FOR_LATENCY, companies), sinceQuery(Date.now()));
+    const leads = bench.options.quick ? 10 : 60;
+    for (let n = 0; n <= leads; n += 1) {
+      clients.arrivedAt = [];
+      await store.writeLeads([
+        { companyId: companyId(n % companies), fields: { firstName: 'New', lastName: 'Lead' } },
+      ]);
+      const committedAt = performance.now();
+      while (clients.arrivedAt.length < clientsOfLead) await pause(5);
+      // The first lead fills the caches.
+      if (n > 0) latencies.push(...clients.arrivedAt.map((at) => at - committedAt));
+      // At any moment between two reads of the change log.
+      await pause(100 + Math.random() * 100);
+    }
+  } finally {
+    await clients.close();
+    await store.close();
+  }
+  return { clientsOfLead, p50Ms: median(latencies), p99Ms: percentile(latencies, 0.99) };
+}
+
+/** Ordinary polls alone and beside 10,000 held polls, in alternate rounds. */
+async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
+  const { rounds, seconds, quick } = bench.options;
+  const held = SHAPE.companies * HOLDING_USERS;
+  const polling = Array.from({ length: held }, (_, n) =>
+    userId(n % SHAPE.companies, HOLDING_USERS + Math.floor(n / SHAPE.companies)),
+  );
+  const future = sinceQuery(Date.now() + 24 * 3600 * 1000);
+  const requests = writeRequests(
+    `${bench.folder}/requests-beside`,
+    polling.map((id) => pollRequest(dataset.tokens.get(id) ?? '', future)),
+  );
+  const pollRate = async () => (await load(instance, requests, seconds)).perSecond;
+  for (let n = 0; n < 3; n += 1) await pollRate();
+  const rates = { alone: [] as number[], beside: [] as number[] };
+  const grownMb: number[] = [];
+  const idleShares: number[] = [];
+  const clients = new HeldClients();
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      rates.alone.push(await pollRate());
+      const before = memoryMb(instance.pid, 'VmRSS');
+      await clients.open(instance, dataset, holdingUsers(held, SHAPE.companies), future);
+      grownMb.push(memoryMb(instance.pid, 'VmRSS') - before);
+      const idleMs = quick ? 1000 : 2000;
+      const spentBefore = processorTimes([instance.pid]);
+      await pause(idleMs);
+      idleShares.push(spentMs(spentBefore, processorTimes([instance.pid])) / idleMs);
+      rates.beside.push(await pollRate());
+      await clients.close();
+    }
+  } finally {
+    await clients.close();
+  }
+  return {
+    held,
+    memoryMb: Math.max(...grownMb),
+    idleShare: median(idleShares),
+    pollsBeside: ratios(rates.beside, rates.alone),
+  };
+}
+
+async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
+  bench.progress(`waiting: ${store}`);
+  const instance = bench.cleanup.own(await serve(dataset[store]));
+  const latencies = [
+    await measureLatency(bench, dataset, store, instance, SHAPE.companies),
+    await measureLatency(bench, dataset, store, instance, 1),
+  ];
+  const many = await measureMany(bench, dataset, instance);
+  await instance.stop();
+  return { store, latencies, ...many };
+}
+
+async function measure(bench: Bench): Promise<Result> {
+  const dataset = await makeDataset(bench, bench.checkout, 'waiting', SHAPE);
+  const figures = [
+    await measureStore(bench, dataset, 'sqlite'),
+    await measureStore(bench, dataset, 'postgres'),
+  ];
+  const targets = TARGETS.waiting;
+  return {
+    tables: [
+      {
+        title: 'From the commit of a lead in another process to the last byte; 1,000 polls are held',
+        columns: ['', 'p50', 'p99'],
+        rows: figures.flatMap(({ store, latencies }) =>
+          latencies.map(({ clientsOfLead, p50Ms, p99Ms }) => [
+            `${store}: a lead for ${whole(clientsOfLead)} clients`,
+            millis(p50Ms),
+            millis(p99Ms),
+          ]),
+        ),
+      },
+      {
+        title: '10,000 held polls',
+        columns: ['', 'memory', 'idle, share of a core', 'rate of ordinary polls beside them'],
+        rows: figures.map(({ store, memoryMb: mb, idleShare, pollsBeside }) => [
+          store,
+          `${whole(mb)} MB`,
+          percent(idleShare),
+          ratio(pollsBeside),
+        ]),
+      },
+    ],
+    verdicts: figures.flatMap(({ store, latencies: [first], memoryMb: mb, idleShare, pollsBeside }) => [
+      atMost(
+        targets.p50Ms,
+        first?.p50Ms ?? Number.NaN,
+        `waiting, ${store}: a lead for 100 of 1,000 clients, p50 ms`,
+      ),
+      atMost(targets.p99Ms, first?.p99Ms ?? Number.NaN, `waiting, ${store}: the same, p99 ms`),
+      atMost(targets.memoryMb, mb, `waiting, ${store}: MB for 10,000 held polls`),
+      atMost(targets.idleShareOfCore, idleShare, `waiting, ${store}: share of a core with 10,000 held polls`),
+      atLeast(
+        targets.pollsBeside,
+        pollsBeside.median,
+        `waiting, ${store}: rate of polls beside 10,000 held ones`,
+      ),
+    ]),
+    figures: { stores: figures },
+  };
+}
+
+export const waiting: Section = { name: 'waiting', about: 'polls that wait for a lead', measure };
