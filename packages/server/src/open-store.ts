@@ -21,6 +21,8 @@ export interface OpenStoreOptions {
   readonly create?: boolean;
   /** For faults of the SQLite file. */
   readonly log?: StoreLog;
+  /** The SQLite file was replaced. The store stays closed. */
+  readonly onReplaced?: () => void;
   /** Default: those of the adapter. */
   readonly timeouts?: StoreTimeouts;
 }

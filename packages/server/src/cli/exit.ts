@@ -10,6 +10,8 @@ export const EXIT_CODES = {
   usage: 2,
   /** EX_SOFTWARE of sysexits.h: a bug in Leadtap. */
   bug: 70,
+  /** EX_TEMPFAIL of sysexits.h: the process supervisor must start `serve` again. */
+  restart: 75,
   /** SIGHUP: the terminal was closed. */
   hungUp: 128 + 1,
   /** SIGINT. */

@@ -23,6 +23,8 @@ const EXIT_CODE_OF = {
   conflict: EXIT_CODES.failed,
   /** The database, a file or a port that the command needs cannot be used. */
   unavailable: EXIT_CODES.failed,
+  /** The service can only continue in a new process. */
+  restart: EXIT_CODES.restart,
   usage: EXIT_CODES.usage,
   configuration: EXIT_CODES.usage,
 } as const;

@@ -12,7 +12,7 @@ import { SchemaVersionError, type Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
-import { asFailure } from './failure.ts';
+import { asFailure, Failure } from './failure.ts';
 import { addressRows, hasColours, writeLine } from './output.ts';
 import { toTerminalLine } from './terminal-log.ts';
 
@@ -77,6 +77,7 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
   const { compose, start } = await loadServer();
   const keyFile = 'file' in config.signingKey ? config.signingKey.file : undefined;
   const isKeyMissing = keyFile !== undefined && !existsSync(keyFile);
+  const replaced = new AbortController();
   let running: Running;
   let store: Store;
   const { isTTY } = context.stdout;
@@ -86,7 +87,10 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
     await probeAddresses([config, ...(config.metricsAddress === 'off' ? [] : [config.metricsAddress])]);
     const service = await compose(config, logger, {
       clock,
-      open: openWithWarning((message) => logger.warn(message)),
+      open: openWithWarning(
+        (message) => logger.warn(message),
+        () => replaced.abort(),
+      ),
       drain: () => drain(signal),
     });
     store = service.store;
@@ -125,16 +129,23 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
     (counts) => counts && logger.info(counts, 'accounts'),
     (error: unknown) => logger.debug({ err: error }, 'the accounts could not be counted'),
   );
-  await aborted(signal);
+  await aborted(AbortSignal.any([signal, replaced.signal]));
   logger.info('stopping: finishing open requests');
   await running.stop();
   logger.info('stopped');
+  if (replaced.signal.aborted)
+    throw new Failure(
+      'restart',
+      `the database file was replaced: ${database}`,
+      'Start Leadtap again. Then it uses the new file.',
+    );
 }
 
 /** A mistyped path creates a new, empty database, so the operator gets a warning. */
 const openWithWarning =
-  (warn: (message: string) => void): typeof openStore =>
-  async (config, options = {}) => {
+  (warn: (message: string) => void, onReplaced: () => void): typeof openStore =>
+  async (config, given = {}) => {
+    const options = { ...given, onReplaced };
     try {
       return await openStore(config, { ...options, create: false });
     } catch (error) {

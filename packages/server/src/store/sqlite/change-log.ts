@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Change, Revalidation } from '../store.ts';
 import type { Connection } from './connection.ts';
 
@@ -14,9 +13,7 @@ const MAX_CHANGES = 1000;
 
 /** Prepares reading the entries of the change log after a position. */
 export function prepareChangeLog(connection: Connection): (known: string | undefined) => ChangesRead {
-  // A position of another connection is not accepted: what was cached from a replaced file may not be in this one.
-  const connectionId = randomUUID();
-  const positionAfter = ({ seq, mark }: ChangeRow): string => `${seq} ${mark} ${connectionId}`;
+  const positionAfter = ({ seq, mark }: ChangeRow): string => `${seq} ${mark}`;
   const from = connection.prepare<ChangeRow>(
     `SELECT seq, kind, id, mark FROM changes WHERE seq >= ? ORDER BY seq LIMIT ${MAX_CHANGES + 2}`,
   );

@@ -39,21 +39,14 @@ export function loadDriver(): Driver {
 export const driverModule = (): string =>
   process.getBuiltinModule('node:sqlite') ? 'node:sqlite' : require.resolve('@photostructure/sqlite');
 
-export interface FileIdentity {
-  /** Device and inode: unique among existing files, but the inode of a deleted file is reused for new files. */
-  readonly inode: string;
-  /** When the inode was assigned to this file. 0 where the file system does not store it. */
-  readonly birthtimeNs: bigint;
-}
-
-export function identifyFile(path: string): FileIdentity | undefined {
+/** Device and inode; undefined if there is no file. Unique while the file is open: later its inode may be reused. */
+export function identifyFile(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return stats && { inode: `${stats.dev} ${stats.ino}`, birthtimeNs: stats.birthtimeNs };
+  return stats && `${stats.dev} ${stats.ino}`;
 }
 
-/** Only right while one of the two files is open, because then its inode cannot be reused. */
-export const isSameFile = (a: FileIdentity | undefined, b: FileIdentity | undefined): boolean =>
-  a !== undefined && a.inode === b?.inode;
+export const isSameFile = (a: string | undefined, b: string | undefined): boolean =>
+  a !== undefined && a === b;
 
 const MAX_RETRY_DELAY_MS = 8;
 /** Bounds the memory while a writer holds the lock for long: further calls are rejected at once. */
@@ -62,7 +55,7 @@ const MAX_WAITING = 1000;
 /** One connection to the database file. Its queries are synchronous and short; waiting for a lock is asynchronous. */
 export class Connection {
   /** Of the open file; undefined if it was deleted while it was being opened. */
-  readonly identity: FileIdentity | undefined;
+  readonly identity: string | undefined;
   readonly #database;
   readonly #begin;
   readonly #commit;

@@ -57,6 +57,8 @@ export interface SqliteOptions {
   readonly vacuumWaitMs?: number;
   /** For events that the operator must know about: the file is missing, replaced or damaged. */
   readonly log?: StoreLog;
+  /** Another file is at the path now. The store stays closed: open a new one, or start the process again. */
+  readonly onReplaced?: () => void;
 }
 
 /** Reads the state of the file without creating or changing anything. */
@@ -79,32 +81,19 @@ export async function migrateSqlite(file: string): Promise<MigrationReport> {
 }
 
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
-  const { file, log, clock = systemClock, migrate: mayMigrate = true, create = true } = options;
+  const { file, clock = systemClock, migrate: mayMigrate = true, create = true } = options;
   // Opening the file would create it, perhaps as the wrong user or in the wrong folder.
   if ((!create || !mayMigrate) && !fileExists(file)) throw new SchemaVersionError(0, expectedVersion());
-  const prepare = (connection: Connection, mayCreate: boolean) => {
-    prepareSchema(connection, mayMigrate, mayCreate);
-    return prepareDatabase(connection, clock);
-  };
   const connection = openConnection(file);
   try {
-    const database = await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => prepare(connection, create));
-    // Unlike at the start, an empty file that has replaced the open one is not a new installation.
-    const open = () => openDatabase(file, (replacement) => prepare(replacement, false));
-    return createStore(new DatabaseFile(database, { file, open, log }), options);
+    const database = await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => {
+      prepareSchema(connection, mayMigrate, create);
+      return prepareDatabase(connection, clock);
+    });
+    return createStore(new DatabaseFile(database, options), options);
   } catch (error) {
     connection.close();
     throw error;
-  }
-}
-
-function openDatabase<T>(file: string, prepare: (connection: Connection) => T): T {
-  const connection = openConnection(file);
-  try {
-    return prepare(connection);
-  } catch (error) {
-    connection.close();
-    throw asStoreError(error);
   }
 }
 

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { expectProblem } from '../../../../testing/harness/problem.ts';
-import { startService } from '../../../../testing/harness/service.ts';
+import { startService, type TestService } from '../../../../testing/harness/service.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 
@@ -34,15 +34,15 @@ async function makeDamaged() {
   return { folder, database, restore: () => renameSync(backup, file) };
 }
 
-test('a poll of damaged pages fails with 503, and the service is not ready until a backup is restored', async () => {
+test('a poll of damaged pages fails with 503, and the service is not ready; the next one serves a restored backup', async () => {
   const { restore, ...beside } = await makeDamaged();
   const lines: { level: number; msg: string }[] = [];
   const { url, poll } = await startService({
     beside,
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
   });
-  const ready = async () => (await fetch(`${url}/readyz`)).status;
-  const follow = async () => {
+  const ready = async (of = url) => (await fetch(`${of}/readyz`)).status;
+  const follow = async (poll: TestService['poll']) => {
     let answer = await poll('boss', 'since=1970-01-01');
     for (let page = 0; page < LEADS / 100 && answer.status === 200; page += 1) {
       const [, query = ''] = /\?([^>]+)>/.exec(answer.headers.get('link') ?? '') ?? [];
@@ -52,7 +52,7 @@ test('a poll of damaged pages fails with 503, and the service is not ready until
   };
   expect(await ready()).toBe(200);
   for (let n = 0; n < 2; n += 1) {
-    const refused = await follow();
+    const refused = await follow(poll);
     await expectProblem(refused, 'unavailable');
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
     // Also after polls that do not need the damaged pages.
@@ -61,6 +61,7 @@ test('a poll of damaged pages fails with 503, and the service is not ready until
   }
   expect(lines.filter(({ level, msg }) => level === 50 && msg.includes('damaged'))).toHaveLength(1);
   restore();
-  expect(await ready()).toBe(200);
-  expect((await follow()).status).toBe(200);
+  const next = await startService({ beside });
+  expect(await ready(next.url)).toBe(200);
+  expect((await follow(next.poll)).status).toBe(200);
 });

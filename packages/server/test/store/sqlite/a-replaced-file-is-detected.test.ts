@@ -1,20 +1,20 @@
-import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { openSqliteStore, StoreUnavailableError } from 'leadtap';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { startService, type TestService } from '../../../../testing/harness/service.ts';
+import { spawnLeadtap } from '../../../../testing/harness/leadtap-process.ts';
+import { keyFileOf, startService, type TestService } from '../../../../testing/harness/service.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { inspectSqlite } from '../../../src/store/sqlite/store.ts';
 
-const TOKEN = 'to-be-revoked';
 const lead = (id: string) => ({ companyId: 'acme', id, fields: {} });
 
 interface LogLine {
   readonly level: number;
   readonly msg: string;
 }
-const [WARN, ERROR] = [40, 50];
+const ERROR = 50;
 
 function copyDatabase(from: string, to: string): void {
   const connection = new Connection(from);
@@ -22,7 +22,7 @@ function copyDatabase(from: string, to: string): void {
   connection.close();
 }
 
-/** A service with one lead, and a backup of it that differs: a token is revoked, and there is another lead. */
+/** A service with one lead, and a backup of it with another lead. */
 async function startWithBackup() {
   const lines: LogLine[] = [];
   const service = await startService({ logTo: { write: (line) => lines.push(JSON.parse(line)) } });
@@ -32,45 +32,90 @@ async function startWithBackup() {
   const [changed, backup] = [join(folder, 'changed.db'), join(folder, 'backup.db')];
   copyDatabase(file, changed);
   const store = await openSqliteStore({ file: changed });
-  await store.revokeToken(TOKEN);
   await store.writeLeads([lead('in-the-backup')]);
   await store.close();
   // A file that this process has never opened: the driver may keep closed files open.
   copyDatabase(changed, backup);
-  const authorization = `Bearer ${await service.token('boss', { tokenId: TOKEN })}`;
-  const pollWithToken = () => service.poll('boss', '', { headers: { authorization } });
-  expect((await pollWithToken()).status).toBe(200);
-  const ofFile = (level: number) =>
-    lines.filter((line) => line.level === level && line.msg.includes(`the database file ${file}`));
-  return { service, file, backup, pollWithToken, ofFile };
+  expect(await readyStatus(service)).toBe(200);
+  const errors = () =>
+    lines.filter(({ level, msg }) => level === ERROR && msg.includes(`the database file ${file}`));
+  return { service, file, backup, errors };
 }
 
 const readyStatus = async ({ url }: TestService) => (await fetch(`${url}/readyz`)).status;
-const idsSeenBy = async (service: TestService) => (await service.leads('boss')).map(({ id }) => id).sort();
+/** As a process that starts now reads them. */
+async function idsIn(file: string): Promise<string[]> {
+  const store = await openSqliteStore({ file });
+  onTestFinished(() => store.close());
+  const { leads } = await store.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 10 });
+  return leads.map(({ id }) => id).sort();
+}
 
-test('a backup that replaces the file of a running service is opened', async () => {
-  const { service, file, backup, pollWithToken, ofFile } = await startWithBackup();
+async function expectUnavailable({ service, errors }: Awaited<ReturnType<typeof startWithBackup>>) {
+  for (let n = 0; n < 2; n += 1) {
+    expect(await readyStatus(service)).toBe(503);
+    const refused = await service.poll('boss');
+    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'unavailable' }]);
+    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
+  }
+  expect(errors()).toHaveLength(1);
+}
+
+test('serve stops with exit code 75 when a backup replaces its file, and serves the backup after a restart', async () => {
+  const { service, file: original, backup } = await startWithBackup();
+  const token = await service.token('boss');
+  const folder = tempFolder();
+  const file = join(folder, 'leadtap.db');
+  copyDatabase(original, file);
+  const env = {
+    LEADTAP_DATABASE_URL: `sqlite:${file}`,
+    LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
+    LEADTAP_PORT: '0',
+    LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
+  };
+  const serve = async () => {
+    const { lines, ended } = spawnLeadtap(['serve'], env, folder);
+    for (;;) {
+      const { value = '' } = await lines.next();
+      const url = /"url":"([^"]+)".*serving new leads/.exec(value)?.[1];
+      if (url !== undefined) return { url, ended };
+    }
+  };
+  const first = await serve();
+  renameSync(backup, file);
+  const { code, stdout, stderr } = await first.ended;
+  expect(code).toBe(75);
+  expect(stderr).toContain('the database file was replaced');
+  expect(stderr).toContain('Start Leadtap again');
+  expect(stdout).toMatch(/"level":50[^\n]*was replaced: Leadtap must start again/);
+
+  const second = await serve();
+  const headers = { authorization: `Bearer ${token}` };
+  const response = await fetch(`${second.url}/automation/new-leads`, { headers });
+  expect(await response.json()).toMatchObject([{ id: 'in-the-backup' }, { id: 'first' }]);
+});
+
+test('a service that the process keeps running answers 503 after its file is replaced', async () => {
+  const started = await startWithBackup();
+  const { service, file, backup } = started;
   // This lead is only in the log of the old file, which must not be applied to the new one.
   await service.add({ id: 'only-in-the-old-file' });
   renameSync(backup, file);
-  expect(await readyStatus(service)).toBe(200);
-  const refused = await pollWithToken();
-  expect([refused.status, await refused.json()]).toMatchObject([401, { code: 'token-revoked' }]);
-  expect(await idsSeenBy(service)).toEqual(['first', 'in-the-backup']);
-  expect(ofFile(WARN)).toHaveLength(1);
-
-  const writer = await openSqliteStore({ file });
-  await writer.writeLeads([lead('written-later')]);
-  await writer.close();
-  expect(await idsSeenBy(service)).toEqual(['first', 'in-the-backup', 'written-later']);
-  await service.stop();
+  await expectUnavailable(started);
+  expect(await idsIn(file)).toEqual(['first', 'in-the-backup']);
   expect((await inspectSqlite(file)).faults).toEqual([]);
 });
 
-test('a running service detects it without a request', async () => {
-  const { file, backup, pollWithToken } = await startWithBackup();
+test('the owner of a store is called once when the file is replaced', async () => {
+  const { backup } = await startWithBackup();
+  const file = join(tempFolder(), 'leadtap.db');
+  copyFileSync(backup, file);
+  const onReplaced = vi.fn();
+  const store = await openSqliteStore({ file, onReplaced });
+  onTestFinished(() => store.close());
   renameSync(backup, file);
-  await vi.waitFor(async () => expect((await pollWithToken()).status).toBe(401), { timeout: 30_000 });
+  for (let n = 0; n < 2; n += 1) await expect(store.ping()).rejects.toThrow(StoreUnavailableError);
+  expect(onReplaced).toHaveBeenCalledTimes(1);
 });
 
 test('a file that is kept under another name has all of its leads', async () => {
@@ -79,13 +124,10 @@ test('a file that is kept under another name has all of its leads', async () => 
   const kept = join(dirname(backup), 'kept.db');
   renameSync(file, kept);
   renameSync(backup, file);
-  expect(await readyStatus(service)).toBe(200);
+  expect(await readyStatus(service)).toBe(503);
   const copy = join(dirname(backup), 'copy.db');
   copyFileSync(kept, copy);
-  const store = await openSqliteStore({ file: copy });
-  onTestFinished(() => store.close());
-  const { leads } = await store.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 10 });
-  expect(leads.map(({ id }) => id)).toEqual(['last', 'first']);
+  expect(await idsIn(copy)).toEqual(['first', 'last']);
 });
 
 test('leads are never written to a file that was replaced', async () => {
@@ -97,16 +139,16 @@ test('leads are never written to a file that was replaced', async () => {
   const kept = join(dirname(file), 'kept.db');
   renameSync(file, kept);
   renameSync(backup, file);
-  await store.writeLeads([lead('after-the-replacement')]);
+  await expect(store.writeLeads([lead('after-the-replacement')])).rejects.toThrow(StoreUnavailableError);
   const count = (path: string) => {
     const connection = new Connection(path);
     onTestFinished(() => connection.close());
     return connection.prepare(`SELECT count(*) AS n FROM leads WHERE id = 'after-the-replacement'`).get();
   };
-  expect([count(file), count(kept)]).toEqual([{ n: 1 }, { n: 0 }]);
+  expect([count(file), count(kept)]).toEqual([{ n: 0 }, { n: 0 }]);
 });
 
-test('a write that waits for the lock while the file is replaced fails, and the next one succeeds', async () => {
+test('a write that waits for the lock while the file is replaced fails', async () => {
   const { backup } = await startWithBackup();
   const file = join(tempFolder(), 'leadtap.db');
   copyFileSync(backup, file);
@@ -123,7 +165,6 @@ test('a write that waits for the lock while the file is replaced fails, and the 
   other.exec('ROLLBACK');
   await expect(writing).rejects.toThrow(StoreUnavailableError);
   other.close();
-  expect(await store.writeLeads([lead('next')])).toMatchObject({ results: [{ kind: 'added' }] });
 });
 
 test('a database that comes with its own log keeps what is in that log', async () => {
@@ -136,62 +177,19 @@ test('a database that comes with its own log keeps what is in that log', async (
   copyFileSync(backup, copy);
   renameSync(`${copy}-wal`, `${file}-wal`);
   renameSync(copy, file);
-  expect(await readyStatus(service)).toBe(200);
-  expect(await idsSeenBy(service)).toEqual(['first', 'in-the-backup', 'in-the-log']);
+  expect(await readyStatus(service)).toBe(503);
+  expect(await idsIn(file)).toEqual(['first', 'in-the-backup', 'in-the-log']);
 });
 
-async function expectUnavailable({
-  service,
-  pollWithToken,
-  ofFile,
-}: Awaited<ReturnType<typeof startWithBackup>>) {
-  for (let n = 0; n < 2; n += 1) {
-    expect(await readyStatus(service)).toBe(503);
-    const refused = await pollWithToken();
-    expect([refused.status, await refused.json()]).toMatchObject([503, { code: 'unavailable' }]);
-    expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/);
-  }
-  expect(ofFile(ERROR)).toHaveLength(1);
-}
-
-test('a file that is deleted makes the service unavailable until one is there again', async () => {
+test('a file that is moved away makes the service unavailable until it is back', async () => {
   const started = await startWithBackup();
-  const { service, file, backup } = started;
-  rmSync(file);
+  const { service, file } = started;
+  renameSync(file, `${file}.elsewhere`);
   await expectUnavailable(started);
   expect(existsSync(file)).toBe(false);
-  renameSync(backup, file);
+  renameSync(`${file}.elsewhere`, file);
   expect(await readyStatus(service)).toBe(200);
-  expect(await idsSeenBy(service)).toEqual(['first', 'in-the-backup']);
-});
-
-test.each([
-  ['a file that is not a database', 'this is not a database'],
-  ['an empty file', ''],
-])(
-  'a file that is replaced by %s makes the service unavailable until it is replaced again',
-  async (_, text) => {
-    const started = await startWithBackup();
-    const { service, file, backup } = started;
-    const other = join(dirname(backup), 'other');
-    writeFileSync(other, text.repeat(1000));
-    renameSync(other, file);
-    await expectUnavailable(started);
-    renameSync(backup, file);
-    expect(await readyStatus(service)).toBe(200);
-    expect(await idsSeenBy(service)).toEqual(['first', 'in-the-backup']);
-  },
-);
-
-test('the old file put back needs a restart', async () => {
-  const { service, file, backup, ofFile } = await startWithBackup();
-  const kept = join(dirname(backup), 'kept.db');
-  renameSync(file, kept);
-  renameSync(backup, file);
-  expect(await readyStatus(service)).toBe(200);
-  renameSync(kept, file);
-  expect(await readyStatus(service)).toBe(503);
-  expect(ofFile(ERROR)).toMatchObject([{ msg: expect.stringContaining('restart Leadtap') }]);
+  expect((await service.leads('boss')).map(({ id }) => id)).toEqual(['first']);
 });
 
 test('a file that is replaced while a store waits to open it is detected', async () => {
@@ -206,9 +204,7 @@ test('a file that is replaced while a store waits to open it is detected', async
   other.close();
   const store = await opening;
   onTestFinished(() => store.close());
-  await store.ping();
-  const { leads } = await store.readPage({ scope: { level: 'COMPANY', companyId: 'acme' }, limit: 10 });
-  expect(leads.map(({ id }) => id)).toEqual(['in-the-backup', 'first']);
+  await expect(store.ping()).rejects.toThrow(/was replaced/);
 });
 
 test('a folder that is moved away makes the service unavailable until it is back', async () => {
@@ -218,5 +214,5 @@ test('a folder that is moved away makes the service unavailable until it is back
   await expectUnavailable(started);
   renameSync(`${service.folder}-elsewhere`, service.folder);
   expect(await readyStatus(service)).toBe(200);
-  expect(await idsSeenBy(service)).toEqual(['first']);
+  expect((await service.leads('boss')).map(({ id }) => id)).toEqual(['first']);
 });
