@@ -157,6 +157,6 @@ it('each lead is taken once, oldest first, whatever fails, with a checkpoint ove
       expect(ids).toEqual(idsOf(arrivalsMs));
       expect(hour.statuses).not.toContain(429);
     }),
-    { numRuns: 40 },
+    { numRuns: 15 },
   );
 });

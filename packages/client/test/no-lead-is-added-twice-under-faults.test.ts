@@ -13,6 +13,6 @@ it('each lead is stored once, whatever breaks, by the rules of SPEC.md', async (
       const { broken, lost, doubled } = await new SendTrial(service, network, schedule).finish();
       expect({ broken, lost, doubled }).toEqual({ broken: [], lost: [], doubled: [] });
     }),
-    { numRuns: 80 },
+    { numRuns: 30 },
   );
 });

@@ -10,9 +10,9 @@ const RUNS = 2;
  * The processor time of the faster of two runs: it does not depend on other programs, but may contain the time of the compiler
  * or the garbage collector. The first run that is fast enough is the last one.
  */
-export function fastestMs(run: () => void): number {
+export function fastestMs(run: () => void, enoughMs = MAX_MS): number {
   let fastest = Number.POSITIVE_INFINITY;
-  for (let count = 0; count < RUNS && fastest > MAX_MS; count += 1) {
+  for (let count = 0; count < RUNS && fastest > enoughMs; count += 1) {
     const before = process.cpuUsage();
     run();
     const { user, system } = process.cpuUsage(before);

@@ -1,6 +1,5 @@
 /** Collects the regular expressions of the sources, and texts that make a slow one slow. */
 import { createRequire } from 'node:module';
-import { LONG } from '../../../testing/harness/linear-time.ts';
 import { textFiles } from './source-files.ts';
 
 type TypeScript = typeof import('typescript-5.4');
@@ -93,8 +92,11 @@ function memberOf(set: string, isNegated: boolean): string {
   return first === '\\' ? (ESCAPES[escaped] ?? escaped) : first;
 }
 
-/** Long texts that repeat what the expression looks for, after a beginning that it accepts, with an end that it may not accept. */
-export function* attacksOn({ source }: RegExp): Generator<string> {
+/** A text of about the given length. */
+export type Attack = (length: number) => string;
+
+/** Texts that repeat what the expression looks for, after a beginning that it accepts, with an end that it may not accept. */
+export function* attacksOn({ source }: RegExp): Generator<Attack> {
   const parts = partsOf(source);
   const own = KINDS.filter((kind) => source.includes(kind)).slice(0, 12);
   const pairs = own.flatMap((one) => own.map((other) => one + other));
@@ -103,7 +105,8 @@ export function* attacksOn({ source }: RegExp): Generator<string> {
   );
   const beginnings = new Set(['', ...parts, ...parts.map((_, index) => parts.slice(0, index + 1).join(''))]);
   for (const text of new Set([...KINDS, ...pairs, ...sequences])) {
-    const long = text.repeat(Math.ceil(LONG / text.length));
-    for (const beginning of beginnings) for (const end of ['', '\0', 'x y\n"']) yield beginning + long + end;
+    for (const beginning of beginnings)
+      for (const end of ['', '\0', 'x y\n"'])
+        yield (length) => beginning + text.repeat(Math.ceil(length / text.length)) + end;
   }
 }

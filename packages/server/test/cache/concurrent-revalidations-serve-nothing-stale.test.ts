@@ -147,7 +147,7 @@ describe('in every order in which queries begin, read and return', () => {
         for (const bearer of BEARERS) for (const query of QUERIES) polls.begin(bearer, query);
         await polls.drain();
       }),
-      { numRuns: 200 },
+      { numRuns: 100 },
     );
   });
 });

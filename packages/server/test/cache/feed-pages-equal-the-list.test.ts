@@ -107,7 +107,7 @@ describe.each([
           assert.equal(world.feed.newest, newestOf(world));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

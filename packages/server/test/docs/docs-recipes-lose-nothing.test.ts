@@ -94,7 +94,7 @@ test.each(recipes)('$name handles every lead once, in order, while requests fail
       const feed = new Feed();
       expect(await handled(run, feed, list)).toEqual(feed.leads);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
@@ -106,6 +106,6 @@ test.each(recipes)('$name loses no lead when handling one fails', async ({ run }
       const ids = new Set((await handled(run, feed, list)).map((lead) => lead.automation_trigger_id));
       expect(ids.size).toBe(feed.leads.length);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });

@@ -64,7 +64,7 @@ describe('since', () => {
         expect(expected).toBeDefined();
         expect(await read(app, `since=${encodeURIComponent(text)}`)).toBe(expected);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -90,7 +90,7 @@ describe('since', () => {
       fc.asyncProperty(text, async (given) => {
         expect(await read(app, `since=${encodeURIComponent(given)}`)).toBe(expectedMoment(given) ?? 400);
       }),
-      { numRuns: 600 },
+      { numRuns: 200 },
     );
   });
 });

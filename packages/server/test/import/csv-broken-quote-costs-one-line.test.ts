@@ -169,7 +169,7 @@ describe('for any table', () => {
           expect(read.map(leadOf)).toEqual(table.map(rowLead));
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -198,7 +198,7 @@ describe('for any table', () => {
           index += rowLines;
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 200 },
     );
   });
 });

@@ -63,7 +63,7 @@ describe('the memory limiter', () => {
           expect(await limiter.consume(key)).toEqual(verdict);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

@@ -81,7 +81,7 @@ describe('the Redis limiter', () => {
           expect(together(await atOnce(requests, instances, key))).toEqual(together(expected));
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });

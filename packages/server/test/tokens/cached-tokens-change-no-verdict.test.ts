@@ -136,7 +136,7 @@ describe('a verifier with a cache', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 
@@ -186,7 +186,7 @@ describe('a verifier with a cache', () => {
           expect(one.fetches).toBe(other.fetches);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 20 },
     );
   });
 

@@ -87,7 +87,7 @@ describe.each([false, true])('historical: %s', (historical) => {
         for (const lead of first) await insert(client, lead);
         expect(atOnce).toEqual(await takeAll(client));
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 });
