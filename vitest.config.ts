@@ -27,14 +27,10 @@ export const TESTS = [
 ];
 /** Tests that prove something about one store have folders of their own. */
 const ABOUT_SQLITE = ['packages/server/test/store/sqlite/**/*.test.ts'];
-/** `vitest --mode fast` leaves out what starts processes, moves databases or tries random histories. */
-const SLOW = [
-  'test/**',
-  'packages/server/test/{delivery,operations,transfer}/**',
-  'packages/server/test/cli/{bin,demo,serve}-*',
-  'packages/testing/test/browser-*',
-  'packages/client/test/{a-killed,no-lead-is,package-works,example-program}*',
-  'integrations/workato/test/**',
+/** `vitest --mode fast` tests the core: contract, accounts, polls and what they are answered from, leads over HTTP. */
+const FAST = [
+  'packages/contract/test/**/*.test.ts',
+  'packages/server/test/{accounts,cache,config,http,intake,waiting}/**/*.test.ts',
 ];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];
 
@@ -44,10 +40,7 @@ const n8nWorkflow = (name: string) => source(`./node_modules/${name}/dist/cjs/in
 const N8N_TESTS = ['integrations/n8n/test/**/*.test.ts'];
 
 /** `vitest --mode properties` runs the tests that try random values, and no others. */
-const leftOut = (mode: string): string[] => {
-  if (mode === 'properties') return testsWithoutProperties();
-  return mode === 'fast' ? SLOW : [];
-};
+const leftOut = (mode: string): string[] => (mode === 'properties' ? testsWithoutProperties() : []);
 
 export default defineConfig(({ mode }) => ({
   resolve: {
@@ -70,7 +63,7 @@ export default defineConfig(({ mode }) => ({
         test: {
           name: 'sqlite',
           provide: { store: 'sqlite' },
-          include: TESTS,
+          include: mode === 'fast' ? FAST : TESTS,
           exclude: [...ABOUT_POSTGRES, ...leftOut(mode)],
         },
       },
