@@ -20,7 +20,7 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   const respond = createPollResponder({ ...options, stopSignal });
   const publicUrl = options.publicUrl ?? createPublicUrl(undefined, app.prefix);
   mountPolls(app, (request, reply) => {
-    void respond(
+    respond(
       request.raw,
       reply.raw,
       contextOf(request, () => publicUrl(request)),
@@ -32,7 +32,7 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
 export async function leadsIntake(app: FastifyInstance, options: IntakeOptions): Promise<void> {
   const respond = createIntakeResponder(options);
   mountIntake(app, (request, reply) => {
-    void respond(
+    respond(
       request.raw,
       reply.raw,
       contextOf(request, () => app.prefix),
