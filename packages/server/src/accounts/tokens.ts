@@ -47,6 +47,7 @@ const MAX_CACHED_BYTES = 25 * 1024 * 1024;
 const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 
 const INVALID: Verification = { kind: 'invalid' };
+const EXPIRED: Verification = { kind: 'expired' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
 interface CachedToken extends Omit<Required<VerifiedToken>, 'expiresAt' | 'source'> {
@@ -62,13 +63,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
   const findOwnVerifier = createOwnVerifiers(keys);
   const externalVerifier = external && createExternalVerifier(external);
 
-  return async (token) => {
-    if (token.length > MAX_TOKEN_LENGTH) return INVALID;
-    const nowMs = clock();
-    const key = hashToken(token);
-    const cached = cache?.get(key);
-    if (cached && (!cached.keySet || cached.keySet === externalVerifier?.currentKeySet()))
-      return checkTimes(cached, nowMs);
+  async function verify(token: string, key: string, nowMs: number): Promise<Verification> {
     if (!hasCanonicalSignature(token)) return INVALID;
     try {
       // The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own.
@@ -82,8 +77,18 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       return verification;
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
-      return error instanceof errors.JWTExpired ? { kind: 'expired' } : INVALID;
+      return error instanceof errors.JWTExpired ? EXPIRED : INVALID;
     }
+  }
+
+  return (token) => {
+    if (token.length > MAX_TOKEN_LENGTH) return INVALID;
+    const nowMs = clock();
+    const key = hashToken(token);
+    const cached = cache?.get(key);
+    if (cached && (!cached.keySet || cached.keySet === externalVerifier?.currentKeySet()))
+      return checkTimes(cached, nowMs);
+    return verify(token, key, nowMs);
   };
 }
 
@@ -151,7 +156,7 @@ function checkTimes(token: CachedToken, nowMs: number): Verification {
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
-  if (expiresAtS <= nowS - toleranceS) return { kind: 'expired' };
-  const expiresAt = (expiresAtS + toleranceS) * 1000;
-  return { kind: 'valid', token: { userId, tokenId, scopes, expiresAt, ...(source && { source }) } };
+  if (expiresAtS <= nowS - toleranceS) return EXPIRED;
+  const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceS) * 1000 };
+  return { kind: 'valid', token: source ? { ...verified, source } : verified };
 }

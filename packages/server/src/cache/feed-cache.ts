@@ -59,10 +59,19 @@ export class FeedCache {
   }
 
   /** The page as of the last revalidation, or newer. */
-  async readPage(query: PageQuery): Promise<FeedPage> {
+  readPage(query: PageQuery): FeedPage | Promise<FeedPage> {
     const feed = this.#companies.get(query.scope.companyId)?.get(scopeKey(query.scope));
-    const isUsable = feed !== undefined && (!feed.isStale || (await this.#appendNewLeads(query.scope, feed)));
-    return (isUsable ? this.#pageFromFeed(feed, query) : undefined) ?? this.#readFromStore(query);
+    if (!feed) return this.#readFromStore(query);
+    return feed.isStale ? this.#readStale(query, feed) : this.#readFromFeed(query, feed);
+  }
+
+  async #readStale(query: PageQuery, feed: Feed): Promise<FeedPage> {
+    const isUsable = await this.#appendNewLeads(query.scope, feed);
+    return isUsable ? this.#readFromFeed(query, feed) : this.#readFromStore(query);
+  }
+
+  #readFromFeed(query: PageQuery, feed: Feed): FeedPage | Promise<FeedPage> {
+    return this.#pageFromFeed(feed, query) ?? this.#readFromStore(query);
   }
 
   #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {

@@ -1,32 +1,30 @@
-import { LRUCache } from 'lru-cache';
-import { mayPoll, type PollingUser, PROFESSIONAL } from '../leads/access.ts';
-import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../leads/poll.ts';
+import type { PollingUser } from '../leads/access.ts';
+import { createStoreReader, type PollReader } from '../leads/poll.ts';
 import type {
   Account,
   Bearer,
   Change,
   ChangeTrackingStore,
-  PageQuery,
   PollStore,
   Revalidation,
   RevalidationRequest,
 } from '../store/store.ts';
+import { AccountCache, type AccountLimits } from './account-cache.ts';
+import { CachedReader } from './cached-reader.ts';
 import { FeedCache } from './feed-cache.ts';
 import type { ChangeSource } from './held-polls.ts';
 import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-batcher.ts';
 
-export interface CacheLimits {
-  /** Of the users, and as many again of the token ids. */
-  readonly maxAccountBytes: number;
+export interface CacheLimits extends AccountLimits {
   /** Of the rendered leads. */
   readonly maxFeedBytes: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** About 100,000 users with ids of usual length. With a limit of entries, `lru-cache` would allocate all of them at the start. */
+/** About 100,000 tokens and users with ids of usual length. With a limit of entries, `lru-cache` would allocate all of them at the start. */
 export const CACHE_LIMITS: CacheLimits = {
-  maxAccountBytes: 25 * MIB,
+  maxAccountBytes: 35 * MIB,
   maxFeedBytes: 16 * MIB,
 };
 
@@ -67,11 +65,11 @@ export class PollCache implements ChangeSource {
   }
 
   async createReader(bearer: Bearer): Promise<PollReader> {
-    const user = this.#accounts.find(bearer);
-    if (user) {
-      const revalidation = await this.#batcher.revalidateCompany(user.companyId);
-      // Still the cached object after the revalidation: the account has not changed.
-      if (this.#accounts.hasKept(bearer, user)) return this.#toReader(user, false, revalidation);
+    const cached = this.#accounts.find(bearer);
+    if (cached) {
+      const revalidation = await this.#batcher.revalidateCompany(cached.user.companyId);
+      // Still cached after the revalidation: the account has not changed.
+      if (cached.isCurrent) return this.#toReader(cached.user, false, revalidation);
     }
     const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateBearer(bearer);
     return this.#toReader(account.user, account.isRevoked, revalidation);
@@ -90,41 +88,7 @@ export class PollCache implements ChangeSource {
     isRevoked: boolean,
     revalidation: NumberedRevalidation,
   ): PollReader {
-    return {
-      isTokenRevoked: () => isRevoked,
-      findUser: () => user,
-      readPage: (query, disconnectSignal) => this.#readPage(query, revalidation, disconnectSignal),
-      readCommitted: (query) => this.#readCommitted(query, revalidation),
-    };
-  }
-
-  async #readPage(
-    query: PageQuery,
-    { busy, readAt, number }: NumberedRevalidation,
-    disconnectSignal: () => AbortSignal,
-  ): Promise<RenderedPage> {
-    // A transaction is writing leads of this company. The store waits for it, the cache cannot.
-    if (busy.has(query.scope.companyId)) return readRendered(this.#store, query, disconnectSignal());
-    const { leads, readNumber } = await this.#feeds.readPage(query);
-    // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
-    if (leads.count === 0 && query.since === undefined)
-      return readRendered(this.#store, query, disconnectSignal());
-    return { leads, readAt, locked: true, isOlderThanAccount: readNumber < number };
-  }
-
-  /**
-   * While a transaction is writing leads of the company, the time of the read is that of the newest lead: leads that are not yet
-   * committed get later stamps.
-   */
-  async #readCommitted(
-    query: PageQuery,
-    { busy, readAt, number }: NumberedRevalidation,
-  ): Promise<RenderedPage> {
-    const { leads, readNumber } = await this.#feeds.readPage(query);
-    const isOlderThanAccount = readNumber < number;
-    if (!busy.has(query.scope.companyId)) return { leads, readAt, locked: true, isOlderThanAccount };
-    const committedAt = Math.min(readAt, leads.last ?? query.since ?? 0);
-    return { leads, readAt: committedAt, locked: true, isOlderThanAccount };
+    return new CachedReader({ store: this.#store, feeds: this.#feeds, user, isRevoked, revalidation });
   }
 
   #apply(
@@ -157,66 +121,3 @@ export class PollCache implements ChangeSource {
     token: (id) => this.#accounts.invalidateToken(id),
   };
 }
-
-/**
- * An LRU cache of users and of token ids that are not revoked. Unknown users and revoked tokens are not cached: they must not
- * evict the others.
- */
-class AccountCache {
-  readonly #users: LRUCache<string, PollingUser>;
-  readonly #tokens: LRUCache<string, true>;
-
-  constructor({ maxAccountBytes: maxSize }: CacheLimits) {
-    this.#users = new LRUCache<string, PollingUser>({ maxSize, sizeCalculation: estimateUserBytes });
-    this.#tokens = new LRUCache<string, true>({ maxSize, sizeCalculation: estimateTokenBytes });
-  }
-
-  /** The user, if the token is cached as well. */
-  find({ userId, tokenId }: Bearer): PollingUser | undefined {
-    const user = this.#users.get(userId);
-    return tokenId === undefined || this.#tokens.get(tokenId) ? user : undefined;
-  }
-
-  /** Whether neither the user nor the token was invalidated since `find`. */
-  hasKept({ userId, tokenId }: Bearer, user: PollingUser): boolean {
-    return this.#users.peek(userId) === user && (tokenId === undefined || this.#tokens.has(tokenId));
-  }
-
-  set({ userId, tokenId }: Bearer, { user, isRevoked }: Account): void {
-    if (isRevoked || user?.id !== userId) return;
-    this.#users.set(userId, toCachedUser(user, userId));
-    if (tokenId !== undefined) this.#tokens.set(tokenId, true);
-  }
-
-  invalidateUser(userId: string): void {
-    this.#users.delete(userId);
-  }
-
-  invalidateToken(tokenId: string): void {
-    this.#tokens.delete(tokenId);
-  }
-
-  invalidateAll(): void {
-    this.#users.clear();
-    this.#tokens.clear();
-  }
-}
-
-/** A copy without name and e-mail address, and with strings that are in memory already: 25 instead of 43 MB for 100,000 users. */
-const toCachedUser = (user: PollingUser, id: string): PollingUser => ({
-  id,
-  companyId: user.companyId,
-  plan: mayPoll(user) ? PROFESSIONAL : user.plan,
-  accessLevel: user.accessLevel,
-  branchId: user.branchId,
-  departmentId: user.departmentId,
-});
-
-/** About what V8 and the LRU cache use for an entry beside the characters of its strings. */
-const USER_OVERHEAD_BYTES = 200;
-const TOKEN_OVERHEAD_BYTES = 80;
-
-const estimateUserBytes = (user: PollingUser): number =>
-  Object.values(user).reduce((bytes, text) => bytes + (text?.length ?? 0), USER_OVERHEAD_BYTES);
-
-const estimateTokenBytes = (_isKnown: true, tokenId: string): number => TOKEN_OVERHEAD_BYTES + tokenId.length;

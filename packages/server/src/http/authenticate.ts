@@ -1,6 +1,7 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { DEFAULT_TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
-import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import type { Verification, VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import { isPromise } from '../event-loop.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import { ProblemError } from './problems.ts';
 import { addressKey, rateLimitExceeded } from './rate-limit.ts';
@@ -10,12 +11,21 @@ type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 /** The first check. Failures are limited by address, so that guessing tokens is slow. */
 export function createAuthentication(verifyToken: VerifyToken, failedTokens: Limiter) {
   /** The user and id of the token in the Authorization header. */
-  async function authenticate(authorization: string | undefined, address: string): Promise<VerifiedToken> {
+  function authenticate(
+    authorization: string | undefined,
+    address: string,
+  ): VerifiedToken | Promise<VerifiedToken> {
     const credentials = parseBearer(authorization);
     if (credentials === undefined) throw challenge('token-missing');
     const { token } = credentials;
     if (token === undefined) return rejectToken('token-invalid', address);
-    const verification = await verifyToken(token);
+    const verification = verifyToken(token);
+    return isPromise(verification)
+      ? verification.then((verified) => accept(verified, address))
+      : accept(verification, address);
+  }
+
+  function accept(verification: Verification, address: string): VerifiedToken | Promise<never> {
     if (verification.kind === 'valid') return verification.token;
     return rejectToken(`token-${verification.kind}`, address);
   }

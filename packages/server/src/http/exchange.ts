@@ -43,7 +43,8 @@ export interface Exchange<State extends RequestState = RequestState> {
 
 export interface Payload {
   readonly status: number;
-  readonly body: Buffer | undefined;
+  /** A short text is sent with the headers in one write. */
+  readonly body: Buffer | string | undefined;
 }
 
 export interface SentOutcome<State extends RequestState = RequestState> extends RequestOutcome<State> {
@@ -65,11 +66,7 @@ export interface ResponderOptions<State extends RequestState> {
   readonly answer: (exchange: Exchange<State>) => Promise<Payload>;
   readonly observe: (outcome: SentOutcome<State>, request: IncomingMessage) => void;
   /** Default: the end of the response ends the exchange, and Node discards the rest of the request. */
-  readonly endResponse?: (
-    request: IncomingMessage,
-    response: ServerResponse,
-    body: Buffer | undefined,
-  ) => void;
+  readonly endResponse?: (request: IncomingMessage, response: ServerResponse, body: Payload['body']) => void;
 }
 
 /** The status in log and metrics of a request whose client disconnected before the response; nginx uses the same. */
@@ -80,18 +77,16 @@ export function createResponder<State extends RequestState>(options: ResponderOp
   const { answer, observe, createState, endResponse = endWithBody } = options;
   const logCause = createCauseLog();
 
-  async function toPayload(exchange: Exchange<State>): Promise<Payload> {
-    try {
-      return await answer(exchange);
-    } catch (error) {
-      return toProblemPayload(error, exchange, logCause);
-    }
-  }
-
   async function respond(exchange: Exchange<State>, onEnd: (outcome: SentOutcome) => void): Promise<void> {
     const { request, response, context, headers, state } = exchange;
     const startedAt = performance.now();
-    const { status, body } = await toPayload(exchange);
+    let payload: Payload;
+    try {
+      payload = await answer(exchange);
+    } catch (error) {
+      payload = toProblemPayload(error, exchange, logCause);
+    }
+    const { status, body } = payload;
     const end = (isComplete: boolean) => {
       const isUnsent = isDisconnected(request, response) && !response.headersSent;
       const outcome = {
@@ -132,7 +127,7 @@ export function createResponder<State extends RequestState>(options: ResponderOp
   };
 }
 
-const endWithBody = (_request: IncomingMessage, response: ServerResponse, body: Buffer | undefined): void => {
+const endWithBody = (_request: IncomingMessage, response: ServerResponse, body: Payload['body']): void => {
   response.end(body);
 };
 
@@ -172,21 +167,37 @@ export function createHandler(path: string, respond: Responder, options: MountOp
   const route = `${basePath}${path}`;
 
   return (request, response) => {
-    const requestId = requestIdOf(request);
-    const context = {
-      id: requestId,
+    const id = requestIdOf(request);
+    const context: RequestContext = {
+      id,
       address: clientAddress(request, isTrusted),
       baseUrl: () => publicUrl(originOf(request, isTrusted)),
-      log: {
-        error: (line: object, message: string) => logger?.error({ requestId, ...line }, message),
-        debug: (line: object, message: string) => logger?.debug?.({ requestId, ...line }, message),
-      },
+      log: new ErrorLog(id, logger),
     };
     respond(request, response, context, (outcome) =>
       logger?.info(
-        { requestId, ...requestLine(request, route, outcome) },
+        requestLine(request, route, outcome, id),
         outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
       ),
     );
   };
+}
+
+/** Adds the id of the request to each line. */
+class ErrorLog implements ErrorLogger {
+  readonly #requestId: string;
+  readonly #logger: RequestLogger | undefined;
+
+  constructor(requestId: string, logger: RequestLogger | undefined) {
+    this.#requestId = requestId;
+    this.#logger = logger;
+  }
+
+  error(line: object, message: string): void {
+    this.#logger?.error({ requestId: this.#requestId, ...line }, message);
+  }
+
+  debug(line: object, message: string): void {
+    this.#logger?.debug?.({ requestId: this.#requestId, ...line }, message);
+  }
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import type { PollReaders } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
+import { isPromise } from '../event-loop.ts';
 import type { PollingUser } from '../leads/access.ts';
 import type { PollReader } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
@@ -48,40 +49,36 @@ export function createIdentification(options: EndpointOptions): Identification {
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
 
-  async function checkToken({ request, context: { address }, state }: Exchange) {
+  async function identify(exchange: Exchange, isCounted: boolean): Promise<Identity> {
+    const { request, response, context, headers, state } = exchange;
+    const { address } = context;
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
-    const token = await authenticate(urlToken === undefined ? authorization : `Bearer ${urlToken}`, address);
+    const verified = authenticate(urlToken === undefined ? authorization : `Bearer ${urlToken}`, address);
+    const token = isPromise(verified) ? await verified : verified;
     if (urlToken !== undefined && hasTokenScope(token, 'leads:read'))
       await rejectToken('token-invalid', address);
     const reader = await readers.createReader(token);
-    if (await reader.isTokenRevoked()) await rejectToken('token-revoked', address);
+    const isRevoked = reader.isTokenRevoked();
+    if (isPromise(isRevoked) ? await isRevoked : isRevoked) await rejectToken('token-revoked', address);
     state.token = token;
-    return { token, reader };
-  }
-
-  return {
-    async identify(exchange) {
-      const { request, response, headers } = exchange;
-      const { token, reader } = await checkToken(exchange);
+    if (isCounted) {
       // Counted even if the client has disconnected: disconnecting must not be a way around the limit.
-      const verdict = await limiter.consume(token.userId);
+      const consumed = limiter.consume(token.userId);
+      const verdict = isPromise(consumed) ? await consumed : consumed;
       addRateLimitHeaders(headers, verdict);
       if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
       if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
-      return { token, reader, user: await checkUser(token, reader) };
-    },
+    }
+    const found = reader.findUser();
+    const user = isPromise(found) ? await found : found;
+    // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
+    if (user?.id !== token.userId) throw new ProblemError('user-not-found');
+    return { token, reader, user };
+  }
 
-    async identifyAgain(exchange) {
-      const { token, reader } = await checkToken(exchange);
-      return { token, reader, user: await checkUser(token, reader) };
-    },
+  return {
+    identify: (exchange) => identify(exchange, true),
+    identifyAgain: (exchange) => identify(exchange, false),
   };
-}
-
-async function checkUser({ userId }: VerifiedToken, reader: PollReader): Promise<PollingUser> {
-  const user = await reader.findUser();
-  // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
-  if (user?.id !== userId) throw new ProblemError('user-not-found');
-  return user;
 }

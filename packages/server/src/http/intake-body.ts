@@ -101,7 +101,11 @@ const LINGER_MS = 1000;
  * Sends the response and discards what the client still sends, for a second at most. If the connection were closed while the
  * client is sending, its system would discard the response. Node closes it after `end`.
  */
-export function endWithUnreadBody(request: IncomingMessage, response: ServerResponse, body?: Buffer): void {
+export function endWithUnreadBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body?: Buffer | string,
+): void {
   if (!hasLongUnreadBody(request)) {
     response.end(body);
     return;

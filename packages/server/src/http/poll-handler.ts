@@ -6,9 +6,11 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { VerifiedPoll } from '../cache/held-polls.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock } from '../clock.ts';
+import { isPromise } from '../event-loop.ts';
 import { haveSameScope, mayPoll } from '../leads/access.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
 import { type Poll, poll } from '../leads/poll.ts';
+import { NO_LEADS } from '../leads/render.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type PollStore, StoreUnavailableError } from '../store/store.ts';
@@ -68,10 +70,9 @@ export function createPollResponder(
   readers: PollReaders = createReaders(options.store),
 ): Responder {
   const { observer, recorder, clock = systemClock } = options;
-  const answer = createAnswer(options, readers);
   return createResponder<PollState>({
     createState: () => ({}),
-    answer: async (exchange) => toPagePayload(await answer(exchange), exchange),
+    answer: createAnswer(options, readers),
     observe: (outcome, request) => {
       observer?.observe(toObservation(outcome, request.method));
       const { token } = outcome.state;
@@ -84,6 +85,17 @@ export function createPollResponder(
   });
 }
 
+/** Reads the page of a user. */
+type Read = (identity: Identity) => Poll | Promise<Poll>;
+
+const isOlderThanAccount = ({ page: { leads, isOlderThanAccount } }: Poll): boolean =>
+  leads.count === 0 || isOlderThanAccount;
+
+const toVerified = (result: Poll, { user }: Identity): VerifiedPoll => ({
+  poll: result,
+  companyId: user.companyId,
+});
+
 /** How often a page is read because the access level of its user has changed meanwhile. */
 const MAX_TRIES = 5;
 
@@ -91,7 +103,7 @@ const MAX_TRIES = 5;
 function createAnswer(
   options: PollOptions,
   readers: PollReaders,
-): (exchange: Exchange<PollState>) => Promise<PollAnswer> {
+): (exchange: Exchange<PollState>) => Promise<Payload> {
   const { clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { identify, identifyAgain } = createIdentification({ ...options, readers, limiter, clock });
@@ -106,19 +118,30 @@ function createAnswer(
    * No answer contains a lead that was committed after the account had lost the right to see it. So leads that may be newer than the
    * last check of the account are returned only after another check. If the access level has changed, they are read again.
    */
-  async function readVerified(
+  function readVerified(
+    exchange: Exchange<PollState>,
+    identity: Identity,
+    read: Read,
+  ): VerifiedPoll | Promise<VerifiedPoll> {
+    const result = read(identity);
+    if (!isPromise(result) && isOlderThanAccount(result)) return toVerified(result, identity);
+    return verify(exchange, identity, read, result);
+  }
+
+  async function verify(
     exchange: Exchange<PollState>,
     first: Identity,
-    read: (identity: Identity) => Promise<Poll>,
+    read: Read,
+    firstResult: Poll | Promise<Poll>,
   ): Promise<VerifiedPoll> {
     let identity = first;
+    let result = await firstResult;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      const result = { poll: await read(identity), companyId: identity.user.companyId };
-      const { leads, isOlderThanAccount } = result.poll.page;
-      if (leads.count === 0 || isOlderThanAccount) return result;
+      if (isOlderThanAccount(result)) return toVerified(result, identity);
       const current = await identifyPollerAgain(exchange);
-      if (haveSameScope(identity.user, current.user)) return result;
+      if (haveSameScope(identity.user, current.user)) return toVerified(result, identity);
       identity = current;
+      result = await read(identity);
     }
     throw new StoreUnavailableError(`the access level of the user has changed ${MAX_TRIES} times`);
   }
@@ -126,8 +149,8 @@ function createAnswer(
   const checkAgain: CheckAgain = async (exchange, query, isLast) =>
     readVerified(exchange, await identifyPollerAgain(exchange), ({ user, reader }) => {
       // Only the last read waits for a writer: its page may be empty, and then has a time.
-      const read = isLast ? reader.readPage : reader.readCommitted;
-      return poll((page) => read(page, exchange.disconnected), user, query);
+      const read = isLast ? 'readPage' : 'readCommitted';
+      return poll((page) => reader[read](page, exchange.disconnected), user, query);
     });
   const holdIfPreferred = createHold(readers.changes, options, checkAgain);
 
@@ -139,10 +162,11 @@ function createAnswer(
     requirePollRights(identity);
     // Query: 400.
     const query = parseQuery(searchOf(request.url ?? ''));
-    const verified = await readVerified(exchange, identity, ({ user, reader }) =>
+    const read = readVerified(exchange, identity, ({ user, reader }) =>
       poll((pageQuery) => reader.readPage(pageQuery, disconnected), user, query),
     );
-    return { ...verified, token: identity.token, query };
+    const verified = isPromise(read) ? await read : read;
+    return { poll: verified.poll, companyId: verified.companyId, token: identity.token, query };
   }
 
   return async (exchange) => {
@@ -150,12 +174,13 @@ function createAnswer(
     requireValidHeaders(request);
     requireMethod(request);
     const first = await readFirstPoll(exchange);
-    const result = await holdIfPreferred(exchange, first);
+    const held = holdIfPreferred(exchange, first);
+    const result = isPromise(held) ? await held : held;
     addPageHeaders(headers, context.baseUrl(), result, first.query);
     const isNotModified = matchesEtag(request.headers['if-none-match'], result.page.leads.etag);
     state.leads = result.page.leads.count;
     state.answer = { status: isNotModified ? 304 : 200, poll: result, query: first.query };
-    return state.answer;
+    return toPagePayload(state.answer, exchange);
   };
 }
 
@@ -167,13 +192,16 @@ export function requirePollRights({ user, token }: Pick<Identity, 'user' | 'toke
   requireScope(token, 'leads:read');
 }
 
+/** As a text, which Node sends with the headers in one write. */
+const EMPTY_PAGE = String(NO_LEADS.body);
+
 function toPagePayload(
   { status, poll: result }: PollAnswer,
   { request, headers }: Exchange<PollState>,
 ): Payload {
-  const { body } = result.page.leads;
+  const { body, count } = result.page.leads;
   // RFC 9110: a HEAD has the headers of the 200, also with status 304.
   if (status === 304 && request.method !== 'HEAD') return { status, body: undefined };
   headers.push('content-type', JSON_MEDIA_TYPE, 'content-length', String(body.length));
-  return { status, body };
+  return { status, body: count === 0 ? EMPTY_PAGE : body };
 }

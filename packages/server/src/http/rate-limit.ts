@@ -5,13 +5,19 @@ import { ProblemError } from './problems.ts';
 
 /** Adds to `RateLimit-Policy` and `RateLimit`, in the syntax of the IETF draft. */
 export function addRateLimitHeaders(headers: HeaderList, { windows }: Verdict): void {
-  const policies = windows.map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowS}`);
-  const state = windows.map(({ policy, remaining, resetS }) => `"${policy.name}";r=${remaining};t=${resetS}`);
   const at = headers.indexOf('ratelimit-policy');
-  if (at === -1) headers.push('ratelimit-policy', policies.join(', '), 'ratelimit', state.join(', '));
+  let policies = at === -1 ? '' : `${headers[at + 1]}, `;
+  let state = at === -1 ? '' : `${headers[at + 3]}, `;
+  let separator = '';
+  for (const { policy, remaining, resetS } of windows) {
+    policies += `${separator}"${policy.name}";q=${policy.quota};w=${policy.windowS}`;
+    state += `${separator}"${policy.name}";r=${remaining};t=${resetS}`;
+    separator = ', ';
+  }
+  if (at === -1) headers.push('ratelimit-policy', policies, 'ratelimit', state);
   else {
-    headers[at + 1] = [headers[at + 1], ...policies].join(', ');
-    headers[at + 3] = [headers[at + 3], ...state].join(', ');
+    headers[at + 1] = policies;
+    headers[at + 3] = state;
   }
 }
 

@@ -56,8 +56,10 @@ export function requestLine(
   request: IncomingMessage,
   path: string | undefined,
   { status, durationMs, state }: RequestOutcome,
+  requestId?: string,
 ) {
   return {
+    requestId,
     method: request.method,
     path,
     status,

@@ -1,3 +1,4 @@
+import { isPromise } from '../event-loop.ts';
 import type { Bearer, Page, PageQuery, PollStore } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { type RenderedLeads, renderLeads } from './render.ts';
@@ -29,13 +30,17 @@ export type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage
 const BEFORE_THE_FIRST = Date.UTC(1970, 0);
 
 /** Reads the next page of the leads that a user may see. */
-export async function poll(readPage: ReadPage, user: PollingUser, query: PollQuery): Promise<Poll> {
+export function poll(readPage: ReadPage, user: PollingUser, query: PollQuery): Poll | Promise<Poll> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
-  const page = await readPage({ scope, ...query });
-  const newest = query.since === undefined ? page.leads.first : page.leads.last;
+  const page = readPage({ scope, ...query });
+  return isPromise(page) ? page.then((read) => toPoll(read, query)) : toPoll(page, query);
+}
+
+function toPoll(page: RenderedPage, { since }: PollQuery): Poll {
+  const newest = since === undefined ? page.leads.first : page.leads.last;
   // Never the clock: after it is set back, new leads get stamps before the time that it showed.
-  return { page, nextSince: newest ?? query.since ?? page.lastStamp ?? BEFORE_THE_FIRST };
+  return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };
 }
 
 /** The reads of one poll, in their order. Each is made only if the check before it passed. */
