@@ -203,8 +203,6 @@ describe.each(SHELLS)('every block of a page, in its order, in one interactive $
     const folder = freshCopy();
     for (const path of ['docs', 'deploy', 'integrations']) symlinkSync(join(ROOT, path), join(folder, path));
     const [, csv] = /^```csv\n([\s\S]*?)^```/m.exec(read(page)) ?? [];
-    // What the search of docs/privacy.md finds.
-    writeFileSync(join(folder, 'rejects.csv'), 'ada@example.com\n');
     if (csv !== undefined) writeFileSync(join(folder, 'leads.csv'), csv);
     const shell = findProgram({ name, debian: name, homebrew: name, find: () => findOnPath(name) });
     const { child, closed, output } = start(shell, argv, folder, { ...env, HOME: folder });

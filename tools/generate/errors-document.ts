@@ -14,14 +14,6 @@ What each error code means, and what to do. Every response with a status of 400 
 No error loses a lead: keep your \`since\` and continue with it. Retry automatically only after 408, 429, 500 and 503. Every other error needs a
 person first.`;
 
-function summary(): string {
-  const rows = PROBLEM_CODES.map((code) => {
-    const { status, title } = PROBLEMS[code];
-    return `| ${status} | [\`${code}\`](#${code}) | ${title} |`;
-  });
-  return ['| status | code | title |', '|---|---|---|', ...rows].join('\n');
-}
-
 /** Only problems with members of their own have an example: all others differ in their texts alone. */
 function example(code: ProblemCode): string[] {
   const problem = exampleProblem(code);
@@ -30,12 +22,12 @@ function example(code: ProblemCode): string[] {
 }
 
 function section(code: ProblemCode): string {
-  const { meaning, integrator, operator } = PROBLEMS[code];
+  const { status, title, meaning, integrator, operator } = PROBLEMS[code];
   const advice = [`**Integrator:** ${integrator}`, `**Operator:** ${operator}`];
-  return [`## ${code}`, meaning, ...example(code), ...advice].join('\n\n');
+  return [`## ${code}`, `**${status} ${title}.** ${meaning}`, ...example(code), ...advice].join('\n\n');
 }
 
 /** docs/errors.md: a section for each problem. */
 export function errorsDocument(): string {
-  return `${[INTRODUCTION, summary(), ...PROBLEM_CODES.map(section)].join('\n\n')}\n`;
+  return `${[INTRODUCTION, ...PROBLEM_CODES.map(section)].join('\n\n')}\n`;
 }
