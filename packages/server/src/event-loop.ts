@@ -13,17 +13,37 @@ export function takeTurn(): Promise<void> {
 }
 
 /** So many leads are processed in one turn of the event loop: 2 ms for leads of 1 kB. */
-export const SLICE_LEADS = 25;
+const MAX_LEADS_PER_TURN = 25;
+/** Large leads take longer. */
+const MAX_MS_PER_TURN = 10;
+
+/** Divides work on leads among turns of the event loop. */
+export class Slices {
+  #leads = 0;
+  #begunAt = performance.now();
+
+  /** Call it before each lead. Waits for the next turn once this one has done enough. */
+  async beginLead(): Promise<void> {
+    const isFull = this.#leads === MAX_LEADS_PER_TURN || performance.now() - this.#begunAt > MAX_MS_PER_TURN;
+    if (this.#leads > 0 && isFull) {
+      await takeTurn();
+      this.#leads = 0;
+      this.#begunAt = performance.now();
+    }
+    this.#leads += 1;
+  }
+}
 
 /** Waits for a turn between two slices. */
 export async function mapInSlices<Item, Result>(
   items: readonly Item[],
-  map: (item: Item) => Result,
+  map: (item: Item, index: number) => Result | Promise<Result>,
 ): Promise<Result[]> {
+  const slices = new Slices();
   const results: Result[] = [];
   for (const [index, item] of items.entries()) {
-    if (index > 0 && index % SLICE_LEADS === 0) await takeTurn();
-    results.push(map(item));
+    await slices.beginLead();
+    results.push(await map(item, index));
   }
   return results;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type {
   Change,
   ChangeTrackingStore,
@@ -108,7 +109,11 @@ async function follow(cache: LeadCache, work: Promise<unknown>): Promise<Answer[
     isDone = true;
   };
   work.then(end, end);
-  while (!isDone) answers.push(await cache.answer());
+  while (!isDone) {
+    answers.push(await cache.answer());
+    // Writes may wait for a turn of the event loop, which polls of a synchronous store would never give.
+    await nextTurn();
+  }
   await work;
   return answers;
 }

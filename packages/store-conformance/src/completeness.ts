@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { LeadRecord, Page, PageQuery, Store } from 'leadtap';
 import { check, type Setup, type TestClock } from './check.ts';
 import { ACME, apply, batches, FROM_THE_FIRST, lead, poll, stamp } from './sample.ts';
@@ -41,6 +42,8 @@ async function follow(store: Store, work: Promise<unknown>): Promise<Answer[]> {
     since.byLead = byLead.page.leads.at(-1)?.createdAt ?? since.byLead;
     since.byTime = byTime.page.readAt;
     answers.push(byLead, byTime);
+    // Writes may wait for a turn of the event loop, which polls of a synchronous store would never give.
+    await nextTurn();
   }
   await work;
   return answers;

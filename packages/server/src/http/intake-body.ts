@@ -1,6 +1,7 @@
 /** Reads and parses the body of a request that sends leads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES } from '@leadtap/contract';
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { mapInSlices } from '../event-loop.ts';
 import { NAMELESS_CUSTOM_FIELD, shorten } from '../leads/import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/import/parse-lead.ts';
 import type { IntakeContent } from '../leads/intake.ts';
@@ -121,13 +122,13 @@ export function endWithUnreadBody(
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-export const parseBody = (mediaType: MediaType, bytes: Buffer): IntakeContent =>
+export const parseBody = async (mediaType: MediaType, bytes: Buffer): Promise<IntakeContent> =>
   PARSERS[mediaType](decode(bytes));
 
 /** The body of a webhook with its own names: JSON, or an object of the fields of a form. */
-export function parseWebhook(mediaType: MediaType, bytes: Buffer): unknown {
+export async function parseWebhook(mediaType: MediaType, bytes: Buffer): Promise<unknown> {
   const text = decode(bytes);
-  if (mediaType === 'application/json') return parseJson(text).value;
+  if (mediaType === 'application/json') return (await parseJson(text)).value;
   // Checkboxes of a form have the same name.
   const fields = new Map<string, string>();
   for (const [name, value] of splitForm(text)) {
@@ -148,40 +149,75 @@ function decode(bytes: Buffer): string {
 
 const malformedBody = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
 
-/** Far more than leads may have. `JSON.parse` of 450,000 levels or arrays takes 150 ms, in which no other request is answered. */
+/** Far more than leads may have. `JSON.parse` of 450,000 levels takes 150 ms, in which no other request is answered. */
 const MAX_JSON_LEVELS = 1000;
-const MAX_JSON_CONTAINERS = 150_000;
+/** More than the 64 KiB of `customFields` can contain. Parsing so many takes 20 ms. */
+const MAX_LEAD_VALUES = 40_000;
+const MAX_LEAD_NAMES = 10_000;
 
-/** Throws 400. */
-function requireParsable(json: string): void {
-  let level = 0;
-  let containers = 0;
+/**
+ * The positions of the brackets and commas around the items of a JSON array; none for anything else. `JSON.parse` decides later
+ * whether the items are valid. Throws 400 if an item is too large to be parsed in one turn of the event loop.
+ */
+function findSeparators(json: string): number[] {
+  const [opening] = /^[ \t\n\r]*\[/.exec(json) ?? [];
+  const separators = opening ? [opening.length - 1] : [];
+  let end = 0;
+  // The brackets of the array belong to no item.
+  let [level, values, names] = [0, opening ? -1 : 0, 0];
   let isString = false;
   for (let at = 0; at < json.length; at += 1) {
-    const character = json[at];
-    if (isString && character === '\\') at += 1;
-    else if (character === '"') isString = !isString;
-    else if (isString) continue;
-    else if (character === ']' || character === '}') level -= 1;
-    else if (character === '[' || character === '{') {
-      level += 1;
-      containers += 1;
-      if (level > MAX_JSON_LEVELS)
-        throw malformedBody('The body is nested deeper than 1,000 levels. Flatten it.');
-      if (containers > MAX_JSON_CONTAINERS)
-        throw malformedBody('The body has more than 150,000 objects and arrays. Send fewer leads at once.');
+    const character = json.charAt(at);
+    if (isString) {
+      if (character === '\\') at += 1;
+      else if (character === '"') isString = false;
+      continue;
     }
+    if (character === '"') isString = true;
+    else if (character === ':') names += 1;
+    else if (character === ']' || character === '}') {
+      level -= 1;
+      if (level === 0) end = at;
+    } else if (character === '[' || character === '{') {
+      level += 1;
+      values += 1;
+    } else if (character === ',' && level === 1 && opening) {
+      separators.push(at);
+      [values, names] = [0, 0];
+    } else if (character === ',') values += 1;
+    requireParsable(level, values, names);
   }
+  const isClosed = /^\][ \t\n\r]*$/.test(json.slice(end));
+  return opening && isClosed ? [...separators, end] : [];
 }
 
-function parseJson(text: string): IntakeContent {
-  requireParsable(text);
+function requireParsable(level: number, values: number, names: number): void {
+  if (level > MAX_JSON_LEVELS)
+    throw malformedBody('The body is nested deeper than 1,000 levels. Flatten it.');
+  if (values > MAX_LEAD_VALUES || names > MAX_LEAD_NAMES)
+    throw malformedBody(
+      'A lead has more than 40,000 values, or more than 10,000 of them have names. Send less.',
+    );
+}
+
+async function parseJson(json: string): Promise<IntakeContent> {
+  const [start = 0, ...ends] = findSeparators(json);
+  // An array of one item may be empty.
+  if (ends.length < 2) return { value: parsePart(json, 0, json.length) };
+  // Refused because of their number.
+  if (ends.length > MAX_INTAKE_LEADS) return { value: new Array(ends.length).fill(null) };
+  return {
+    value: await mapInSlices(ends, (end, index) => parsePart(json, (ends[index - 1] ?? start) + 1, end)),
+  };
+}
+
+function parsePart(json: string, start: number, end: number): unknown {
   try {
-    return { value: JSON.parse(text) };
+    return JSON.parse(json.slice(start, end));
   } catch (error) {
     // Only the position: the message of the error quotes the body, and logs and answers contain no lead data.
     const [, position] = /position (\d+)/.exec(String(error)) ?? [];
-    const where = position === undefined ? '' : ` (character ${Number(position) + 1})`;
+    const where = position === undefined ? '' : ` (character ${start + Number(position) + 1})`;
     throw malformedBody(
       `The body is not JSON${where}. Send one lead such as {"firstName":"Ada"}, or an array.`,
     );

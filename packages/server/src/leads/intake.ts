@@ -2,7 +2,7 @@
 import { createHmac, hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
-import { SLICE_LEADS, takeTurn } from '../event-loop.ts';
+import { mapInSlices, Slices } from '../event-loop.ts';
 import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
 import type {
   Bearer,
@@ -121,9 +121,10 @@ async function parseIntake(
   const entries: IntakeEntry[] = [];
   const errors: LeadError[] = [];
   const firstUses = new Map<string, number>();
+  const slices = new Slices();
   for (const [index, item] of items.entries()) {
     if (errors.length >= MAX_ERRORS) break;
-    if (index > 0 && index % SLICE_LEADS === 0) await takeTurn();
+    await slices.beginLead();
     const parsed = parseItem(item, options);
     // A form whose only fields have wrong names is not called empty as well.
     const ownIssues =
@@ -260,11 +261,11 @@ async function addPlacementErrors(
 ): Promise<LeadError[]> {
   const leads = entries.map(({ lead }) => lead);
   const all = (await store.findPlacementProblems?.(leads, { scope })) ?? [];
-  const found = entries.flatMap((entry, at) => {
+  const found = await mapInSlices(entries, (entry, at) => {
     const problems = all[at]?.length ? all[at] : rejections[at];
     return toErrors(problems ?? [], entry, user);
   });
-  return [...errors, ...found].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
+  return [...errors, ...found.flat()].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
 }
 
 const toErrors = (

@@ -41,15 +41,31 @@ describe('400 malformed-request', () => {
     expect(detail).toBe('The body is nested deeper than 1,000 levels. Flatten it.');
   });
 
-  it('more than 150,000 objects and arrays are rejected before they are parsed', async () => {
+  const lead = (notes: string) => `{"firstName":"Ada","notes":${notes}}`;
+  const values = (count: number) =>
+    lead(
+      `[${Array(count - 2)
+        .fill('0')
+        .join()}]`,
+    );
+  const names = (count: number) =>
+    lead(`{${Array.from({ length: count - 2 }, (_, n) => `"${n}":0`).join()}}`);
+
+  it.each([
+    ['40,000 values', values(40_000), values(40_001)],
+    ['10,000 names', names(10_000), names(10_001)],
+  ])('a lead of more than %s is rejected before it is parsed', async (_what, largest, tooLarge) => {
+    await expectProblem(await sendBody(service(), `[${largest},${largest}]`), 'invalid-lead');
     const parse = vi.spyOn(JSON, 'parse');
     onTestFinished(() => parse.mockRestore());
-    const containers = (count: number) => `[{"notes":[${Array(count - 2).fill('[]')}]}]`;
-    await expectProblem(await sendBody(service(), containers(149_999)), 'invalid-lead');
-    const body = containers(150_001);
-    const { detail } = await expectProblem(await sendBody(service(), body), 'malformed-request');
-    expect(detail).toBe('The body has more than 150,000 objects and arrays. Send fewer leads at once.');
-    expect(parse.mock.calls.filter(([text]) => text === body)).toEqual([]);
+    const { detail } = await expectProblem(
+      await sendBody(service(), `[{"firstName":"Ada"},${tooLarge}]`),
+      'malformed-request',
+    );
+    expect(detail).toBe(
+      'A lead has more than 40,000 values, or more than 10,000 of them have names. Send less.',
+    );
+    expect(parse.mock.calls.filter(([text]) => text.includes('Ada'))).toEqual([]);
   });
 
   it.each([

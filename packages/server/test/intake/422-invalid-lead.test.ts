@@ -150,9 +150,9 @@ describe('422: every error of every lead is named', () => {
   it('up to 1,000 errors, so that a body full of errors is answered soon', async () => {
     const many = Array.from({ length: 499 }, () => ({ a: 1, b: 1 }));
     expect(await rejected(many)).toHaveLength(998);
-    const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`x${n}`, 1]));
+    const wide = Object.fromEntries(Array.from({ length: 9000 }, (_, n) => [`x${n}`, 1]));
     expect(await rejected(wide)).toEqual([
-      { index: 0, field: null, detail: 'has 50,000 fields; put your own fields under customFields' },
+      { index: 0, field: null, detail: 'has 9,000 fields; put your own fields under customFields' },
     ]);
     const most = Array.from({ length: 1000 }, () =>
       Object.fromEntries([...'abcdefghijklmnopqrstu'].map((n) => [n, 1])),

@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest';
+import { shareService } from '../../../testing/harness/shared-service.ts';
+import { parseBody } from '../../src/http/intake-body.ts';
 import { receiveLeads } from '../../src/leads/intake.ts';
 import type { User } from '../../src/store/records.ts';
 import type { WriteAllOutcome } from '../../src/store/store.ts';
+
+const service = shareService();
 
 const user: User = {
   id: 'boss',
@@ -14,7 +18,12 @@ const user: User = {
   departmentId: null,
 };
 
-it('other requests are answered between two slices of 1,000 leads', async () => {
+const LEADS = Array.from({ length: 1000 }, (_, n) => ({ id: `${n}`, firstName: 'Ada' }));
+/** At most 25 leads in each. */
+const MIN_TURNS = 30;
+
+/** The turns of the event loop in which other requests can be answered meanwhile. */
+async function countTurns(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
   const countTurn = () => {
@@ -22,14 +31,28 @@ it('other requests are answered between two slices of 1,000 leads', async () => 
     if (!isDone) setImmediate(countTurn);
   };
   setImmediate(countTurn);
-  let turnsBeforeWrite = 0;
-  const writeAllLeads = async (): Promise<WriteAllOutcome> => {
-    turnsBeforeWrite = turns;
-    return { kind: 'written', results: [] };
-  };
-  const value = Array.from({ length: 1000 }, (_, n) => ({ id: `${n}`, firstName: 'Ada' }));
-  const options = { idempotencyKey: undefined, body: Buffer.alloc(0), clock: Date.now };
-  await receiveLeads({ value }, { store: { writeAllLeads }, user, sender: { userId: 'boss' }, ...options });
+  await work();
   isDone = true;
-  expect(turnsBeforeWrite).toBeGreaterThanOrEqual(30);
+  return turns;
+}
+
+it('1,000 leads are parsed in slices', async () => {
+  const body = Buffer.from(JSON.stringify(LEADS));
+  expect(await countTurns(() => parseBody('application/json', body))).toBeGreaterThanOrEqual(MIN_TURNS);
+});
+
+it('1,000 leads are validated in slices', async () => {
+  const writeAllLeads = async (): Promise<WriteAllOutcome> => ({ kind: 'written', results: [] });
+  const options = { idempotencyKey: undefined, body: Buffer.alloc(0), clock: Date.now };
+  const sender = { userId: 'boss' };
+  const receive = () =>
+    receiveLeads({ value: LEADS }, { store: { writeAllLeads }, user, sender, ...options });
+  expect(await countTurns(receive)).toBeGreaterThanOrEqual(MIN_TURNS);
+});
+
+it('the problems of 1,000 leads are found in slices', async () => {
+  const { store } = service();
+  const leads = LEADS.map(({ id }) => ({ companyId: 'acme', branchId: 'none', id, fields: {} }));
+  const find = async () => expect(await store.findPlacementProblems?.(leads)).toHaveLength(1000);
+  expect(await countTurns(find)).toBeGreaterThanOrEqual(MIN_TURNS);
 });

@@ -194,7 +194,7 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
     const places = await readPlaces(database, leads);
     const existing = scope ? await readPlacesOfLeads(database, leads) : undefined;
     const erased = allowErased ? undefined : await readErased(database, leads, places);
-    return leads.map((lead) => [
+    return mapInSlices(leads, (lead) => [
       ...findPlacementProblems(lead, places),
       ...findOutsideScope(lead, existing?.get(idInCompany(lead.companyId, lead.id ?? '')), scope),
       ...(lead.id !== undefined && erased?.has(idInCompany(lead.companyId, lead.id))

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
+import { mapInSlices } from '../../event-loop.ts';
 import { findPlacementProblems, mayWrite, toRejection } from '../placement.ts';
 import {
   type ChangeTrackingStore,
@@ -270,15 +271,16 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
         )
         .catch(toRejection);
     },
-    findPlacementProblems: (batch, writeOptions = {}) =>
-      read(({ places, leads }) => {
-        const cachedPlaces = cachePlaces(places);
-        return batch.map((lead) => [
-          ...findPlacementProblems(lead, cachedPlaces),
+    findPlacementProblems(batch, writeOptions = {}) {
+      const places = cachePlaces(current.database.places);
+      return mapInSlices(batch, (lead) =>
+        read(({ leads }) => [
+          ...findPlacementProblems(lead, places),
           ...leads.findOutsideScope(lead, writeOptions),
           ...leads.findErased(lead, writeOptions),
-        ]);
-      }),
+        ]),
+      );
+    },
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
     countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),
