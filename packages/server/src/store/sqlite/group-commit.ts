@@ -6,7 +6,7 @@ import { asStoreError } from './errors.ts';
 interface Part<Database> {
   readonly leads: number;
   /** Returns what to do after the commit. */
-  readonly run: (database: Database) => () => void;
+  readonly run: (database: Database, isAlone: boolean) => () => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -28,8 +28,11 @@ export class GroupCommit<Database extends { readonly connection: Connection }> {
   /** `leads` is the number of leads that it writes. If the work throws, only this part is rolled back. */
   write<T>(leads: number, work: (database: Database) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const run = (database: Database) => {
-        const outcome = database.connection.savepoint(() => work(database));
+      const run = (database: Database, isAlone: boolean) => {
+        // Alone, it needs no savepoint, for which SQLite would copy every page that changes.
+        const outcome = isAlone
+          ? { value: work(database) }
+          : database.connection.savepoint(() => work(database));
         return 'error' in outcome ? () => reject(asStoreError(outcome.error)) : () => resolve(outcome.value);
       };
       if (this.#waiting.length === 0) void takeTurn().then(() => this.#commitNext());
@@ -46,7 +49,8 @@ export class GroupCommit<Database extends { readonly connection: Connection }> {
 
   async #commit(parts: readonly Part<Database>[]): Promise<void> {
     try {
-      const settle = await this.#transact((database) => parts.map(({ run }) => run(database)));
+      const isAlone = parts.length === 1;
+      const settle = await this.#transact((database) => parts.map(({ run }) => run(database, isAlone)));
       for (const settlePart of settle) settlePart();
     } catch (error) {
       for (const { reject } of parts) reject(error);

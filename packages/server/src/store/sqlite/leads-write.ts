@@ -154,8 +154,7 @@ export class LeadWriter {
       `SELECT created_at, ${CONTENT_COLUMNS.join(', ')} FROM leads WHERE company_id = ? AND id = ?`,
     );
     this.#insert = connection.prepare(
-      `INSERT INTO leads (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})
-       ON CONFLICT DO NOTHING`,
+      `INSERT INTO leads (${COLUMNS.join(', ')}) VALUES (${COLUMNS.map(() => '?').join(', ')})`,
     );
     this.#update = connection.prepare(
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
@@ -257,49 +256,39 @@ export class LeadWriter {
     return findOutsideScope(lead, existing && placeOf(existing), scope);
   }
 
-  /** Nearly every lead is new, so the insert comes first and finds an existing id by its conflict. */
   #writeLead(encoded: EncodedLead, batch: Batch): LeadResult {
     const { lead } = encoded;
     const { companyId, id } = lead;
+    const existing = id === undefined ? undefined : this.#find.get(companyId, id);
+    if (existing && id !== undefined) return this.#change(encoded, id, existing, batch);
     const placed = batch.resolveNew(lead);
-    const isErased = 'place' in placed && batch.hasErased(companyId) && this.#isErased(lead);
+    if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
+    const erasedHash = id !== undefined && batch.hasErased(companyId) ? hashErasedId(id) : undefined;
+    const isErased = erasedHash !== undefined && this.#findErased.get(companyId, erasedHash) !== undefined;
     if (id !== undefined && isErased && !batch.allowErased)
       return { kind: 'rejected', problem: { field: 'id', reason: 'erased', value: id } };
     const [noContent] = findNoContent(lead);
-    const added = 'place' in placed && !noContent && this.#add(encoded, placed.place, batch);
-    // A lead that is rejected stays erased.
-    if (added && added.kind === 'added' && id !== undefined && isErased)
-      this.#forgetErased.run(companyId, hashErasedId(id));
-    if (added) return added;
-    const existing = id === undefined ? undefined : this.#find.get(companyId, id);
-    if (existing && id !== undefined) return this.#change(encoded, id, existing, batch);
-    if ('problem' in placed) return { kind: 'rejected', problem: placed.problem };
     if (noContent) return { kind: 'rejected', problem: noContent };
-    throw new Error(`the last stamp of company ${companyId} is before its newest lead`);
+    const added = this.#add(encoded, placed.place, batch);
+    // A lead that is rejected stays erased.
+    if (isErased && added.kind === 'added') this.#forgetErased.run(companyId, erasedHash);
+    return added;
   }
 
-  /** Undefined when the id is taken. */
-  #add(
-    { lead, fields }: EncodedLead,
-    place: Place,
-    { now, historical, stamps }: Batch,
-  ): LeadResult | undefined {
+  #add({ lead, fields }: EncodedLead, place: Place, { now, historical, stamps }: Batch): LeadResult {
     const { companyId } = lead;
     const wanted = historical ? lead.createdAt : undefined;
     const createdAt = wanted === undefined ? stamps.next(companyId) : stamps.firstFree(companyId, wanted);
     if (wanted !== undefined && isInFuture(createdAt, now))
-      return lead.id !== undefined && this.#find.get(companyId, lead.id)
-        ? undefined
-        : { kind: 'rejected', problem: inFuture(createdAt) };
+      return { kind: 'rejected', problem: inFuture(createdAt) };
     const receivedAt = wanted === undefined ? createdAt : now;
     const id = lead.id ?? createUuid(receivedAt);
-    const { changes } = this.#insert.run(
+    this.#insert.run(
       ...[companyId, id, createdAt, createUuid(receivedAt), receivedAt],
       ...[place.branchId, place.departmentId, place.statusValue],
       ...FIELD_DEFAULTS.map((value, index) => fields[index] ?? value),
       createdAt,
     );
-    if (changes === 0) return undefined;
     stamps.take(companyId, createdAt);
     return { kind: 'added', id, createdAt };
   }
