@@ -12,11 +12,14 @@ import type { CleanUps } from './clean-ups.ts';
 
 /** From `dist/tools/soak/`. */
 const BIN = fileURLToPath(new URL('../../../../../packages/server/bin/leadtap.js', import.meta.url));
+const BLOCK_PROBE = new URL('block-probe.js', import.meta.url).href;
 const MAX_OUTPUT_BYTES = 1 << 30;
 
 export interface SoakInstallation extends Installation {
   /** The sum over all instances. */
   metric(name: string): Promise<number>;
+  /** The longest block of an event loop since the last call, by the processor time of its thread. */
+  takeLongestBlockMs(): Promise<number>;
   doctor(): Promise<string>;
   /** Kills one instance with SIGKILL and starts it again on the same port. */
   crash(index: number): Promise<void>;
@@ -65,6 +68,8 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
       const values = await Promise.all(serving.map(({ metricsUrl }) => readMetric(metricsUrl, name)));
       return values.reduce((sum, value) => sum + value, 0);
     },
+    takeLongestBlockMs: async () =>
+      Math.max(...(await Promise.all(serving.map((instance) => instance.takeLongestBlockMs())))),
     doctor: async () => (await leadtap('doctor').catch((error: { stdout: string }) => error)).stdout,
     crash: async (index) => serving[index]?.crash(),
     spawnLeadtap: (argv) => spawn(process.execPath, [BIN, ...argv], { cwd, env }),
@@ -108,11 +113,19 @@ class Instance implements Serving {
     });
   }
 
+  async takeLongestBlockMs(): Promise<number> {
+    if (!this.#process) return 0;
+    const answered = once(this.#process, 'message');
+    this.#process.send('take');
+    const [blockMs] = await answered;
+    return Number(blockMs);
+  }
+
   async #serve(env: NodeJS.ProcessEnv): Promise<void> {
-    this.#process = spawn(process.execPath, [BIN, 'serve'], {
+    this.#process = spawn(process.execPath, ['--import', BLOCK_PROBE, BIN, 'serve'], {
       cwd: this.#options.cwd,
       env: { ...this.#options.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     });
     const { url, metricsUrl } = await readAddress(this.#process);
     Object.assign(this, { url, metricsUrl });
