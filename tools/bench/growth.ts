@@ -9,6 +9,7 @@ import { load, type Requests, type Target, writeRequests } from './wrk.ts';
 /** These companies have the same users at every size; only the other data grows. */
 const MEASURED = 5;
 const MEASURED_USERS = 2000;
+const WARM_UP_SECONDS = 6;
 const HISTORY_MS = 300 * 24 * 3600 * 1000;
 
 const SMALL: Shape = {
@@ -121,6 +122,8 @@ async function measureStore(bench: Bench, datasets: Record<Size, Dataset>, store
     large: await serveSize(bench, 'large', datasets.large, store),
   };
   const polls = [];
+  for (const { requests, ...target } of bench.options.quick ? [] : Object.values(served))
+    await load(target, requests.empty, WARM_UP_SECONDS);
   for (const kind of KINDS) {
     bench.progress(`growth: ${store}, ${kind}`);
     const costs: Record<Size, number[]> = { small: [], large: [] };

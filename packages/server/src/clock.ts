@@ -4,31 +4,8 @@ export type Clock = () => number;
 export const systemClock: Clock = () => Date.now();
 
 const DAY_MS = 86_400_000;
-const padded = (count: number, digits: number): readonly string[] =>
-  Array.from({ length: count }, (_, n) => String(n).padStart(digits, '0'));
-const TWO_DIGITS = padded(60, 2);
-const THREE_DIGITS = padded(1000, 3);
-
-/** The date part is formatted once a day: most consecutive times share it. */
-let lastDay = { beganAt: Number.NaN, text: '' };
-
-/**
- * `2026-03-02T09:30:00.000Z`. `Date.toISOString` takes 0.7 µs, this function 0.1 µs: it saves 0.2 ms for a page of 100 leads,
- * which has 400 times.
- */
-export function toIso(ms: number): string {
-  const beganAt = Math.floor(ms / DAY_MS) * DAY_MS;
-  if (beganAt !== lastDay.beganAt) {
-    const text = new Date(beganAt).toISOString();
-    // Years of more than four digits.
-    if (text.length !== 24) return new Date(ms).toISOString();
-    lastDay = { beganAt, text: text.slice(0, 11) };
-  }
-  const seconds = Math.floor((ms - beganAt) / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const hours = TWO_DIGITS[Math.floor(minutes / 60)];
-  return `${lastDay.text}${hours}:${TWO_DIGITS[minutes % 60]}:${TWO_DIGITS[seconds % 60]}.${THREE_DIGITS[(ms - beganAt) % 1000]}Z`;
-}
+/** `2026-03-02T09:30:00.000Z` */
+export const toIso = (ms: number): string => new Date(ms).toISOString();
 
 export const toIsoOrNull = (ms: number | null | undefined): string | null =>
   ms === null || ms === undefined ? null : toIso(ms);
