@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
-import { toIso } from '../clock.ts';
 import { isUnavailability } from '../http/problems.ts';
 import { routeOf } from '../http/request-log.ts';
 
@@ -20,12 +19,9 @@ const serializers = {
   },
 };
 
-/** Pino's own timestamp takes as long as the rest of a line. */
-const timestamp = () => `,"time":"${toIso(Date.now())}"`;
-
 /** Logs JSON lines. `http/request-log.ts` defines the line of a request. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
-  pino({ level, base: null, timestamp, serializers }, destination);
+  pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers }, destination);
 
 /** A write takes as long as the rest of a poll's log line, so lines are collected: this many characters, or for this long. */
 const MIN_WRITE_LENGTH = 4096;
