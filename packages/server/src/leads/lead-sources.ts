@@ -139,10 +139,16 @@ function cutCustomFields(lead: JsonObject): JsonObject {
   const isTooLarge = (fields: typeof custom): boolean =>
     Buffer.byteLength(JSON.stringify(Object.fromEntries(fields))) > MAX_CUSTOM_BYTES;
   let fitting = custom;
-  for (let length = MAX_CUSTOM_BYTES; length > 1 && isTooLarge(fitting); length = Math.floor(length * 0.8))
+  // From the longest text on, so that each try has less to count.
+  for (let length = Math.min(longestOf(custom), MAX_CUSTOM_BYTES); length > 1 && isTooLarge(fitting); ) {
+    length = Math.floor(length * 0.8);
     fitting = custom.map(([name, text]) => [name, cut(String(text), length)]);
+  }
   return { ...lead, ...Object.fromEntries(fitting) };
 }
+
+const longestOf = (fields: readonly [string, unknown][]): number =>
+  Math.max(0, ...fields.map(([, text]) => String(text).length));
 
 const cut = (text: string, length: number): string =>
   text.length > length ? `${toStorable(text.slice(0, length))}… (cut)` : text;
