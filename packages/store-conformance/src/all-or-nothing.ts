@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Bearer, LeadInput, PlacementProblem, Scope, Store, StoredLead } from 'leadtap';
+import type { Bearer, LeadInput, LeadScope, PlacementProblem, Store, StoredLead } from 'leadtap';
 import { check, START } from './check.ts';
 import {
   ACME,
@@ -14,16 +14,16 @@ import {
   stamp,
 } from './sample.ts';
 
-const NORTH: Scope = { level: 'BRANCH', companyId: 'acme', branchId: 'north' };
-const SALES: Scope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' };
+const NORTH: LeadScope = { level: 'BRANCH', companyId: 'acme', branchId: 'north' };
+const SALES: LeadScope = { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' };
 
-async function writeAll(store: Store, leads: readonly LeadInput[], scope: Scope = ALL_OF_ACME) {
+async function writeAll(store: Store, leads: readonly LeadInput[], scope: LeadScope = ALL_OF_ACME) {
   const outcome = await store.writeAllLeads(leads, scope);
   assert(outcome.kind === 'written', `not written: ${JSON.stringify(outcome)}`);
   return outcome.results;
 }
 
-async function problemsOf(store: Store, leads: readonly LeadInput[], scope: Scope = ALL_OF_ACME) {
+async function problemsOf(store: Store, leads: readonly LeadInput[], scope: LeadScope = ALL_OF_ACME) {
   const outcome = await store.writeAllLeads(leads, scope);
   assert(outcome.kind === 'rejected', `not rejected: ${JSON.stringify(outcome)}`);
   return outcome.problems;
@@ -36,7 +36,7 @@ const outside = (field: 'id' | 'branchId' | 'departmentId', value: string | null
 });
 
 /** Within a scope, a new lead gets one of these problems. */
-const OUTSIDE: readonly [Scope, Partial<LeadInput>, PlacementProblem][] = [
+const OUTSIDE: readonly [LeadScope, Partial<LeadInput>, PlacementProblem][] = [
   [NORTH, {}, outside('branchId', null)],
   [NORTH, { branchId: 'south' }, outside('branchId', 'south')],
   [NORTH, { departmentId: 'south-sales' }, outside('branchId', 'south')],
@@ -159,7 +159,7 @@ export const allOrNothingChecks = [
     await apply(store, ACME);
     await stamp(store, [lead('1', { branchId: 'south' }), lead('2', { departmentId: 'service' }), lead('3')]);
     const before = await store.readPage(FROM_THE_FIRST);
-    const take: readonly [Scope, LeadInput][] = [
+    const take: readonly [LeadScope, LeadInput][] = [
       [NORTH, lead('1', { branchId: 'north', fields: { firstName: 'Eve' } })],
       [NORTH, lead('3', { branchId: 'north' })],
       [SALES, lead('2', { departmentId: 'sales' })],
@@ -178,7 +178,7 @@ export const allOrNothingChecks = [
   check('all or nothing: the account of the sender must have the scope', async ({ store, openAnother }) => {
     await apply(store, ACME, GLOBEX);
     const other = await openAnother();
-    const isWritten = async (sender: Bearer, scope: Scope, place: Partial<LeadInput> = {}) => {
+    const isWritten = async (sender: Bearer, scope: LeadScope, place: Partial<LeadInput> = {}) => {
       const { kind } = await store.writeAllLeads([lead('1', place)], scope, sender);
       if (kind === 'account-changed') assert.deepEqual((await poll(store)).leads, []);
       return kind === 'written';

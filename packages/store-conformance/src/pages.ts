@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Scope, Store } from 'leadtap';
+import type { LeadScope, Store } from 'leadtap';
 import { check } from './check.ts';
 import { ACME, ALL_OF_ACME, apply, GLOBEX, idsOf, lead, poll, stamp } from './sample.ts';
 
@@ -13,15 +13,15 @@ const LEADS = [
   lead('sales-2', { departmentId: 'sales' }),
 ];
 
-const branch = (branchId: string): Scope => ({ level: 'BRANCH', companyId: 'acme', branchId });
-const department = (departmentId: string): Scope => ({
+const branch = (branchId: string): LeadScope => ({ level: 'BRANCH', companyId: 'acme', branchId });
+const department = (departmentId: string): LeadScope => ({
   level: 'DEPARTMENT',
   companyId: 'acme',
   departmentId,
 });
 
 /** The leads that each scope contains, oldest first. */
-const SEEN: readonly [Scope, readonly string[]][] = [
+const SEEN: readonly [LeadScope, readonly string[]][] = [
   [ALL_OF_ACME, ['nowhere', 'north', 'sales', 'south', 'service', 'sales-2']],
   [branch('north'), ['north', 'sales', 'service', 'sales-2']],
   [branch('south'), ['south']],
@@ -86,7 +86,7 @@ export const pageChecks = [
     'pages: an empty page without since gives the last stamp of the company',
     async ({ store, clock, reopen }) => {
       await apply(store, ACME, GLOBEX);
-      const read = (from: Store, scope: Scope) => from.readPage({ scope, limit: 100 });
+      const read = (from: Store, scope: LeadScope) => from.readPage({ scope, limit: 100 });
       assert.equal((await read(store, branch('west'))).lastStamp, undefined);
       const [createdAt] = await stamp(store, [lead('1', { branchId: 'south' })]);
       for (const scope of [branch('west'), branch('north'), department('sales')])

@@ -5,9 +5,9 @@ import type {
   LeadInput,
   LeadRecord,
   LeadResult,
+  LeadScope,
   Page,
   PageQuery,
-  Scope,
   Store,
   User,
   WriteOptions,
@@ -99,7 +99,7 @@ export async function stamp(
   });
 }
 
-export const ALL_OF_ACME: Scope = { level: 'COMPANY', companyId: 'acme' };
+export const ALL_OF_ACME: LeadScope = { level: 'COMPANY', companyId: 'acme' };
 
 /** All leads of Acme, oldest first. */
 export const FROM_THE_FIRST: PageQuery = { scope: ALL_OF_ACME, since: Date.UTC(1000, 0), limit: 100_000 };

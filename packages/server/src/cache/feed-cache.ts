@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type RenderedLeads, renderLeads } from '../leads/render.ts';
-import type { LeadRecord, Scope } from '../store/records.ts';
+import type { LeadRecord, LeadScope } from '../store/records.ts';
 import type { ChangeTrackingStore, PageQuery } from '../store/store.ts';
 import { Feed } from './feed.ts';
 
@@ -83,7 +83,7 @@ export class FeedCache {
   }
 
   /** Reads the leads that were added to a stale feed. False if there are too many; the company is then invalidated. */
-  #appendNewLeads(scope: Scope, feed: Feed): Promise<boolean> {
+  #appendNewLeads(scope: LeadScope, feed: Feed): Promise<boolean> {
     const { companyId } = scope;
     return this.#appends.run(companyId, scopeKey(scope), async (isInvalidated) => {
       const since = Math.max(feed.newest, BEFORE_ALL_LEADS);
@@ -199,7 +199,7 @@ const sumBytes = (feeds: CompanyFeeds): number => {
   return bytes;
 };
 
-function scopeKey(scope: Scope): string {
+function scopeKey(scope: LeadScope): string {
   switch (scope.level) {
     case 'COMPANY':
       return 'COMPANY';

@@ -1,5 +1,5 @@
 import { hasLeadScope } from '../store/placement.ts';
-import type { Scope, User } from '../store/records.ts';
+import type { LeadScope, User } from '../store/records.ts';
 
 /** The part of a user that a poll needs. */
 export type PollingUser = Omit<User, 'email' | 'name'>;
@@ -9,7 +9,7 @@ export type PollingUser = Omit<User, 'email' | 'name'>;
  * lead without a branch is therefore visible at company level only. Undefined if the user has no branch or department for the
  * level: no access is the safe default.
  */
-export function scopeOf(user: PollingUser): Scope | undefined {
+export function scopeOf(user: PollingUser): LeadScope | undefined {
   const { companyId, branchId, departmentId } = user;
   switch (user.accessLevel) {
     case 'COMPANY':
@@ -33,5 +33,5 @@ export const PROFESSIONAL = 'PROFESSIONAL';
 export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;
 
 /** The leads that the polls of a user return. Undefined if the user may not poll. */
-export const pollScopeOf = (user: PollingUser): Scope | undefined =>
+export const pollScopeOf = (user: PollingUser): LeadScope | undefined =>
   mayPoll(user) ? scopeOf(user) : undefined;

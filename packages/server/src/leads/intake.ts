@@ -3,7 +3,7 @@ import { createHmac, hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
 import { mapInSlices, Slices } from '../event-loop.ts';
-import { isJsonObject, type LeadInput, type Scope } from '../store/records.ts';
+import { isJsonObject, type LeadInput, type LeadScope } from '../store/records.ts';
 import type {
   Bearer,
   IdempotentRequest,
@@ -88,7 +88,7 @@ async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Pro
 function identifyRequest(
   entries: readonly IntakeEntry[],
   { idempotencyKey, body }: ReceiveOptions,
-  scope: Scope,
+  scope: LeadScope,
 ): IdempotentRequest | undefined {
   if (idempotencyKey === undefined) return undefined;
   return {
@@ -256,7 +256,7 @@ function deriveId(companyId: string, idempotencyKey: string, index: number): str
 async function addPlacementErrors(
   { entries, errors }: ParsedIntake,
   { store, user }: ReceiveOptions,
-  scope: Scope,
+  scope: LeadScope,
   rejections: readonly (readonly PlacementProblem[])[] = [],
 ): Promise<LeadError[]> {
   const leads = entries.map(({ lead }) => lead);

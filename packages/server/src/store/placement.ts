@@ -1,7 +1,7 @@
 /** The rules that decide which branch, department and status a lead or a user gets. */
 import { toIso } from '../clock.ts';
 import { KeyReused } from './idempotency.ts';
-import type { LeadInput, Scope, Status, User } from './records.ts';
+import type { LeadInput, LeadScope, Status, User } from './records.ts';
 import type {
   Account,
   LeadResult,
@@ -30,7 +30,7 @@ export interface LeadPlace {
 }
 
 /** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
-export function isInScope(scope: Scope, place: LeadPlace): boolean {
+export function isInScope(scope: LeadScope, place: LeadPlace): boolean {
   switch (scope.level) {
     case 'COMPANY':
       return true;
@@ -44,14 +44,14 @@ export function isInScope(scope: Scope, place: LeadPlace): boolean {
 /** Whether this is the scope that the user has. */
 export function hasLeadScope(
   { companyId, accessLevel, branchId, departmentId }: Omit<User, 'email' | 'name'>,
-  scope: Scope,
+  scope: LeadScope,
 ): boolean {
   if (companyId !== scope.companyId || accessLevel !== scope.level) return false;
   return isInScope(scope, { branchId, departmentId });
 }
 
 /** Whether the account may still write to the scope. */
-export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: Scope): boolean =>
+export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: LeadScope): boolean =>
   !isRevoked && user?.id === userId && hasLeadScope(user, scope);
 
 /** The branch, department and status of a lead. */
@@ -87,7 +87,7 @@ export function resolvePlace(
   input: LeadInput,
   existing: Place | undefined,
   places: Places,
-  scope?: Scope,
+  scope?: LeadScope,
 ): Placed {
   const [outside] = findOutsideScope(input, existing, scope);
   if (outside) return { problem: outside };
@@ -98,14 +98,14 @@ export function resolvePlace(
 }
 
 /** The same rule by which polls find the leads of a scope. */
-const isWithin = (scope: Scope, companyId: string, { branchId, departmentId }: Place): boolean =>
+const isWithin = (scope: LeadScope, companyId: string, { branchId, departmentId }: Place): boolean =>
   companyId === scope.companyId && isInScope(scope, { branchId, departmentId });
 
 /** The problem of a lead that exists outside of the scope. */
 export const findOutsideScope = (
   { companyId, id }: LeadInput,
   existing: Place | undefined,
-  scope: Scope | undefined,
+  scope: LeadScope | undefined,
 ): PlacementProblem[] =>
   scope && existing && !isWithin(scope, companyId, existing)
     ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]

@@ -18,7 +18,7 @@ export interface User {
 }
 
 /** The part of a company's leads that a user may see: the whole, one branch of it, or one department. */
-export type Scope =
+export type LeadScope =
   | { readonly level: 'COMPANY'; readonly companyId: string }
   | { readonly level: 'BRANCH'; readonly companyId: string; readonly branchId: string }
   | { readonly level: 'DEPARTMENT'; readonly companyId: string; readonly departmentId: string };

@@ -5,12 +5,20 @@
 import type { ConsumerStore } from './consumers.ts';
 import type { LeadRemoval } from './lead-removal.ts';
 import type { OrganisationReader } from './organisation-reader.ts';
-import type { IssuedToken, LeadInput, LeadRecord, Organisation, Scope, StoredLead, User } from './records.ts';
+import type {
+  IssuedToken,
+  LeadInput,
+  LeadRecord,
+  LeadScope,
+  Organisation,
+  StoredLead,
+  User,
+} from './records.ts';
 
 export * from './errors.ts';
 
 export interface PageQuery {
-  readonly scope: Scope;
+  readonly scope: LeadScope;
   /** Given: the leads created strictly after it, oldest first. Absent: the newest leads, newest first. */
   readonly since?: number;
   readonly limit: number;
@@ -165,7 +173,7 @@ export interface WriteOptions {
 
 export interface FindProblemsOptions extends WriteOptions {
   /** Leads that exist outside of it have a problem. Default: none has. */
-  readonly scope?: Scope;
+  readonly scope?: LeadScope;
 }
 
 /** All leads are durable, or none was written. */
@@ -302,7 +310,7 @@ export interface IntakeStore extends PollStore {
    */
   writeAllLeads(
     leads: readonly LeadInput[],
-    scope: Scope,
+    scope: LeadScope,
     sender?: Bearer,
     /** Stored in the same transaction. If its key is known, nothing is written. */
     request?: IdempotentRequest,

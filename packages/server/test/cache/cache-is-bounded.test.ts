@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Bearer, Scope } from 'leadtap';
+import type { Bearer, LeadScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { type CacheLimits, PollCache } from '../../src/cache/poll-cache.ts';
 import { renderLeads } from '../../src/leads/render.ts';
@@ -7,7 +7,7 @@ import { sampleLead } from './support/sample-lead.ts';
 import { pollOnce, StubStore } from './support/stub-store.ts';
 
 /** Some 1,700 bytes each. The company `huge` has more than the whole cache may hold. */
-function leadsOf(scope: Scope) {
+function leadsOf(scope: LeadScope) {
   const branchName = scope.level === 'BRANCH' ? scope.branchId : null;
   const rest = { companyName: scope.companyId, branchName, address: 'x'.repeat(1000) };
   return Array.from({ length: scope.companyId === 'huge' ? 100 : 3 }, (_, n) => sampleLead(n + 1, rest));

@@ -1,6 +1,6 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import fc from 'fast-check';
-import type { LeadRecord, Scope } from 'leadtap';
+import type { LeadRecord, LeadScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { INTAKE_ON, sendLeads, tokenWith } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
@@ -14,7 +14,7 @@ const service = shareService({
   },
 });
 
-const SCOPES: Readonly<Record<string, Scope>> = {
+const SCOPES: Readonly<Record<string, LeadScope>> = {
   boss: { level: 'COMPANY', companyId: 'acme' },
   'north-lead': { level: 'BRANCH', companyId: 'acme', branchId: 'north' },
   seller: { level: 'DEPARTMENT', companyId: 'acme', departmentId: 'sales' },
@@ -24,7 +24,7 @@ const SCOPES: Readonly<Record<string, Scope>> = {
 };
 const USERS = Object.keys(SCOPES);
 
-const read = async (scope: Scope): Promise<readonly LeadRecord[]> =>
+const read = async (scope: LeadScope): Promise<readonly LeadRecord[]> =>
   (await service().store.readPage({ scope, since: 0, limit: 100_000 })).leads;
 
 /** All leads of both companies. */

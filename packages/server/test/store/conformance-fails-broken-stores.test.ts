@@ -6,9 +6,9 @@ import {
   type IssuedToken,
   type LeadInput,
   type LeadListQuery,
+  type LeadScope,
   openSqliteStore,
   type PageQuery,
-  type Scope,
   type Store,
   type WriteOptions,
 } from 'leadtap';
@@ -63,7 +63,7 @@ class StampsHistory extends DelegatingStore {
 }
 
 class WritesWhatItCan extends DelegatingStore {
-  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope, sender?: Bearer) {
+  override async writeAllLeads(leads: readonly LeadInput[], scope: LeadScope, sender?: Bearer) {
     const outcome = await this.inner.writeAllLeads(leads, scope, sender);
     if (outcome.kind === 'rejected')
       await this.inner.writeLeads(leads.filter((_, index) => outcome.problems[index]?.length === 0));
@@ -72,13 +72,13 @@ class WritesWhatItCan extends DelegatingStore {
 }
 
 class WritesOutsideScope extends DelegatingStore {
-  override writeAllLeads(leads: readonly LeadInput[], { companyId }: Scope, sender?: Bearer) {
+  override writeAllLeads(leads: readonly LeadInput[], { companyId }: LeadScope, sender?: Bearer) {
     return this.inner.writeAllLeads(leads, { level: 'COMPANY', companyId }, sender);
   }
 }
 
 class IgnoresTheSender extends DelegatingStore {
-  override writeAllLeads(leads: readonly LeadInput[], scope: Scope) {
+  override writeAllLeads(leads: readonly LeadInput[], scope: LeadScope) {
     return this.inner.writeAllLeads(leads, scope);
   }
 }

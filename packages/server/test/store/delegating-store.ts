@@ -4,9 +4,9 @@ import type {
   IssuedToken,
   LeadInput,
   LeadListQuery,
+  LeadScope,
   Organisation,
   PageQuery,
-  Scope,
   Store,
   UserChanges,
   WriteAllOutcome,
@@ -59,7 +59,7 @@ export class DelegatingStore implements Store {
   }
   writeAllLeads(
     leads: readonly LeadInput[],
-    scope: Scope,
+    scope: LeadScope,
     sender?: Bearer,
     request?: IdempotentRequest,
   ): Promise<WriteAllOutcome> {

@@ -1,4 +1,4 @@
-import type { Clock, LeadInput, Page, PageQuery, Scope, Store, WriteAllOutcome } from 'leadtap';
+import type { Clock, LeadInput, LeadScope, Page, PageQuery, Store, WriteAllOutcome } from 'leadtap';
 import { DelegatingStore } from './delegating-store.ts';
 
 /** Called between stamp and commit, to simulate a slow writer. */
@@ -25,7 +25,7 @@ export class NaiveStore extends DelegatingStore {
     return this.inner.writeLeads(stamped, { historical: true });
   }
 
-  override async writeAllLeads(leads: readonly LeadInput[], scope: Scope): Promise<WriteAllOutcome> {
+  override async writeAllLeads(leads: readonly LeadInput[], scope: LeadScope): Promise<WriteAllOutcome> {
     const { results } = await this.writeLeads(leads);
     const written = results.filter((result) => result.kind !== 'rejected');
     return written.length === results.length

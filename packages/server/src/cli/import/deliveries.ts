@@ -3,7 +3,7 @@ import { PROFESSIONAL, pollScopeOf } from '../../leads/access.ts';
 import type { DryRun, PlaceCount } from '../../leads/import/dry-run.ts';
 import type { ImportCounts } from '../../leads/import/import-leads.ts';
 import { isInScope } from '../../store/placement.ts';
-import type { AccessLevel, Scope, User } from '../../store/records.ts';
+import type { AccessLevel, LeadScope, User } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../context.ts';
 import { Table, writeLine } from '../output.ts';
@@ -29,10 +29,10 @@ const LEVELS: readonly AccessLevel[] = ['COMPANY', 'BRANCH', 'DEPARTMENT'];
 
 const sum = (counts: readonly PlaceCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
-const leadsInScope = (scope: Scope, places: readonly PlaceCount[]): number =>
+const leadsInScope = (scope: LeadScope, places: readonly PlaceCount[]): number =>
   sum(places.filter(({ place }) => isInScope(scope, place)));
 
-const placeOf = (scope: Scope): string => {
+const placeOf = (scope: LeadScope): string => {
   if (scope.level === 'COMPANY') return '';
   return scope.level === 'BRANCH' ? scope.branchId : scope.departmentId;
 };

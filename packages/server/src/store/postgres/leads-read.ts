@@ -1,5 +1,5 @@
 import { type LeadRow, toLeadRecord } from '../lead-row.ts';
-import type { Scope } from '../records.ts';
+import type { LeadScope } from '../records.ts';
 import type { ChangeTrackingStore, Page, PageQuery, Store } from '../store.ts';
 import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
@@ -67,7 +67,7 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
 }
 
 /** Company, branch and department; null does not narrow the page. */
-function toPlace(scope: Scope): [string, string | null, string | null] {
+function toPlace(scope: LeadScope): [string, string | null, string | null] {
   switch (scope.level) {
     case 'COMPANY':
       return [scope.companyId, null, null];

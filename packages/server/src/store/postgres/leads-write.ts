@@ -28,7 +28,7 @@ import {
   resolvePlace,
   toRejection,
 } from '../placement.ts';
-import { idInCompany, type LeadFields, type LeadInput, type Scope } from '../records.ts';
+import { idInCompany, type LeadFields, type LeadInput, type LeadScope } from '../records.ts';
 import {
   type IdempotentRequest,
   type LeadResult,
@@ -229,7 +229,7 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
 
 interface BatchOptions extends WriteOptions {
   /** Leads outside of it are rejected. */
-  readonly scope?: Scope;
+  readonly scope?: LeadScope;
 }
 
 async function beginBatch(session: Session, leads: readonly LeadInput[], { historical }: WriteOptions) {

@@ -1,4 +1,4 @@
-import type { LeadRecord, Scope } from '../records.ts';
+import type { LeadRecord, LeadScope } from '../records.ts';
 import type { PageQuery } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
@@ -12,7 +12,7 @@ interface Place {
  * The indexes are named because SQLite has no statistics about the leads of a branch. It would choose the primary key and
  * read all leads of the company to find those of one branch.
  */
-const PLACES: Record<Scope['level'], Place> = {
+const PLACES: Record<LeadScope['level'], Place> = {
   COMPANY: { index: '', condition: '' },
   BRANCH: { index: 'INDEXED BY leads_by_branch', condition: 'AND l.branch_id = ?' },
   DEPARTMENT: { index: 'INDEXED BY leads_by_department', condition: 'AND l.department_id = ?' },
@@ -33,7 +33,7 @@ const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following')
    ORDER BY l.created_at ${direction === 'following' ? 'ASC' : 'DESC'}
    LIMIT ?`;
 
-function scopeValues(scope: Scope): SqlValue[] {
+function scopeValues(scope: LeadScope): SqlValue[] {
   switch (scope.level) {
     case 'COMPANY':
       return [scope.companyId];
@@ -46,7 +46,7 @@ function scopeValues(scope: Scope): SqlValue[] {
 
 /** Prepares the six statements of a poll. */
 export function preparePages(connection: Connection): (query: PageQuery) => LeadRecord[] {
-  const prepareLevel = (level: Scope['level']) => ({
+  const prepareLevel = (level: LeadScope['level']) => ({
     newest: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'newest')),
     following: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'following')),
   });

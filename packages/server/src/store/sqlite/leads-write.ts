@@ -22,7 +22,7 @@ import {
   resolvePlace,
   type StatusName,
 } from '../placement.ts';
-import type { LeadInput, Scope } from '../records.ts';
+import type { LeadInput, LeadScope } from '../records.ts';
 import type {
   FindProblemsOptions,
   IdempotentRequest,
@@ -97,7 +97,7 @@ function cacheResults<Ids extends string[], Result>(read: (...ids: Ids) => Resul
 }
 
 /** Returns the place of a new lead. Most leads of a batch name the same; resolving each took 9 of 54 ms for 1,000 leads. */
-function cacheResolved(places: Places, scope: Scope | undefined): (lead: LeadInput) => Placed {
+function cacheResolved(places: Places, scope: LeadScope | undefined): (lead: LeadInput) => Placed {
   const resolved = new Map<string, Placed>();
   return (lead) => {
     const key = JSON.stringify([lead.companyId, lead.branchId, lead.departmentId, lead.statusValue]);
@@ -124,7 +124,7 @@ interface Batch {
   readonly allowErased: boolean;
   readonly stamps: Stamps;
   /** Leads outside of it are rejected. */
-  readonly scope: Scope | undefined;
+  readonly scope: LeadScope | undefined;
   readonly places: Places;
   readonly resolveNew: (lead: LeadInput) => Placed;
   /** Whether a company has erased leads at all: only then the ids of its leads are hashed. */
@@ -184,7 +184,7 @@ export class LeadWriter {
   }
 
   /** Throws `LeadsRejected` or `KeyReused`, and the caller rolls back. */
-  writeAll(encoded: readonly EncodedLead[], scope: Scope, request?: IdempotentRequest): WriteAllOutcome {
+  writeAll(encoded: readonly EncodedLead[], scope: LeadScope, request?: IdempotentRequest): WriteAllOutcome {
     const { companyId } = scope;
     const leads = encoded.map(({ lead }) => lead);
     const known = request && this.#findKey.get(companyId, request.keyHash);
@@ -203,7 +203,7 @@ export class LeadWriter {
   #writeBatch(
     leads: readonly EncodedLead[],
     { historical = false, allowErased = false }: WriteOptions,
-    scope: Scope | undefined,
+    scope: LeadScope | undefined,
     places: Places,
   ): LeadResult[] {
     const now = this.#clock();

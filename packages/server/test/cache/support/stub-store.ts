@@ -2,11 +2,11 @@ import type {
   Bearer,
   ChangeTrackingStore,
   LeadRecord,
+  LeadScope,
   PageQuery,
   PollStore,
   Revalidation,
   RevalidationRequest,
-  Scope,
   User,
 } from 'leadtap';
 import type { PollCache } from '../../../src/cache/poll-cache.ts';
@@ -34,10 +34,10 @@ function userOf(id: string): User {
 export class StubStore implements PollStore, ChangeTrackingStore {
   readonly changeTracking: ChangeTrackingStore = this;
   readonly revalidations: RevalidationRequest[] = [];
-  readonly reads: Scope[] = [];
-  readonly #leadsOf: (scope: Scope) => readonly LeadRecord[];
+  readonly reads: LeadScope[] = [];
+  readonly #leadsOf: (scope: LeadScope) => readonly LeadRecord[];
 
-  constructor(leadsOf: (scope: Scope) => readonly LeadRecord[] = () => []) {
+  constructor(leadsOf: (scope: LeadScope) => readonly LeadRecord[] = () => []) {
     this.#leadsOf = leadsOf;
   }
 
@@ -66,7 +66,7 @@ export class StubStore implements PollStore, ChangeTrackingStore {
 const { signal } = new AbortController();
 
 interface Polled {
-  readonly scope: Scope;
+  readonly scope: LeadScope;
   readonly page: RenderedPage;
 }
 

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import { type LeadInput, openSqliteStore, type Scope } from 'leadtap';
+import { type LeadInput, type LeadScope, openSqliteStore } from 'leadtap';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteStore as openSourceStore } from '../../../src/store/sqlite/store.ts';
 
-const SCOPE: Scope = { level: 'COMPANY', companyId: 'acme' };
+const SCOPE: LeadScope = { level: 'COMPANY', companyId: 'acme' };
 const lead = (id: string, rest: Partial<LeadInput> = {}): LeadInput => ({
   companyId: 'acme',
   id,
