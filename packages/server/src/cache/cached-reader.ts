@@ -55,8 +55,9 @@ export class CachedReader implements PollReader {
     return this.#sources.revalidation.busy.has(scope.companyId);
   }
 
-  #toRendered({ leads, readNumber }: FeedPage): RenderedPage {
-    const { readAt, number } = this.#sources.revalidation;
-    return { leads, readAt, locked: true, isOlderThanAccount: readNumber < number };
+  #toRendered({ leads, revalidationNumber }: FeedPage): RenderedPage {
+    const { revalidation } = this.#sources;
+    const isOlderThanAccount = revalidationNumber < revalidation.revalidationNumber;
+    return { leads, readAt: revalidation.readAt, locked: true, isOlderThanAccount };
   }
 }

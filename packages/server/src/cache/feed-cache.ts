@@ -10,7 +10,7 @@ type CompanyFeeds = Map<string, Feed>;
 export interface FeedPage {
   readonly leads: RenderedLeads;
   /** The number of the last revalidation that had begun when the leads were read. */
-  readonly readNumber: number;
+  readonly revalidationNumber: number;
 }
 
 /** Earlier than every lead. A store takes no infinite time. */
@@ -25,14 +25,14 @@ const MAX_APPENDED_LEADS = 100;
 export class FeedCache {
   readonly #store: ChangeTrackingStore;
   readonly #companies: LRUCache<string, CompanyFeeds>;
-  readonly #lastNumber: () => number;
+  readonly #lastRevalidationNumber: () => number;
   readonly #reads = new SingleFlight<FeedPage>();
   readonly #appends = new SingleFlight<boolean>();
 
-  /** `lastNumber` returns the number of the last revalidation that has begun. */
-  constructor(store: ChangeTrackingStore, maxBytes: number, lastNumber: () => number) {
+  /** `lastRevalidationNumber` returns the number of the last revalidation that has begun. */
+  constructor(store: ChangeTrackingStore, maxBytes: number, lastRevalidationNumber: () => number) {
     this.#store = store;
-    this.#lastNumber = lastNumber;
+    this.#lastRevalidationNumber = lastRevalidationNumber;
     this.#companies = new LRUCache<string, CompanyFeeds>({
       maxSize: maxBytes,
       // A larger company is not cached: it must not evict all others.
@@ -75,11 +75,11 @@ export class FeedCache {
   }
 
   #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {
-    const { bytes, readNumber } = feed;
+    const { bytes, revalidationNumber } = feed;
     const leads = feed.getPage(query);
     // The feed caches pages that it puts together, and has grown by that.
     if (feed.bytes !== bytes) this.#updateSize(query.scope.companyId);
-    return leads && { leads, readNumber };
+    return leads && { leads, revalidationNumber };
   }
 
   /** Reads the leads that were added to a stale feed. False if there are too many; the company is then invalidated. */
@@ -93,7 +93,7 @@ export class FeedCache {
         return false;
       }
       feed.append(leads);
-      feed.readNumber = this.#lastNumber();
+      feed.revalidationNumber = this.#lastRevalidationNumber();
       if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
@@ -104,12 +104,12 @@ export class FeedCache {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
-      const readNumber = this.#lastNumber();
+      const revalidationNumber = this.#lastRevalidationNumber();
       const feed = toFeed(query, leads);
-      feed.readNumber = readNumber;
+      feed.revalidationNumber = revalidationNumber;
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));
       if (!isInvalidated()) this.#cacheRead(query, feed, page);
-      return { leads: page, readNumber };
+      return { leads: page, revalidationNumber };
     });
   }
 
@@ -122,7 +122,7 @@ export class FeedCache {
     if (cached === undefined || cached.cachedAfter > read.cachedAfter) feeds.set(key, read);
     else if (page.count > 0) {
       cached.cachePage(query, page);
-      cached.readNumber = read.readNumber;
+      cached.revalidationNumber = read.revalidationNumber;
     }
     this.#setCompany(companyId, feeds);
   }

@@ -31,7 +31,7 @@ export class Feed {
   /** There may be leads after the newest one that is cached. */
   isStale = false;
   /** The number of the last revalidation that had begun when leads of this feed were last read. */
-  readNumber = 0;
+  revalidationNumber = 0;
 
   /** An empty feed: no lead was created after `cachedAfter`. */
   constructor(cachedAfter: number) {

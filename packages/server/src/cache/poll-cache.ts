@@ -61,7 +61,11 @@ export class PollCache implements ChangeSource {
     this.#store = store;
     this.#accounts = new AccountCache(limits);
     this.#batcher = new RevalidationBatcher(changeTracking, (...result) => this.#apply(...result));
-    this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, () => this.#batcher.lastNumber);
+    this.#feeds = new FeedCache(
+      changeTracking,
+      limits.maxFeedBytes,
+      () => this.#batcher.lastRevalidationNumber,
+    );
   }
 
   async createReader(bearer: Bearer): Promise<PollReader> {

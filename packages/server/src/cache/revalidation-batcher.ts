@@ -9,7 +9,7 @@ import {
 
 /** Revalidations are numbered in the order in which their queries begin. */
 export interface NumberedRevalidation extends Revalidation {
-  readonly number: number;
+  readonly revalidationNumber: number;
 }
 
 /** The result for a request whose account was not in the cache. */
@@ -54,7 +54,7 @@ export class RevalidationBatcher {
   readonly #queue: RevalidationBatch[] = [];
   readonly #running = new Set<RevalidationBatch>();
   #waiting = 0;
-  #lastNumber = 0;
+  #lastRevalidationNumber = 0;
   /** The position in the change log up to which changes were applied to the cache. */
   #seen: string | undefined;
 
@@ -64,8 +64,8 @@ export class RevalidationBatcher {
   }
 
   /** The number of the last revalidation that has begun. What was read by now was read before every revalidation with a larger number. */
-  get lastNumber(): number {
-    return this.#lastNumber;
+  get lastRevalidationNumber(): number {
+    return this.#lastRevalidationNumber;
   }
 
   /** A revalidation that begins after this call and includes this company. */
@@ -118,10 +118,10 @@ export class RevalidationBatcher {
 
   async #revalidate(batch: RevalidationBatch): Promise<void> {
     const request = { companies: [...batch.companyIds], bearers: batch.bearers };
-    this.#lastNumber += 1;
-    const number = this.#lastNumber;
+    this.#lastRevalidationNumber += 1;
+    const revalidationNumber = this.#lastRevalidationNumber;
     try {
-      const revalidation = { ...(await this.#store.revalidate(request, this.#seen)), number };
+      const revalidation = { ...(await this.#store.revalidate(request, this.#seen)), revalidationNumber };
       this.#running.delete(batch);
       for (const other of this.#running) other.concurrentResults.push(revalidation);
       this.#seen = revalidation.seen;
