@@ -41,8 +41,8 @@ export type ApplyRevalidation = (
 const MAX_BATCH_SIZE = 64;
 /** While one result is applied, the next query runs. More of them would only make the batches smaller. */
 const MAX_CONCURRENT_REVALIDATIONS = 2;
-/** Further requests are rejected: a store that hangs must not fill the memory with waiting requests. */
-const MAX_WAITING = 5000;
+/** Further requests are rejected: a store that hangs must not fill the memory with queued requests. */
+const MAX_QUEUED_REVALIDATIONS = 5000;
 
 /**
  * Batches the requests that arrive in one turn of the event loop, so that one query revalidates the cache for all of them.
@@ -53,7 +53,7 @@ export class RevalidationBatcher {
   readonly #apply: ApplyRevalidation;
   readonly #queue: RevalidationBatch[] = [];
   readonly #running = new Set<RevalidationBatch>();
-  #waiting = 0;
+  #queued = 0;
   #lastRevalidationNumber = 0;
   /** The position in the change log up to which changes were applied to the cache. */
   #seen: string | undefined;
@@ -89,10 +89,12 @@ export class RevalidationBatcher {
   }
 
   #joinBatch(): RevalidationBatch {
-    if (this.#waiting >= MAX_WAITING)
-      throw new StoreUnavailableError(`${MAX_WAITING} requests already wait for the database`);
+    if (this.#queued >= MAX_QUEUED_REVALIDATIONS)
+      throw new StoreUnavailableError(
+        `${MAX_QUEUED_REVALIDATIONS} requests are already queued for the database`,
+      );
     const batch = this.#openBatch();
-    this.#waiting += 1;
+    this.#queued += 1;
     batch.requests += 1;
     return batch;
   }
@@ -131,7 +133,7 @@ export class RevalidationBatcher {
       this.#running.delete(batch);
       batch.reject(error);
     }
-    this.#waiting -= batch.requests;
+    this.#queued -= batch.requests;
     this.#startBatches();
   }
 }

@@ -107,13 +107,13 @@ describe('a revalidation that fails', () => {
 });
 
 describe('a store that hangs', () => {
-  const MAX_WAITING = 5000;
+  const MAX_QUEUED_REVALIDATIONS = 5000;
 
   it('makes 5000 polls wait, rejects further ones, and answers those that waited', async () => {
     const { store, poll } = await begin('acme');
     const release = deferred();
     store.before = () => release.promise;
-    const waiting = Array.from({ length: MAX_WAITING }, () => poll('acme'));
+    const waiting = Array.from({ length: MAX_QUEUED_REVALIDATIONS }, () => poll('acme'));
     await turn();
     const error = new StoreUnavailableError('5000 requests already wait for the database');
     await expect(poll('acme')).rejects.toThrow(error);
@@ -122,14 +122,14 @@ describe('a store that hangs', () => {
     const states = new Set((await settled(waiting)).map(({ status }) => status));
     expect(states).toEqual(new Set(['fulfilled']));
     // The count is back at zero.
-    await Promise.all(Array.from({ length: MAX_WAITING }, () => poll('acme')));
+    await Promise.all(Array.from({ length: MAX_QUEUED_REVALIDATIONS }, () => poll('acme')));
   });
 
   it('counts the waiting polls right when revalidations fail', async () => {
     const { store, poll } = await begin('acme');
     store.before = () => Promise.reject(new StoreUnavailableError('no connection'));
-    await settled(Array.from({ length: MAX_WAITING }, () => poll('acme')));
+    await settled(Array.from({ length: MAX_QUEUED_REVALIDATIONS }, () => poll('acme')));
     store.before = async () => undefined;
-    await Promise.all(Array.from({ length: MAX_WAITING }, () => poll('acme')));
+    await Promise.all(Array.from({ length: MAX_QUEUED_REVALIDATIONS }, () => poll('acme')));
   });
 });

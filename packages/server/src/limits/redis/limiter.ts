@@ -3,7 +3,7 @@ import { type Limiter, type Policy, toVerdict, type Verdict } from '../limiter.t
 import type { RedisConnection } from './connection.ts';
 import { countsPerKey } from './script.ts';
 
-interface WaitingRequest {
+interface QueuedRequest {
   readonly key: string;
   readonly units: number;
   readonly resolve: (verdict: Verdict) => void;
@@ -23,7 +23,7 @@ export class RedisLimiter implements Limiter {
   readonly #connection: Pick<RedisConnection, 'isUp' | 'consumeAll'>;
   readonly #fallback: Limiter;
   readonly #keyPrefix: string;
-  #batch: WaitingRequest[] = [];
+  #batch: QueuedRequest[] = [];
   #fallbacks = 0;
 
   constructor(
@@ -69,7 +69,7 @@ export class RedisLimiter implements Limiter {
       void this.#send(requests.slice(from, from + MAX_BATCH_SIZE));
   }
 
-  async #send(requests: readonly WaitingRequest[]): Promise<void> {
+  async #send(requests: readonly QueuedRequest[]): Promise<void> {
     try {
       const keys = requests.map(({ key }) => key);
       const units = requests.map((request) => request.units);

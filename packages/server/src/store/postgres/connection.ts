@@ -35,7 +35,7 @@ export interface Timeouts {
 /** A poll takes a millisecond, or waits a second for its lock. */
 const TIMEOUTS: Timeouts = { connectLimitMs: 2000, queryLimitMs: 3000, idleLimitMs: 10_000 };
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
-const MAX_WAITING = 1000;
+const MAX_QUEUED_QUERIES = 1000;
 /** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
 const STATEMENT_TIMEOUT_MS = 60_000;
 /** A write that cannot get its lock for this long fails with "unavailable"; nothing was written. */
@@ -58,7 +58,7 @@ const types: pg.CustomTypesConfig = {
 export class Database {
   readonly #pool: pg.Pool;
   readonly #timeouts: Timeouts;
-  #waiting = 0;
+  #queued = 0;
 
   constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}) {
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
@@ -145,15 +145,15 @@ export class Database {
   }
 
   async #connect(): Promise<pg.PoolClient> {
-    if (this.#waiting >= MAX_WAITING)
+    if (this.#queued >= MAX_QUEUED_QUERIES)
       throw new StoreUnavailableError('too many requests wait for a connection to the database');
-    this.#waiting += 1;
+    this.#queued += 1;
     try {
       return await this.#pool.connect();
     } catch (error) {
       throw toStoreError(error);
     } finally {
-      this.#waiting -= 1;
+      this.#queued -= 1;
     }
   }
 }

@@ -149,11 +149,11 @@ async function saveRequest(
 type WriteMethods = Pick<Store, 'writeLeads' | 'writeAllLeads' | 'findPlacementProblems' | 'planLeads'>;
 
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
-const MAX_WAITING = 1000;
+const MAX_QUEUED_WRITES = 1000;
 
 /** Less than half of the connections: as many as half may wait for polls, and one stays free. */
 const createQueue = ({ connections }: Database): LockQueue =>
-  new LockQueue(Math.max(1, Math.ceil(connections / 2) - 1), MAX_WAITING);
+  new LockQueue(Math.max(1, Math.ceil(connections / 2) - 1), MAX_QUEUED_WRITES);
 
 export const leadMethods = (database: Database, lockQueue = createQueue(database)): WriteMethods => ({
   async writeLeads(leads, options = {}) {

@@ -50,7 +50,7 @@ export const isSameFile = (a: string | undefined, b: string | undefined): boolea
 
 const MAX_RETRY_DELAY_MS = 8;
 /** Bounds the memory while a writer holds the lock for long: further calls are rejected at once. */
-const MAX_WAITING = 1000;
+const MAX_QUEUED_RETRIES = 1000;
 
 /** One connection to the database file. Its queries are synchronous and short; waiting for a lock is asynchronous. */
 export class Connection {
@@ -63,7 +63,7 @@ export class Connection {
   readonly #savepoint;
   readonly #releaseSavepoint;
   readonly #rollbackToSavepoint;
-  #waiting = 0;
+  #queued = 0;
   #isClosed = false;
 
   constructor(file: string) {
@@ -186,13 +186,13 @@ export class Connection {
   }
 
   async #delay(delayMs: number): Promise<void> {
-    if (this.#waiting >= MAX_WAITING)
+    if (this.#queued >= MAX_QUEUED_RETRIES)
       throw new StoreUnavailableError('too many requests wait for the lock of the database');
-    this.#waiting += 1;
+    this.#queued += 1;
     try {
       await sleep(delayMs);
     } finally {
-      this.#waiting -= 1;
+      this.#queued -= 1;
     }
   }
 

@@ -19,7 +19,7 @@ const MAX_LEADS = 200;
  */
 export class GroupCommit<Database extends { readonly connection: Connection }> {
   readonly #transact: <T>(work: (database: Database) => T) => Promise<T>;
-  readonly #waiting: Part<Database>[] = [];
+  readonly #queued: Part<Database>[] = [];
 
   constructor(transact: <T>(work: (database: Database) => T) => Promise<T>) {
     this.#transact = transact;
@@ -35,15 +35,15 @@ export class GroupCommit<Database extends { readonly connection: Connection }> {
           : database.connection.savepoint(() => work(database));
         return 'error' in outcome ? () => reject(asStoreError(outcome.error)) : () => resolve(outcome.value);
       };
-      if (this.#waiting.length === 0) void takeTurn().then(() => this.#commitNext());
-      this.#waiting.push({ leads, run, reject });
+      if (this.#queued.length === 0) void takeTurn().then(() => this.#commitNext());
+      this.#queued.push({ leads, run, reject });
     });
   }
 
   /** One group in each turn of the event loop: between two of them, other requests are answered. */
   #commitNext(): void {
-    const group = this.#waiting.splice(0, countFirstGroup(this.#waiting));
-    if (this.#waiting.length > 0) void takeTurn().then(() => this.#commitNext());
+    const group = this.#queued.splice(0, countFirstGroup(this.#queued));
+    if (this.#queued.length > 0) void takeTurn().then(() => this.#commitNext());
     void this.#commit(group);
   }
 
