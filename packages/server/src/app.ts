@@ -34,7 +34,7 @@ import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import { addConsumerMetrics } from './ops/consumer-metrics.ts';
 import { ConsumerPolls } from './ops/consumer-polls.ts';
-import { connectionLimit, createDropLog, waitingLimit } from './ops/listen.ts';
+import { connectionLimit, createDropLog, heldPollLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
 import { RequestHistory } from './ops/request-history.ts';
@@ -118,7 +118,7 @@ export async function compose(
     metrics.countDroppedConnection();
     logDrop();
   };
-  const maxWaiting = waitingLimit(config.maxWaiting, maxConnections);
+  const maxWaiting = heldPollLimit(config.maxWaiting, maxConnections);
   const limited = { maxConnections, maxWaiting, onDroppedConnection };
   const app = buildApp(services, { ...config, ...connections, ...limited });
   app.addHook('onClose', async () => {

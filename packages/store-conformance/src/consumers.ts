@@ -18,7 +18,7 @@ const checkConsumers = (name: string, body: (setup: WithConsumers) => Promise<vo
 
 const polls = (userId: string, tokenId: string | null, rest: Partial<PollSummary> = {}): PollSummary => ({
   ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 },
-  ...{ waitingUntil: null, confirmedThrough: null, deliveredThrough: null },
+  ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },
   ...rest,
 });
 
@@ -38,7 +38,7 @@ export const consumerChecks = [
     async ({ store, consumers, openAnother }) => {
       const issued = { issuedAt: START, expiresAt: START + 1, scopes: ['leads:read'] };
       await store.recordTokens([{ id: 'a', userId: 'boss', name: 'Zapier', ...issued }]);
-      const times = { tokenExpiresAt: START + 9, waitingUntil: START + 8 };
+      const times = { tokenExpiresAt: START + 9, heldUntil: START + 8 };
       const positions = { confirmedThrough: START - 7, deliveredThrough: START - 6 };
       const summary = polls('boss', 'a', { ...times, ...positions, lastStatus: 304, polls: 3 });
       assert.deepEqual(await consumers.record([summary]), [{ userId: 'boss', tokenId: 'a' }]);

@@ -72,14 +72,14 @@ export const parseConnections: Parser<number> = (text) => {
   return count;
 };
 
-const MAX_WAITING = 1_000_000;
+const MAX_HELD_POLLS = 1_000_000;
 
 export const parseMaxWaiting: Parser<number> = (text) => {
   const count = Number(text);
   check(
-    /^\d{1,7}$/.test(text) && count <= MAX_WAITING,
+    /^\d{1,7}$/.test(text) && count <= MAX_HELD_POLLS,
     'it is not a number of requests',
-    `Write a whole number from 0 to ${MAX_WAITING}.`,
+    `Write a whole number from 0 to ${MAX_HELD_POLLS}.`,
   );
   return count;
 };

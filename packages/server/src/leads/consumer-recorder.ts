@@ -101,7 +101,7 @@ export class ConsumerRecorder implements PollRecorder {
 
   recordWait(token: PollingToken, at: number, until: number): void {
     const entry = this.#entryOf(token, at, 200);
-    if (entry) entry.waitingUntil = laterOf(entry.waitingUntil, until);
+    if (entry) entry.heldUntil = laterOf(entry.heldUntil, until);
   }
 
   /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
@@ -154,7 +154,7 @@ export class ConsumerRecorder implements PollRecorder {
       lastPollAt: at,
       lastStatus: status,
       polls: 0,
-      waitingUntil: null,
+      heldUntil: null,
       confirmedThrough: null,
       deliveredThrough: null,
     };

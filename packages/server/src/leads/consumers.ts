@@ -43,8 +43,8 @@ const MAX_STALE_MS = 7 * DAY_MS;
 const FIRST_POLL_MS = 10 * MINUTE_MS;
 
 /** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
-export const seenAt = ({ lastPollAt, waitingUntil }: ConsumerPosition, now: number): number =>
-  Math.max(lastPollAt, Math.min(waitingUntil ?? lastPollAt, now));
+export const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
+  Math.max(lastPollAt, Math.min(heldUntil ?? lastPollAt, now));
 
 /**
  * After 1.5 usual intervals, and at least 10 s later than usual, or after a time that the operator has chosen, it is stale: for

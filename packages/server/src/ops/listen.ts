@@ -55,12 +55,12 @@ export function connectionLimit(file = '/proc/self/limits'): number | undefined 
   return Math.max(maxFiles - RESERVED_FILES, Math.floor(maxFiles / 2));
 }
 
-/** The rest is for other requests: polls that do not wait, leads that are sent, probes. */
-const MAX_WAITING_SHARE = 0.8;
+/** The rest is for other requests: polls that are not held, leads that are sent, probes. */
+const MAX_HELD_SHARE = 0.8;
 
-/** Each waiting request occupies a connection, and those beyond the limit of connections are dropped. */
-export const waitingLimit = (configured: number, maxConnections = Number.POSITIVE_INFINITY): number =>
-  Math.min(configured, Math.floor(maxConnections * MAX_WAITING_SHARE));
+/** Each held poll occupies a connection, and those beyond the limit of connections are dropped. */
+export const heldPollLimit = (configured: number, maxConnections = Number.POSITIVE_INFINITY): number =>
+  Math.min(configured, Math.floor(maxConnections * MAX_HELD_SHARE));
 
 function readIfExists(file: string): string {
   try {

@@ -46,8 +46,8 @@ export class RequestHistory implements PollObserver, IntakeObserver {
   readonly #failed = new Uint32Array(HISTORY_MINUTES);
   readonly #latencies = new Uint32Array(HISTORY_MINUTES * LATENCY_BUCKETS);
   readonly startedAt: number;
-  /** Requests that wait for a lead now. */
-  waiting = 0;
+  /** Polls that are held now. */
+  heldPolls = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -66,7 +66,7 @@ export class RequestHistory implements PollObserver, IntakeObserver {
   }
 
   observeWaiting(count: number): void {
-    this.waiting = count;
+    this.heldPolls = count;
   }
 
   /** The requests of the minutes from one time until another, both full minutes. */

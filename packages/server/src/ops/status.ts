@@ -80,7 +80,7 @@ async function readStatus(sources: StatusSources, readers: Readers): Promise<Sta
     version,
     startedAt: toIso(requests.startedAt),
     uptimeSeconds: Math.max(0, Math.floor((now - requests.startedAt) / 1000)),
-    waitingRequests: requests.waiting,
+    waitingRequests: requests.heldPolls,
     ...facts,
   };
 }

@@ -20,7 +20,7 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly lastStatus: number;
   readonly polls: number;
   /** A poll waits for a lead (`Prefer: wait`) until this time at most. */
-  readonly waitingUntil: number | null;
+  readonly heldUntil: number | null;
   /** The usual time between two polls; null until there were two. */
   readonly intervalMs: number | null;
   /** The largest `since` that was sent, at most the time of its read: the consumer has all leads up to here. */
@@ -38,7 +38,7 @@ export interface PollSummary extends ConsumerKey {
   readonly lastStatus: number;
   /** 0 if a poll has begun to wait and none has ended. */
   readonly polls: number;
-  readonly waitingUntil: number | null;
+  readonly heldUntil: number | null;
   readonly confirmedThrough: number | null;
   readonly deliveredThrough: number | null;
 }
@@ -110,7 +110,7 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
       lastPollAt,
       lastStatus,
       polls: polls.polls,
-      waitingUntil: polls.waitingUntil,
+      heldUntil: polls.heldUntil,
       intervalMs: null,
       confirmedThrough,
       deliveredThrough,
@@ -127,7 +127,7 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     lastPollAt: isLater ? lastPollAt : stored.lastPollAt,
     lastStatus: isLater ? lastStatus : stored.lastStatus,
     polls: stored.polls + polls.polls,
-    waitingUntil: isOfFuture ? polls.waitingUntil : laterOf(stored.waitingUntil, polls.waitingUntil),
+    heldUntil: isOfFuture ? polls.heldUntil : laterOf(stored.heldUntil, polls.heldUntil),
     intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
     confirmedThrough: laterOf(stored.confirmedThrough, confirmedThrough),
     deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),
@@ -194,7 +194,7 @@ export const toRow = (position: ConsumerPosition): ConsumerRow => ({
   last_poll_at: position.lastPollAt,
   last_status: position.lastStatus,
   polls: position.polls,
-  waiting_until: position.waitingUntil,
+  waiting_until: position.heldUntil,
   interval_ms: position.intervalMs,
   confirmed_through: position.confirmedThrough,
   delivered_through: position.deliveredThrough,
@@ -208,7 +208,7 @@ export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
   lastPollAt: row.last_poll_at,
   lastStatus: row.last_status,
   polls: row.polls,
-  waitingUntil: row.waiting_until,
+  heldUntil: row.waiting_until,
   intervalMs: row.interval_ms,
   confirmedThrough: row.confirmed_through,
   deliveredThrough: row.delivered_through,

@@ -115,7 +115,7 @@ describe('a store that hangs', () => {
     store.before = () => release.promise;
     const waiting = Array.from({ length: MAX_QUEUED_REVALIDATIONS }, () => poll('acme'));
     await turn();
-    const error = new StoreUnavailableError('5000 requests already wait for the database');
+    const error = new StoreUnavailableError('5000 requests are already queued for the database');
     await expect(poll('acme')).rejects.toThrow(error);
     await expect(poll('newcomer')).rejects.toThrow(error);
     release.resolve();

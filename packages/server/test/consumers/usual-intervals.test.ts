@@ -47,7 +47,7 @@ describe('the usual interval', () => {
 
 describe('a clock that was set back', () => {
   const ahead = polledAt(...every(2 * MINUTE, 100, DAY));
-  const waiting = { ...ahead, waitingUntil: ahead.lastPollAt + 50_000 };
+  const waiting = { ...ahead, heldUntil: ahead.lastPollAt + 50_000 };
   const pollAt = (lastPollAt: number, writtenAt = lastPollAt + 5000) =>
     mergePolls(waiting, summary('boss', 'a', { lastPollAt, writtenAt, lastStatus: 403 }));
 
@@ -55,7 +55,7 @@ describe('a clock that was set back', () => {
     const position = pollAt(START + MINUTE);
     expect(position).toMatchObject({
       ...{ firstPollAt: START + MINUTE, lastPollAt: START + MINUTE, lastStatus: 403 },
-      ...{ waitingUntil: null, intervalMs: 2 * MINUTE },
+      ...{ heldUntil: null, intervalMs: 2 * MINUTE },
     });
     const next = mergePolls(position, summary('boss', 'a', { lastPollAt: START + 3 * MINUTE }));
     expect(activityOf(next, START + 7 * MINUTE)).toBe('stale');
@@ -64,7 +64,7 @@ describe('a clock that was set back', () => {
   it('is neither a batch that is written late nor the clock of another instance', () => {
     const { lastPollAt } = ahead;
     for (const position of [pollAt(START, lastPollAt), pollAt(lastPollAt - MINUTE, lastPollAt - MINUTE)])
-      expect(position).toMatchObject({ lastPollAt, lastStatus: 200, waitingUntil: lastPollAt + 50_000 });
+      expect(position).toMatchObject({ lastPollAt, lastStatus: 200, heldUntil: lastPollAt + 50_000 });
   });
 });
 

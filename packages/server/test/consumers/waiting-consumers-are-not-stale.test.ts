@@ -18,7 +18,7 @@ it('a consumer that waits for a lead is active for the whole wait, and stale aft
   const held = poll(`since=${iso(clock())}`, { headers: { prefer: 'wait=50' } });
   await untilHeld(service);
   const waiting = await position(clock());
-  expect(waiting).toMatchObject({ polls: 4, lastPollAt: clock(), waitingUntil: clock() + 50_000 });
+  expect(waiting).toMatchObject({ polls: 4, lastPollAt: clock(), heldUntil: clock() + 50_000 });
   for (const elapsedMs of [0, 49_000, 50_000 + 14_000])
     expect(activityOf(waiting, clock() + elapsedMs)).toBe('active');
   expect(activityOf(waiting, clock() + 50_000 + 16_000)).toBe('stale');

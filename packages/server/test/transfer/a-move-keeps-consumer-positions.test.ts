@@ -12,7 +12,7 @@ test('the positions of consumers are the same after a move', async () => {
   const source = new StoreProcess(endpoints.from);
   await source.recordConsumers([
     summary('boss', 'token-1', {
-      ...{ tokenExpiresAt: AT + 9, waitingUntil: AT + 8, confirmedThrough: AT - 7, deliveredThrough: AT - 6 },
+      ...{ tokenExpiresAt: AT + 9, heldUntil: AT + 8, confirmedThrough: AT - 7, deliveredThrough: AT - 6 },
     }),
     summary('boss', 'token-1', { lastPollAt: AT + 60_000, lastStatus: 304 }),
     summary('seller', null),

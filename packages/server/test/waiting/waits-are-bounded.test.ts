@@ -5,7 +5,7 @@ import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
-import { waitingLimit } from '../../src/ops/listen.ts';
+import { heldPollLimit } from '../../src/ops/listen.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/waiting-service.ts';
 
 describe('beyond LEADTAP_MAX_WAITING', () => {
@@ -107,7 +107,7 @@ describe('waiting requests and the limit of connections', () => {
     [100, 896, 100],
     [0, 896, 0],
   ])('%s configured and %s connections let %s requests wait', (configured, connections, waiting) => {
-    expect(waitingLimit(configured, connections)).toBe(waiting);
+    expect(heldPollLimit(configured, connections)).toBe(waiting);
   });
 
   it('without waiting, the connection stays open', async () => {
