@@ -24,7 +24,7 @@ const polls = (userId: string, tokenId: string | null, rest: Partial<PollSummary
 
 const query = (rest: Partial<ConsumerQuery> = {}): ConsumerQuery => ({
   limit: 100,
-  maxWaiting: 100,
+  maxPendingLeads: 100,
   now: START,
   ...rest,
 });
@@ -55,7 +55,7 @@ export const consumerChecks = [
             polls: 3,
           },
           ...{ ...times, ...positions, intervalMs: null, name: 'Zapier' },
-          ...{ waiting: 0, waitingSince: null },
+          ...{ pendingLeads: 0, pendingSince: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
             ...{ branchId: null, departmentId: null },
@@ -127,7 +127,7 @@ export const consumerChecks = [
     },
   ),
 
-  checkConsumers('consumers: waiting leads are those that the user may see', async ({ store, consumers }) => {
+  checkConsumers('consumers: pending leads are those that the user may see', async ({ store, consumers }) => {
     const [first = 0, second = 0, third = 0, fourth = 0] = await stamp(store, [
       lead('1', { branchId: 'north' }),
       lead('2', { departmentId: 'sales' }),
@@ -142,10 +142,10 @@ export const consumerChecks = [
       polls('north-lead', 'a', { deliveredThrough: first }),
       polls('seller', 'a', { confirmedThrough: second }),
     ]);
-    const counts = (await consumers.list(query())).map(({ userId, tokenId, waiting, waitingSince }) => [
+    const counts = (await consumers.list(query())).map(({ userId, tokenId, pendingLeads, pendingSince }) => [
       `${userId} ${tokenId}`,
-      waiting,
-      waitingSince,
+      pendingLeads,
+      pendingSince,
     ]);
     assert.deepEqual(counts, [
       ['boss a', 4, first],
@@ -154,9 +154,9 @@ export const consumerChecks = [
       ['north-lead a', 2, second],
       ['seller a', 1, fourth],
     ]);
-    const [capped] = await consumers.list(query({ maxWaiting: 3 }));
-    assert.equal(capped?.waiting, 3);
-    assert.equal(capped?.waitingSince, first);
+    const [capped] = await consumers.list(query({ maxPendingLeads: 3 }));
+    assert.equal(capped?.pendingLeads, 3);
+    assert.equal(capped?.pendingSince, first);
   }),
 
   checkConsumers(

@@ -62,8 +62,8 @@ const switchedOff = (): Failure =>
     'Set LEADTAP_CONSUMERS=on for the service and for this command, and start the service again.',
   );
 
-/** More waiting leads are not counted. */
-export const MAX_WAITING = 100_000;
+/** More pending leads are not counted. */
+export const MAX_PENDING_LEADS = 100_000;
 
 async function* listedPages(
   store: Store,
@@ -79,7 +79,7 @@ async function* listedPages(
       : now - seenAt(consumer, now) > stale;
   };
   requirePart(store.consumers);
-  for await (const page of consumerPages(store, { companyId, now, maxWaiting: MAX_WAITING })) {
+  for await (const page of consumerPages(store, { companyId, now, maxPendingLeads: MAX_PENDING_LEADS })) {
     signal.throwIfAborted();
     yield page.filter(isListed);
   }
@@ -129,8 +129,8 @@ export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) =
   usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
   confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
   deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
-  waiting: consumer.waiting,
-  waitingSince: toIsoOrNull(consumer.waitingSince),
+  waiting: consumer.pendingLeads,
+  waitingSince: toIsoOrNull(consumer.pendingSince),
 });
 
 async function printTable(
@@ -155,7 +155,7 @@ function toCells(
   now: number,
   staleAfterMs: number | undefined,
 ): (string | null)[] {
-  const { tokenId, name, userId, user, lastPollAt, lastStatus, intervalMs, waiting } = consumer;
+  const { tokenId, name, userId, user, lastPollAt, lastStatus, intervalMs, pendingLeads } = consumer;
   return [
     ...[tokenId, name, userId, ...(hasCompany ? [user.companyId] : [])],
     activityOf(consumer, now, staleAfterMs),
@@ -163,11 +163,12 @@ function toCells(
     String(lastStatus),
     intervalMs === null ? null : formatDuration(intervalMs / 1000),
     toIsoOrNull(positionOf(consumer)),
-    formatCount(waiting),
+    formatCount(pendingLeads),
   ];
 }
 
-const formatCount = (count: number): string => (count >= MAX_WAITING ? `${MAX_WAITING}+` : String(count));
+const formatCount = (count: number): string =>
+  count >= MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : String(count);
 
 /** The name of a consumer for people: that of its token, or the id of it. */
 export const describeConsumer = ({ name, tokenId, userId }: Consumer): string =>

@@ -276,7 +276,7 @@ async function listTokens(
     const consumers = new Map<string | null, Consumer>();
     // Positions that are no longer written would be wrong.
     if (config.consumers)
-      for await (const page of consumerPages(store, { userId, maxWaiting: 1, now }))
+      for await (const page of consumerPages(store, { userId, maxPendingLeads: 1, now }))
         for (const consumer of page) consumers.set(consumer.tokenId, consumer);
     return found.map((token) => toJson(token, consumers.get(token.id), now));
   });

@@ -67,7 +67,11 @@ function createAnswer(
     const { tokenId } = consumerKeyOf(token);
     const now = clock();
     const consumers: WireConsumer[] = [];
-    for await (const page of consumerPages(store, { userId: user.id, maxWaiting: MAX_PENDING_LEADS, now }))
+    for await (const page of consumerPages(store, {
+      userId: user.id,
+      maxPendingLeads: MAX_PENDING_LEADS,
+      now,
+    }))
       for (const consumer of page)
         consumers.push({
           name: consumer.name,
@@ -79,7 +83,7 @@ function createAnswer(
           state: activityOf(consumer, now, staleAfterMs),
           confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
           deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
-          pendingLeads: consumer.waiting,
+          pendingLeads: consumer.pendingLeads,
           // There are no webhook subscriptions yet.
           hook: null,
         });

@@ -92,13 +92,13 @@ export async function summarizeConsumers(
   staleAfterMs?: number,
 ): Promise<ConsumerSummary> {
   const counts = { active: 0, stale: 0, inactive: 0 };
-  let waitingSince = now;
-  for await (const page of consumerPages(store, { maxWaiting: 1, now }))
+  let pendingSince = now;
+  for await (const page of consumerPages(store, { maxPendingLeads: 1, now }))
     for (const consumer of page) {
       const activity = activityOf(consumer, now, staleAfterMs);
       counts[activity] += 1;
       if (activity === 'inactive' || positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
-      waitingSince = Math.min(waitingSince, consumer.waitingSince ?? now);
+      pendingSince = Math.min(pendingSince, consumer.pendingSince ?? now);
     }
-  return { active: counts.active, stale: counts.stale, longestWaitMs: now - waitingSince };
+  return { active: counts.active, stale: counts.stale, longestWaitMs: now - pendingSince };
 }

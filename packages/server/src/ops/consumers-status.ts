@@ -8,8 +8,8 @@ import type { ConsumerPolls } from './consumer-polls.ts';
 import type { ConsumerStatus, ConsumersStatus } from './status-report.ts';
 
 const MAX_LISTED = 200;
-/** More waiting leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
-export const MAX_WAITING = 1000;
+/** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
+export const MAX_PENDING_LEADS = 1000;
 /** Reading 100,000 consumers takes a second or more. It is repeated only after ten times as long. */
 const SLOW_READ_MS = 250;
 const PAUSE_FACTOR = 10;
@@ -52,7 +52,7 @@ export class ConsumersReader {
     const stateOf = (consumer: Consumer) => activityOf(consumer, now, staleAfterMs);
     const counts = { active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0 };
     let urgent: Ranked[] = [];
-    for await (const page of consumerPages(store, { maxWaiting: 1, now })) {
+    for await (const page of consumerPages(store, { maxPendingLeads: 1, now })) {
       for (const consumer of page) {
         const activity = stateOf(consumer);
         counts[activity] += 1;
@@ -64,7 +64,7 @@ export class ConsumersReader {
       await setImmediate();
     }
     const consumers = urgent.map(({ consumer }) => consumer);
-    const counted = await countWaiting(store, consumers, now);
+    const counted = await countPending(store, consumers, now);
     const listed = counted.map((consumer) => toStatus(consumer, stateOf(consumer), polls.read(consumer)));
     const durationMs = performance.now() - startedAt;
     if (durationMs > SLOW_READ_MS) this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
@@ -89,15 +89,15 @@ const compare = (a: Ranked, b: Ranked): number =>
 const isSame = (a: ConsumerKey, b: ConsumerKey): boolean => a.userId === b.userId && a.tokenId === b.tokenId;
 
 /** Only for the listed consumers that have any: counting takes longer than all the rest. */
-async function countWaiting(
+async function countPending(
   store: Pick<Store, 'consumers'>,
   consumers: readonly Consumer[],
   now: number,
 ): Promise<readonly Consumer[]> {
-  const behind = consumers.filter(({ waiting }) => waiting > 0);
+  const behind = consumers.filter(({ pendingLeads }) => pendingLeads > 0);
   const counted: Consumer[] = [];
   for (const userId of new Set(behind.map((consumer) => consumer.userId))) {
-    for await (const page of consumerPages(store, { userId, maxWaiting: MAX_WAITING, now }))
+    for await (const page of consumerPages(store, { userId, maxPendingLeads: MAX_PENDING_LEADS, now }))
       counted.push(...page);
     await setImmediate();
   }
@@ -115,7 +115,7 @@ const toStatus = (consumer: Consumer, state: Activity, pollsByHour: number[] | n
   usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
   confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
   deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
-  waiting: consumer.waiting,
-  waitingSince: toIsoOrNull(consumer.waitingSince),
+  waiting: consumer.pendingLeads,
+  waitingSince: toIsoOrNull(consumer.pendingSince),
   pollsByHour,
 });

@@ -1,6 +1,6 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { MAX_WAITING } from './consumers-status.ts';
+import { MAX_PENDING_LEADS } from './consumers-status.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import { type Plot, renderHourBars, renderPlot, type Values } from './status-plots.ts';
@@ -244,7 +244,7 @@ function positionOf({ deliveredThrough, confirmedThrough }: ConsumerStatus, repo
 }
 
 const countUpTo = (count: number): string =>
-  count >= MAX_WAITING ? `${formatCount(MAX_WAITING)}+` : formatCount(count);
+  count >= MAX_PENDING_LEADS ? `${formatCount(MAX_PENDING_LEADS)}+` : formatCount(count);
 
 function waitingOf({ waiting, waitingSince }: ConsumerStatus, { generatedAt }: StatusReport): Html {
   const waited = waitingSince === null ? 0 : Date.parse(generatedAt) - Date.parse(waitingSince);

@@ -48,10 +48,10 @@ export interface Consumer extends ConsumerPosition {
   /** Of the token, if it was issued here. */
   readonly name: string | null;
   readonly user: Omit<User, 'email' | 'name'>;
-  /** The number of leads that the consumer may see and that are later than both positions, at most `maxWaiting`. */
-  readonly waiting: number;
+  /** The number of leads that the consumer may see and that are later than both positions, at most `maxPendingLeads`. */
+  readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
-  readonly waitingSince: number | null;
+  readonly pendingSince: number | null;
 }
 
 export interface ConsumerQuery {
@@ -60,8 +60,8 @@ export interface ConsumerQuery {
   /** The last consumer of the page before. */
   readonly after?: ConsumerKey | undefined;
   readonly limit: number;
-  /** Counts no more waiting leads than this for each consumer, so that the time of a query is bounded. */
-  readonly maxWaiting: number;
+  /** Counts no more pending leads than this for each consumer, so that the time of a query is bounded. */
+  readonly maxPendingLeads: number;
   /** Tokens that were not issued here are left out when they have expired by this time: another token replaces them. */
   readonly now: number;
 }
@@ -90,7 +90,7 @@ export function laterOf(a: number | null, b: number | null): number | null {
   return Math.max(a, b);
 }
 
-/** How far a consumer has come: all later leads are waiting. */
+/** How far a consumer has come: all later leads are pending. */
 export const positionOf = (
   consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
 ): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
@@ -222,8 +222,8 @@ export interface ListedRow extends ConsumerRow {
   readonly branch_id: string | null;
   readonly department_id: string | null;
   readonly name: string | null;
-  readonly waiting: number;
-  readonly waiting_since: number | null;
+  readonly pending: number;
+  readonly pending_since: number | null;
 }
 
 export const toConsumer = (row: ListedRow): Consumer => ({
@@ -237,6 +237,6 @@ export const toConsumer = (row: ListedRow): Consumer => ({
     branchId: row.branch_id,
     departmentId: row.department_id,
   },
-  waiting: row.waiting,
-  waitingSince: row.waiting_since,
+  pendingLeads: row.pending,
+  pendingSince: row.pending_since,
 });

@@ -17,8 +17,8 @@ describe('a poll with since', () => {
       lastStatus: 200,
       confirmedThrough: first,
       deliveredThrough: second,
-      waiting: 1,
-      waitingSince: third,
+      pendingLeads: 1,
+      pendingSince: third,
     });
   });
 
@@ -29,7 +29,11 @@ describe('a poll with since', () => {
     await poll(`since=${iso(second)}`);
     await position();
     await poll(`since=${iso(first - 1)}&limit=1`);
-    expect(await position()).toMatchObject({ confirmedThrough: second, deliveredThrough: first, waiting: 0 });
+    expect(await position()).toMatchObject({
+      confirmedThrough: second,
+      deliveredThrough: first,
+      pendingLeads: 0,
+    });
   });
 
   it('of the future confirms all leads that exist, and none that is added later', async () => {
@@ -41,7 +45,7 @@ describe('a poll with since', () => {
     expect(confirmedThrough).toBeGreaterThanOrEqual(before);
     const [added = 0] = await service.add({});
     expect(added).toBeGreaterThan(confirmedThrough ?? 0);
-    expect(await position()).toMatchObject({ confirmedThrough, waiting: 1, waitingSince: added });
+    expect(await position()).toMatchObject({ confirmedThrough, pendingLeads: 1, pendingSince: added });
   });
 
   it('of the near future confirms no lead that is added before the poll is written, and none after', async () => {
@@ -52,10 +56,10 @@ describe('a poll with since', () => {
     const [added = 0] = await service.add({});
     clock.advance(4000);
     await service.add({});
-    expect(await position(clock())).toMatchObject({ waiting: 2, waitingSince: added });
+    expect(await position(clock())).toMatchObject({ pendingLeads: 2, pendingSince: added });
     clock.advance(4000);
     await service.add({});
-    expect(await position(clock())).toMatchObject({ waiting: 3, waitingSince: added });
+    expect(await position(clock())).toMatchObject({ pendingLeads: 3, pendingSince: added });
   });
 
   it('at a stamp ahead of the clock confirms it once the clock is past it, or a later lead exists', async () => {
@@ -66,7 +70,7 @@ describe('a poll with since', () => {
     const { poll, position } = await client(service, 'boss', 'n8n');
     await poll(`since=${iso(first - 1)}`);
     await poll(`since=${iso(first)}`);
-    expect(await position(clock())).toMatchObject({ deliveredThrough: first, waiting: 0 });
+    expect(await position(clock())).toMatchObject({ deliveredThrough: first, pendingLeads: 0 });
     expect((await position(clock())).confirmedThrough).toBeLessThan(first);
     await service.add({});
     await poll(`since=${iso(first)}`);
@@ -86,7 +90,7 @@ describe('a poll without since', () => {
     expect(await position()).toMatchObject({
       confirmedThrough: null,
       deliveredThrough: stamps[2],
-      waiting: 0,
+      pendingLeads: 0,
     });
   });
 });
@@ -127,7 +131,7 @@ describe('a poll that sends no lead', () => {
     const etag = (await service.poll('boss')).headers.get('etag') ?? '';
     const { poll, position } = await client(service, 'boss', 'cached');
     expect((await poll('', { headers: { 'if-none-match': etag } })).status).toBe(304);
-    expect(await position()).toMatchObject({ lastStatus: 304, deliveredThrough: added, waiting: 0 });
+    expect(await position()).toMatchObject({ lastStatus: 304, deliveredThrough: added, pendingLeads: 0 });
   });
 
   it('counts no one whose token is invalid, revoked or only sends leads, or whose user does not exist', async () => {
@@ -164,7 +168,7 @@ it('a page whose client disconnected before its end is not delivered', () => {
   expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
 });
 
-describe('waiting leads', () => {
+describe('pending leads', () => {
   it('are those that the access level includes', async () => {
     const service = await startService();
     const clients = await Promise.all(
@@ -180,10 +184,10 @@ describe('waiting leads', () => {
       { companyId: 'globex' },
     );
     const positions = await Promise.all(clients.map(({ position }) => position()));
-    expect(positions.map(({ waiting, waitingSince }) => ({ waiting, waitingSince }))).toEqual([
-      { waiting: 4, waitingSince: added[0] },
-      { waiting: 3, waitingSince: added[1] },
-      { waiting: 1, waitingSince: added[3] },
+    expect(positions.map(({ pendingLeads, pendingSince }) => ({ pendingLeads, pendingSince }))).toEqual([
+      { pendingLeads: 4, pendingSince: added[0] },
+      { pendingLeads: 3, pendingSince: added[1] },
+      { pendingLeads: 1, pendingSince: added[3] },
     ]);
   });
 });

@@ -73,7 +73,7 @@ it('positions say of every lead what five consumers know, while they and two ins
 
   const store = await first.database.openStore();
   const now = Date.now();
-  const consumers = (await store.consumers?.list({ limit: 100, maxWaiting: 1, now })) ?? [];
+  const consumers = (await store.consumers?.list({ limit: 100, maxPendingLeads: 1, now })) ?? [];
   const leads = await store.listLeads({ since: 0, limit: LEADS * 2 });
   await store.close();
   expect(leads.length).toBeGreaterThanOrEqual(LEADS);

@@ -185,7 +185,7 @@ describe('the recorder', () => {
     made.recordPoll({ userId: 'boss', tokenId: 'fraction', expiresAt: NOW + 1000.25 }, POLL);
     made.recordPoll({ userId: 'boss', tokenId: 'other' }, POLL);
     await made.flush();
-    expect(await consumers.list({ limit: 10, maxWaiting: 1, now: NOW })).toMatchObject([
+    expect(await consumers.list({ limit: 10, maxPendingLeads: 1, now: NOW })).toMatchObject([
       { tokenId: 'fraction', tokenExpiresAt: NOW + 1000 },
       { tokenId: 'other', tokenExpiresAt: null },
     ]);
@@ -260,7 +260,7 @@ describe('the service', () => {
     await poll(`since=${iso(added - 1)}`);
     await service.stop();
     const store = await service.database.openStore();
-    const found = await store.consumers?.list({ limit: 10, maxWaiting: 10, now: Date.now() });
+    const found = await store.consumers?.list({ limit: 10, maxPendingLeads: 10, now: Date.now() });
     await store.close();
     expect(found).toMatchObject([{ tokenId: 'n8n', deliveredThrough: added }]);
   });

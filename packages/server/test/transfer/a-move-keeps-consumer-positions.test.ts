@@ -17,7 +17,7 @@ test('the positions of consumers are the same after a move', async () => {
     summary('boss', 'token-1', { lastPollAt: AT + 60_000, lastStatus: 304 }),
     summary('seller', null),
   ]);
-  const query = { limit: 10, maxWaiting: 10, now: AT };
+  const query = { limit: 10, maxPendingLeads: 10, now: AT };
   const before = await source.listConsumers(query);
   await source.close();
   expect(before).toHaveLength(2);

@@ -20,7 +20,7 @@ export async function findLeadConsumers(
   signal: AbortSignal,
 ): Promise<LeadConsumer[]> {
   const found: LeadConsumer[] = [];
-  for await (const page of consumerPages(store, { companyId: stored.companyId, maxWaiting: 1, now })) {
+  for await (const page of consumerPages(store, { companyId: stored.companyId, maxPendingLeads: 1, now })) {
     signal.throwIfAborted();
     for (const consumer of page)
       if (maySee(consumer, stored))

@@ -46,7 +46,7 @@ const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.toke
 const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
   AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
 
-/** The waiting leads that a user may see, by access level: each is a range of one index, of which one is read. */
+/** The pending leads that a user may see, by access level: each is a range of one index, of which one is read. */
 const LEVELS = {
   COMPANY: 'true',
   BRANCH: 'l.branch_id = c.branch_id',
@@ -78,9 +78,9 @@ const LIST = `
        AND (${IS_REVOKED}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
      ORDER BY c.user_id, c.token_id LIMIT $2)
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
-         w.waiting, leadtap.to_ms(w.since) AS waiting_since
+         w.pending, leadtap.to_ms(w.since) AS pending_since
     FROM page AS c
-   CROSS JOIN LATERAL (SELECT count(*) AS waiting, min(l.created_at) AS since FROM (${LEADS}) AS l) AS w
+   CROSS JOIN LATERAL (SELECT count(*) AS pending, min(l.created_at) AS since FROM (${LEADS}) AS l) AS w
    ORDER BY c.user_id, c.token_id`;
 
 /**
@@ -102,10 +102,10 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
       return mergeInto(session, summaries);
     }, TIMEOUTS),
 
-  async list({ companyId, userId, after, limit, maxWaiting, now }) {
+  async list({ companyId, userId, after, limit, maxPendingLeads, now }) {
     if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
     const start = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
-    const values = [now, limit, maxWaiting, ...start, companyId ?? null, userId ?? null];
+    const values = [now, limit, maxPendingLeads, ...start, companyId ?? null, userId ?? null];
     const rows = await database.transaction(async (session) => {
       await session.query(INDEX_SCANS);
       return session.query<ListedRow>(LIST, values);

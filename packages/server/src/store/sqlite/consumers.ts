@@ -22,7 +22,7 @@ const COLUMNS = NAMES.join(', ');
 /** `max` of SQLite is null if one of its values is. */
 const POSITION =
   'max(coalesce(c.confirmed_through, c.delivered_through), coalesce(c.delivered_through, c.confirmed_through))';
-const IS_WAITING = `l.created_at > coalesce(${POSITION}, -8640000000000000)`;
+const IS_PENDING = `l.created_at > coalesce(${POSITION}, -8640000000000000)`;
 
 /** The leads that a user may see, by access level. Each is a range of one index. */
 const LEADS_OF = {
@@ -47,8 +47,8 @@ const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1
 const listSql = (from: string, condition: string, order: string): string => `
   SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
          u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
-         ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_WAITING} LIMIT ?3)`)} AS waiting,
-         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_WAITING} ORDER BY l.created_at LIMIT 1`)} AS waiting_since
+         ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_PENDING} LIMIT ?3)`)} AS pending,
+         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_PENDING} ORDER BY l.created_at LIMIT 1`)} AS pending_since
     FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
    WHERE ${condition} AND (c.user_id, c.token_id) > (?4, ?5)
      AND NOT ${IS_REVOKED} AND NOT (${IS_REPLACED})
@@ -95,10 +95,10 @@ export function prepareConsumers(connection: Connection) {
         return { userId, tokenId };
       });
     },
-    list({ companyId, userId, after, limit, maxWaiting, now }: ConsumerQuery): Consumer[] {
+    list({ companyId, userId, after, limit, maxPendingLeads, now }: ConsumerQuery): Consumer[] {
       const statement = userId !== undefined ? listOfUser : companyId !== undefined ? listOfCompany : listAll;
       const start: SqlValue[] = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
-      const rows = statement.all(now, limit, maxWaiting, ...start, userId ?? companyId ?? null);
+      const rows = statement.all(now, limit, maxPendingLeads, ...start, userId ?? companyId ?? null);
       return rows
         .map(toConsumer)
         .filter((consumer) => companyId === undefined || consumer.user.companyId === companyId);

@@ -46,7 +46,7 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
   for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
     plans.length = 0;
     const after = { userId, tokenId: '' };
-    expect(await list({ after, limit: 200, maxWaiting: 1, now: Date.now() })).toHaveLength(200);
+    expect(await list({ after, limit: 200, maxPendingLeads: 1, now: Date.now() })).toHaveLength(200);
     const plan = plans.find((text) => / on consumers\b/.test(text)) ?? '';
     expect(plan).toMatch(/ on users u(_1)? .*\(actual rows=1 loops=\d+\)/);
     expect(plan).toMatch(/ on consumers c(_1)? .*\(actual rows=20[01] loops=1\)/);

@@ -156,7 +156,7 @@ describe('leadtap_service', () => {
     const { consumers } = store;
     await consumers?.record([summary('boss', 't')]);
     await consumers?.record([summary('boss', 't', { lastStatus: 304 })]);
-    const query = { limit: 10, maxWaiting: 10, now: 0 };
+    const query = { limit: 10, maxPendingLeads: 10, now: 0 };
     expect(await consumers?.list(query)).toMatchObject([{ tokenId: 't', polls: 2, lastStatus: 304 }]);
     expect(await consumers?.prune(0, Date.now())).toBe(1);
   });

@@ -12,7 +12,7 @@ it('a page of consumers reads its own range, and no table as a whole', async () 
   onTestFinished(() => connection.close());
   const prepare = vi.spyOn(connection, 'prepare');
   prepareConsumers(connection);
-  const lists = prepare.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes('AS waiting'));
+  const lists = prepare.mock.calls.map(([sql]) => sql).filter((sql) => sql.includes('AS pending'));
   prepare.mockRestore();
   const plans = lists.map((sql) =>
     connection
