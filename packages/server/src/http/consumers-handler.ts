@@ -39,7 +39,7 @@ export const createConsumersHandler = (
     CONSUMERS_PATH,
     createResponder<RequestState>({
       createState: () => ({}),
-      answer: createAnswer(options, readers),
+      answer: createConsumersAnswer(options, readers),
       observe: ({ state }) => options.observer?.observeRefusal?.(state.problem?.parts.violatedPolicies ?? []),
     }),
     options,
@@ -49,7 +49,7 @@ export const createConsumersHandler = (
 const MAX_PENDING_LEADS = 1000;
 
 /** The checks are those of a poll, in the same order. */
-function createAnswer(
+function createConsumersAnswer(
   options: ConsumersHandlerOptions,
   readers: PollReaders,
 ): (exchange: Exchange) => Promise<Payload> {

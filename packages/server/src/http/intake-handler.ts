@@ -88,7 +88,7 @@ export function createIntakeResponder(
   options: IntakeOptions,
   readers: PollReaders = createReaders(options.store),
 ): Responder {
-  const answer = createAnswer(options, readers);
+  const answer = createIntakeAnswer(options, readers);
   return createResponder<IntakeState>({
     createState: () => ({ added: 0, updated: 0 }),
     answer: async (exchange) => {
@@ -129,7 +129,7 @@ const MAX_BYTES_DECODED_AT_ONCE = 16 * 1024;
 const MAX_TRIES = 5;
 
 /** The checks, in their order. A failed check throws a `ProblemError`. */
-function createAnswer(
+function createIntakeAnswer(
   options: IntakeOptions,
   readers: PollReaders,
 ): (exchange: Exchange<IntakeState>) => Promise<Payload> {

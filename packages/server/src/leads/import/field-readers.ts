@@ -217,7 +217,7 @@ const READERS: { readonly [T in LeadFieldType]?: (rule: ImportRule) => Reader } 
   boolean,
 };
 
-export function createReader({ name, type, import: rule }: ImportField): Reader {
+export function createFieldReader({ name, type, import: rule }: ImportField): Reader {
   const create = READERS[type];
   if (create === undefined)
     throw new Error(`${name} cannot be imported: fields of type ${type} have no reader`);

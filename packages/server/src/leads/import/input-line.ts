@@ -101,7 +101,7 @@ export const isBlank = ({ raw }: InputLine): boolean =>
   raw?.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ?? false;
 
 /** Collects the pieces of one line or item. Those of a line that is too long are dropped while they arrive. */
-export class LineBuffer {
+export class LineBytes {
   #pieces: Buffer[] = [];
   #bytes = 0;
 
@@ -135,7 +135,7 @@ const LINE_FEED = 0x0a;
 
 /** A carriage return stays part of its line, so that a rejected line can be written back unchanged. */
 export class LineSplitter implements Splitter {
-  readonly #line = new LineBuffer();
+  readonly #line = new LineBytes();
   #count = 0;
 
   push(chunk: Buffer): InputLine[] {

@@ -4,7 +4,7 @@ import { InvalidValue } from './field-readers.ts';
 import {
   type InputLine,
   isBlank,
-  LineBuffer,
+  LineBytes,
   LineSplitter,
   type ParsedLine,
   type ReadOptions,
@@ -37,7 +37,7 @@ interface OpenItem {
  * later whether an item is valid. Each item is put on one line, so that rejected items can be written as NDJSON.
  */
 export class JsonItemSplitter implements Splitter {
-  readonly #bytes = new LineBuffer();
+  readonly #bytes = new LineBytes();
   #line = 1;
   #count = 0;
   #isInArray = false;

@@ -8,7 +8,7 @@ import type { Clock } from '../../clock.ts';
 import { nearestName } from '../../nearest-name.ts';
 import { isJsonObject, type LeadInput } from '../../store/records.ts';
 import {
-  createReader,
+  createFieldReader,
   InvalidValue,
   isBlank,
   NAMELESS_CUSTOM_FIELD,
@@ -70,7 +70,7 @@ const PARSERS: ReadonlyMap<string, FieldParser> = new Map(
     const contentDefault = LEAD_FIELD_BY_NAME.get(field.name)?.default;
     const isContent = contentDefault !== undefined;
     const valueOfNull = NULLABLE_PLACES.has(field.name) ? null : contentDefault;
-    return [field.name, { ...field, read: createReader(field), isContent, valueOfNull }];
+    return [field.name, { ...field, read: createFieldReader(field), isContent, valueOfNull }];
   }),
 );
 
