@@ -129,9 +129,14 @@ describe('Connect', () => {
   it('downloads every file that it names, with the address of this service', async () => {
     const names: string[] = [];
     const archives: string[] = [];
+    const token = await service().token('boss');
+    const page = await openTab(service(), 'Connect', { token });
     for (const { id, name } of PLATFORMS) {
       // A new document each time: Chromium drops downloads after ten within a second of one document.
-      const page = await openPlatform(service(), name);
+      await page.goto('about:blank');
+      await page.goto(`${service().url}/#token=${token}`);
+      await page.goto(`${service().url}/#connect/${id}`);
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
       for (const button of await page.locator('.download').all()) {
         const downloading = page.waitForEvent('download');
         await button.click();

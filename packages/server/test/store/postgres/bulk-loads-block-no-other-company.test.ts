@@ -12,7 +12,7 @@ import { Trial } from '../../../../testing/delivery-trial/trial.ts';
 import { runLeadtap } from '../../../../testing/harness/leadtap-process.ts';
 import { startService, type TestService } from '../../../../testing/harness/service.ts';
 
-const ROWS = 2000;
+const ROWS = 500;
 /** Many more pollers than connections. */
 const CROWD = 40;
 const CONNECTIONS = '4';
