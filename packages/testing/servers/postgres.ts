@@ -57,6 +57,19 @@ function candidates(): string[] {
 
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
+let initialised: Promise<PrivateServer> | undefined;
+
+/** Never started. Clusters are copies of it: `initdb` takes longer than everything else at their start. It goes with this process. */
+function initialisedCluster(command: string): Promise<PrivateServer> {
+  initialised ??= PrivateServer.create({ name: 'postgres-template', endSignal: SIGNALS.immediate }).then(
+    (template) => {
+      template.prepare(beside(command, 'initdb'), ...initdbOptions(join(template.folder, 'data')));
+      return template;
+    },
+  );
+  return initialised;
+}
+
 /** A cluster of our own. */
 export async function startPostgres({ settings = {} }: PostgresOptions = {}): Promise<PostgresServer> {
   const command = findProgram(POSTGRES);
@@ -77,7 +90,8 @@ export async function startPostgres({ settings = {} }: PostgresOptions = {}): Pr
     ask: () => ask(url),
   };
   try {
-    server.prepare(beside(command, 'initdb'), ...initdbOptions(join(folder, 'data')));
+    const { folder: template } = await initialisedCluster(command);
+    server.prepare('cp', '-Rp', join(template, 'data'), join(folder, 'data'));
     await server.start(run);
   } catch (error) {
     await server.remove();
