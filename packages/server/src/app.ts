@@ -23,8 +23,8 @@ import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
 import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
 import { requireValidHeaders } from './http/methods.ts';
-import type { PollObserver } from './http/page-response.ts';
 import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
+import type { PollObserver } from './http/poll-observer.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';

@@ -37,13 +37,13 @@ export {
   type IntakeObserver,
   type IntakeOptions,
 } from './http/intake-handler.ts';
-export type { PollObservation, PollObserver } from './http/page-response.ts';
 export {
   createPollHandler,
   type PollHandler,
   type PollHandlerOptions,
   type PollOptions,
 } from './http/poll-handler.ts';
+export type { PollObservation, PollObserver } from './http/poll-observer.ts';
 export type { RequestLogger } from './http/request-log.ts';
 export {
   ConsumerRecorder,

@@ -17,8 +17,9 @@ import {
 } from './exchange.ts';
 import { createIdentification, type IdentificationOptions } from './identify.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
-import { JSON_MEDIA_TYPE, type PollObserver } from './page-response.ts';
+import { JSON_MEDIA_TYPE } from './page-headers.ts';
 import { requirePollRights } from './poll-handler.ts';
+import type { PollObserver } from './poll-observer.ts';
 import type { RequestState } from './request-log.ts';
 
 export interface ConsumersHandlerOptions extends IdentificationOptions, MountOptions {

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { escapeHtml } from '../escape.ts';
 import { entityTag } from '../leads/render.ts';
+import { matchesEtag } from './etag.ts';
 import type { PublicUrl } from './forwarded.ts';
 import { rejectOtherMethods } from './methods.ts';
-import { JSON_MEDIA_TYPE, matchesEtag } from './page-response.ts';
+import { JSON_MEDIA_TYPE } from './page-headers.ts';
 
 export interface DocsOptions {
   readonly version: string;

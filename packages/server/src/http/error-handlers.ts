@@ -4,7 +4,7 @@ import type { ProblemCode } from '@leadtap/contract';
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { delayContinue } from './expect-continue.ts';
 import { methodNotAllowed } from './methods.ts';
-import { httpDate } from './page-response.ts';
+import { httpDate } from './page-headers.ts';
 import { commonHeaders, ProblemError, problemResponse, toProblemError } from './problems.ts';
 import { createCauseLog, requestIdOf } from './request-log.ts';
 

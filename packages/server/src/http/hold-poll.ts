@@ -9,7 +9,8 @@ import { ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
 import { isConsoleRequest } from './console-client.ts';
 import type { Exchange, HeaderList } from './exchange.ts';
-import type { PollObserver, PollState } from './page-response.ts';
+import type { PollObserver } from './poll-observer.ts';
+import type { PollState } from './poll-state.ts';
 import { parseWait } from './prefer.ts';
 import { isUnavailability } from './problems.ts';
 

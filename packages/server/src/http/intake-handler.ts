@@ -38,7 +38,7 @@ import {
   requireSize,
 } from './intake-body.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
-import { JSON_MEDIA_TYPE } from './page-response.ts';
+import { JSON_MEDIA_TYPE } from './page-headers.ts';
 import { isUnavailability, ProblemError, unavailable } from './problems.ts';
 import { searchOf } from './query.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';

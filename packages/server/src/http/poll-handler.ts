@@ -16,6 +16,8 @@ import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type PollStore, StoreUnavailableError } from '../store/store.ts';
 import { hasTokenScope, requireScope } from './authenticate.ts';
 import { isConsoleRequest } from './console-client.ts';
+import { toEndedPoll } from './ended-poll.ts';
+import { matchesEtag } from './etag.ts';
 import {
   createHandler,
   createResponder,
@@ -28,16 +30,9 @@ import {
 import { type CheckAgain, createHold, type FirstPoll } from './hold-poll.ts';
 import { createIdentification, type IdentificationOptions, type Identity } from './identify.ts';
 import { requireMethod, requireValidHeaders } from './methods.ts';
-import {
-  addPageHeaders,
-  JSON_MEDIA_TYPE,
-  matchesEtag,
-  type PollAnswer,
-  type PollObserver,
-  type PollState,
-  toEndedPoll,
-  toObservation,
-} from './page-response.ts';
+import { addPageHeaders, JSON_MEDIA_TYPE } from './page-headers.ts';
+import { type PollObserver, toObservation } from './poll-observer.ts';
+import type { PollAnswer, PollState } from './poll-state.ts';
 import { ProblemError } from './problems.ts';
 import { parseQuery, searchOf } from './query.ts';
 

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
-import type { PollObservation, PollObserver } from '../http/page-response.ts';
+import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
 import type { Store } from '../store/store.ts';
 
 type Log = Pick<FastifyBaseLogger, 'error'>;

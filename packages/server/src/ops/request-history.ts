@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
-import type { PollObservation, PollObserver } from '../http/page-response.ts';
+import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
 
 export const MINUTE_MS = 60_000;
 export const HISTORY_MINUTES = 24 * 60;

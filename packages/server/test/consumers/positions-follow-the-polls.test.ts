@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
-import { toEndedPoll } from '../../src/http/page-response.ts';
+import { toEndedPoll } from '../../src/http/ended-poll.ts';
 import { renderLeads } from '../../src/leads/render.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 

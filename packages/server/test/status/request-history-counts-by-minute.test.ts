@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import type { PollObservation } from '../../src/http/page-response.ts';
+import type { PollObservation } from '../../src/http/poll-observer.ts';
 import { RequestHistory } from '../../src/ops/request-history.ts';
 
 const MINUTE_MS = 60_000;
