@@ -48,7 +48,6 @@ export type { RequestLogger } from './http/request-log.ts';
 export {
   ConsumerRecorder,
   type EndedPoll,
-  type PollingToken,
   type PollRecorder,
   type RecorderOptions,
 } from './leads/consumer-recorder.ts';

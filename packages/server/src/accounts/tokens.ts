@@ -3,6 +3,7 @@ import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
+import type { Bearer } from '../store/store.ts';
 import {
   EXTERNAL_ALGORITHMS,
   type ExternalTokens,
@@ -14,14 +15,10 @@ import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
 import { parseTokenSource, type TokenSource } from './token-source.ts';
 
-export interface VerifiedToken {
-  readonly userId: string;
-  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
-  readonly tokenId: string | undefined;
+/** A bearer, and what the token may be used for. */
+export interface VerifiedToken extends Bearer {
   /** What the token may do. Absent: it may read leads. */
   readonly scopes?: readonly TokenScope[];
-  /** When the token is no longer accepted, in milliseconds. A poll that waits for a lead then ends. Absent: never. */
-  readonly expiresAt?: number;
   /** The service whose webhooks are sent with the token. Absent: the bodies have the fields of a lead. */
   readonly source?: TokenSource;
 }
@@ -50,7 +47,10 @@ const INVALID: Verification = { kind: 'invalid' };
 const EXPIRED: Verification = { kind: 'expired' };
 
 /** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken extends Omit<Required<VerifiedToken>, 'expiresAt' | 'source'> {
+interface CachedToken {
+  readonly userId: string;
+  readonly tokenId: string | undefined;
+  readonly scopes: readonly TokenScope[];
   readonly source: TokenSource | undefined;
   readonly expiresAtS: number;
   readonly notBeforeS: number;

@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
 import { type ConsumerKey, type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
+import type { Bearer } from '../store/store.ts';
 import type { RenderedLeads } from './render.ts';
 
 /** A poll that has ended. */
@@ -18,18 +19,11 @@ export interface EndedPoll {
   };
 }
 
-/** The token of a poll. */
-export interface PollingToken {
-  readonly userId: string;
-  readonly tokenId?: string | undefined;
-  readonly expiresAt?: number | undefined;
-}
-
 /** Receives the polls of the endpoint. */
 export interface PollRecorder {
-  recordPoll(token: PollingToken, poll: EndedPoll): void;
+  recordPoll(token: Bearer, poll: EndedPoll): void;
   /** The poll waits for a lead until this time at most. */
-  recordWait(token: PollingToken, at: number, until: number): void;
+  recordWait(token: Bearer, at: number, until: number): void;
 }
 
 export interface RecorderOptions {
@@ -91,7 +85,7 @@ export class ConsumerRecorder implements PollRecorder {
     this.#maxConsumers = options.maxConsumers ?? MAX_CONSUMERS;
   }
 
-  recordPoll(token: PollingToken, { at, status, page }: EndedPoll): void {
+  recordPoll(token: Bearer, { at, status, page }: EndedPoll): void {
     const entry = this.#entryOf(token, at, status);
     if (!entry) return;
     entry.polls += 1;
@@ -99,7 +93,7 @@ export class ConsumerRecorder implements PollRecorder {
     if (page) addPage(entry, page);
   }
 
-  recordWait(token: PollingToken, at: number, until: number): void {
+  recordWait(token: Bearer, at: number, until: number): void {
     const entry = this.#entryOf(token, at, 200);
     if (entry) entry.heldUntil = laterOf(entry.heldUntil, until);
   }
@@ -127,7 +121,7 @@ export class ConsumerRecorder implements PollRecorder {
     clearTimeout(limit);
   }
 
-  #entryOf(token: PollingToken, at: number, status: number) {
+  #entryOf(token: Bearer, at: number, status: number) {
     const { expiresAt = MAX_TIME } = token;
     const { userId, tokenId } = consumerKeyOf(token);
     // `exp` may have a fraction (RFC 7519), which no column of times can store.
@@ -229,7 +223,7 @@ export class ConsumerRecorder implements PollRecorder {
 }
 
 /** The consumer that a token belongs to. */
-export const consumerKeyOf = ({ userId, tokenId = '' }: PollingToken): ConsumerKey => ({
+export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => ({
   userId,
   tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
 });

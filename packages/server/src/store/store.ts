@@ -66,10 +66,13 @@ export interface Change {
   readonly id: string;
 }
 
-/** The user and the token id that a valid token carries. */
+/** What a valid token says about who sends it. */
 export interface Bearer {
   readonly userId: string;
+  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
   readonly tokenId?: string | undefined;
+  /** When the token is no longer accepted, in milliseconds. Absent: never. */
+  readonly expiresAt?: number | undefined;
 }
 
 /** The stored state of a bearer. */
