@@ -76,6 +76,8 @@ export default defineConfig(({ mode }) => ({
           include: N8N_TESTS,
           exclude: leftOut(mode),
           sequence: { groupOrder: 2 },
+          // For ten files, each further process would take longer to load everything than to test.
+          maxWorkers: 1,
         },
       },
       {
