@@ -75,8 +75,7 @@ export async function makeDataset(
   shape: Shape,
   scope?: string,
 ): Promise<Dataset> {
-  const size = [shape.leads, shape.companies].map((count) => count.toLocaleString('en'));
-  bench.progress(`${name}, ${checkout.name}: writing ${size[0]} leads of ${size[1]} companies`);
+  bench.progress(`${name}, ${checkout.name}: writing ${shape.companies} companies and their leads`);
   const sqlite = { checkout, folder: `${bench.folder}/${name}-${checkout.name}`, settings: {} };
   const filled = await fillSqlite(sqlite, shape, scope);
   const server = bench.postgres;

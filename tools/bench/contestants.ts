@@ -35,9 +35,7 @@ export const pollShape = ({ quick }: Options): Shape => ({
   companies: COMPANIES,
   usersOf: () => (quick ? 150 : 1500),
   places: WHOLE_COMPANY,
-  leads: COMPANIES * 300,
-  intervalMs: 6000,
-  companyOf: (n) => n % COMPANIES,
+  history: { leads: COMPANIES * 300, intervalMs: 6000, companyOf: (n) => n % COMPANIES },
 });
 export const COMPANIES = 100;
 /** So many users of each company poll in the kinds other than `cold`: none of them reaches a rate limit. */
@@ -99,13 +97,8 @@ function writeKinds(
     const texts = polling.map((poller, n) => request(poller, QUERIES[kind](poller, n)));
     return writeRequests(`${bench.folder}/requests-${name}-${kind}`, texts);
   };
-  return {
-    empty: write('empty'),
-    newest: write('newest'),
-    since: write('since'),
-    cold: write('cold'),
-    old: write('old'),
-  };
+  const kinds = Object.keys(KINDS) as Kind[];
+  return Object.fromEntries(kinds.map((kind) => [kind, write(kind)])) as Record<Kind, Requests>;
 }
 
 /** Every contestant continues at its own position. */

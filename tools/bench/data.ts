@@ -25,6 +25,10 @@ export interface Shape {
   readonly companies: number;
   readonly usersOf: (company: number) => number;
   readonly places: readonly Place[];
+  readonly history?: History;
+}
+
+export interface History {
   readonly leads: number;
   /** Between two leads. */
   readonly intervalMs: number;
@@ -73,7 +77,7 @@ export const leadOf = (n: number) => ({
 const CHUNK = 500;
 
 /** Leads at even intervals until an hour ago. */
-function* leadHistory({ leads, intervalMs, companyOf }: Shape): Generator<string> {
+function* leadHistory({ leads, intervalMs, companyOf }: History): Generator<string> {
   const first = Date.now() - 3600_000 - leads * intervalMs;
   const positions = new Map<number, number>();
   let lines: string[] = [];
@@ -98,9 +102,10 @@ export async function fillSqlite(
   scope = 'leads:read',
 ): Promise<{ tokens: Tokens; leadsPerSecond: number }> {
   await leadtap(home, ['org', 'apply', '-'], [JSON.stringify(organisation(shape))]);
+  const { history } = shape;
   const startedAt = performance.now();
-  if (shape.leads > 0) await leadtap(home, ['leads', 'import', '-', '--historical'], leadHistory(shape));
-  const leadsPerSecond = (shape.leads * 1000) / (performance.now() - startedAt);
+  if (history) await leadtap(home, ['leads', 'import', '-', '--historical'], leadHistory(history));
+  const leadsPerSecond = ((history?.leads ?? 0) * 1000) / (performance.now() - startedAt);
   const issued: { userId: string; token: string }[] = JSON.parse(
     await leadtap(home, ['token', 'issue', '--all-users', '--scope', scope, '--json']),
   );

@@ -28,7 +28,8 @@ export async function measureLatency(
   const total = Math.round(rate * seconds);
   const latencies: number[] = [];
   const idle: Client[] = [];
-  const clients = await openClients(port, CONNECTIONS, (client) => {
+  const clients = await openClients(port, CONNECTIONS, (client, head) => {
+    if (!head.startsWith('HTTP/1.1 200 ')) throw new Error(`a poll was answered with ${head}`);
     latencies.push(performance.now() - client.dueAt);
     idle.push(client);
   });

@@ -1,6 +1,15 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { type Bench, type Dataset, makeDataset, query, type Result, type Section } from './bench.ts';
-import { EVERY_PLACE, type Feed, NEWEST, pollRequest, readFeed, type Shape, userId } from './data.ts';
+import {
+  EVERY_PLACE,
+  type Feed,
+  type History,
+  NEWEST,
+  pollRequest,
+  readFeed,
+  type Shape,
+  userId,
+} from './data.ts';
 import { atMost, micros, millis, ratio, ratios, spread, whole } from './report.ts';
 import { type Instance, serve } from './service.ts';
 import { TARGETS } from './targets.ts';
@@ -16,21 +25,21 @@ const SMALL: Shape = {
   companies: MEASURED,
   usersOf: () => MEASURED_USERS,
   places: EVERY_PLACE,
-  leads: 1000,
-  intervalMs: HISTORY_MS / 1000,
-  companyOf: (n) => n % MEASURED,
+  history: { leads: 1000, intervalMs: HISTORY_MS / 1000, companyOf: (n) => n % MEASURED },
 };
 
 /** A tenth of the leads is in the measured companies; each other company has about 1,000 leads and 100 users. */
-function largeShape(leads: number): Shape {
+function largeShape(leads: number): Shape & { readonly history: History } {
   const others = Math.max(MEASURED, Math.round((leads * 0.9) / 1000));
   return {
     companies: MEASURED + others,
     usersOf: (company) => (company < MEASURED ? MEASURED_USERS : 100),
     places: EVERY_PLACE,
-    leads: Math.min(leads, IMPORTED),
-    intervalMs: Math.floor(HISTORY_MS / leads),
-    companyOf: (n) => (n % 10 === 0 ? (n / 10) % MEASURED : MEASURED + (n % others)),
+    history: {
+      leads: Math.min(leads, IMPORTED),
+      intervalMs: Math.floor(HISTORY_MS / leads),
+      companyOf: (n) => (n % 10 === 0 ? (n / 10) % MEASURED : MEASURED + (n % others)),
+    },
   };
 }
 
@@ -49,7 +58,7 @@ const copyStatements = (age: string, newId: string, table: string, copies: numbe
 /** As if they had been imported and vacuumed. Without the triggers of PostgreSQL, which would stamp the copies. */
 async function addCopies(
   { sqlite, postgresUrl }: Dataset,
-  { leads, intervalMs }: Shape,
+  { leads, intervalMs }: History,
   total: number,
 ): Promise<void> {
   const copies = Math.round(total / leads) - 1;
@@ -146,7 +155,7 @@ async function measure(bench: Bench): Promise<Result> {
     large: await makeDataset(bench, bench.checkout, 'large', large),
   };
   bench.progress(`growth: ${whole(leads)} leads`);
-  await addCopies(datasets.large, large, leads);
+  await addCopies(datasets.large, large.history, leads);
   const stores = [
     await measureStore(bench, datasets, 'sqlite'),
     await measureStore(bench, datasets, 'postgres'),

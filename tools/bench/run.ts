@@ -134,8 +134,9 @@ function write(
   const rounded = (_: string, value: unknown) =>
     typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(4)) : value;
   const { cores, processor, node, at } = machine();
-  const json = JSON.stringify({ machine: machine(), rounds, seconds, ...sections, verdicts }, rounded, 2);
-  writeFileSync(join(ROOT, 'tools/bench/results.json'), `${json}\n`);
+  const parts = Object.entries({ machine: machine(), rounds, seconds, ...sections, verdicts });
+  const lines = parts.map(([name, part]) => `${JSON.stringify(name)}: ${JSON.stringify(part, rounded)}`);
+  writeFileSync(join(ROOT, 'tools/bench/results.json'), `{\n${lines.join(',\n')}\n}\n`);
   const picture = [...results.values()].find((result) => result.picture !== undefined)?.picture;
   if (picture !== undefined) writeFileSync(join(ROOT, 'docs/images/performance.svg'), picture);
   const page = join(ROOT, 'docs/performance.md');
@@ -158,7 +159,9 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
   });
 
 /** Failures of connections end here. */
-process.on('uncaughtException', async (error) => {
+process.once('uncaughtException', async (error) => {
+  isStopping = true;
+  process.on('uncaughtException', () => undefined);
   process.stderr.write(`${error.message}\n`);
   await everything.run();
   process.exit(2);

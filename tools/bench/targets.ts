@@ -20,9 +20,6 @@ export const TARGETS = {
     /** Rate of ordinary polls beside them, compared with none held. */
     pollsBeside: 0.9,
   },
-  intake: {
-    /** Single leads over HTTP, compared with transactions of one lead of the store itself. */
-    singleOfStore: 0.5,
-    arraysPerSecond: { sqlite: 5000, postgres: 3000 },
-  },
+  /** In arrays of 100. */
+  intakeLeadsPerSecond: { sqlite: 5000, postgres: 3000 },
 } as const;

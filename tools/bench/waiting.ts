@@ -9,16 +9,12 @@ import { TARGETS } from './targets.ts';
 import { load, writeRequests } from './wrk.ts';
 
 /** Half of the users hold polls, the other half polls as usual. */
-const SHAPE: Shape = {
-  companies: 10,
-  usersOf: () => 2000,
-  places: WHOLE_COMPANY,
-  leads: 0,
-  intervalMs: 0,
-  companyOf: () => 0,
-};
+const COMPANIES = 10;
+const SHAPE: Shape = { companies: COMPANIES, usersOf: () => 2000, places: WHOLE_COMPANY };
 const HOLDING_USERS = 1000;
 const HELD_FOR_LATENCY = 1000;
+const CLIENTS_OF_LEAD = HELD_FOR_LATENCY / COMPANIES;
+const RETRY_MS = 1000;
 /** After this, the service has read all requests. */
 const SETTLE_MS = 1500;
 
@@ -35,17 +31,20 @@ class HeldClients {
     since: string,
   ): Promise<void> {
     const requestOf = new Map<Client, (query: string) => string>();
+    const poll = (client: Client, query: string) => client.send(requestOf.get(client)?.(query) ?? '');
     this.#clients = await openClients(port, users.length, (client, head) => {
+      const next = /new-leads(\?[^>]*)/.exec(head)?.[1];
+      // 503 on a machine that is too slow: a client polls again.
+      if (next === undefined) return setTimeout(poll, RETRY_MS, client, since).unref();
       if (!/\r\ncontent-length: 2\r\n/i.test(head)) this.arrivedAt.push(performance.now());
-      const next = /new-leads(\?[^>]*)/.exec(head)?.[1] ?? '';
-      client.send(requestOf.get(client)?.(next) ?? '');
+      return poll(client, next);
     });
     for (const [n, client] of this.#clients.entries()) {
       // More at once than the service queues would get 503.
       if (n % 500 === 499) await pause(100);
       const token = tokens.get(users[n] ?? '') ?? '';
       requestOf.set(client, (query) => pollRequest(token, query, 'Prefer: wait=50'));
-      client.send(requestOf.get(client)?.(since) ?? '');
+      poll(client, since);
     }
     await pause(SETTLE_MS);
     this.arrivedAt = [];
@@ -57,8 +56,9 @@ class HeldClients {
   }
 }
 
-const holdingUsers = (count: number, companies: number): string[] =>
-  Array.from({ length: count }, (_, n) => userId(n % companies, Math.floor(n / companies)));
+/** The users from this number on, of all companies in turn. */
+const usersFrom = (first: number, count: number): string[] =>
+  Array.from({ length: count }, (_, n) => userId(n % COMPANIES, first + Math.floor(n / COMPANIES)));
 
 const openStore = (dataset: Dataset, store: 'sqlite' | 'postgres') =>
   store === 'sqlite'
@@ -71,22 +71,20 @@ async function measureLatency(
   dataset: Dataset,
   name: 'sqlite' | 'postgres',
   instance: Instance,
-  companies: number,
 ) {
   const store = await openStore(dataset, name);
-  const clientsOfLead = HELD_FOR_LATENCY / companies;
   const clients = new HeldClients();
   const latencies: number[] = [];
   try {
-    await clients.open(instance, dataset, holdingUsers(HELD_FOR_LATENCY, companies), sinceQuery(Date.now()));
+    await clients.open(instance, dataset, usersFrom(0, HELD_FOR_LATENCY), sinceQuery(Date.now()));
     const leads = bench.options.quick ? 10 : 60;
     for (let n = 0; n <= leads; n += 1) {
       clients.arrivedAt = [];
       await store.writeLeads([
-        { companyId: companyId(n % companies), fields: { firstName: 'New', lastName: 'Lead' } },
+        { companyId: companyId(n % COMPANIES), fields: { firstName: 'New', lastName: 'Lead' } },
       ]);
       const committedAt = performance.now();
-      while (clients.arrivedAt.length < clientsOfLead) await pause(5);
+      while (clients.arrivedAt.length < CLIENTS_OF_LEAD) await pause(5);
       // The first lead fills the caches.
       if (n > 0) latencies.push(...clients.arrivedAt.map((at) => at - committedAt));
       // At any moment between two reads of the change log.
@@ -96,20 +94,17 @@ async function measureLatency(
     await clients.close();
     await store.close();
   }
-  return { clientsOfLead, p50Ms: median(latencies), p99Ms: percentile(latencies, 0.99) };
+  return { p50Ms: median(latencies), p99Ms: percentile(latencies, 0.99) };
 }
 
 /** Ordinary polls alone and beside 10,000 held polls, in alternate rounds. */
 async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
   const { rounds, seconds, quick } = bench.options;
-  const held = SHAPE.companies * HOLDING_USERS;
-  const polling = Array.from({ length: held }, (_, n) =>
-    userId(n % SHAPE.companies, HOLDING_USERS + Math.floor(n / SHAPE.companies)),
-  );
+  const held = COMPANIES * HOLDING_USERS;
   const future = sinceQuery(Date.now() + 24 * 3600 * 1000);
   const requests = writeRequests(
     `${bench.folder}/requests-beside`,
-    polling.map((id) => pollRequest(dataset.tokens.get(id) ?? '', future)),
+    usersFrom(HOLDING_USERS, held).map((id) => pollRequest(dataset.tokens.get(id) ?? '', future)),
   );
   const pollRate = async () => (await load(instance, requests, seconds)).perSecond;
   for (let n = 0; n < 3; n += 1) await pollRate();
@@ -121,7 +116,7 @@ async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
     for (let round = 0; round < rounds; round += 1) {
       rates.alone.push(await pollRate());
       const before = memoryMb(instance.pid, 'VmRSS');
-      await clients.open(instance, dataset, holdingUsers(held, SHAPE.companies), future);
+      await clients.open(instance, dataset, usersFrom(0, held), future);
       grownMb.push(memoryMb(instance.pid, 'VmRSS') - before);
       const idleMs = quick ? 1000 : 2000;
       const spentBefore = processorTimes([instance.pid]);
@@ -144,13 +139,10 @@ async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
 async function measureStore(bench: Bench, dataset: Dataset, store: 'sqlite' | 'postgres') {
   bench.progress(`waiting: ${store}`);
   const instance = bench.cleanup.own(await serve(dataset[store]));
-  const latencies = [
-    await measureLatency(bench, dataset, store, instance, SHAPE.companies),
-    await measureLatency(bench, dataset, store, instance, 1),
-  ];
+  const latency = await measureLatency(bench, dataset, store, instance);
   const many = await measureMany(bench, dataset, instance);
   await instance.stop();
-  return { store, latencies, ...many };
+  return { store, ...latency, ...many };
 }
 
 async function measure(bench: Bench): Promise<Result> {
@@ -163,34 +155,21 @@ async function measure(bench: Bench): Promise<Result> {
   return {
     tables: [
       {
-        title: 'From the commit of a lead in another process to the last byte; 1,000 polls are held',
-        columns: ['', 'p50', 'p99'],
-        rows: figures.flatMap(({ store, latencies }) =>
-          latencies.map(({ clientsOfLead, p50Ms, p99Ms }) => [
-            `${store}: a lead for ${whole(clientsOfLead)} clients`,
-            millis(p50Ms),
-            millis(p99Ms),
-          ]),
-        ),
-      },
-      {
-        title: '10,000 held polls',
-        columns: ['', 'memory', 'idle, share of a core', 'rate of ordinary polls beside them'],
-        rows: figures.map(({ store, memoryMb: mb, idleShare, pollsBeside }) => [
+        title: `From the commit of a lead in another process to its last byte at ${CLIENTS_OF_LEAD} of 1,000 held polls; and 10,000 held polls`,
+        columns: ['', 'p50', 'p99', 'memory for 10,000', 'idle, share of a core', 'rate of other polls'],
+        rows: figures.map(({ store, p50Ms, p99Ms, memoryMb: mb, idleShare, pollsBeside }) => [
           store,
+          millis(p50Ms),
+          millis(p99Ms),
           `${whole(mb)} MB`,
           percent(idleShare),
           ratio(pollsBeside),
         ]),
       },
     ],
-    verdicts: figures.flatMap(({ store, latencies: [first], memoryMb: mb, idleShare, pollsBeside }) => [
-      atMost(
-        targets.p50Ms,
-        first?.p50Ms ?? Number.NaN,
-        `waiting, ${store}: a lead for 100 of 1,000 clients, p50 ms`,
-      ),
-      atMost(targets.p99Ms, first?.p99Ms ?? Number.NaN, `waiting, ${store}: the same, p99 ms`),
+    verdicts: figures.flatMap(({ store, p50Ms, p99Ms, memoryMb: mb, idleShare, pollsBeside }) => [
+      atMost(targets.p50Ms, p50Ms, `waiting, ${store}: a lead for 100 of 1,000 clients, p50 ms`),
+      atMost(targets.p99Ms, p99Ms, `waiting, ${store}: the same, p99 ms`),
       atMost(targets.memoryMb, mb, `waiting, ${store}: MB for 10,000 held polls`),
       atMost(targets.idleShareOfCore, idleShare, `waiting, ${store}: share of a core with 10,000 held polls`),
       atLeast(
