@@ -52,5 +52,14 @@ export class Client {
   }
 }
 
-export const openClients = (port: number, count: number, onResponse: OnResponse): Promise<Client[]> =>
-  Promise.all(Array.from({ length: count }, () => Client.open(port, onResponse)));
+/** A few at a time: the kernel resets connections that do not fit into the backlog of the server. */
+const OPENED_AT_ONCE = 100;
+
+export async function openClients(port: number, count: number, onResponse: OnResponse): Promise<Client[]> {
+  const clients: Client[] = [];
+  while (clients.length < count) {
+    const length = Math.min(OPENED_AT_ONCE, count - clients.length);
+    clients.push(...(await Promise.all(Array.from({ length }, () => Client.open(port, onResponse)))));
+  }
+  return clients;
+}

@@ -13,7 +13,7 @@ export interface Panel {
 }
 
 const WIDTH = 920;
-const LABELS = 205;
+const LABELS = 220;
 const NOTES = 140;
 const GAP = 24;
 const TOP = 94;
