@@ -84,6 +84,7 @@ export async function leadtap(
 export interface Instance {
   readonly port: number;
   readonly pid: number;
+  readonly metricsUrl: string;
   /** From the start of the process to the log line that it serves. */
   readonly startMs: number;
   /** The log has a line per request: gigabytes in a run. */
@@ -92,6 +93,7 @@ export interface Instance {
 }
 
 const MAX_START_MS = 60_000;
+const SERVING = /"url":"([^"]+)"[^\n]*"metricsUrl":"([^"]+)"[^\n]*"msg":"serving new leads"/;
 
 /** `leadtap serve` on a free port, with its log in a file. */
 export async function serve(home: Home): Promise<Instance> {
@@ -106,10 +108,11 @@ export async function serve(home: Home): Promise<Instance> {
   writeFileSync(join(folder, 'server.pid'), String(child.pid));
   const stop = () => guard.release();
   for (;;) {
-    const url = /"url":"([^"]+)"[^\n]*"msg":"serving new leads"/.exec(readFileSync(log, 'utf8'))?.[1];
+    const [, url, metricsUrl = ''] = SERVING.exec(readFileSync(log, 'utf8')) ?? [];
     const startMs = performance.now() - startedAt;
     const emptyLog = () => truncateSync(log);
-    if (url) return { port: Number(new URL(url).port), pid: child.pid ?? 0, startMs, emptyLog, stop };
+    if (url)
+      return { port: Number(new URL(url).port), pid: child.pid ?? 0, metricsUrl, startMs, emptyLog, stop };
     if (child.exitCode !== null || startMs > MAX_START_MS) {
       const text = readFileSync(log, 'utf8');
       await stop();

@@ -15,8 +15,17 @@ const HOLDING_USERS = 1000;
 const HELD_FOR_LATENCY = 1000;
 const CLIENTS_OF_LEAD = HELD_FOR_LATENCY / COMPANIES;
 const RETRY_MS = 1000;
-/** After this, the service has read all requests. */
-const SETTLE_MS = 1500;
+
+/** Waits until the service holds so many polls. */
+async function untilHeld({ metricsUrl }: Instance, count: number): Promise<void> {
+  for (;;) {
+    const metrics = await (await fetch(metricsUrl)).text();
+    const held = Number(/^leadtap_waiting_polls (\d+)/m.exec(metrics)?.[1]);
+    // Some end after their 50 seconds, and are sent again.
+    if (Math.abs(held - count) <= count / 100) return;
+    await pause(200);
+  }
+}
 
 /** Clients that hold a poll each, and follow the `Link` of every response. */
 class HeldClients {
@@ -25,14 +34,14 @@ class HeldClients {
   #clients: Client[] = [];
 
   async open(
-    { port }: Instance,
+    instance: Instance,
     { tokens }: Dataset,
     users: readonly string[],
     since: string,
   ): Promise<void> {
     const requestOf = new Map<Client, (query: string) => string>();
     const poll = (client: Client, query: string) => client.send(requestOf.get(client)?.(query) ?? '');
-    this.#clients = await openClients(port, users.length, (client, head) => {
+    this.#clients = await openClients(instance.port, users.length, (client, head) => {
       const next = /new-leads(\?[^>]*)/.exec(head)?.[1];
       // 503 on a machine that is too slow: a client polls again.
       if (next === undefined) return setTimeout(poll, RETRY_MS, client, since).unref();
@@ -46,13 +55,13 @@ class HeldClients {
       requestOf.set(client, (query) => pollRequest(token, query, 'Prefer: wait=50'));
       poll(client, since);
     }
-    await pause(SETTLE_MS);
+    await untilHeld(instance, users.length);
     this.arrivedAt = [];
   }
 
-  async close(): Promise<void> {
+  async close(instance: Instance): Promise<void> {
     for (const client of this.#clients.splice(0)) client.close();
-    await pause(SETTLE_MS);
+    await untilHeld(instance, 0);
   }
 }
 
@@ -91,7 +100,7 @@ async function measureLatency(
       await pause(100 + Math.random() * 100);
     }
   } finally {
-    await clients.close();
+    await clients.close(instance);
     await store.close();
   }
   return { p50Ms: median(latencies), p99Ms: percentile(latencies, 0.99) };
@@ -123,10 +132,10 @@ async function measureMany(bench: Bench, dataset: Dataset, instance: Instance) {
       await pause(idleMs);
       idleShares.push(spentMs(spentBefore, processorTimes([instance.pid])) / idleMs);
       rates.beside.push(await pollRate());
-      await clients.close();
+      await clients.close(instance);
     }
   } finally {
-    await clients.close();
+    await clients.close(instance);
   }
   return {
     held,
