@@ -9,7 +9,7 @@ import { makeEndpoints } from './endpoints.ts';
 import { makeFilledEndpoints } from './filled.ts';
 import { StoreProcess } from './store-process.ts';
 
-const PAGE_BYTES = 4096;
+const PAGE_BYTES = 8192;
 
 /** Damages every page of the file that has a lead. */
 function damageLeads(file: string): void {
