@@ -33,12 +33,12 @@ import type { Limiter } from './limits/limiter.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import { addConsumerMetrics } from './ops/consumer-metrics.ts';
-import { ConsumerPolls } from './ops/consumer-polls.ts';
 import { connectionLimit, createDropLog, heldPollLimit } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
-import { RequestHistory } from './ops/request-history.ts';
-import { createStatusReader } from './ops/status.ts';
+import { ConsumerPolls } from './status/consumer-polls.ts';
+import { createStatusReader } from './status/read-status.ts';
+import { RequestHistory } from './status/request-history.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 

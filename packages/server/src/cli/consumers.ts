@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { toDurationMs, toIso, toIsoOrNull } from '../clock.ts';
 import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
-import { formatDuration } from '../ops/formats.ts';
+import { formatDuration } from '../status/formats.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
 import { findCompany, requirePart } from './company.ts';

@@ -7,10 +7,10 @@ import { BlockList, isIP } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { matchesEtag } from '../http/etag.ts';
 import { findHeaderProblem } from '../http/methods.ts';
+import { renderStatusPage } from '../status/page.ts';
+import type { StatusReport } from '../status/report.ts';
 import { type Address, ListenError, toOneAddress } from './listen.ts';
 import type { Metrics } from './metrics.ts';
-import { renderStatusPage } from './status-page.ts';
-import type { StatusReport } from './status-report.ts';
 
 export interface PrivatePages {
   readonly metrics: Pick<Metrics, 'registry'>;

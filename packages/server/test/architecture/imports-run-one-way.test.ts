@@ -4,7 +4,7 @@ import { type SourceFile, sourceFiles } from './source-files.ts';
 /** Every part of packages/server/src, and the parts that it may import. */
 const MAY_IMPORT = {
   // `limits/redis` only for `doctor`, which checks that Redis responds.
-  cli: ['app', 'open-store', 'config', 'ops', 'leads', 'accounts', 'limits/redis', 'store'],
+  cli: ['app', 'open-store', 'config', 'ops', 'status', 'leads', 'accounts', 'limits/redis', 'store'],
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
   app: [
     'cache',
@@ -13,12 +13,14 @@ const MAY_IMPORT = {
     'open-store',
     'config',
     'ops',
+    'status',
     'accounts',
     'limits',
     'limits/open-limiters',
     'store',
   ],
-  ops: ['http', 'leads', 'store'],
+  ops: ['status', 'http', 'leads', 'store'],
+  status: ['http', 'leads', 'store'],
   http: ['cache', 'leads', 'accounts', 'limits', 'store'],
   cache: ['leads', 'store'],
   leads: ['store'],

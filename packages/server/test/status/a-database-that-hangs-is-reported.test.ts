@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { ConsumerPolls } from '../../src/ops/consumer-polls.ts';
-import { RequestHistory } from '../../src/ops/request-history.ts';
-import { createStatusReader, type StatusSources } from '../../src/ops/status.ts';
+import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
+import { createStatusReader, type StatusSources } from '../../src/status/read-status.ts';
+import { RequestHistory } from '../../src/status/request-history.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { ConsumerPolls } from '../../src/ops/consumer-polls.ts';
+import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
 import type { ConsumerKey } from '../../src/store/consumers.ts';
 
 const HOUR_MS = 3_600_000;

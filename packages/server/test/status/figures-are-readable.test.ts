@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatDuration, formatTime, formatValue } from '../../src/ops/formats.ts';
-import { type Plot, renderHourBars, renderPlot } from '../../src/ops/status-plots.ts';
+import { formatBytes, formatDuration, formatTime, formatValue } from '../../src/status/formats.ts';
+import { type Plot, renderHourBars, renderPlot } from '../../src/status/plots.ts';
 
 describe('figures', () => {
   it.each([

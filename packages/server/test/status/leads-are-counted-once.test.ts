@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LeadHistory } from '../../src/ops/lead-history.ts';
+import { LeadHistory } from '../../src/status/lead-history.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

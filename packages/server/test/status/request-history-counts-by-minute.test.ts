@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import type { PollObservation } from '../../src/http/poll-observer.ts';
-import { RequestHistory } from '../../src/ops/request-history.ts';
+import { RequestHistory } from '../../src/status/request-history.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1440 * MINUTE_MS;

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
 import { engineOf, openStore } from '../../open-store.ts';
-import { LOW_FREE_BYTES } from '../../ops/status-problems.ts';
+import { LOW_FREE_BYTES } from '../../status/problems.ts';
 import type { ServerFacts, StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';

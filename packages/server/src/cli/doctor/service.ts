@@ -8,7 +8,7 @@ import { toIso } from '../../clock.ts';
 import { type Config, defaultKeyFile, describeDatabase, describeRedis } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
 import { type Address, probeAddresses } from '../../ops/listen.ts';
-import type { StatusReport } from '../../ops/status-report.ts';
+import type { StatusReport } from '../../status/report.ts';
 import type { ServerFacts } from '../../store/store.ts';
 import { innermostCode, messageOf, reasonOf } from '../../system-error.ts';
 import { signingKeyHints } from '../failure.ts';

@@ -1,7 +1,7 @@
 /** Who may see a lead, and whether each of them has it. */
 import { toIso } from '../../clock.ts';
 import { consumerPages, type LeadState, leadStateOf, maySee } from '../../leads/consumers.ts';
-import { formatDuration } from '../../ops/formats.ts';
+import { formatDuration } from '../../status/formats.ts';
 import type { Consumer } from '../../store/consumers.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';

@@ -1,5 +1,5 @@
 import type { TestService } from '../../../../testing/harness/service.ts';
-import type { StatusReport } from '../../../src/ops/status-report.ts';
+import type { StatusReport } from '../../../src/status/report.ts';
 
 export const readStatus = async ({ statusUrl }: Pick<TestService, 'statusUrl'>): Promise<StatusReport> =>
   (await fetch(`${statusUrl}.json`)).json() as Promise<StatusReport>;

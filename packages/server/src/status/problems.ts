@@ -1,6 +1,6 @@
 /** What the operator should know first, in sentences. */
 import { formatBytes, formatCount, formatDuration } from './formats.ts';
-import type { ConsumerStatus, ConsumersStatus, StatusProblem, StatusReport } from './status-report.ts';
+import type { ConsumerStatus, ConsumersStatus, StatusProblem, StatusReport } from './report.ts';
 
 type Facts = Pick<StatusReport, 'database' | 'redis' | 'disk' | 'consumers' | 'history'>;
 

@@ -1,11 +1,11 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { MAX_PENDING_LEADS } from './consumers-status.ts';
+import { MAX_PENDING_LEADS } from './consumers.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
-import { type Plot, renderHourBars, renderPlot, type Values } from './status-plots.ts';
-import { LOW_FREE_BYTES, nameOf } from './status-problems.ts';
-import type { ConsumerStatus, ConsumersStatus, StatusHistory, StatusReport } from './status-report.ts';
+import { type Plot, renderHourBars, renderPlot, type Values } from './plots.ts';
+import { LOW_FREE_BYTES, nameOf } from './problems.ts';
+import type { ConsumerStatus, ConsumersStatus, StatusHistory, StatusReport } from './report.ts';
 
 export type Range = 'hour' | 'day';
 

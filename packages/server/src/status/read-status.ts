@@ -5,11 +5,11 @@ import { type Clock, toIso } from '../clock.ts';
 import type { Store, StoreStatus } from '../store/store.ts';
 import { messageOf } from '../system-error.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
-import { ConsumersReader } from './consumers-status.ts';
+import { ConsumersReader } from './consumers.ts';
 import { LeadHistory } from './lead-history.ts';
+import { findProblems, summarise } from './problems.ts';
+import type { ConsumersStatus, StatusHistory, StatusReport } from './report.ts';
 import { MINUTE_MS, type RequestHistory } from './request-history.ts';
-import { findProblems, summarise } from './status-problems.ts';
-import type { ConsumersStatus, StatusHistory, StatusReport } from './status-report.ts';
 
 export interface StatusSources {
   readonly clock: Clock;

@@ -5,7 +5,7 @@ import { type Activity, activityOf, consumerPages } from '../leads/consumers.ts'
 import type { Consumer, ConsumerKey } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
-import type { ConsumerStatus, ConsumersStatus } from './status-report.ts';
+import type { ConsumerStatus, ConsumersStatus } from './report.ts';
 
 const MAX_LISTED = 200;
 /** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
