@@ -1,13 +1,9 @@
 /** Reads environment, `.env` and flags into one frozen `Config`, or throws every problem at once. No I/O. */
 import { dirname, join, resolve } from 'node:path';
-import type { ExternalTokens } from './accounts/external-tokens.ts';
-import type { SigningKeySource } from './accounts/signing-keys.ts';
 import { ConfigError, type ConfigSources, Settings } from './config/sources.ts';
-import type { Database } from './config/urls.ts';
-import type { LogLevel } from './config/values.ts';
+import type { Database, JwksLocation } from './config/urls.ts';
+import type { HostAndPort, LogLevel, TrustedProxies } from './config/values.ts';
 import { VARIABLES } from './config/variables.ts';
-import type { TrustProxy } from './http/forwarded.ts';
-import type { Address } from './ops/listen.ts';
 
 export {
   ConfigError,
@@ -36,13 +32,15 @@ export interface Config {
   readonly basePath: string;
   /** The whole `{base_url}` that clients use, without a trailing slash. */
   readonly publicUrl: string | undefined;
-  readonly trustProxy: TrustProxy;
+  readonly trustProxy: TrustedProxies;
   /** Secrets are base64. The first one signs, all of them verify. */
-  readonly signingKey: SigningKeySource;
-  readonly externalTokens: ExternalTokens | undefined;
+  readonly signingKey: { readonly secrets: readonly string[] } | { readonly file: string };
+  readonly externalTokens:
+    | { readonly jwks: JwksLocation; readonly issuer: string; readonly audience: string }
+    | undefined;
   /** Requests that may wait for a lead. */
   readonly maxWaiting: number;
-  readonly metricsAddress: Address | 'off';
+  readonly metricsAddress: HostAndPort | 'off';
   /** Serve the web console. */
   readonly console: boolean;
   /** Accept leads over HTTP. */
@@ -113,7 +111,7 @@ function readPublicUrl(settings: Settings, basePath: string): string | undefined
   return url !== undefined && new URL(url).pathname === '/' ? `${url}${basePath}` : url;
 }
 
-function readSigningKey(settings: Settings, defaultFile: string): SigningKeySource {
+function readSigningKey(settings: Settings, defaultFile: string): Config['signingKey'] {
   const { signingKey, signingKeyFile } = VARIABLES;
   const secrets = settings.readOptional(signingKey);
   const file = settings.readOptional(signingKeyFile);
@@ -122,7 +120,7 @@ function readSigningKey(settings: Settings, defaultFile: string): SigningKeySour
   return secrets === undefined ? { file: file ?? defaultFile } : { secrets };
 }
 
-function readExternalTokens(settings: Settings): ExternalTokens | undefined {
+function readExternalTokens(settings: Settings): Config['externalTokens'] {
   const { jwksUrl, tokenIssuer, tokenAudience } = VARIABLES;
   const jwks = settings.readOptional(jwksUrl);
   const issuer = settings.readOptional(tokenIssuer);

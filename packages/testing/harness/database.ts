@@ -3,6 +3,7 @@ import type { Clock } from '../../server/src/clock.ts';
 import { parseConfig } from '../../server/src/config.ts';
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import type { Store } from '../../server/src/store/store.ts';
+import type { DatabaseOptions, EngineDatabase } from './engine-database.ts';
 import { makePostgresDatabase } from './postgres-database.ts';
 import { makeSqliteDatabase } from './sqlite-database.ts';
 import type { WhenDone } from './temp-folder.ts';
@@ -15,36 +16,12 @@ declare module 'vitest' {
   }
 }
 
-/** What each engine does in its own way. */
-export interface EngineDatabase {
-  readonly url: string;
-  /** For the stores that a test opens itself. */
-  readonly settings: Readonly<Record<string, string>>;
-  /** From now on the database tells the time by this clock, if it has a clock of its own. */
-  useClock(clock: Clock): Promise<void>;
-  /** From now on it is always this time there, if the database has a clock of its own. */
-  stopClock(at: number): Promise<void>;
-  /** Lets the database say that its schema has this version. */
-  setSchemaVersion(version: number): Promise<void>;
-  /** Deletes a lead as an operator does, with plain SQL. */
-  deleteLead(companyId: string, id: string): Promise<void>;
-  /** Takes the lock that a writer of a company's leads holds until it commits, and gives what lets go of it. */
-  holdLock(companyId: string): Promise<() => Promise<void>>;
-}
-
 /** A database of the test's own, on the store that the run is about. */
 export interface TestDatabase extends EngineDatabase {
   /** The settings of its user. */
   readonly env: { readonly LEADTAP_DATABASE_URL: string };
   /** Each call gives another store, as another process would have it. The test closes it. */
   openStore(options?: { readonly clock?: Clock; readonly timeouts?: StoreTimeouts }): Promise<Store>;
-}
-
-export interface DatabaseOptions {
-  /** Without a schema. */
-  readonly empty?: boolean;
-  /** Where a database that is a file lies; else in a folder of its own. */
-  readonly folder?: string;
 }
 
 const MAKE = { sqlite: makeSqliteDatabase, postgres: makePostgresDatabase };

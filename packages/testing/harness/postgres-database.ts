@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Client, Pool } from 'pg';
 import { inject } from 'vitest';
-import type { DatabaseOptions, EngineDatabase } from './database.ts';
+import type { DatabaseOptions, EngineDatabase } from './engine-database.ts';
 import { PostgresClock } from './postgres-clock.ts';
 import { databaseUrl, findTemplate } from './postgres-template.ts';
 import { sharedServer } from './shared-servers.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Connection } from '../../server/src/store/sqlite/connection.ts';
-import type { DatabaseOptions, EngineDatabase } from './database.ts';
+import type { DatabaseOptions, EngineDatabase } from './engine-database.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';
 
 /** A file that the first store creates. Stores take the time from the clock that they are given. */

@@ -1,11 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { linkSync, mkdirSync, readFileSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { decodeSecret, MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
 import { hasNoHardLinks, systemCode } from '../system-error.ts';
-
-export const MIN_SECRET_BYTES = 32;
-
-const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
 
 export interface SigningKey {
   /** The `kid` in the header of a token. */
@@ -50,16 +47,6 @@ function toKeys(secrets: readonly string[]): SigningKeys {
   if (!first) throw new SigningKeyError('invalid', 'the signing key file is empty');
   return [first, ...others];
 }
-
-/** The error of a secret in base64 or base64url, without the secret; undefined if it is valid. */
-export function secretProblem(text: string): string | undefined {
-  if (!BASE64.test(text)) return 'is not base64';
-  const bytes = decodeSecret(text).length;
-  return bytes < MIN_SECRET_BYTES ? `has only ${bytes} bytes` : undefined;
-}
-
-/** Node decodes both alphabets under this name. */
-const decodeSecret = (text: string): Buffer => Buffer.from(text, 'base64url');
 
 function toKey(text: string): SigningKey {
   const problem = secretProblem(text);

@@ -1,8 +1,12 @@
 /** Parsers of addresses: databases, Redis, JWKS, the public URL. No message shows an address: it may contain a password. */
 import { basename, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { JwksLocation } from '../accounts/external-tokens.ts';
 import { check, InvalidValueError, type Parser } from './values.ts';
+
+/** Where the public keys of an identity provider are. */
+export type JwksLocation =
+  | { readonly kind: 'url'; readonly url: string }
+  | { readonly kind: 'file'; readonly file: string };
 
 export interface SqliteDatabase {
   readonly kind: 'sqlite';

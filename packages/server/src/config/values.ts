@@ -1,10 +1,16 @@
 /** Parsers of single values: hosts, ports, paths, secrets, choices. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { MIN_SECRET_BYTES, secretProblem } from '../accounts/signing-keys.ts';
 import { toDurationMs } from '../clock.ts';
-import type { TrustProxy } from '../http/forwarded.ts';
-import type { Address } from '../ops/listen.ts';
+import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
+
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** None, this many in front, or those with these addresses. */
+export type TrustedProxies = false | number | readonly string[];
 
 /** The message is the problem. Neither it nor the fix may contain a secret. */
 export class InvalidValueError extends Error {
@@ -114,7 +120,7 @@ export const parsePort: Parser<number> = (text) => {
   );
 };
 
-export const parseMetricsAddress: Parser<Address | 'off'> = (text, cwd) => {
+export const parseMetricsAddress: Parser<HostAndPort | 'off'> = (text, cwd) => {
   if (text === 'off') return 'off';
   const [, host, port] = /^(\[[^\]]*\]|[^:]*):([^:]*)$/.exec(text) ?? [];
   try {
@@ -147,7 +153,7 @@ const RANGE_NAMES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
 const MAX_PROXIES = 32;
 
 /** `true` means one proxy: if every hop were trusted, any client could choose its own address. */
-export const parseTrustProxy: Parser<TrustProxy> = (text) => {
+export const parseTrustProxy: Parser<TrustedProxies> = (text) => {
   if (text === 'false' || /^0+$/.test(text)) return false;
   if (text === 'true') return 1;
   const isCount = /^\d+$/.test(text);

@@ -31,14 +31,14 @@ const MAY_IMPORT = {
   store: [],
   'store/sqlite': ['store'],
   'store/postgres': ['store'],
-  // Types of the values that it parses.
-  config: ['http', 'accounts', 'ops'],
+  config: [],
   // The public surface.
   index: ['http', 'leads', 'accounts', 'limits', 'store', 'store/sqlite', 'store/postgres'],
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */
 const FOUNDATION = [
+  'signing-secret',
   'clock',
   'event-loop',
   'version',
@@ -56,7 +56,7 @@ const MAY_USE = {
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
-  'lru-cache': ['cache', 'accounts'],
+  'lru-cache': ['cache', 'accounts', 'limits'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['leads'],
@@ -162,8 +162,10 @@ describe('imports', () => {
     expect([...new Set(outside)]).toEqual(['typebox']);
   });
 
-  it('have no cycles', () => {
-    expect(filesInCycles(files)).toEqual([]);
+  it('have no cycles, also outside the server', () => {
+    const everywhere = ['packages', 'integrations', 'tools', 'test'].flatMap((folder) => sourceFiles(folder));
+    expect(everywhere.length).toBeGreaterThan(files.length);
+    expect(filesInCycles(everywhere)).toEqual([]);
   });
 });
 

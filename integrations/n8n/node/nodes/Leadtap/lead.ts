@@ -2,9 +2,6 @@ import type { Lead } from '@leadtap/contract';
 import type { IDataObject, INodeExecutionData } from 'n8n-workflow';
 import type { Context } from './page.ts';
 
-/** A lead as the service sent it, with fields that later versions may add. */
-export type ReceivedLead = IDataObject & Pick<Lead, 'createdAt'>;
-
 /** What most workflows need, under the names that the whole lead has, so that expressions survive the switch. */
 const SIMPLIFIED = [
   'id',

@@ -1,5 +1,5 @@
 import type { IPollFunctions } from 'n8n-workflow';
-import type { ReceivedLead } from './lead.ts';
+import type { ReceivedLead } from './page.ts';
 import { PAGE_SIZE, readPage } from './page.ts';
 import { loadPosition } from './start.ts';
 

@@ -1,11 +1,12 @@
+import type { Lead } from '@leadtap/contract';
 import {
+  type IDataObject,
   type IPollFunctions,
   type ITriggerFunctions,
   type JsonObject,
   NodeApiError,
   NodeOperationError,
 } from 'n8n-workflow';
-import type { ReceivedLead } from './lead.ts';
 import { type Answer, apiErrorOf } from './problem.ts';
 
 /** The service hands out no more at once. A page with as many may have another one behind it. */
@@ -16,6 +17,9 @@ export const TIMEOUT_MS = 30_000;
 
 /** What n8n calls either trigger with. */
 export type Context = IPollFunctions | ITriggerFunctions;
+
+/** A lead as the service sent it, with fields that later versions may add. */
+export type ReceivedLead = IDataObject & Pick<Lead, 'createdAt'>;
 
 export interface Page {
   readonly leads: readonly ReceivedLead[];

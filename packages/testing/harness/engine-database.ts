@@ -1,0 +1,25 @@
+import type { Clock } from '../../server/src/clock.ts';
+
+/** What each engine does in its own way. */
+export interface EngineDatabase {
+  readonly url: string;
+  /** For the stores that a test opens itself. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** From now on the database tells the time by this clock, if it has a clock of its own. */
+  useClock(clock: Clock): Promise<void>;
+  /** From now on it is always this time there, if the database has a clock of its own. */
+  stopClock(at: number): Promise<void>;
+  /** Lets the database say that its schema has this version. */
+  setSchemaVersion(version: number): Promise<void>;
+  /** Deletes a lead as an operator does, with plain SQL. */
+  deleteLead(companyId: string, id: string): Promise<void>;
+  /** Takes the lock that a writer of a company's leads holds until it commits, and gives what lets go of it. */
+  holdLock(companyId: string): Promise<() => Promise<void>>;
+}
+
+export interface DatabaseOptions {
+  /** Without a schema. */
+  readonly empty?: boolean;
+  /** Where a database that is a file lies; else in a folder of its own. */
+  readonly folder?: string;
+}
