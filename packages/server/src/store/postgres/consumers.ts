@@ -1,18 +1,20 @@
 /** The consumers: how far each token has come. */
 import {
   CONSUMER_COLUMNS,
-  type ConsumerKey,
-  type ConsumerPosition,
   type ConsumerRow,
-  type ConsumerStore,
   fromRow,
   type ListedRow,
-  MAX_CONSUMERS_PER_USER,
-  mergePolls,
   NO_TOKEN_ID,
-  type PollSummary,
   toConsumer,
   toRow,
+} from '../consumer-row.ts';
+import {
+  type ConsumerKey,
+  type ConsumerPosition,
+  type ConsumerStore,
+  MAX_CONSUMERS_PER_USER,
+  mergePolls,
+  type PollSummary,
 } from '../consumers.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
 

@@ -1,18 +1,20 @@
 /** The consumers: how far each token has come. */
 import {
   CONSUMER_COLUMNS,
-  type Consumer,
-  type ConsumerKey,
-  type ConsumerQuery,
   type ConsumerRow,
   fromRow,
   type ListedRow,
-  MAX_CONSUMERS_PER_USER,
-  mergePolls,
   NO_TOKEN_ID,
-  type PollSummary,
   toConsumer,
   toRow,
+} from '../consumer-row.ts';
+import {
+  type Consumer,
+  type ConsumerKey,
+  type ConsumerQuery,
+  MAX_CONSUMERS_PER_USER,
+  mergePolls,
+  type PollSummary,
 } from '../consumers.ts';
 import type { Connection, SqlValue } from './connection.ts';
 

@@ -1,7 +1,7 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
-import { CONSUMER_COLUMNS } from '../consumers.ts';
+import { CONSUMER_COLUMNS } from '../consumer-row.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
 import { isJsonObject } from '../records.ts';
 

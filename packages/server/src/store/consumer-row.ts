@@ -1,0 +1,91 @@
+/** The rows of the table `consumers`, as both adapters read and write them. */
+import type { Consumer, ConsumerPosition } from './consumers.ts';
+import type { User } from './records.ts';
+
+/** The stored form of a token without an id, because a key has no nulls. */
+export const NO_TOKEN_ID = '';
+
+/** The columns of the table `consumers` that are used. Times are milliseconds. */
+export interface ConsumerRow {
+  readonly user_id: string;
+  readonly token_id: string;
+  readonly token_expires_at: number | null;
+  readonly first_poll_at: number;
+  readonly last_poll_at: number;
+  readonly last_status: number;
+  readonly polls: number;
+  readonly waiting_until: number | null;
+  readonly interval_ms: number | null;
+  readonly confirmed_through: number | null;
+  readonly delivered_through: number | null;
+}
+
+/** The kind of each column, in the order of the table. */
+export const CONSUMER_COLUMNS: { readonly [Name in keyof ConsumerRow]: 'text' | 'time' | 'integer' } = {
+  user_id: 'text',
+  token_id: 'text',
+  token_expires_at: 'time',
+  first_poll_at: 'time',
+  last_poll_at: 'time',
+  last_status: 'integer',
+  polls: 'integer',
+  waiting_until: 'time',
+  interval_ms: 'integer',
+  confirmed_through: 'time',
+  delivered_through: 'time',
+};
+
+export const toRow = (position: ConsumerPosition): ConsumerRow => ({
+  user_id: position.userId,
+  token_id: position.tokenId ?? NO_TOKEN_ID,
+  token_expires_at: position.tokenExpiresAt,
+  first_poll_at: position.firstPollAt,
+  last_poll_at: position.lastPollAt,
+  last_status: position.lastStatus,
+  polls: position.polls,
+  waiting_until: position.heldUntil,
+  interval_ms: position.intervalMs,
+  confirmed_through: position.confirmedThrough,
+  delivered_through: position.deliveredThrough,
+});
+
+export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
+  userId: row.user_id,
+  tokenId: row.token_id === NO_TOKEN_ID ? null : row.token_id,
+  tokenExpiresAt: row.token_expires_at,
+  firstPollAt: row.first_poll_at,
+  lastPollAt: row.last_poll_at,
+  lastStatus: row.last_status,
+  polls: row.polls,
+  heldUntil: row.waiting_until,
+  intervalMs: row.interval_ms,
+  confirmedThrough: row.confirmed_through,
+  deliveredThrough: row.delivered_through,
+});
+
+/** A row of `list`: the columns of the table, the user, the name of the token, and the counts. */
+export interface ListedRow extends ConsumerRow {
+  readonly company_id: string;
+  readonly plan: string;
+  readonly access_level: User['accessLevel'];
+  readonly branch_id: string | null;
+  readonly department_id: string | null;
+  readonly name: string | null;
+  readonly pending: number;
+  readonly pending_since: number | null;
+}
+
+export const toConsumer = (row: ListedRow): Consumer => ({
+  ...fromRow(row),
+  name: row.name,
+  user: {
+    id: row.user_id,
+    companyId: row.company_id,
+    plan: row.plan,
+    accessLevel: row.access_level,
+    branchId: row.branch_id,
+    departmentId: row.department_id,
+  },
+  pendingLeads: row.pending,
+  pendingSince: row.pending_since,
+});
