@@ -121,23 +121,31 @@ export class ConsumerRecorder implements PollRecorder {
     clearTimeout(limit);
   }
 
-  #entryOf(token: Bearer, at: number, status: number) {
-    const { expiresAt = MAX_TIME } = token;
-    const { userId, tokenId } = consumerKeyOf(token);
-    // `exp` may have a fraction (RFC 7519), which no column of times can store.
-    const tokenExpiresAt = expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
-    // Token ids are unique, but an identity provider may give the same one to two users.
-    let key = tokenId ?? `\0${userId}`;
-    let known = this.#entries.get(key);
-    if (known && known.userId !== userId) {
-      key = `${tokenId}\0${userId}`;
-      known = this.#entries.get(key);
-    }
-    if (known) {
-      known.lastPollAt = at;
-      known.tokenExpiresAt = tokenExpiresAt;
-      return known;
-    }
+  /** The entry of the consumer, which is new or has its last poll now. Undefined if there is no room for it. */
+  #entryOf(token: Bearer, at: number, status: number): Entry | undefined {
+    const consumer = consumerKeyOf(token);
+    const tokenExpiresAt = storableExpiry(token);
+    const key = this.#entryKey(consumer);
+    const known = this.#entries.get(key);
+    if (!known) return this.#addEntry(key, { ...consumer, tokenExpiresAt }, at, status);
+    known.lastPollAt = at;
+    known.tokenExpiresAt = tokenExpiresAt;
+    return known;
+  }
+
+  /** Token ids are unique, but an identity provider may give the same one to two users. */
+  #entryKey({ userId, tokenId }: ConsumerKey): string {
+    const key = tokenId ?? `\0${userId}`;
+    const known = this.#entries.get(key);
+    return known && known.userId !== userId ? `${tokenId}\0${userId}` : key;
+  }
+
+  #addEntry(
+    key: string,
+    { userId, tokenId, tokenExpiresAt }: Pick<Entry, 'userId' | 'tokenId' | 'tokenExpiresAt'>,
+    at: number,
+    status: number,
+  ): Entry | undefined {
     const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
     if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
     // One literal: V8 takes several times as long for an object that is spread from several.
@@ -227,6 +235,10 @@ export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => 
   userId,
   tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
 });
+
+/** `exp` may have a fraction (RFC 7519), which no column of times can store. */
+const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
+  expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
 /** A user id that does not exist anyway is not recorded. */
 const isStorable = (userId: string): boolean =>

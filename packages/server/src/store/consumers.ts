@@ -100,39 +100,34 @@ const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** Two instances may write in any order: positions never go back, and times only with the clock. */
 export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
-  const { userId, tokenId, lastPollAt, lastStatus, confirmedThrough, deliveredThrough } = polls;
-  if (!stored)
-    return {
-      userId,
-      tokenId,
-      tokenExpiresAt: polls.tokenExpiresAt,
-      firstPollAt: lastPollAt,
-      lastPollAt,
-      lastStatus,
-      polls: polls.polls,
-      heldUntil: polls.heldUntil,
-      intervalMs: null,
-      confirmedThrough,
-      deliveredThrough,
-    };
-  // Times of the future would let a consumer that stops count as active until the clock gets there again.
-  const { writtenAt = Number.POSITIVE_INFINITY } = polls;
-  const isOfFuture = stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
-  const isLater = isOfFuture || lastPollAt >= stored.lastPollAt;
+  if (!stored) return toFirstPosition(polls);
+  const { userId, tokenId } = polls;
+  const isOfFuture = isAheadOfClock(stored, polls);
+  const last = isOfFuture || polls.lastPollAt >= stored.lastPollAt ? polls : stored;
   return {
     userId,
     tokenId,
-    tokenExpiresAt: isLater ? polls.tokenExpiresAt : stored.tokenExpiresAt,
-    firstPollAt: Math.min(stored.firstPollAt, lastPollAt),
-    lastPollAt: isLater ? lastPollAt : stored.lastPollAt,
-    lastStatus: isLater ? lastStatus : stored.lastStatus,
+    tokenExpiresAt: last.tokenExpiresAt,
+    firstPollAt: Math.min(stored.firstPollAt, polls.lastPollAt),
+    lastPollAt: last.lastPollAt,
+    lastStatus: last.lastStatus,
     polls: stored.polls + polls.polls,
     heldUntil: isOfFuture ? polls.heldUntil : laterOf(stored.heldUntil, polls.heldUntil),
-    intervalMs: smoothInterval(stored.intervalMs, lastPollAt - stored.lastPollAt),
-    confirmedThrough: laterOf(stored.confirmedThrough, confirmedThrough),
-    deliveredThrough: laterOf(stored.deliveredThrough, deliveredThrough),
+    intervalMs: smoothInterval(stored.intervalMs, polls.lastPollAt - stored.lastPollAt),
+    confirmedThrough: laterOf(stored.confirmedThrough, polls.confirmedThrough),
+    deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
   };
 }
+
+const toFirstPosition = ({ writtenAt: _, ...polls }: PollSummary): ConsumerPosition => ({
+  ...polls,
+  firstPollAt: polls.lastPollAt,
+  intervalMs: null,
+});
+
+/** Times of the future would let a consumer that stops count as active until the clock gets there again. */
+const isAheadOfClock = (stored: ConsumerPosition, { writtenAt = Infinity }: PollSummary): boolean =>
+  stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
 
 const RISE = 0.5;
 const FALL = 0.1;
