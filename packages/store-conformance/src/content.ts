@@ -29,6 +29,9 @@ const CUSTOM_FIELDS: readonly Readonly<Record<string, unknown>>[] = [
   JSON.parse('{"__proto__": {"polluted": true}, "constructor": 1}'),
   { long: 'y'.repeat(60_000) },
   Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`field ${index}`, index])),
+  // Nearly 64 KiB, as much as an import accepts, in the forms that take the most bytes with spaces.
+  { numbers: Array.from({ length: 32_700 }, () => 1) },
+  Object.fromEntries(Array.from({ length: 6_500 }, (_, index) => [`f${index}`, 1])),
 ];
 
 /** Of the longest length that is allowed. */

@@ -19,11 +19,17 @@ const isStorable = (value: unknown): boolean => {
 
 const isVisible = (name: string): boolean => /[^\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]/u.test(name);
 
+const zeros = (fields: object): number =>
+  values(fields).reduce<number>((sum, value) => {
+    const [, exponent = 0] = typeof value === 'number' ? (/e-(\d+)/.exec(String(value)) ?? []) : [];
+    return sum + Number(exponent);
+  }, 0);
+
 const isValid = (fields: object): boolean =>
   levels(fields) <= 100 &&
   Object.keys(fields).every(isVisible) &&
   values(fields).every(isStorable) &&
-  Buffer.byteLength(JSON.stringify(fields)) <= 65_536;
+  Buffer.byteLength(JSON.stringify(fields)) + zeros(fields) <= 65_536;
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -71,4 +77,15 @@ test('a column for a custom field without a visible name is refused, in any spel
   expect(line && issuesOf(line)).toEqual([
     'customFields: give each custom field a name, such as customFields.source',
   ]);
+});
+
+test('the zeros of tiny numbers, which PostgreSQL writes, count toward the 64 KiB', async () => {
+  const read = async (count: number) => {
+    const [line] = await ndjson(
+      JSON.stringify({ companyId: 'acme', customFields: { n: Array(count).fill(1e-300) } }),
+    );
+    return line && issuesOf(line);
+  };
+  expect(await read(200)).toEqual([]);
+  expect(await read(300)).toEqual([expect.stringMatching(/^customFields: takes 9\d,\d{3} bytes as JSON/)]);
 });

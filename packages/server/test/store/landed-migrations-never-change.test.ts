@@ -30,6 +30,7 @@ const CHECKSUMS = {
     '0009_migration_checksums.sql': '95fdd942bc26e6826b64acfe97867626d0843fdacbabe2913c6567d8f3f6244e',
     '0010_history_limit.sql': 'c2f01ea3b74a8007bc1ce258a09d6336d2c9fd4aa40278deffec168c55aeae21',
     '0011_idempotency_keys.sql': 'b55da64b8e6461302df1f036b095d5ef878bfebfec199547a720bd3053f7dc23',
+    '0012_custom_fields_size.sql': '8b02a183181721ead9d25f698163a5a6d9518b29c0620f161ea85e380a2e4708',
   },
 } as const;
 

@@ -136,12 +136,24 @@ const withoutEmpty = (object: Readonly<Record<string, unknown>>): Readonly<Recor
 
 export const NAMELESS_CUSTOM_FIELD = 'give each custom field a name, such as customFields.source';
 
+/** PostgreSQL writes 1e-300 with all its zeros. */
+const countZeros = (value: number): number =>
+  value !== 0 && Math.abs(value) < 1e-6 ? Math.ceil(-Math.log10(Math.abs(value))) : 0;
+
 /** `JSON.stringify` runs out of stack near 4,000 levels, and a lead that cannot be rendered would stop every poll. */
 const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: ImportRule): Reader => {
+  let zeros = 0;
+  const tooLong = (bytes: number): InvalidValue =>
+    new InvalidValue(
+      `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
+    );
   /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
   function findUnstorable(value: unknown, path: string, level: number): string | undefined {
     if (typeof value === 'string') return UNSTORABLE.test(value) ? unstorable(value) : undefined;
-    if (typeof value === 'number' && !isExact(value)) return `${quote(path)} ${TOO_LARGE}`;
+    if (typeof value === 'number') {
+      zeros += countZeros(value);
+      return isExact(value) ? undefined : `${quote(path)} ${TOO_LARGE}`;
+    }
     if (typeof value !== 'object' || value === null) return undefined;
     if (level > maxLevels) return `is nested deeper than ${maxLevels} levels; flatten it`;
     for (const [key, inner] of Object.entries(value)) {
@@ -156,12 +168,12 @@ const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: Import
     if (!isJsonObject(value)) return new InvalidValue(`must be an object, not ${typeName(value)}`);
     // First, because it is fast: the other checks of a value of 1 MiB take a tenth of a second.
     const bytes = countJsonBytes(value);
-    if (bytes !== undefined && bytes > maxBytes)
-      return new InvalidValue(
-        `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
-      );
+    if (bytes !== undefined && bytes > maxBytes) return tooLong(bytes);
+    zeros = 0;
     const detail = findUnstorable(value, '', 1);
-    return detail === undefined ? withoutEmpty(value) : new InvalidValue(detail);
+    if (detail !== undefined) return new InvalidValue(detail);
+    const storedBytes = (bytes ?? 0) + zeros;
+    return storedBytes > maxBytes ? tooLong(storedBytes) : withoutEmpty(value);
   };
 };
 

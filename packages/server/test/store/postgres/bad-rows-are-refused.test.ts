@@ -63,7 +63,7 @@ const LEADS: Case[] = [
       `'true'`,
       `'null'`,
       `'{"n": [-1e400]}'`,
-      `jsonb_build_object('long', repeat('x', 65536))`,
+      `jsonb_build_object('long', repeat('x', 98304))`,
       `(repeat('{"a":', 101) || '1' || repeat('}', 101))::jsonb`,
     )
     .good(`'{"a": [null]}'`),
