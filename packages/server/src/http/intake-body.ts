@@ -155,13 +155,20 @@ const MAX_JSON_LEVELS = 1000;
 const MAX_LEAD_VALUES = 40_000;
 const MAX_LEAD_NAMES = 10_000;
 
+interface ItemsOfArray {
+  readonly count: number;
+  /** The positions of the brackets and commas around the items; incomplete if there are more items than are accepted. */
+  readonly separators: readonly number[];
+}
+
 /**
- * The positions of the brackets and commas around the items of a JSON array; none for anything else. `JSON.parse` decides later
- * whether the items are valid. Throws 400 if an item is too large to be parsed in one turn of the event loop.
+ * Undefined if the JSON is no array. `JSON.parse` decides later whether the items are valid. Throws 400 if an item is too large to be
+ * parsed in one turn of the event loop, or if the array is not closed.
  */
-function findSeparators(json: string): number[] {
+function findItems(json: string): ItemsOfArray | undefined {
   const [opening] = /^[ \t\n\r]*\[/.exec(json) ?? [];
   const separators = opening ? [opening.length - 1] : [];
+  let count = 1;
   let end = 0;
   // The brackets of the array belong to no item.
   let [level, values, names] = [0, opening ? -1 : 0, 0];
@@ -182,13 +189,16 @@ function findSeparators(json: string): number[] {
       level += 1;
       values += 1;
     } else if (character === ',' && level === 1 && opening) {
-      separators.push(at);
+      if (count <= MAX_INTAKE_LEADS) separators.push(at);
+      count += 1;
       [values, names] = [0, 0];
     } else if (character === ',') values += 1;
     requireParsable(level, values, names);
   }
-  const isClosed = /^\][ \t\n\r]*$/.test(json.slice(end));
-  return opening && isClosed ? [...separators, end] : [];
+  if (!opening) return undefined;
+  if (!/^\][ \t\n\r]*$/.test(json.slice(end))) throw notJson();
+  separators.push(end);
+  return { count, separators };
 }
 
 function requireParsable(level: number, values: number, names: number): void {
@@ -201,11 +211,12 @@ function requireParsable(level: number, values: number, names: number): void {
 }
 
 async function parseJson(json: string): Promise<IntakeContent> {
-  const [start = 0, ...ends] = findSeparators(json);
+  const items = findItems(json);
   // An array of one item may be empty.
-  if (ends.length < 2) return { value: parsePart(json, 0, json.length) };
+  if (!items || items.count < 2) return { value: parsePart(json, 0, json.length) };
   // Refused because of their number.
-  if (ends.length > MAX_INTAKE_LEADS) return { value: new Array(ends.length).fill(null) };
+  if (items.count > MAX_INTAKE_LEADS) return { value: new Array(items.count).fill(null) };
+  const [start = 0, ...ends] = items.separators;
   return {
     value: await mapInSlices(ends, (end, index) => parsePart(json, (ends[index - 1] ?? start) + 1, end)),
   };
@@ -217,12 +228,12 @@ function parsePart(json: string, start: number, end: number): unknown {
   } catch (error) {
     // Only the position: the message of the error quotes the body, and logs and answers contain no lead data.
     const [, position] = /position (\d+)/.exec(String(error)) ?? [];
-    const where = position === undefined ? '' : ` (character ${start + Number(position) + 1})`;
-    throw malformedBody(
-      `The body is not JSON${where}. Send one lead such as {"firstName":"Ada"}, or an array.`,
-    );
+    throw notJson(position === undefined ? '' : ` (character ${start + Number(position) + 1})`);
   }
 }
+
+const notJson = (where = ''): ProblemError =>
+  malformedBody(`The body is not JSON${where}. Send one lead such as {"firstName":"Ada"}, or an array.`);
 
 /** As PHP by default. A body of 1 MiB could have half a million, and no other request is answered while they are decoded. */
 const MAX_FORM_FIELDS = 1000;

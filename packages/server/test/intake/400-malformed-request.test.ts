@@ -41,6 +41,18 @@ describe('400 malformed-request', () => {
     expect(detail).toBe('The body is nested deeper than 1,000 levels. Flatten it.');
   });
 
+  it.each([
+    ['ends with other text', `[${Array(20_000).fill('{"a":{}}').join()}]x`],
+    ['is not closed', `[${Array(20_000).fill('[]').join()}`],
+  ])('an array that %s is rejected before it is parsed', async (_what, body) => {
+    const parse = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => parse.mockRestore());
+    const answer = await sendBody(service(), body);
+    expect(parse.mock.calls.filter(([text]) => text === body)).toEqual([]);
+    const { detail } = await expectProblem(answer, 'malformed-request');
+    expect(detail).toMatch(/^The body is not JSON/);
+  });
+
   const lead = (notes: string) => `{"firstName":"Ada","notes":${notes}}`;
   const values = (count: number) =>
     lead(
