@@ -52,7 +52,13 @@ export function createHold(
   // Without a change log there is nothing to wait for but the next poll.
   if (!changes) return (_exchange, { poll }) => poll;
   const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, recorder, clock = systemClock } = options;
-  const onCount = (count: number) => observer?.observeWaiting?.(count);
+  const onCount = (count: number) => {
+    try {
+      observer?.observeWaiting?.(count);
+    } catch {
+      // An observer that throws must not fail the request, or keep its place. It throws again when the request is counted, which logs it.
+    }
+  };
   const heldPolls = new HeldPolls(changes, { maxHeld: maxWaiting, onCount, schedule: options.schedule });
   const stop = () => heldPolls.stop();
   stopSignal?.addEventListener('abort', stop, { once: true });
