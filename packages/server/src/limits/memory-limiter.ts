@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { type Limiter, type Policy, toVerdict, type Verdict } from './limiter.ts';
 
 /**
- * So many users or addresses are counted at a time, with about 200 bytes each. With more, those that have been inactive for longest
+ * So many users or addresses are counted at a time, with about 240 bytes each. With more, those that have been inactive for longest
  * are evicted. They then have their full quota again, which is better than to reject a user who has not used it up. An installation
  * with more active users shares its limits over Redis, which counts all of them.
  */

@@ -131,8 +131,15 @@ export const createRemoval = ({ read, write, ...access }: RemovalAccess): LeadRe
   vacuum: (full = true) => vacuum(access, full),
 });
 
-/** Its copy of the database is in a file: it may not fit into the memory. */
-const VACUUM = 'PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY';
+/** The copy that VACUUM makes is in a file: it may not fit into the memory. */
+function vacuumThroughFile(connection: Connection): void {
+  connection.exec('PRAGMA temp_store = FILE');
+  try {
+    connection.exec('VACUUM');
+  } finally {
+    connection.exec('PRAGMA temp_store = MEMORY');
+  }
+}
 
 const AGAIN = 'Run `leadtap leads erase --vacuum` to remove them.';
 
@@ -149,7 +156,7 @@ async function vacuum(
   const remains: string[] = [];
   let isComplete = true;
   try {
-    if (full) await connection.retryWhileBusy(vacuumWaitMs, () => connection.exec(VACUUM));
+    if (full) await connection.retryWhileBusy(vacuumWaitMs, () => vacuumThroughFile(connection));
     else remains.push(`Unused parts of ${file} may contain copies of deleted leads. ${AGAIN}`);
   } catch (error) {
     isComplete = false;

@@ -271,7 +271,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
         )
         .catch(toRejection);
     },
-    findPlacementProblems(batch, writeOptions = {}) {
+    async findPlacementProblems(batch, writeOptions = {}) {
       const places = cachePlaces(current.database.places);
       return mapInSlices(batch, (lead) =>
         read(({ leads }) => [
