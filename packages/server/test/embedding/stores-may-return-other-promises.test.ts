@@ -1,32 +1,27 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { runInNewContext } from 'node:vm';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { createPollHandler } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
 import { emptyStore } from '../../../testing/harness/endpoint.ts';
 
-/** As query builders return them: typed as promises, but of a class of their own. */
-function toThenable<T>(promise: Promise<T>): Promise<T> {
-  const thenable: Promise<T> = {
-    // biome-ignore lint/suspicious/noThenProperty: it is what is tested
-    then: (...handlers) => promise.then(...handlers),
-    catch: (handler) => promise.catch(handler),
-    finally: (handler) => promise.finally(handler),
-    [Symbol.toStringTag]: 'Query',
-  };
-  return thenable;
-}
+/** Not `instanceof Promise`, like the queries of query builders and the promises of other realms. */
+const OtherPromise = runInNewContext('Promise') as PromiseConstructor;
 
-it('a store and a verifier of tokens may return thenables', async () => {
+const toOther = <T>(promise: Promise<T>): Promise<T> =>
+  new OtherPromise((resolve, reject) => promise.then(resolve, reject));
+
+it('a store and a verifier of tokens may return promises of another class', async () => {
   const handlePoll = createPollHandler({
     store: {
       ...emptyStore,
-      findUser: (id) => toThenable(emptyStore.findUser(id)),
-      isTokenRevoked: (id) => toThenable(emptyStore.isTokenRevoked(id)),
-      readPage: (query) => toThenable(emptyStore.readPage(query)),
+      findUser: (id) => toOther(emptyStore.findUser(id)),
+      isTokenRevoked: (id) => toOther(emptyStore.isTokenRevoked(id)),
+      readPage: (query) => toOther(emptyStore.readPage(query)),
     },
     verifyToken: () =>
-      toThenable(Promise.resolve({ kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } } as const)),
+      toOther(Promise.resolve({ kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } } as const)),
   });
   const server = createServer(handlePoll);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
