@@ -31,6 +31,9 @@ export type ProblemCode =
   | 'unsupported-media-type'
   | 'invalid-lead'
   | 'idempotency-key-reused'
+  | 'too-many-hooks'
+  | 'invalid-hook'
+  | 'hook-host-not-allowed'
   | 'rate-limit-exceeded'
   | 'headers-too-large'
   | 'internal-error'
@@ -137,7 +140,7 @@ export interface LeadError {
   readonly detail: string;
 }
 
-/** A token that polls, and how far it has come. */
+/** A token that polls or has a webhook subscription, and how far it has come. */
 export interface Consumer {
   /** The name that the token was issued with. */
   readonly name: string | null;
@@ -145,27 +148,89 @@ export interface Consumer {
   readonly tokenId: string | null;
   /** Whether it is the token of this request. */
   readonly isThisToken: boolean;
-  /** The time of the last poll. */
-  readonly lastPollAt: string;
+  /** The time of the first poll. Null: it has not polled yet. It need not have got older leads, whatever its positions are. */
+  readonly firstPollAt: string | null;
+  /** The time of the last poll. Null: it has not polled yet. */
+  readonly lastPollAt: string | null;
   /** The status of the last poll; 499: the client closed the connection before the answer. */
-  readonly lastStatus: number;
+  readonly lastStatus: number | null;
   /** The usual time between two polls in seconds. Null until there were two. */
   readonly usualIntervalS: number | null;
-  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. */
-  readonly state: 'active' | 'stale' | 'inactive';
+  /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet. */
+  readonly state: 'active' | 'stale' | 'inactive' | 'subscribed';
   /** The largest `since` that it has sent: it has all leads up to here. */
   readonly confirmedThrough: string | null;
   /** The newest `createdAt` that it was sent. */
   readonly deliveredThrough: string | null;
   /** The number of later leads that it may see; counted up to 1,000. */
   readonly pendingLeads: number;
-  /** Always null. */
-  readonly hook: null;
+  /** Its webhook subscription. Null: it has none. */
+  readonly hook: Readonly<Record<string, unknown>> | null;
 }
 
 /** The consumers of the user of the token. */
 export interface Consumers {
   readonly consumers: readonly Consumer[];
+}
+
+/** A webhook subscription. Other fields are ignored. */
+export interface HookRequest {
+  /** Where events are sent: https, a host that the operator allows, and no user name, password, fragment or port. */
+  readonly url: string;
+  /** Leads created after it are announced, in the forms of `since` of a poll. Default: after the last lead of the company. */
+  readonly since?: string | null;
+}
+
+/** A webhook subscription, and the secret of its events. */
+export interface SubscribedHook {
+  /** The id of the subscription. */
+  readonly id: string;
+  /** Where its events are sent. */
+  readonly url: string;
+  /** The secret of the signatures of its events, in the form of Standard Webhooks. */
+  readonly secret: string;
+  /** Leads created after it are announced. */
+  readonly since: string;
+  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again. */
+  readonly state: 'active' | 'failing' | 'disabled';
+}
+
+/** The state of a webhook subscription. */
+export interface Hook {
+  /** The id of the subscription. */
+  readonly id: string;
+  /** Where its events are sent. */
+  readonly url: string;
+  /** `active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again. */
+  readonly state: 'active' | 'failing' | 'disabled';
+  /** Leads created up to here were announced, or are not to be announced. */
+  readonly announcedThrough: string;
+  /** When the last event was sent. Null: none was sent yet. */
+  readonly lastEventAt: string | null;
+  /** The status of the response to the last event. Null: there was none. */
+  readonly lastStatus: number | null;
+  /** Events that were not accepted since the last one that was. */
+  readonly failures: number;
+}
+
+/** There are new leads: poll. It contains no lead. */
+export interface HookEvent {
+  readonly type: 'leads.available';
+  /** When this attempt was sent. */
+  readonly timestamp: string;
+  readonly data: HookEventData;
+}
+
+/** Where the new leads are: after `since`, up to `through`. */
+export interface HookEventData {
+  /** The id of the subscription. */
+  readonly hookId: string;
+  /** Leads up to here were announced before. */
+  readonly since: string;
+  /** The `createdAt` of the newest lead that the user may see. */
+  readonly through: string;
+  /** The URL of the poll that returns the new leads. */
+  readonly poll: string;
 }
 
 /** A lead that is sent. All fields are optional. With the `id` of an existing lead it is an update: fields that are left out keep their values, null resets them. */

@@ -3,13 +3,28 @@ import { exampleRequestId } from './headers.ts';
 import { LEAD_FIELDS } from './lead-fields.ts';
 import { PROBLEMS, type ProblemCode, problemType } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
-import type { Consumers, Lead, Problem, WrittenLeads } from './schemas.ts';
+import type { Consumers, Hook, HookEvent, Lead, Problem, SubscribedHook, WrittenLeads } from './schemas.ts';
 
 /** A complete lead without nulls, for samples. */
 export const sampleLead = Object.fromEntries(LEAD_FIELDS.map(({ name, sample }) => [name, sample])) as Lead;
 
 /** A complete lead, with one field that is unknown. */
 export const exampleLead: Lead = { ...sampleLead, phone2: null };
+
+/** What a test lead contains: a value in every field that a sender may set, and that it is a test. */
+export function testLeadFrom(sender: string) {
+  const note = `This is a test lead, made by ${sender}. It is not a real person.`;
+  const samples = LEAD_FIELDS.filter((field) => field.default !== undefined);
+  return {
+    ...Object.fromEntries<unknown>(samples.map(({ name, sample }) => [name, sample])),
+    firstName: 'Test',
+    lastName: 'Lead',
+    fullName: 'Test Lead',
+    email: 'test.lead@example.com',
+    addressNotes: note,
+    customFields: { test: true, note },
+  };
+}
 
 export const exampleNewLead = {
   id: 'web-4711',
@@ -30,6 +45,7 @@ export const exampleConsumers: Consumers = {
       name: 'Zapier',
       tokenId: '5b1c2a9e-8f4d-4c57-9a51-0f6a3f1f7c11',
       isThisToken: false,
+      firstPollAt: '2026-02-27T16:04:12.000Z',
       lastPollAt: '2026-03-02T09:30:12.000Z',
       lastStatus: 200,
       usualIntervalS: 120,
@@ -37,9 +53,47 @@ export const exampleConsumers: Consumers = {
       confirmedThrough: '2026-03-02T09:30:00.001Z',
       deliveredThrough: '2026-03-02T09:30:00.001Z',
       pendingLeads: 0,
-      hook: null,
+      hook: {
+        count: 1,
+        state: 'active',
+        announcedThrough: '2026-03-02T09:30:00.001Z',
+        lastEventAt: '2026-03-02T09:30:11.600Z',
+        lastStatus: 200,
+        failures: 0,
+      },
     },
   ],
+};
+
+export const exampleHookRequest = { url: 'https://hooks.zapier.com/hooks/standard/1234/5678abcd/' };
+
+export const exampleSubscribedHook: SubscribedHook = {
+  id: '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
+  ...exampleHookRequest,
+  secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD2PUyYJPqIkI=',
+  since: '2026-03-02T09:30:00.001Z',
+  state: 'active',
+};
+
+export const exampleHook: Hook = {
+  id: exampleSubscribedHook.id,
+  url: exampleSubscribedHook.url,
+  state: 'active',
+  announcedThrough: '2026-03-02T09:31:40.217Z',
+  lastEventAt: '2026-03-02T09:31:40.305Z',
+  lastStatus: 200,
+  failures: 0,
+};
+
+export const exampleHookEvent: HookEvent = {
+  type: 'leads.available',
+  timestamp: '2026-03-02T09:31:40.305Z',
+  data: {
+    hookId: exampleHook.id,
+    since: exampleSubscribedHook.since,
+    through: exampleHook.announcedThrough,
+    poll: 'https://leads.example.com/automation/new-leads?since=2026-03-02T09:30:00.001Z&limit=100',
+  },
 };
 
 const EXAMPLE_ERROR = `Give an ISO 8601 date-time, such as ${SINCE_EXAMPLE}.`;

@@ -30,7 +30,7 @@ export const HEADERS = {
   },
   'cache-control': {
     spelling: 'Cache-Control',
-    description: '`private, no-cache` on leads; `no-store` on problems, and on the response to sent leads.',
+    description: '`private, no-cache` on leads; `no-store` on all others.',
     example: 'private, no-cache',
   },
   vary: {
@@ -87,10 +87,6 @@ export const HEADERS = {
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** The console marks its requests with this header: they are polls like any other, but are not recorded as a consumer. */
-export const CLIENT_HEADER = 'leadtap-client';
-export const CONSOLE_CLIENT = 'console';
-
 /** Some of the headers, with their values. */
 export type HeaderValues = Readonly<Partial<Record<HeaderName, string>>>;
 
@@ -109,6 +105,7 @@ const BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   403: [...RATE_LIMIT, 'www-authenticate'],
   404: RATE_LIMIT,
   405: ['allow'],
+  409: RATE_LIMIT,
   413: RATE_LIMIT,
   415: RATE_LIMIT,
   422: RATE_LIMIT,

@@ -1,15 +1,17 @@
 /** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
 export {
   exampleConsumers,
+  exampleHook,
+  exampleHookEvent,
   exampleLead,
   exampleNewLead,
   exampleProblem,
+  exampleSubscribedHook,
   exampleWrittenLeads,
   sampleLead,
+  testLeadFrom,
 } from './examples.ts';
 export {
-  CLIENT_HEADER,
-  CONSOLE_CLIENT,
   HEADERS,
   type HeaderName,
   type HeaderValues,
@@ -28,6 +30,9 @@ export {
 export {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
+  MAX_HOOK_BYTES,
+  MAX_HOOK_URL_LENGTH,
+  MAX_HOOKS_PER_USER,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
@@ -44,10 +49,14 @@ export {
   PROBLEM_MEDIA_TYPE,
   PROBLEMS,
   type ProblemCode,
+  type ProblemEntry,
   problemType,
 } from './problems.ts';
 export {
+  CLIENT_HEADER,
+  CONSOLE_CLIENT,
   CONSUMERS_PATH,
+  HOOKS_PATH,
   LEADS_PATH,
   NEW_LEADS_PATH,
   SINCE_EXAMPLE,
@@ -57,12 +66,15 @@ export {
 export type {
   Consumer,
   Consumers,
+  Hook,
+  HookEvent,
   Lead,
   LeadError,
   LeadStatus,
   NewLeadsQuery,
   ParameterError,
   Problem,
+  SubscribedHook,
   WrittenLead,
   WrittenLeads,
 } from './schemas.ts';

@@ -33,6 +33,11 @@ export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 /** So long a key is remembered, with the result of its request. */
 export const IDEMPOTENCY_KEY_DAYS = 30;
 
+/** Webhook subscriptions. */
+export const MAX_HOOKS_PER_USER = 20;
+export const MAX_HOOK_URL_LENGTH = 2000;
+export const MAX_HOOK_BYTES = 16 * 1024;
+
 /** `Prefer: wait`, in seconds. Proxies end a request after 60 s by default. */
 export const MIN_WAIT_S = 1;
 export const MAX_WAIT_S = 50;

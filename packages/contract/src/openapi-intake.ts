@@ -8,7 +8,7 @@ import {
   RATE_LIMITS,
 } from './limits.ts';
 import { acknowledgementHeaders, INTAKE_CODES, problemResponses } from './openapi-responses.ts';
-import type { IntakePathItem, Parameter, Response, Schema } from './openapi-types.ts';
+import type { Parameter, PostPathItem, Response, Schema } from './openapi-types.ts';
 
 const newLead: Schema = { $ref: '#/components/schemas/NewLead' };
 const leads: Schema = { type: 'array', minItems: 1, maxItems: MAX_INTAKE_LEADS, items: newLead };
@@ -37,7 +37,7 @@ function acknowledgement(description: string): Response {
 
 const MAX_LEADS = MAX_INTAKE_LEADS.toLocaleString('en');
 
-export const intakePath = (requestId: Parameter): IntakePathItem => ({
+export const intakePath = (requestId: Parameter): PostPathItem => ({
   parameters: [idempotencyKey, requestId],
   post: {
     operationId: 'sendLeads',

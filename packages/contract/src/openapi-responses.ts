@@ -12,18 +12,22 @@ function problems(codes: readonly ProblemCode[]): MediaType {
   return { schema: { $ref: '#/components/schemas/Problem' }, examples: Object.fromEntries(examples) };
 }
 
-/** Problems that only polls have, and those that only requests that send leads have. */
-const POLL_ONLY: ReadonlySet<ProblemCode> = new Set(['invalid-query', 'professional-plan-required']);
-const INTAKE_ONLY: ReadonlySet<ProblemCode> = new Set([
-  'payload-too-large',
-  'unsupported-media-type',
-  'invalid-lead',
-]);
+/** The problems of requests with a body. */
+const BODY: readonly ProblemCode[] = ['payload-too-large', 'unsupported-media-type'];
+const INTAKE_ONLY: readonly ProblemCode[] = ['invalid-lead', 'idempotency-key-reused'];
+const HOOKS_ONLY: readonly ProblemCode[] = ['invalid-hook', 'hook-host-not-allowed', 'too-many-hooks'];
 
-export const POLL_CODES = PROBLEM_CODES.filter((code) => !INTAKE_ONLY.has(code));
+const without = (...codes: readonly ProblemCode[]) => PROBLEM_CODES.filter((code) => !codes.includes(code));
+
+export const POLL_CODES = without(...BODY, ...INTAKE_ONLY, ...HOOKS_ONLY);
 /** It reads no query. */
 export const CONSUMERS_CODES = POLL_CODES.filter((code) => code !== 'invalid-query');
-export const INTAKE_CODES = PROBLEM_CODES.filter((code) => !POLL_ONLY.has(code));
+export const INTAKE_CODES = without('invalid-query', 'professional-plan-required', ...HOOKS_ONLY);
+export const SUBSCRIBE_CODES = without('invalid-query', ...INTAKE_ONLY);
+/** It needs no token. */
+export const UNSUBSCRIBE_CODES = CONSUMERS_CODES.filter(
+  (code) => ![401, 403].includes(PROBLEMS[code].status) && code !== 'user-not-found',
+);
 
 /** A response for each status of these problems. */
 export function problemResponses(codes: readonly ProblemCode[]): Record<string, Response> {

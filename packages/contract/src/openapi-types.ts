@@ -27,7 +27,7 @@ export interface Schema {
 
 export interface Parameter {
   readonly name: string;
-  readonly in: 'query' | 'header';
+  readonly in: 'query' | 'header' | 'path';
   readonly required: boolean;
   readonly description: string;
   readonly schema: Schema;
@@ -52,7 +52,7 @@ export interface MediaType {
 
 export interface Response {
   readonly description: string;
-  readonly headers: Readonly<Record<string, Reference>>;
+  readonly headers: Readonly<Record<string, Reference | Header>>;
   readonly content?: Readonly<Record<string, MediaType>>;
 }
 
@@ -62,6 +62,8 @@ export interface Operation {
   readonly description: string;
   readonly tags: readonly string[];
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  /** Of a webhook: the headers that the service sends. */
+  readonly parameters?: readonly Parameter[];
   readonly requestBody?: RequestBody;
   readonly responses: Readonly<Record<string, Response>>;
 }
@@ -78,8 +80,16 @@ export interface PathItem {
   readonly head: Operation;
 }
 
-export interface IntakePathItem {
+export interface PostPathItem {
   readonly parameters: readonly Parameter[];
+  readonly post: Operation;
+}
+
+export interface HookPathItem extends PathItem {
+  readonly delete: Operation;
+}
+
+export interface Webhook {
   readonly post: Operation;
 }
 
@@ -91,10 +101,11 @@ export interface Server {
 
 /**
  * `Path` and `Name` are the paths and the component schemas that the document is known to have, `IntakePath` and `IntakeName`
- * those that it has only where leads are accepted.
+ * those that it has only where leads are accepted. `HooksPath` is that of webhook subscriptions.
  */
 export interface OpenApi<
   Path extends string,
+  HooksPath extends string,
   IntakePath extends string,
   Name extends string,
   IntakeName extends string,
@@ -110,7 +121,13 @@ export interface OpenApi<
   };
   readonly servers: readonly Server[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
-  readonly paths: Readonly<Record<Path, PathItem> & Partial<Record<IntakePath, IntakePathItem>>>;
+  readonly paths: Readonly<
+    Record<Path, PathItem> &
+      Record<HooksPath, PostPathItem> &
+      Record<`${HooksPath}/{id}`, HookPathItem> &
+      Partial<Record<IntakePath, PostPathItem>>
+  >;
+  readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly components: {
     readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
     readonly headers: Readonly<Record<string, Header>>;

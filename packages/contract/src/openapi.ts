@@ -1,14 +1,28 @@
-import { exampleConsumers, exampleLead, exampleNewLead, exampleWrittenLeads } from './examples.ts';
+import {
+  exampleConsumers,
+  exampleHook,
+  exampleHookEvent,
+  exampleHookRequest,
+  exampleLead,
+  exampleNewLead,
+  exampleSubscribedHook,
+  exampleWrittenLeads,
+} from './examples.ts';
 import { componentHeaders, exampleRequestId, headersOfStatus } from './headers.ts';
 import { MAX_LEADS_PER_PAGE, MAX_WAIT_S } from './limits.ts';
 import { consumersPath } from './openapi-consumers.ts';
+import { hookPath, hooksPath, leadsAvailable } from './openapi-hooks.ts';
 import { intakePath } from './openapi-intake.ts';
 import { POLL_CODES, problemResponses } from './openapi-responses.ts';
 import type { MediaType, OpenApi, Operation, Parameter, Response, Schema, Server } from './openapi-types.ts';
-import { CONSUMERS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
+import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from './query.ts';
 import {
   Consumer,
   Consumers,
+  Hook,
+  HookEvent,
+  HookEventData,
+  HookRequest,
   Lead,
   LeadError,
   LeadStatus,
@@ -16,6 +30,7 @@ import {
   NewLeadsQuery,
   ParameterError,
   Problem,
+  SubscribedHook,
   WrittenLead,
   WrittenLeads,
 } from './schemas.ts';
@@ -27,13 +42,19 @@ type ComponentName =
   | 'ParameterError'
   | 'LeadError'
   | 'Consumer'
-  | 'Consumers';
+  | 'Consumers'
+  | 'HookRequest'
+  | 'SubscribedHook'
+  | 'Hook'
+  | 'HookEvent'
+  | 'HookEventData';
 type IntakeComponentName = 'NewLead' | 'WrittenLead' | 'WrittenLeads';
 
 /** The schemas under `components`: wherever they occur, a reference replaces them. */
 const COMPONENTS: Readonly<Record<ComponentName | IntakeComponentName, object>> = {
   ...{ Lead, LeadStatus, Problem, ParameterError, LeadError },
   ...{ NewLead, WrittenLead, WrittenLeads, Consumer, Consumers },
+  ...{ HookRequest, SubscribedHook, Hook, HookEvent, HookEventData },
 };
 
 const NAMES = Object.keys(COMPONENTS) as readonly (keyof typeof COMPONENTS)[];
@@ -66,6 +87,12 @@ function withoutAnyKeyPattern(schema: Keywords): Keywords {
   return { ...rest, additionalProperties: isAnything ? true : values };
 }
 
+/** Later versions may add fields to what the service sends, so a generated client must accept them. What a client sends stays exact. */
+function withoutClosedObject(schema: Keywords): Keywords {
+  const { additionalProperties, ...rest } = schema;
+  return additionalProperties === false ? rest : schema;
+}
+
 function convert(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(convert);
   if (!isKeywords(value)) return value;
@@ -73,9 +100,10 @@ function convert(value: unknown): unknown {
   return name === undefined ? openApiSchema(value) : { $ref: `#/components/schemas/${name}` };
 }
 
-/** A TypeBox schema as OpenAPI 3.1 writes it: what it accepts stays the same. */
+/** A TypeBox schema as OpenAPI 3.1 writes it. Apart from additional fields, it accepts the same. */
 function openApiSchema(schema: object): Schema {
-  const plain = withoutAnyKeyPattern(withOneOf(withoutNullUnion({ ...schema })));
+  const exact = withoutAnyKeyPattern(withOneOf(withoutNullUnion({ ...schema })));
+  const plain = schema === NewLead ? exact : withoutClosedObject(exact);
   return Object.fromEntries(Object.entries(plain).map(([key, value]) => [key, convert(value)])) as Schema;
 }
 
@@ -87,6 +115,11 @@ const componentSchemas: Readonly<Record<ComponentName, Schema>> = {
   LeadError: openApiSchema(LeadError),
   Consumer: openApiSchema(Consumer),
   Consumers: { ...openApiSchema(Consumers), examples: [exampleConsumers] },
+  HookRequest: { ...openApiSchema(HookRequest), examples: [exampleHookRequest] },
+  SubscribedHook: { ...openApiSchema(SubscribedHook), examples: [exampleSubscribedHook] },
+  Hook: { ...openApiSchema(Hook), examples: [exampleHook] },
+  HookEvent: { ...openApiSchema(HookEvent), examples: [exampleHookEvent] },
+  HookEventData: openApiSchema(HookEventData),
 };
 
 const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
@@ -97,6 +130,7 @@ const intakeSchemas: Readonly<Record<IntakeComponentName, Schema>> = {
 
 export type OpenApiDocument = OpenApi<
   typeof NEW_LEADS_PATH | typeof CONSUMERS_PATH,
+  typeof HOOKS_PATH,
   typeof LEADS_PATH,
   ComponentName,
   IntakeComponentName
@@ -220,7 +254,10 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
     servers: [
       serverUrl === undefined ? anyInstallation : { url: serverUrl, description: 'This installation' },
     ],
-    tags: [{ name: 'leads', description: 'New leads, for polling.' }],
+    tags: [
+      { name: 'leads', description: 'New leads, for polling.' },
+      { name: 'hooks', description: 'Webhooks that tell a receiver to poll.' },
+    ],
     paths: {
       [NEW_LEADS_PATH]: {
         parameters: [...queryParameters(), ifNoneMatch, prefer, requestId],
@@ -228,8 +265,11 @@ export function openApiDocument(version: string, serverUrl?: string, hasIntake =
         head,
       },
       [CONSUMERS_PATH]: consumersPath(requestId),
+      [HOOKS_PATH]: hooksPath(requestId),
+      [`${HOOKS_PATH}/{id}`]: hookPath(requestId),
       ...(hasIntake && { [LEADS_PATH]: intakePath(requestId) }),
     },
+    webhooks: { 'leads.available': leadsAvailable },
     components: {
       securitySchemes: {
         bearer: {

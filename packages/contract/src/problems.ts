@@ -1,6 +1,9 @@
 import {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,
+  MAX_HOOK_BYTES,
+  MAX_HOOK_URL_LENGTH,
+  MAX_HOOKS_PER_USER,
   MAX_INTAKE_BYTES,
   MAX_INTAKE_LEADS,
   RATE_LIMITS,
@@ -9,17 +12,17 @@ import {
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** All texts are Markdown with code spans only. */
-interface ProblemEntry {
+export interface ProblemEntry {
   readonly status: number;
   readonly title: string;
   /** The default text of the response, if the case has no more specific one. Says what to do. */
   readonly detail: string;
-  /** For docs/errors.md and the page at `/docs`, like the two below. */
-  readonly meaning: string;
+  /** For docs/errors.md and the page at `/docs`, like the two below. What the title does not say. */
+  readonly meaning?: string;
   /** What the person who polls does about it. */
   readonly integrator: string;
-  /** What the person who runs the service does about it. */
-  readonly operator: string;
+  /** What the person who runs the service does about it, if anything. */
+  readonly operator?: string;
 }
 
 const { minute, hour, intake, intakeLeads, failedTokens } = RATE_LIMITS;
@@ -31,22 +34,17 @@ export const PROBLEMS = {
     status: 400,
     title: 'The query is not valid',
     detail: 'Correct the parameters listed under `errors`.',
-    meaning:
-      'A query parameter has an invalid value, or was given twice. It is not ignored, because a misread `since` would lose leads.',
-    integrator:
-      'Read `errors`: it names every invalid parameter, with a valid example. Correct the request; a retry without a change fails again.',
-    operator: 'Nothing to do.',
+    meaning: 'A query parameter has an invalid value, or was given twice.',
+    integrator: 'Correct the parameters that `errors` names, with a valid example for each.',
   },
   'malformed-request': {
     status: 400,
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning:
-      'The request is not well-formed HTTP, or its address is not well-formed. For a request that sends leads: its body is not JSON or not a form, or its `Idempotency-Key` cannot be used, or is there twice.',
-    integrator:
-      'Let your platform encode the parameters and the body. Do not write the address or JSON by hand.',
-    operator:
-      'Nothing to do for a single request. Many at once come from a scanner, or from a proxy that uses TLS on the plain HTTP port.',
+      'The request or its address is not well-formed HTTP. Or the body is not JSON (for leads: or a form), or the `Idempotency-Key` cannot be used or is there twice.',
+    integrator: 'Let your platform encode the parameters and the body.',
+    operator: 'Many at once come from a scanner, or from TLS on the plain HTTP port.',
   },
   'token-missing': {
     status: 401,
@@ -54,7 +52,7 @@ export const PROBLEMS = {
     detail: 'Send the header `Authorization: Bearer <ACCESS_TOKEN>`.',
     meaning: 'The request has no bearer token: no `Authorization` header, or one with another scheme.',
     integrator:
-      'Send the header `Authorization: Bearer <ACCESS_TOKEN>`. In most platforms you set it in the connection or credential of the step. The token is never read from the query.',
+      'Send the header `Authorization: Bearer <ACCESS_TOKEN>`: in most platforms, set it in the connection or credential of the step.',
     operator: 'If clients send the header, check whether a proxy removes it.',
   },
   'token-invalid': {
@@ -62,39 +60,34 @@ export const PROBLEMS = {
     title: 'The access token is not valid',
     detail: 'The token was not accepted. Ask the operator of this service for a new one.',
     meaning:
-      'This service does not accept the token: it is incomplete or changed, was issued by another issuer or for another audience, or is signed with an unknown key.',
+      'The token is incomplete or changed, comes from another issuer or for another audience, or is signed with an unknown key.',
     integrator:
-      'Paste the complete token again, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once, not twice. If that does not help, ask the operator for a new token.',
+      'Paste the complete token again, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once. If that does not help, ask the operator for a new token.',
     operator:
-      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail at once, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not match your identity provider.',
+      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not match your identity provider.',
   },
   'token-expired': {
     status: 401,
     title: 'The access token has expired',
     detail: 'The token was valid but has expired. Ask the operator of this service for a new one.',
-    meaning: 'The token was valid, but has expired.',
-    integrator:
-      'Ask the operator for a new token and put it into the connection. Continue with your last `since`: nothing is lost.',
+    integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
     operator:
-      'Issue a new token; `--expires-in` sets its lifetime. If new tokens are rejected as expired, compare the clocks of the issuer and of this service.',
+      'Issue a new token; `--expires-in` sets its lifetime. If new tokens are expired, compare the clocks of the issuer and of this service.',
   },
   'token-revoked': {
     status: 401,
     title: 'The access token was revoked',
     detail: 'The token was revoked. Ask the operator of this service for a new one.',
-    meaning: 'The token was revoked before it expired.',
     integrator: 'Ask the operator for a new token. Continue with your last `since`: nothing is lost.',
-    operator:
-      '`leadtap token list --user ID` shows the tokens of a user. A revocation cannot be undone: issue a new token.',
+    operator: '`leadtap token list --user ID` shows the tokens of a user. A revocation cannot be undone.',
   },
   'professional-plan-required': {
     status: 403,
     title: 'The Professional plan is required',
     detail: 'Polling new leads is part of the Professional plan. Upgrade the plan of this user.',
-    meaning: 'The token is valid and its user exists, but the user is not on the Professional plan.',
     integrator:
       'Ask for the Professional plan for this user. Then continue with your last `since`: you get the leads that arrived meanwhile.',
-    operator: 'Run `leadtap user set ID --plan PROFESSIONAL`. The next request succeeds.',
+    operator: 'No lead is lost. If the user has bought the plan: `leadtap user set ID --plan PROFESSIONAL`.',
   },
   'insufficient-scope': {
     status: 403,
@@ -102,17 +95,16 @@ export const PROBLEMS = {
     detail:
       'The token is valid, but was not issued for this. Use a token with the scope that `WWW-Authenticate` names.',
     meaning:
-      'The token is valid, but its scope does not allow this request: `leads:read` allows polls, `leads:write` allows to send leads. A token without the claim `scope` has `leads:read`.',
+      'The scope of the token does not allow this request: `leads:read` allows polls, `leads:write` allows to send leads. A token without the claim `scope` has `leads:read`.',
     integrator:
       'Ask the operator for a token with the scope that `WWW-Authenticate` names. Use one token to poll and another one to send leads.',
     operator:
-      'Issue a token with `leadtap token issue --user ID --scope leads:write`; give `--scope` twice for a token with both scopes. For tokens of your identity provider, add the scope to their claim `scope`.',
+      'Run `leadtap token issue --user ID --scope leads:write`; give `--scope` twice for both scopes. For tokens of your identity provider, add the scope to their claim `scope`.',
   },
   'user-not-found': {
     status: 404,
     title: 'The user does not exist',
     detail: 'The token is valid, but its user does not exist (any more).',
-    meaning: 'The token is valid, but its user does not exist, or was removed.',
     integrator: 'Ask the operator whether the user was removed, and for a token of an existing user.',
     operator:
       '`leadtap user list` shows the users, `leadtap org apply FILE` adds them. In tokens of your identity provider, `sub` must be the id of the user.',
@@ -121,37 +113,31 @@ export const PROBLEMS = {
     status: 404,
     title: 'There is nothing at this address',
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
-    meaning: 'There is nothing at this address.',
     integrator:
-      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. If `{base_url}/leads` answers this, the service does not accept leads over HTTP: ask the operator to set `LEADTAP_INTAKE=on`.',
+      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. For `{base_url}/leads`, ask the operator to set `LEADTAP_INTAKE=on`. A webhook subscription that was deleted, or that belongs to another token, gets it too.',
     operator:
-      'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`.',
+      'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`, `{base_url}/automation/hooks` only without `LEADTAP_HOOKS=off`.',
   },
   'method-not-allowed': {
     status: 405,
     title: 'The method is not allowed here',
     detail: 'Use one of the methods in the `Allow` header.',
-    meaning: 'The address exists, but does not support this method.',
-    integrator:
-      'To poll, use `GET`, or `HEAD` for the headers alone. To send leads to `{base_url}/leads`, use `POST`.',
-    operator: 'Nothing to do.',
+    integrator: 'To poll, use `GET` or `HEAD`. To send leads or to subscribe a webhook, use `POST`.',
   },
   'request-timeout': {
     status: 408,
     title: 'The request took too long to arrive',
     detail: 'Send the whole request at once and try again.',
-    meaning: 'The complete request did not arrive in time.',
     integrator: 'Send it again. If it happens often, check the network.',
-    operator:
-      'Nothing to do for a few requests. Many from few addresses may be an attack with slow connections: limit them in the proxy.',
+    operator: 'Many from few addresses may be an attack with slow connections: limit them in the proxy.',
   },
   'payload-too-large': {
     status: 413,
     title: 'The body of the request is too large',
     detail: `Send at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB in one request. Split the leads into several requests.`,
-    meaning: `The body is larger than ${MAX_INTAKE_BYTES / 1024 / 1024} MiB. No lead of it was stored.`,
+    meaning: `The body is larger than ${MAX_INTAKE_BYTES / 1024 / 1024} MiB, or than ${MAX_HOOK_BYTES / 1024} KiB for a webhook subscription. Nothing of it was stored.`,
     integrator: 'Split the leads into several requests. Send images as web addresses, not as data.',
-    operator: 'Nothing to do. For large amounts use `leadtap leads import`.',
+    operator: 'For large amounts use `leadtap leads import`.',
   },
   'unsupported-media-type': {
     status: 415,
@@ -159,17 +145,16 @@ export const PROBLEMS = {
     detail:
       'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded`, without `Content-Encoding`.',
     meaning:
-      'The body is neither `application/json` nor `application/x-www-form-urlencoded`, uses another character set than UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. No lead was stored.',
+      'The body is neither `application/json` nor (for leads) `application/x-www-form-urlencoded`, is not UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. Nothing was stored.',
     integrator: 'Set the header `Content-Type: application/json` and send JSON.',
-    operator: 'Nothing to do.',
   },
   'invalid-lead': {
     status: 422,
     title: 'At least one lead is not valid',
     detail: 'Correct the fields listed under `errors`. No lead of the request was stored.',
-    meaning: `At least one lead has a field that is unknown or invalid, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. The whole request was rejected: no lead was stored.`,
+    meaning: `At least one lead has a field that is unknown or invalid, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. No lead of the request was stored.`,
     integrator:
-      'Read `errors`: it names every error, with the `index` of its lead (0 is the first) and its `field`. Correct them and send all leads again; a retry without a change fails again.',
+      'Correct what `errors` names, by the `index` of the lead (0 is the first) and its `field`, and send all leads again.',
     operator:
       'For an unknown branch, department or status: add it with `leadtap org apply`. `leadtap user list` shows the access level of the user.',
   },
@@ -180,45 +165,72 @@ export const PROBLEMS = {
       'This `Idempotency-Key` was used before, with another body, by a user with another access level, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
     meaning: `A user of the company has sent this \`Idempotency-Key\` before, with another body or another access level, or more than ${IDEMPOTENCY_KEY_DAYS} days ago. Nothing was stored or changed.`,
     integrator:
-      'Use a new key, such as a UUID, for each request, and the same key only to repeat a request without a change. If you repeat a request, its leads are stored already.',
-    operator: 'Nothing to do.',
+      'Use a new key, such as a UUID, for each request, and the same key only to repeat it without a change. Leads of a request that you repeat are stored already.',
+  },
+  'too-many-hooks': {
+    status: 409,
+    title: 'The user has too many webhook subscriptions',
+    detail: `This user has ${MAX_HOOKS_PER_USER} webhook subscriptions, which is the maximum. Delete one that you do not need.`,
+    meaning: `The user has ${MAX_HOOKS_PER_USER} webhook subscriptions, with all tokens together. The new one was not stored.`,
+    integrator:
+      'Turn off automations that you do not need, or delete their subscriptions. Polling gets the same leads.',
+    operator:
+      'Give each automation its own user. `leadtap token revoke ID` ends all subscriptions of a token.',
+  },
+  'invalid-hook': {
+    status: 422,
+    title: 'The webhook subscription is not valid',
+    detail: 'Send a JSON object such as {"url":"https://hooks.zapier.com/hooks/standard/1/a"}.',
+    meaning: `The body of a webhook subscription is not an object with a \`url\`; or the URL is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters, without a user name, a password, a fragment and a port; or \`since\` is not an ISO 8601 date-time.`,
+    integrator: 'Correct the field that `detail` names.',
+    operator:
+      'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',
+  },
+  'hook-host-not-allowed': {
+    status: 422,
+    title: 'Webhooks to this host are not allowed',
+    detail:
+      'This service sends webhooks only to hosts that its operator allows. Ask the operator to add the host of the URL to `LEADTAP_HOOK_HOSTS`.',
+    meaning:
+      'The host of the URL is neither one of a platform that Leadtap knows, nor one that the operator has added.',
+    integrator:
+      'Check the URL. If it is right, ask the operator to add its host to `LEADTAP_HOOK_HOSTS`. Until then, poll: you get the same leads.',
+    operator:
+      'If you trust the host, add it to `LEADTAP_HOOK_HOSTS`, such as `n8n.example.com` or `*.example.org`, and start the service again.',
   },
   'rate-limit-exceeded': {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute, \`${intakeLeads.name}\` more than ${intakeLeads.quota.toLocaleString('en')} leads. \`uploads\` means that 8 requests of the user that send leads are unfinished. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens in a minute from one address.`,
+    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute, \`${intakeLeads.name}\` more than ${intakeLeads.quota.toLocaleString('en')} leads. \`uploads\` means that 8 requests of the user that send leads are unfinished. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens, or deleted webhook subscriptions, in a minute from one address.`,
     integrator:
-      'Wait for the seconds in `Retry-After`, then send the same request again: it passes all limits. A poll loses nothing; leads that you sent were not stored. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
-    operator:
-      'Nothing to do: the limits are part of the contract. If automations need more, give each its own user.',
+      'Send the same request again after the seconds in `Retry-After`. A poll loses nothing; leads that you sent were not stored. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
+    operator: 'The limits are part of the contract. If automations need more, give each its own user.',
   },
   'headers-too-large': {
     status: 431,
     title: 'The request headers are too large',
     detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
     meaning: `The headers of the request together are larger than ${MAX_HEADER_BYTES / 1024} KiB.`,
-    integrator: 'Send fewer or shorter headers. Cookies are the usual cause; the service does not need them.',
+    integrator: 'Send fewer or shorter headers. Cookies are the usual cause.',
     operator: 'If the tokens of your identity provider are the cause, remove claims from them.',
   },
   'internal-error': {
     status: 500,
     title: 'Something went wrong on our side',
     detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
-    meaning: 'The service failed. The request was valid.',
     integrator:
       'Send the same request again later. A poll loses nothing. Leads that you sent may not be stored: send them again, with the same `id` or `Idempotency-Key`. If the error continues, give the operator the `requestId`.',
-    operator:
-      'Search for the request id in the log, which has the cause. `leadtap doctor` checks the installation.',
+    operator: 'The log has the cause, by request id. `leadtap doctor` checks the installation.',
   },
   unavailable: {
     status: 503,
     title: 'The service cannot answer right now',
     detail: 'Nothing is lost. Try again after the seconds given in `Retry-After`.',
     meaning:
-      'The service cannot answer right now: its database or the keys of the identity provider are unreachable, it is overloaded, or it is shutting down.',
+      'The database or the keys of the identity provider are unreachable, or the service is overloaded or shutting down.',
     integrator:
-      'Wait for the seconds in `Retry-After`, then send the same request again. A poll loses nothing. Leads that you sent may not be stored: send them again, with the same `id` or `Idempotency-Key`, so that none is added twice.',
+      'Send the same request again after the seconds in `Retry-After`. A poll loses nothing. Leads that you sent may not be stored: send them with the same `id` or `Idempotency-Key`, so that none is added twice.',
     operator:
       'The log has the cause. `/readyz` answers 200 when the service is ready again; `leadtap doctor` says what to fix.',
   },

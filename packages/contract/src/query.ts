@@ -4,6 +4,9 @@ export const NEW_LEADS_PATH = '/automation/new-leads';
 /** The path below `{base_url}` of the consumers of a user. */
 export const CONSUMERS_PATH = '/automation/consumers';
 
+/** The path below `{base_url}` of webhook subscriptions. That of one subscription ends in `/` and its id. */
+export const HOOKS_PATH = '/automation/hooks';
+
 /** The path below `{base_url}` that leads are sent to. */
 export const LEADS_PATH = '/leads';
 
@@ -46,3 +49,7 @@ export const SINCE_FORMS: readonly SinceForm[] = [
   { form: 'space instead of `T`', example: '2026-03-02 09:30:00Z', readAs: '2026-03-02T09:30:00.000Z' },
   { form: 'lower-case letters', example: '2026-03-02t09:30:00z', readAs: '2026-03-02T09:30:00.000Z' },
 ];
+
+/** The console marks its requests with this header: they are polls like any other, but are not recorded as a consumer. */
+export const CLIENT_HEADER = 'leadtap-client';
+export const CONSOLE_CLIENT = 'console';

@@ -12,7 +12,7 @@ import {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
-import { MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
+import { MAX_HOOK_URL_LENGTH, MAX_LEADS_PER_PAGE, MIN_LEADS_PER_PAGE } from './limits.ts';
 import { PROBLEM_CODES } from './problems.ts';
 import { SINCE_EXAMPLE } from './query.ts';
 
@@ -181,10 +181,49 @@ export const WrittenLeads = Type.Object(
 
 export type WrittenLeads = Static<typeof WrittenLeads>;
 
-const CONSUMER_STATES = ['active', 'stale', 'inactive'] as const;
+const CONSUMER_STATES = ['active', 'stale', 'inactive', 'subscribed'] as const;
 
 const isoTime = (description?: string) =>
   Type.String({ format: 'date-time', ...(description !== undefined && { description }) });
+
+const HOOK_STATES = ['active', 'failing', 'disabled'] as const;
+
+const hookId = () => Type.String({ description: 'The id of the subscription.' });
+const hookUrl = () => Type.String({ description: 'Where its events are sent.' });
+const hookState = () =>
+  Type.Unsafe<(typeof HOOK_STATES)[number]>({
+    type: 'string',
+    enum: [...HOOK_STATES],
+    description:
+      '`active`: the last event was accepted, or there was none. `failing`: it was not, and is sent again later. `disabled`: it was not accepted for 3 days; subscribe again.',
+  });
+
+const hookProgress = () => ({
+  state: hookState(),
+  announcedThrough: isoTime('Leads created up to here were announced, or are not to be announced.'),
+  lastEventAt: Type.Union([isoTime(), Type.Null()], {
+    description: 'When the last event was sent. Null: none was sent yet.',
+  }),
+  lastStatus: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'The status of the response to the last event. Null: there was none.',
+  }),
+  failures: Type.Integer({
+    minimum: 0,
+    description: 'Events that were not accepted since the last one that was.',
+  }),
+});
+
+export const ConsumerHook = Type.Object(
+  {
+    count: Type.Integer({
+      minimum: 1,
+      description:
+        'The number of webhook subscriptions of the token. The other fields are of the one with the worst state.',
+    }),
+    ...hookProgress(),
+  },
+  { additionalProperties: false, description: 'The webhook subscriptions of a token that polls.' },
+);
 
 export const Consumer = Type.Object(
   {
@@ -195,8 +234,14 @@ export const Consumer = Type.Object(
       description: 'The id of the token. Null: all tokens of the user that have no id.',
     }),
     isThisToken: Type.Boolean({ description: 'Whether it is the token of this request.' }),
-    lastPollAt: isoTime('The time of the last poll.'),
-    lastStatus: Type.Integer({
+    firstPollAt: Type.Union([isoTime(), Type.Null()], {
+      description:
+        'The time of the first poll. Null: it has not polled yet. It need not have got older leads, whatever its positions are.',
+    }),
+    lastPollAt: Type.Union([isoTime(), Type.Null()], {
+      description: 'The time of the last poll. Null: it has not polled yet.',
+    }),
+    lastStatus: Type.Union([Type.Integer(), Type.Null()], {
       description: 'The status of the last poll; 499: the client closed the connection before the answer.',
     }),
     usualIntervalS: Type.Union([Type.Integer(), Type.Null()], {
@@ -206,7 +251,7 @@ export const Consumer = Type.Object(
       type: 'string',
       enum: [...CONSUMER_STATES],
       description:
-        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts.',
+        '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet.',
     }),
     confirmedThrough: Type.Union([isoTime(), Type.Null()], {
       description: 'The largest `since` that it has sent: it has all leads up to here.',
@@ -217,9 +262,14 @@ export const Consumer = Type.Object(
     pendingLeads: Type.Integer({
       description: 'The number of later leads that it may see; counted up to 1,000.',
     }),
-    hook: Type.Null({ description: 'Always null.' }),
+    hook: Type.Union([ConsumerHook, Type.Null()], {
+      description: 'Its webhook subscription. Null: it has none.',
+    }),
   },
-  { additionalProperties: false, description: 'A token that polls, and how far it has come.' },
+  {
+    additionalProperties: false,
+    description: 'A token that polls or has a webhook subscription, and how far it has come.',
+  },
 );
 
 export type Consumer = Static<typeof Consumer>;
@@ -230,6 +280,70 @@ export const Consumers = Type.Object(
 );
 
 export type Consumers = Static<typeof Consumers>;
+
+export const HookRequest = Type.Object(
+  {
+    url: Type.String({
+      maxLength: MAX_HOOK_URL_LENGTH,
+      description:
+        'Where events are sent: https, a host that the operator allows, and no user name, password, fragment or port.',
+    }),
+    since: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'Leads created after it are announced, in the forms of `since` of a poll. Default: after the last lead of the company.',
+      }),
+    ),
+  },
+  { description: 'A webhook subscription. Other fields are ignored.' },
+);
+
+export const SubscribedHook = Type.Object(
+  {
+    id: hookId(),
+    url: hookUrl(),
+    secret: Type.String({
+      description: 'The secret of the signatures of its events, in the form of Standard Webhooks.',
+    }),
+    since: isoTime('Leads created after it are announced.'),
+    state: hookState(),
+  },
+  { additionalProperties: false, description: 'A webhook subscription, and the secret of its events.' },
+);
+
+export type SubscribedHook = Static<typeof SubscribedHook>;
+
+export const Hook = Type.Object(
+  {
+    id: hookId(),
+    url: hookUrl(),
+    ...hookProgress(),
+  },
+  { additionalProperties: false, description: 'The state of a webhook subscription.' },
+);
+
+export type Hook = Static<typeof Hook>;
+
+export const HookEventData = Type.Object(
+  {
+    hookId: hookId(),
+    since: isoTime('Leads up to here were announced before.'),
+    through: isoTime('The `createdAt` of the newest lead that the user may see.'),
+    poll: Type.String({ description: 'The URL of the poll that returns the new leads.' }),
+  },
+  { additionalProperties: false, description: 'Where the new leads are: after `since`, up to `through`.' },
+);
+
+export const HookEvent = Type.Object(
+  {
+    type: Type.Unsafe<'leads.available'>({ type: 'string', enum: ['leads.available'] }),
+    timestamp: isoTime('When this attempt was sent.'),
+    data: HookEventData,
+  },
+  { additionalProperties: false, description: 'There are new leads: poll. It contains no lead.' },
+);
+
+export type HookEvent = Static<typeof HookEvent>;
 
 export const ParameterError = Type.Object(
   {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { exampleProblem, PROBLEM_CODES, PROBLEMS } from '../src/index.ts';
+import { exampleProblem, PROBLEM_CODES, PROBLEMS, type ProblemEntry } from '../src/index.ts';
 import { Problem } from '../src/schemas.ts';
 
 const text = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
@@ -20,13 +20,14 @@ describe.each(PROBLEM_CODES)('the section of %s', (code) => {
   const section = sections.get(code) ?? '';
 
   test('has status, title and meaning of the catalogue', () => {
-    const { status, title, meaning } = PROBLEMS[code];
-    expect(section).toContain(`**${status} ${title}.** ${meaning}`);
+    const { status, title, meaning }: ProblemEntry = PROBLEMS[code];
+    expect(section).toContain(`**${status} ${title}.**${meaning ? ` ${meaning}` : ''}\n`);
   });
 
   test('says what to do, to both', () => {
-    expect(section).toMatch(/^\*\*Integrator:\*\* .{10,}/m);
-    expect(section).toMatch(/^\*\*Operator:\*\* .{10,}/m);
+    const { integrator, operator }: ProblemEntry = PROBLEMS[code];
+    expect(section).toContain(`\n**Integrator:** ${integrator}\n`);
+    if (operator) expect(section).toContain(`\n**Operator:** ${operator}\n`);
   });
 });
 

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { expect, test } from 'vitest';
 import { exampleLead } from '../src/index.ts';
-import { Lead, NewLeadsQuery } from '../src/schemas.ts';
+import { Lead, NewLead, NewLeadsQuery } from '../src/schemas.ts';
 import { matches, published } from './published-document.ts';
 
-const fieldName = fc.constantFrom(...Object.keys(exampleLead), 'unheardOf');
+const fieldName = fc.constantFrom(...Object.keys(exampleLead));
 const anything = fc.oneof(fc.constant(null), fc.constant('14:00'), fc.string(), fc.jsonValue());
 
 test('a lead fits the published schema exactly when it fits the schema of the code', () => {
@@ -31,6 +31,19 @@ test('a lead without one of its fields fits neither', () => {
       false,
     ]);
   }
+});
+
+test('a field that a later version adds fits the published schema, but not the schema of the code', () => {
+  const lead = { ...exampleLead, status: { ...exampleLead.status, added: 1 }, added: 1 };
+  expect([matches({ $ref: '#/components/schemas/Lead' }, lead), Check(Lead, lead)]).toEqual([true, false]);
+});
+
+test('an unknown field of a lead that is sent fits neither', () => {
+  const lead = { id: 'a', added: 1 };
+  expect([matches({ $ref: '#/components/schemas/NewLead' }, lead), Check(NewLead, lead)]).toEqual([
+    false,
+    false,
+  ]);
 });
 
 test('the parameters are those of the query', () => {

@@ -1,16 +1,29 @@
 import { expect, test } from 'vitest';
-import { LEADS_PATH, NEW_LEADS_PATH, type Response, type Schema } from '../src/index.ts';
+import { HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH, type Response, type Schema } from '../src/index.ts';
 import { matches, published } from './published-document.ts';
 
 const { parameters: ofPolls, get } = published.paths[NEW_LEADS_PATH];
 const intake = published.paths[LEADS_PATH];
+const { post: subscribe } = published.paths[HOOKS_PATH];
+const hook = published.paths[`${HOOKS_PATH}/{id}`];
+const event = published.webhooks['leads.available']?.post;
 const { headers, schemas } = published.components;
-const parameters = [...ofPolls, ...(intake?.parameters ?? [])];
+const parameters = [
+  ...ofPolls,
+  ...(intake?.parameters ?? []),
+  ...published.paths[HOOKS_PATH].parameters,
+  ...hook.parameters,
+  ...(event?.parameters ?? []),
+];
 
 const bodies: readonly (readonly [string, Pick<Response, 'content'>])[] = [
   ...Object.entries(get.responses),
   ...Object.entries(intake?.post.responses ?? {}),
   ['request', { content: intake?.post.requestBody?.content ?? {} }],
+  ...Object.entries(subscribe.responses),
+  ...Object.entries(hook.get.responses),
+  ['subscription', { content: subscribe.requestBody?.content ?? {} }],
+  ['event', { content: event?.requestBody?.content ?? {} }],
 ];
 const contents = bodies.flatMap(([status, { content = {} }]) =>
   Object.entries(content).map(([type, media]) => ({ name: `${status} ${type}`, ...media })),

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { CONSUMERS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
+import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '../src/index.ts';
 import { openApiDocument } from '../src/openapi.ts';
 import { Lead } from '../src/schemas.ts';
 import { published, publishedText } from './published-document.ts';
@@ -44,7 +44,12 @@ test('the description of an installation differs in server and version alone', (
 
 test('the description of an installation that accepts no leads has nothing of it', () => {
   const without = openApiDocument('1.2.3', undefined, false);
-  expect(Object.keys(without.paths)).toEqual([NEW_LEADS_PATH, CONSUMERS_PATH]);
+  expect(Object.keys(without.paths)).toEqual([
+    NEW_LEADS_PATH,
+    CONSUMERS_PATH,
+    HOOKS_PATH,
+    `${HOOKS_PATH}/{id}`,
+  ]);
   const removed = Object.keys(published.components.schemas).filter(
     (name) => !(name in without.components.schemas),
   );

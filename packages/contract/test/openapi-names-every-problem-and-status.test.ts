@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   exampleProblem,
   HEADERS,
+  HOOKS_PATH,
   headerSpelling,
   LEADS_PATH,
   NEW_LEADS_PATH,
@@ -12,6 +13,8 @@ import { published } from './published-document.ts';
 
 const { get, head } = published.paths[NEW_LEADS_PATH];
 const post = published.paths[LEADS_PATH]?.post;
+const subscribe = published.paths[HOOKS_PATH].post;
+const hook = published.paths[`${HOOKS_PATH}/{id}`];
 const headersOf = (status: number) => Object.keys(get.responses[status]?.headers ?? {});
 
 test('every status of the contract is described, for GET and for HEAD', () => {
@@ -39,20 +42,35 @@ test('every status of a request that sends leads is described', () => {
   expect(Object.keys(post?.responses ?? {})).toEqual(expect.arrayContaining(contract));
 });
 
-/** Problems of polls alone, and of requests that send leads alone. */
-const POLL_ONLY = ['invalid-query', 'professional-plan-required'];
-const INTAKE_ONLY = ['payload-too-large', 'unsupported-media-type', 'invalid-lead'];
+test('every status of webhook subscriptions is described, and that of a delete without a token', () => {
+  expect(Object.keys(subscribe.responses)).toEqual(
+    expect.arrayContaining(['200', '201', '400', '401', '403', '404', '409', '413', '415', '422', '429']),
+  );
+  expect(Object.keys(hook.get.responses)).toEqual(expect.arrayContaining(['200', '401', '403', '404']));
+  expect(Object.keys(hook.delete.responses)).toEqual(expect.arrayContaining(['204', '404', '405', '429']));
+  expect(Object.keys(hook.delete.responses)).not.toEqual(expect.arrayContaining(['401']));
+  expect(Object.keys(published.webhooks)).toEqual(['leads.available']);
+});
+
+/** Problems that not all of these have: polls, requests that send leads, webhook subscriptions. */
+const WITH_BODY = ['payload-too-large', 'unsupported-media-type'];
+const INTAKE_ONLY = ['invalid-lead', 'idempotency-key-reused'];
+const HOOKS_ONLY = ['invalid-hook', 'hook-host-not-allowed', 'too-many-hooks'];
+const NOT_OF_POLLS = [...WITH_BODY, ...INTAKE_ONLY, ...HOOKS_ONLY];
+const NOT_OF_INTAKE = ['invalid-query', 'professional-plan-required', ...HOOKS_ONLY];
+const NOT_OF_HOOKS = ['invalid-query', ...INTAKE_ONLY];
 
 test.each(PROBLEM_CODES)('%s has an example under its status, at the endpoints that have it', (code) => {
-  const examples = [get, post].map(
+  const examples = [get, post, subscribe].map(
     (operation) =>
       operation?.responses[PROBLEMS[code].status]?.content?.['application/problem+json']?.examples[code]
         ?.value,
   );
   const example = exampleProblem(code);
   expect(examples).toEqual([
-    INTAKE_ONLY.includes(code) ? undefined : example,
-    POLL_ONLY.includes(code) ? undefined : example,
+    NOT_OF_POLLS.includes(code) ? undefined : example,
+    NOT_OF_INTAKE.includes(code) ? undefined : example,
+    NOT_OF_HOOKS.includes(code) ? undefined : example,
   ]);
 });
 
