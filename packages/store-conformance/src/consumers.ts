@@ -54,7 +54,7 @@ export const consumerChecks = [
             lastStatus: 304,
             polls: 3,
           },
-          ...{ ...times, ...positions, intervalMs: null, name: 'Zapier' },
+          ...{ ...times, ...positions, intervalMs: null, name: 'Zapier', tokenIssuedAt: START },
           ...{ pendingLeads: 0, pendingSince: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
@@ -219,7 +219,12 @@ export const consumerChecks = [
         ['boss', 'old'],
         ['boss', 'valid'],
       ];
-      assert.deepEqual(keysOf(await consumers.list(query())), listed);
+      const found = await consumers.list(query());
+      assert.deepEqual(keysOf(found), listed);
+      assert.deepEqual(
+        found.filter(({ tokenIssuedAt }) => tokenIssuedAt !== null).map(({ tokenId }) => tokenId),
+        ['issued'],
+      );
       assert.equal(await consumers.prune(START, START - 999), 4);
       assert.deepEqual(
         keysOf(await consumers.list(query())),

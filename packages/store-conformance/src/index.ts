@@ -17,6 +17,7 @@ import { databaseChecks } from './database.ts';
 import { deletedLeadChecks } from './deleted-leads.ts';
 import { erasedLeadChecks } from './erased-leads.ts';
 import { historyChecks } from './history.ts';
+import { hookChecks } from './hooks.ts';
 import { listChecks } from './lists.ts';
 import { organisationChecks } from './organisation.ts';
 import { pageChecks } from './pages.ts';
@@ -45,5 +46,6 @@ export const storeConformance: readonly ConformanceCheck[] = [
   ...historyChecks,
   ...listChecks,
   ...consumerChecks,
+  ...hookChecks,
   ...changeTrackingChecks,
 ];

@@ -2,6 +2,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
 import { CONSUMER_COLUMNS } from '../consumer-row.ts';
+import { HOOK_COLUMNS } from '../hook-sql.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
 import { isJsonObject } from '../records.ts';
 
@@ -84,6 +85,14 @@ const IDEMPOTENCY_KEYS = defineTable(
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
 const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], CONSUMER_COLUMNS);
 
+/** Copied after the leads, like consumers: its rows change with every event. */
+const HOOKS = defineTable(
+  'hooks',
+  ['id'],
+  [],
+  Object.fromEntries(HOOK_COLUMNS.map(({ name, kind }) => [name, kind])),
+);
+
 export const LEADS: Table = {
   ...defineTable(
     'leads',
@@ -105,7 +114,7 @@ export const USERS = defineTable(
 export const TABLES: readonly Table[] = [
   ...[COMPANIES, STATUSES, BRANCHES, DEPARTMENTS],
   ...[ISSUED_TOKENS, REVOKED_TOKENS, ERASED_LEADS],
-  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, USERS],
+  ...[LEADS, IDEMPOTENCY_KEYS, CONSUMERS, HOOKS, USERS],
 ];
 
 export interface TableChecksum {

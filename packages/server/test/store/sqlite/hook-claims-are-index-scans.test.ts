@@ -1,0 +1,35 @@
+import { join } from 'node:path';
+import { openSqliteStore } from 'leadtap';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { Connection } from '../../../src/store/sqlite/connection.ts';
+import { prepareHooks } from '../../../src/store/sqlite/hooks.ts';
+
+it('a claim reads the hooks of the given companies and one lead for each, and no table as a whole', async () => {
+  const file = join(tempFolder(), 'leadtap.db');
+  await (await openSqliteStore({ file })).close();
+  const connection = new Connection(file);
+  onTestFinished(() => connection.close());
+  const prepare = vi.spyOn(connection, 'prepare');
+  prepareHooks(connection);
+  const claim = prepare.mock.calls.map(([sql]) => sql).find((sql) => sql.includes('WITH examined'));
+  prepare.mockRestore();
+  const steps = connection
+    .prepare<{ detail: string }>(`EXPLAIN QUERY PLAN ${claim}`)
+    .all()
+    .map(({ detail }) => detail);
+  expect(steps.filter((step) => step.startsWith('SEARCH l '))).toEqual([
+    'SEARCH l USING PRIMARY KEY (company_id=?)',
+    'SEARCH l USING COVERING INDEX leads_by_branch (company_id=? AND branch_id=?)',
+    'SEARCH l USING COVERING INDEX leads_by_department (company_id=? AND department_id=?)',
+  ]);
+  expect(steps).toContain('SEARCH h USING PRIMARY KEY (id=?)');
+  expect(steps.filter((step) => step.startsWith('SEARCH hooks '))).toEqual([
+    'SEARCH hooks USING COVERING INDEX hooks_by_company (company_id=?)',
+    'SEARCH hooks USING COVERING INDEX hooks_by_check (check_at<?)',
+  ]);
+  // The scan of all hooks is for a claim of all companies, and is skipped otherwise. The others are of values and results.
+  expect(steps.filter((step) => /^SCAN (?!json_each|h$)/.test(step))).toEqual([
+    expect.stringMatching(/^SCAN hooks\b/),
+  ]);
+});

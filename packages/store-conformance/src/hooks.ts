@@ -1,0 +1,556 @@
+import assert from 'node:assert/strict';
+import type { ClaimQuery, DueHook, Hook, HookProgress, HookQuery, HookStore, NewHook } from 'leadtap';
+import { type ConformanceCheck, check, type Setup, START } from './check.ts';
+import { ACME, apply, bare, GLOBEX, lead, stamp, user } from './sample.ts';
+
+interface WithHooks extends Setup {
+  readonly hooks: HookStore;
+  /** The hooks of another store on the same database. */
+  openOther(): Promise<HookStore>;
+}
+
+/** Skipped for a store without `hooks`. */
+const checkHooks = (name: string, body: (setup: WithHooks) => Promise<void>): ConformanceCheck =>
+  check(name, async (setup) => {
+    const { hooks } = setup.store;
+    if (!hooks) return;
+    await apply(setup.store, ACME, GLOBEX);
+    const openOther = async () => {
+      const other = (await setup.openAnother()).hooks;
+      assert(other);
+      return other;
+    };
+    await body({ ...setup, hooks, openOther });
+  });
+
+const MAX = 20;
+const CLAIM_MS = 15_000;
+
+const newHook = (id: string, rest: Partial<NewHook> = {}): NewHook => ({
+  ...{ id, userId: 'boss', tokenId: 'token', tokenExpiresAt: null, url: `https://hooks.example.com/${id}` },
+  ...{ baseUrl: 'https://leads.example.com', since: undefined, createdAt: START },
+  ...rest,
+});
+
+async function subscribe(hooks: HookStore, id: string, rest: Partial<NewHook> = {}): Promise<Hook> {
+  const outcome = await hooks.subscribe(newHook(id, rest), MAX);
+  assert(outcome.kind === 'created', `created, not ${outcome.kind}`);
+  return outcome.hook;
+}
+
+const claim = (hooks: HookStore, now = START, rest: Partial<ClaimQuery> = {}): Promise<readonly DueHook[]> =>
+  hooks.claim({ now, claimUntil: now + CLAIM_MS, companies: 'all', limit: 100, ...rest });
+
+const idsOf = (due: readonly { readonly hook: Hook }[]): string[] => due.map(({ hook }) => hook.id).sort();
+
+const claimIds = async (...values: Parameters<typeof claim>): Promise<string[]> =>
+  idsOf(await claim(...values));
+
+/** Stores the progress of a hook that is not claimed. */
+async function change(hooks: HookStore, id: string, changes: Partial<HookProgress>): Promise<void> {
+  const claimed = await hooks.find(id);
+  assert(claimed);
+  await hooks.settle([{ claimed, progress: { ...claimed, ...changes } }]);
+}
+
+const accepted = ({ hook, through }: DueHook, changes: Partial<HookProgress> = {}) => ({
+  claimed: hook,
+  progress: { ...hook, announcedSince: hook.announcedThrough, announcedThrough: through, ...changes },
+});
+
+const list = (hooks: HookStore, query: Partial<HookQuery> = {}) =>
+  hooks.list({ now: START, limit: 100, ...query });
+
+export const hookChecks = [
+  checkHooks(
+    'hooks: a subscription is stored as it was given, and starts at the last stamp of the company',
+    async ({ store, hooks, openOther }) => {
+      const given = newHook('a', { tokenId: null, tokenExpiresAt: START + 9, since: START - 7 });
+      const { since: _, ...stored } = given;
+      const progress: HookProgress = {
+        ...{ announcedThrough: START - 7, announcedSince: null, lastEventAt: null, lastStatus: null },
+        ...{ failures: 0, failingSince: null, disabledAt: null },
+        ...{ notBefore: START, checkAt: START, remindAt: null },
+      };
+      assert.deepEqual(await hooks.subscribe(given, MAX), {
+        kind: 'created',
+        hook: { ...stored, ...progress },
+      });
+      const other = await openOther();
+      assert.deepEqual({ ...(await other.find('a')) }, { ...stored, ...progress });
+      assert.equal(await other.find('b'), undefined);
+
+      const first = await subscribe(hooks, 'without-leads', { userId: 'rival' });
+      assert.equal(first.announcedThrough, 0);
+      const [, last] = await stamp(store, [lead('1'), lead('2')]);
+      assert.equal((await subscribe(hooks, 'with-leads')).announcedThrough, last);
+      assert.deepEqual(await hooks.subscribe(newHook('x', { userId: 'unknown' }), MAX), {
+        kind: 'no-such-user',
+      });
+    },
+  ),
+
+  checkHooks(
+    'hooks: the last stamp counts also if its lead was deleted',
+    async ({ store, hooks, deleteLead }) => {
+      if (!deleteLead) return;
+      const [, last] = await stamp(store, [lead('1'), lead('2')]);
+      await deleteLead('acme', '2');
+      assert.equal((await subscribe(hooks, 'a')).announcedThrough, last);
+    },
+  ),
+
+  checkHooks(
+    'hooks: the same token and URL again is the same hook, enabled, with its position',
+    async ({ store, hooks }) => {
+      await stamp(store, [lead('1')]);
+      const url = `https://hooks.example.com/${'%5C\\'.repeat(400)}`;
+      await subscribe(hooks, 'a', { url, since: START - 5 });
+      await change(hooks, 'a', {
+        ...{ failures: 9, failingSince: START, disabledAt: START, lastEventAt: START, lastStatus: 500 },
+        ...{ notBefore: START + 3_600_000, checkAt: null },
+      });
+      assert.deepEqual(await claimIds(hooks, START + 3_600_000), []);
+      const later = {
+        createdAt: START + 60,
+        since: undefined,
+        tokenExpiresAt: START + 99,
+        baseUrl: 'https://b',
+      };
+      const outcome = await hooks.subscribe(newHook('b', { url, ...later }), 1);
+      const { since: _, ...first } = newHook('a', { url });
+      assert.deepEqual(outcome, {
+        kind: 'known',
+        hook: {
+          ...{ ...first, tokenExpiresAt: START + 99, baseUrl: 'https://b', createdAt: START + 60 },
+          announcedThrough: START - 5,
+          ...{ announcedSince: null, lastEventAt: START, lastStatus: 500 },
+          ...{ failures: 0, failingSince: null, disabledAt: null },
+          ...{ notBefore: START + 60, checkAt: START + 60, remindAt: null },
+        },
+      });
+      assert.deepEqual({ ...(await hooks.find('a')) }, outcome.kind === 'known' && outcome.hook);
+      assert.deepEqual(await claimIds(hooks, START + 60, { companies: [] }), ['a']);
+      // Another token, or another URL, is another hook.
+      await subscribe(hooks, 'c', { url, tokenId: 'other' });
+      await subscribe(hooks, 'd', { url, tokenId: null });
+      await subscribe(hooks, 'e', { url: `${url}e` });
+    },
+  ),
+
+  checkHooks('hooks: a subscription that comes again ends no claim', async ({ store, hooks }) => {
+    await subscribe(hooks, 'a');
+    await stamp(store, [lead('1')]);
+    const [due] = await claim(hooks);
+    assert(due);
+    const again = newHook('b', { url: due.hook.url, createdAt: START + 1 });
+    assert.equal((await hooks.subscribe(again, MAX)).kind, 'known');
+    assert.deepEqual(await claimIds(hooks, START + 1), []);
+    await hooks.settle([accepted(due, { notBefore: START + 2, checkAt: null })]);
+    assert.equal((await hooks.find('a'))?.announcedThrough, due.through);
+  }),
+
+  checkHooks(
+    'hooks: a user has at most as many as allowed; those of ended tokens do not count',
+    async ({ store, hooks }) => {
+      await subscribe(hooks, 'a', { tokenId: 'revoked' });
+      await subscribe(hooks, 'b', { tokenId: 'expired', tokenExpiresAt: START + 5 });
+      await subscribe(hooks, 'other', { userId: 'seller' });
+      assert.deepEqual(await hooks.subscribe(newHook('c'), 2), { kind: 'too-many' });
+      assert.equal((await hooks.subscribe(newHook('d', { userId: 'seller' }), 2)).kind, 'created');
+      await store.revokeToken('revoked');
+      assert.equal((await hooks.subscribe(newHook('c'), 2)).kind, 'created');
+      assert.deepEqual(await hooks.subscribe(newHook('e'), 2), { kind: 'too-many' });
+      assert.equal((await hooks.subscribe(newHook('e', { createdAt: START + 5 }), 2)).kind, 'created');
+    },
+  ),
+
+  checkHooks(
+    'hooks: equal subscriptions at once are one hook, and different ones are at most as many as allowed',
+    async ({ hooks, openOther }) => {
+      const stores = [hooks, await openOther()];
+      const all = (make: (index: number) => NewHook) =>
+        Promise.all(
+          Array.from({ length: 25 }, async (_, index) => stores[index % 2]?.subscribe(make(index), MAX)),
+        );
+      const equal = await all((index) =>
+        newHook(`equal-${index}`, { url: 'https://hooks.example.com/equal' }),
+      );
+      assert.equal(equal.filter((outcome) => outcome?.kind === 'created').length, 1);
+      assert.equal(equal.filter((outcome) => outcome?.kind === 'known').length, 24);
+      const different = await all((index) => newHook(`hook-${index}`));
+      assert.equal(different.filter((outcome) => outcome?.kind === 'created').length, MAX - 1);
+      assert.equal(different.filter((outcome) => outcome?.kind === 'too-many').length, 25 - (MAX - 1));
+      assert.equal((await list(hooks)).length, MAX);
+    },
+  ),
+
+  checkHooks('hooks: an event is due for leads that the user may see', async ({ store, hooks }) => {
+    for (const userId of ['boss', 'north-lead', 'seller', 'rival'])
+      await subscribe(hooks, userId, { userId });
+    assert.deepEqual(await claim(hooks), []);
+    let now = START;
+    /** The positions of the hooks for which an event is due. All are accepted. */
+    const announce = async (rest?: Parameters<typeof lead>[1]) => {
+      now += 1000;
+      const [newest = 0] = rest ? await stamp(store, [lead(`${now}`, rest)]) : [];
+      const due = await claim(hooks, now);
+      assert(due.every(({ through }) => through === newest));
+      assert(due.every(({ hook, companyId }) => companyId === (hook.id === 'rival' ? 'globex' : 'acme')));
+      await hooks.settle(due.map((one) => accepted(one, { notBefore: now, checkAt: null })));
+      return idsOf(due);
+    };
+    assert.deepEqual(await announce({}), ['boss']);
+    assert.deepEqual(await announce({ branchId: 'south' }), ['boss']);
+    assert.deepEqual(await announce({ branchId: 'north' }), ['boss', 'north-lead']);
+    assert.deepEqual(await announce({ departmentId: 'service' }), ['boss', 'north-lead']);
+    assert.deepEqual(await announce({ departmentId: 'sales' }), ['boss', 'north-lead', 'seller']);
+    assert.deepEqual(await announce({ companyId: 'globex', departmentId: 'sales' }), ['rival']);
+    assert.deepEqual(await announce(), []);
+  }),
+
+  checkHooks(
+    'hooks: a claim covers all leads so far; the position moves when it is settled',
+    async ({ store, hooks }) => {
+      const [before] = await stamp(store, [lead('0')]);
+      await subscribe(hooks, 'a');
+      const [, last] = await stamp(store, [lead('1'), lead('2')]);
+      const [due] = await claim(hooks);
+      assert(due);
+      const { hook, through } = due;
+      assert.deepEqual([hook.announcedThrough, through], [before, last]);
+      assert.deepEqual([hook.notBefore, hook.checkAt], [START + CLAIM_MS, START + CLAIM_MS]);
+      assert.deepEqual({ ...(await hooks.find('a')) }, hook);
+      const changes = {
+        ...{
+          lastEventAt: START + 3,
+          lastStatus: 204,
+          failures: 1,
+          failingSince: START + 1,
+          disabledAt: START + 2,
+        },
+        ...{ notBefore: START + 1000, checkAt: START + 1001, remindAt: START + 120_000 },
+      };
+      await hooks.settle([accepted(due, changes)]);
+      assert.deepEqual(
+        { ...(await hooks.find('a')) },
+        { ...hook, ...changes, announcedSince: before, announcedThrough: last },
+      );
+    },
+  ),
+
+  checkHooks(
+    'hooks: history before the position is not announced, history after it is',
+    async ({ store, hooks }) => {
+      await stamp(store, [lead('1')]);
+      await subscribe(hooks, 'a', { since: START - 5000 });
+      const [due] = await claim(hooks);
+      assert(due);
+      await hooks.settle([accepted(due, { notBefore: START, checkAt: null })]);
+      await stamp(store, [lead('old', { createdAt: START - 9000 })], { historical: true });
+      assert.deepEqual(await claim(hooks), []);
+      const [newest] = await stamp(store, [lead('new', { createdAt: due.through + 5 })], {
+        historical: true,
+      });
+      assert.deepEqual(
+        (await claim(hooks)).map(({ through }) => through),
+        [newest],
+      );
+    },
+  ),
+
+  checkHooks('hooks: deleted leads are not announced', async ({ store, hooks, deleteLead }) => {
+    if (!deleteLead) return;
+    await subscribe(hooks, 'a');
+    await stamp(store, [lead('1')]);
+    await deleteLead('acme', '1');
+    assert.deepEqual(await claim(hooks), []);
+    const [first] = await stamp(store, [lead('2'), lead('3')]);
+    await deleteLead('acme', '3');
+    assert.deepEqual(
+      (await claim(hooks)).map(({ through }) => through),
+      [first],
+    );
+  }),
+
+  checkHooks(
+    'hooks: two stores never claim the same hook, and together they claim all',
+    async ({ store, hooks, openOther }) => {
+      const other = await openOther();
+      const users = ['boss', 'north-lead', 'seller'];
+      for (let index = 0; index < 30; index += 1)
+        await subscribe(hooks, `hook-${index}`, { userId: users[index % 3] ?? '', since: START - 1 });
+      await stamp(store, [lead('1', { departmentId: 'sales' })]);
+      const claims = await Promise.all(
+        [hooks, other, hooks, other, hooks, other].map((one) => claim(one, START, { limit: 7 })),
+      );
+      const ids = claims.flatMap(idsOf);
+      assert.equal(new Set(ids).size, ids.length);
+      assert(claims.every((claimed) => claimed.length <= 7));
+      ids.push(...(await claimIds(other)));
+      assert.equal(new Set(ids).size, 30);
+      assert.equal(ids.length, 30);
+      assert.deepEqual(await claim(hooks, START + CLAIM_MS - 1), []);
+    },
+  ),
+
+  checkHooks(
+    'hooks: the claim of a process that was killed ends, and then settles nothing',
+    async ({ store, hooks, openOther }) => {
+      const other = await openOther();
+      await subscribe(hooks, 'a');
+      await stamp(store, [lead('1')]);
+      const [first] = await claim(hooks);
+      assert(first);
+      const end = START + CLAIM_MS;
+      // Without any change of the company, because its time has come.
+      const [second] = await claim(other, end, { companies: [] });
+      assert(second);
+      assert.equal(second.through, first.through);
+      await hooks.settle([accepted(first, { lastStatus: 500, notBefore: end + 1, checkAt: null })]);
+      assert.deepEqual({ ...(await hooks.find('a')) }, second.hook);
+      await other.settle([accepted(second, { lastStatus: 200, notBefore: end + 1, checkAt: null })]);
+      await hooks.settle([accepted(second, { lastStatus: 500, notBefore: end + 2, checkAt: null })]);
+      assert.equal((await hooks.find('a'))?.lastStatus, 200);
+      assert.deepEqual(await claim(hooks, end + 1), []);
+    },
+  ),
+
+  checkHooks(
+    'hooks: many are settled at once, also those that were removed meanwhile',
+    async ({ store, hooks }) => {
+      for (const id of ['a', 'b', 'c']) await subscribe(hooks, id);
+      await stamp(store, [lead('1')]);
+      const due = await claim(hooks);
+      await hooks.remove('b');
+      await hooks.settle([...due].reverse().map((one) => accepted(one, { lastStatus: 202 })));
+      await hooks.settle([]);
+      const statuses = (await list(hooks)).map(({ hook }) => [hook.id, hook.lastStatus]);
+      assert.deepEqual(statuses, [
+        ['a', 202],
+        ['c', 202],
+      ]);
+    },
+  ),
+
+  checkHooks(
+    'hooks: nothing is claimed before notBefore, nor if it is disabled',
+    async ({ store, hooks }) => {
+      await subscribe(hooks, 'later');
+      await subscribe(hooks, 'disabled');
+      await change(hooks, 'later', { notBefore: START + 5, checkAt: START + 5 });
+      await change(hooks, 'disabled', { disabledAt: START });
+      await stamp(store, [lead('1')]);
+      assert.deepEqual(await claim(hooks, START + 4), []);
+      assert.equal((await hooks.find('later'))?.checkAt, START + 5);
+      assert.deepEqual(await claimIds(hooks, START + 5, { companies: [] }), ['later']);
+    },
+  ),
+
+  checkHooks('hooks: a clock that was set back delays nothing but a backoff', async ({ store, hooks }) => {
+    for (const id of ['near', 'far', 'failing']) await subscribe(hooks, id);
+    await stamp(store, [lead('1')]);
+    const minute = 60_000;
+    await change(hooks, 'near', { notBefore: START + minute });
+    await change(hooks, 'far', { notBefore: START + minute + 1 });
+    await change(hooks, 'failing', { notBefore: START + minute + 1, failures: 1, failingSince: START });
+    assert.deepEqual(await claimIds(hooks), ['far']);
+    assert.deepEqual(await claimIds(hooks), []);
+  }),
+
+  checkHooks(
+    'hooks: the given companies are examined, and those whose checkAt has come',
+    async ({ store, hooks }) => {
+      await subscribe(hooks, 'a');
+      await subscribe(hooks, 'b', { userId: 'rival' });
+      // Nothing is due: only new leads make an event due.
+      assert.deepEqual(await claim(hooks, START, { companies: [] }), []);
+      assert.deepEqual([(await hooks.find('a'))?.checkAt, (await hooks.find('b'))?.checkAt], [null, null]);
+      await stamp(store, [lead('1'), lead('2', { companyId: 'globex' })]);
+      const at = (companies: readonly string[]) => claimIds(hooks, START, { companies });
+      assert.deepEqual(await at([]), []);
+      assert.deepEqual(await at(['unknown']), []);
+      assert.deepEqual(await at(['globex', 'unknown']), ['b']);
+      assert.deepEqual(await at(['acme', 'globex']), ['a']);
+    },
+  ),
+
+  checkHooks(
+    'hooks: with a limit, those that are due come first, the longest waiting of them before others',
+    async ({ store, hooks }) => {
+      for (const id of ['a', 'b', 'c', 'd']) await subscribe(hooks, id);
+      await subscribe(hooks, 'idle', { userId: 'rival' });
+      for (const [id, notBefore] of [
+        ['a', START - 1],
+        ['b', START - 3],
+        ['c', START - 2],
+        ['idle', START - 9],
+      ] as const)
+        await change(hooks, id, { notBefore, checkAt: START });
+      await stamp(store, [lead('1')]);
+      assert.deepEqual(await claimIds(hooks, START, { limit: 2 }), ['b', 'c']);
+      assert.deepEqual(await claimIds(hooks, START, { limit: 1 }), ['a']);
+      assert.deepEqual(await claimIds(hooks, START, { limit: 2 }), ['d']);
+    },
+  ),
+
+  checkHooks(
+    'hooks: the last event is repeated at remindAt, unless the consumer has polled past it',
+    async ({ store, hooks }) => {
+      const remindAt = START + 120_000;
+      for (const id of ['a', 'b', 'c', 'd']) await subscribe(hooks, id, { tokenId: `token-${id}` });
+      const [before = 0, newest = 0] = await stamp(store, [lead('1'), lead('2')]);
+      const due = await claim(hooks);
+      await hooks.settle(due.map((one) => accepted(one, { notBefore: START, checkAt: START + 1, remindAt })));
+      // Nothing is due then, and each is examined again at its remindAt.
+      assert.deepEqual(await claim(hooks, START + 1, { companies: [] }), []);
+      assert.equal((await hooks.find('a'))?.checkAt, remindAt);
+      const polled = { userId: 'boss', tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 };
+      const positions = { heldUntil: null, confirmedThrough: before, deliveredThrough: null };
+      await store.consumers?.record([
+        { ...polled, ...positions, tokenId: 'token-a' },
+        { ...polled, ...positions, tokenId: 'token-b', deliveredThrough: newest },
+        { ...polled, ...positions, tokenId: 'token-c', confirmedThrough: newest },
+      ]);
+      assert.deepEqual(await claim(hooks, remindAt - 1), []);
+      const repeated = await claim(hooks, remindAt, { companies: [] });
+      assert.deepEqual(idsOf(repeated), store.consumers ? ['a', 'd'] : ['a', 'b', 'c', 'd']);
+      assert(repeated.every(({ hook, through }) => through === newest && hook.announcedThrough === newest));
+      if (store.consumers) assert.equal((await hooks.find('b'))?.checkAt, null);
+      await hooks.settle(
+        repeated.map((one) => accepted(one, { notBefore: remindAt, checkAt: null, remindAt: null })),
+      );
+      assert.deepEqual(await claim(hooks, remindAt), []);
+    },
+  ),
+
+  checkHooks(
+    'hooks: are paused while the plan does not allow polls, and follow the access level',
+    async ({ store, hooks }) => {
+      await subscribe(hooks, 'a');
+      await store.updateUser('boss', { plan: 'BASIC' });
+      const [, newest] = await stamp(store, [lead('1', { branchId: 'north' }), lead('2')]);
+      assert.deepEqual(await claim(hooks), []);
+      await store.updateUser('boss', { plan: 'PROFESSIONAL' });
+      const [due] = await claim(hooks);
+      assert(due);
+      assert.equal(due.through, newest);
+      await store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' });
+      assert.deepEqual(await claim(hooks, START + CLAIM_MS), []);
+      await store.updateUser('boss', { branchId: 'north' });
+      assert.deepEqual(await claimIds(hooks, START + CLAIM_MS), ['a']);
+    },
+  ),
+
+  checkHooks(
+    'hooks: end with their token and their user: nothing is claimed, listed or kept',
+    async ({ store, hooks }) => {
+      await subscribe(hooks, 'active', { tokenExpiresAt: START + 101 });
+      await subscribe(hooks, 'revoked', { tokenId: 'revoked' });
+      await subscribe(hooks, 'expired', { tokenId: 'expired', tokenExpiresAt: START + 100 });
+      await subscribe(hooks, 'removed', { userId: 'seller' });
+      await subscribe(hooks, 'moved', { userId: 'north-lead' });
+      await stamp(store, [lead('1', { departmentId: 'sales' }), lead('2', { companyId: 'globex' })]);
+      await store.revokeToken('revoked');
+      await store.removeUser('seller');
+      await store.removeUser('north-lead');
+      await apply(store, bare('globex', { users: [user('north-lead')] }));
+      const now = START + 100;
+      assert.deepEqual(await claimIds(hooks, now), ['active']);
+      assert.deepEqual(idsOf(await list(hooks, { now })), ['active']);
+      assert.equal(await hooks.prune(now), 4);
+      assert.equal(await hooks.prune(now), 0);
+      assert.equal(await hooks.find('revoked'), undefined);
+      assert.equal((await hooks.find('active'))?.id, 'active');
+    },
+  ),
+
+  checkHooks(
+    'hooks: are listed page by page, sorted by id, of all, one company or one user',
+    async ({ store, hooks }) => {
+      const issued = { issuedAt: START, expiresAt: START + 1, scopes: ['leads:read'] };
+      await store.recordTokens([{ id: 'token', userId: 'boss', name: 'Zapier', ...issued }]);
+      await subscribe(hooks, 'd');
+      await subscribe(hooks, 'b', { userId: 'rival', tokenId: null });
+      await subscribe(hooks, 'a', { userId: 'seller', tokenId: 'other' });
+      const c = await subscribe(hooks, 'c');
+      assert.deepEqual(
+        (await list(hooks, { userId: 'boss', limit: 1 })).map((one) => ({ ...one })),
+        [{ hook: c, companyId: 'acme', name: 'Zapier', isPending: false }],
+      );
+      for (const [part, expected] of [
+        [{}, ['a', 'b', 'c', 'd']],
+        [{ companyId: 'acme' }, ['a', 'c', 'd']],
+        [{ userId: 'boss' }, ['c', 'd']],
+        [{ userId: 'boss', companyId: 'globex' }, []],
+        [{ companyId: 'unknown' }, []],
+      ] as const) {
+        const found: string[] = [];
+        for (let after: string | undefined; ; after = found.at(-1)) {
+          const page = await list(hooks, { ...part, after, limit: 2 });
+          found.push(...page.map(({ hook }) => hook.id));
+          if (page.length < 2) break;
+        }
+        assert.deepEqual(found, expected);
+      }
+      assert.deepEqual(
+        (await list(hooks)).map(({ name }) => name),
+        [null, null, 'Zapier', 'Zapier'],
+      );
+    },
+  ),
+
+  checkHooks(
+    'hooks: a list says whether there are leads that were not announced',
+    async ({ store, hooks }) => {
+      await stamp(store, [lead('1')]);
+      await subscribe(hooks, 'boss');
+      await subscribe(hooks, 'seller', { userId: 'seller' });
+      await subscribe(hooks, 'rival', { userId: 'rival' });
+      const pending = async () =>
+        idsOf((await list(hooks)).filter(({ isPending }) => isPending).map(({ hook }) => ({ hook })));
+      assert.deepEqual(await pending(), []);
+      // The seller sees a department only.
+      await stamp(store, [lead('2')]);
+      assert.deepEqual(await pending(), ['boss']);
+      await hooks.settle((await claim(hooks)).map((due) => accepted(due)));
+      assert.deepEqual(await pending(), []);
+    },
+  ),
+
+  checkHooks('hooks: are counted by state, and removed', async ({ hooks }) => {
+    assert.equal(await hooks.hasHooks(), false);
+    assert.deepEqual({ ...(await hooks.countByState()) }, { active: 0, failing: 0, disabled: 0 });
+    for (const id of ['a', 'b', 'c', 'd', 'e', 'f']) await subscribe(hooks, id);
+    for (const id of ['b', 'c', 'd']) await change(hooks, id, { failures: 2 });
+    await change(hooks, 'd', { disabledAt: START });
+    assert.deepEqual({ ...(await hooks.countByState()) }, { active: 3, failing: 2, disabled: 1 });
+    assert.equal(await hooks.hasHooks(), true);
+    assert.equal(await hooks.remove('a'), true);
+    assert.equal(await hooks.remove('a'), false);
+    assert.deepEqual(idsOf(await list(hooks)), ['b', 'c', 'd', 'e', 'f']);
+  }),
+
+  checkHooks('hooks: are not removed if their token has subscribed again', async ({ hooks }) => {
+    const { url, createdAt } = await subscribe(hooks, 'a');
+    await hooks.subscribe(newHook('b', { url, createdAt: createdAt + 1 }), MAX);
+    assert.equal(await hooks.remove('a', createdAt), false);
+    assert.equal(await hooks.remove('a', createdAt + 1), true);
+  }),
+
+  checkHooks('hooks: no method adds to the change log', async ({ store, hooks }) => {
+    const { changeTracking } = store;
+    if (!changeTracking) return;
+    const request = { companies: ['acme'], bearers: [] };
+    await stamp(store, [lead('1')]);
+    const { seen } = await changeTracking.revalidate(request, undefined);
+    await subscribe(hooks, 'a', { since: 0 });
+    const due = await claim(hooks);
+    assert.equal(due.length, 1);
+    await hooks.settle(due.map((one) => accepted(one)));
+    await hooks.subscribe(newHook('a'), MAX);
+    await hooks.prune(START);
+    await hooks.remove('a');
+    assert.deepEqual((await changeTracking.revalidate(request, seen)).changes, []);
+  }),
+];
