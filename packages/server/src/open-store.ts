@@ -9,6 +9,8 @@ import {
 } from './config.ts';
 import { pgDumpCommand } from './store/postgres/dump-command.ts';
 import { postgresHints } from './store/postgres/hints.ts';
+import { LONG_TIMEOUTS } from './store/postgres/timeouts.ts';
+import { readBackupTime, writeBackupTime } from './store/sqlite/backup-record.ts';
 import { sqliteHint } from './store/sqlite/hints.ts';
 import { inspectSqlite, migrateSqlite, openSqliteStore, type StoreLog } from './store/sqlite/store.ts';
 import type { BackupOptions, BackupReport, Inspection, MigrationReport, Store } from './store/store.ts';
@@ -36,7 +38,12 @@ export interface StoreTimeouts {
   readonly connectLimitMs?: number;
   /** For the query of a poll at a database server. */
   readonly queryLimitMs?: number;
+  /** For a statement that writes the leads of one request at a database server, after it has the lock. */
+  readonly writeLimitMs?: number;
 }
+
+/** Those of a service are short, so that a poll is answered soon. A command has time. */
+export const COMMAND_TIMEOUTS: StoreTimeouts = LONG_TIMEOUTS;
 
 /** One configured database, with what its engine can do and what operators read about it. */
 export interface Engine {
@@ -56,12 +63,20 @@ export interface Engine {
   readonly server?: { readonly url: string; readonly connections: number };
   /** Copies the database to a new file while it is in use. Absent: the engine has its own tool, see `dumpCommand`. */
   backup?(target: string, options: BackupOptions): Promise<BackupReport>;
+  /** Of `backup`, for the status page. */
+  readonly backupTimes?: BackupTimes;
   /** The command line of that tool, without the password. */
   dumpCommand?(target: string): string;
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
   openMoveTarget?(): Promise<MoveTarget>;
+}
+
+export interface BackupTimes {
+  /** Undefined if no backup is known. */
+  readLast(): Promise<number | undefined>;
+  writeLast(at: number): Promise<void>;
 }
 
 export function engineOf(database: Database): Engine {
@@ -96,6 +111,10 @@ const sqliteEngine = ({ file }: SqliteDatabase): Engine => ({
   backup: async (target, options) => {
     const { backupSqlite } = await import('./store/sqlite/backup.ts');
     return backupSqlite(file, target, options);
+  },
+  backupTimes: {
+    readLast: () => readBackupTime(file),
+    writeLast: (at) => writeBackupTime(file, at),
   },
   openMoveSource: async () => {
     const { openSqliteMoveSource } = await import('./store/sqlite/transfer-source.ts');

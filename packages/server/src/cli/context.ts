@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
-import { openStore, type StoreTimeouts } from '../open-store.ts';
+import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -40,9 +40,10 @@ export async function withStore<T>(
   use: (store: Store, config: Config) => Promise<T>,
   { create = false }: WithStoreOptions = {},
 ): Promise<T> {
-  const { clock, openStore: open = openStore, storeTimeouts: timeouts = {} } = context;
+  const { clock, openStore: open = openStore, storeTimeouts } = context;
   const config = await loadConfig(context);
   try {
+    const timeouts = { ...COMMAND_TIMEOUTS, ...storeTimeouts };
     const store = await open(config, { clock, create, timeouts });
     try {
       return await use(store, config);

@@ -1,4 +1,6 @@
-import { expect, it } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { expect, it, onTestFinished } from 'vitest';
+import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { terminal } from '../cli/terminal.ts';
 import { shareCluster } from './cluster.ts';
@@ -27,4 +29,21 @@ it('a service that is started while its database is unreachable prints the error
     code: 1,
     stderr: expect.stringMatching(/the database cannot be reached .+ECONNREFUSED.+\n +Start PostgreSQL/),
   });
+});
+
+/** A poll would not wait that long. */
+const RESUMED_AFTER_MS = 4000;
+
+it('a service and a command that are started while their database is being resumed wait for it', async () => {
+  onTestFinished(() => server().resume());
+  server().pause();
+  const env = { LEADTAP_DATABASE_URL: server().url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+  const service = spawnLeadtap(['serve'], env);
+  const command = spawnLeadtap(['user', 'list'], env);
+  await wait(RESUMED_AFTER_MS);
+  server().resume();
+  expect(await command.ended).toMatchObject({ code: 0, stderr: '' });
+  for await (const line of { [Symbol.asyncIterator]: () => service.lines })
+    if (JSON.parse(line).msg === 'serving new leads') return;
+  expect.fail((await service.ended).stderr);
 });

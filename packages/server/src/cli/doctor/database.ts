@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
-import { engineOf, openStore } from '../../open-store.ts';
+import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
 import { LOW_FREE_BYTES } from '../../status/problems.ts';
 import type { ServerFacts, StoreStatus } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
@@ -77,14 +77,18 @@ function checkSchema(found: number, expected: number, autoMigrate: boolean): Fin
   if (found === expected) return ok('schema', `version ${found}`);
   const detail = `version ${found}, this program needs version ${expected}`;
   if (found > expected)
-    return failed('schema', detail, 'Update this Leadtap: a newer one created the database.');
+    return failed(
+      'schema',
+      detail,
+      'Update this Leadtap: a newer one has updated the database. Or restore the backup that was made before: docs/upgrading.md.',
+    );
   return autoMigrate
     ? warning('schema', detail, 'The next command updates it. To update it now, run `leadtap migrate`.')
     : failed('schema', detail, 'Run `leadtap migrate`.');
 }
 
 async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
-  const store = await openStore({ ...config, autoMigrate: false }, { clock });
+  const store = await openStore({ ...config, autoMigrate: false }, { clock, timeouts: COMMAND_TIMEOUTS });
   try {
     return await store.status();
   } finally {

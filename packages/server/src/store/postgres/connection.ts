@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
 import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
+import { TIMEOUTS, type Timeouts } from './timeouts.ts';
 
 export type SqlValue = string | number | boolean | null | readonly (string | null)[];
 
@@ -23,17 +24,6 @@ export interface TransactionOptions {
 /** As for PostgreSQL. For work whose duration depends on the size of a table. */
 export const NO_TIMEOUT_MS = 0;
 
-export interface Timeouts {
-  /** For a connection: from the pool, or a new one. */
-  readonly connectLimitMs: number;
-  /** For a statement without a transaction, such as the query of a poll. */
-  readonly queryLimitMs: number;
-  /** Between two statements of a transaction. When the connection is lost there, its locks are released after this. */
-  readonly idleLimitMs: number;
-}
-
-/** A poll takes a millisecond, or waits a second for its lock. */
-const TIMEOUTS: Timeouts = { connectLimitMs: 2000, queryLimitMs: 3000, idleLimitMs: 10_000 };
 /** Further requests fail at once, so that a database that hangs does not fill the memory. */
 const MAX_QUEUED_QUERIES = 1000;
 /** For a statement of a transaction: a batch of leads, an organisation of many thousand users. */
@@ -81,6 +71,10 @@ export class Database {
     return this.#pool.options.max;
   }
 
+  get writeLimitMs(): number {
+    return this.#timeouts.writeLimitMs;
+  }
+
   /**
    * A statement without a transaction. Its timeout is on the client's side alone, since PgBouncer refuses
    * `statement_timeout` as a startup parameter. The functions that polls call set a `lock_timeout` themselves.
@@ -99,7 +93,7 @@ export class Database {
         if (!isStalePlan(error)) throw error;
         // In one transaction, so that a pooler sends both to the same server connection.
         const work = (session: Session) => session.query<Row>(text, values);
-        return runTransaction(client, 'BEGIN; DISCARD PLANS', work, timeoutMs);
+        return runTransaction(client, 'BEGIN; DISCARD PLANS', work, { beginMs: timeoutMs, timeoutMs });
       }
     });
   }
@@ -114,11 +108,13 @@ export class Database {
       SET LOCAL idle_in_transaction_session_timeout = ${this.#timeouts.idleLimitMs}`;
     const timeoutMs =
       statementTimeoutMs === NO_TIMEOUT_MS ? NO_TIMEOUT_MS : statementTimeoutMs + CLIENT_GRACE_MS;
+    // It waits for no lock. On a connection that the network has lost, it is the statement that gets no answer.
+    const beginMs = this.#timeouts.queryLimitMs;
     let discardPlans = '';
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#withClient((client) =>
-          runTransaction(client, `${begin}${discardPlans}`, work, timeoutMs),
+          runTransaction(client, `${begin}${discardPlans}`, work, { beginMs, timeoutMs }),
         );
       } catch (error) {
         if (isStalePlan(error) && discardPlans === '') discardPlans = '; DISCARD PLANS';
@@ -178,9 +174,9 @@ async function runTransaction<T>(
   client: pg.PoolClient,
   begin: string,
   work: (session: Session) => Promise<T>,
-  timeoutMs: number,
+  { beginMs, timeoutMs }: { readonly beginMs: number; readonly timeoutMs: number },
 ): Promise<T> {
-  await runQuery(client, begin, [], timeoutMs);
+  await runQuery(client, begin, [], beginMs);
   try {
     const result = await work({ query: (text, values = []) => runQuery(client, text, values, timeoutMs) });
     await runQuery(client, 'COMMIT', [], timeoutMs);

@@ -2,8 +2,9 @@ import { type Clock, systemClock } from '../../clock.ts';
 import type { AccountCounts, Inspection, MigrationReport, Store } from '../store.ts';
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
-import { Database, type Timeouts } from './connection.ts';
+import { Database } from './connection.ts';
 import { consumerMethods } from './consumers.ts';
+import { hookMethods } from './hooks.ts';
 import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
@@ -11,6 +12,7 @@ import { inspect, migrate, useSchema } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 import { organisationReader } from './organisation-reader.ts';
 import { removalMethods } from './removal.ts';
+import { LONG_TIMEOUTS, type Timeouts } from './timeouts.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
@@ -30,9 +32,13 @@ export interface PostgresOptions extends Partial<Timeouts> {
   readonly pollLockWaitMs?: number;
 }
 
-/** Opens a connection for this work alone. */
-async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
-  const database = new Database(url, 1);
+/** Opens a connection for this work alone, which is not part of a poll: it may wait for a database that is being resumed. */
+async function withDatabase<T>(
+  url: string,
+  work: (database: Database) => Promise<T>,
+  timeouts?: Partial<Timeouts>,
+): Promise<T> {
+  const database = new Database(url, 1, { ...LONG_TIMEOUTS, ...timeouts });
   try {
     return await work(database);
   } finally {
@@ -44,17 +50,12 @@ async function withDatabase<T>(url: string, work: (database: Database) => Promis
 export const inspectPostgres = (url: string, clock: Clock = systemClock): Promise<Inspection> =>
   withDatabase(url, (database) => inspect(database, clock));
 
-export const migratePostgres = (url: string): Promise<MigrationReport> => withDatabase(url, migrate);
+export const migratePostgres = (url: string, maxLockWaitMs?: number): Promise<MigrationReport> =>
+  withDatabase(url, (database) => migrate(database, maxLockWaitMs));
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-  const database = new Database(options.url, options.connections ?? CONNECTIONS, options);
-  try {
-    await useSchema(database, options);
-    return createStore(database, options);
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
+  await withDatabase(options.url, (database) => useSchema(database, options), options);
+  return createStore(new Database(options.url, options.connections ?? CONNECTIONS, options), options);
 }
 
 function createStore(database: Database, options: PostgresOptions): Store {
@@ -67,6 +68,7 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...listMethods(database),
     removal: removalMethods(database),
     consumers: consumerMethods(database),
+    hooks: hookMethods(database),
     organisation: organisationReader(database),
 
     applyOrganisation: (organisation) =>
@@ -85,6 +87,13 @@ function createStore(database: Database, options: PostgresOptions): Store {
         'SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users',
       );
       return row ?? { companies: 0, users: 0 };
+    },
+
+    async readSize() {
+      const [row] = await queryInTransaction<{ bytes: number }>(
+        'SELECT pg_database_size(current_database()) AS bytes',
+      );
+      return row?.bytes ?? 0;
     },
 
     close: () => database.close(),

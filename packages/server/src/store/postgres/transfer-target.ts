@@ -11,12 +11,13 @@ import {
 } from './connection.ts';
 import { RECORD_TYPES } from './leads-write.ts';
 import { useSchema } from './migrate.ts';
+import { LONG_TIMEOUTS } from './timeouts.ts';
 
 const ROWS_PER_PAGE = 1000;
 
 /** Brings the schema up to date. If it is, the rights of the service are enough. */
 export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
-  const database = new Database(url, 1);
+  const database = new Database(url, 1, LONG_TIMEOUTS);
   try {
     await useSchema(database);
     return createTarget(database);
