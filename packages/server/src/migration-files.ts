@@ -39,6 +39,7 @@ export const findChangedMigration = (
 
 export interface MigrationPlan {
   readonly from: number;
+  /** Less than `from` if this program cannot use the schema, which a newer one has migrated. */
   readonly to: number;
   /** Empty if the schema is up to date or newer than this program. */
   readonly pending: readonly Migration[];
@@ -46,10 +47,29 @@ export interface MigrationPlan {
   readonly applied: readonly string[];
 }
 
-export function planMigrations(folder: URL, from: number): MigrationPlan {
+export function planMigrations(
+  folder: URL,
+  from: number,
+  recorded: readonly AppliedMigration[],
+): MigrationPlan {
   const migrations = readMigrations(folder);
+  const latest = latestVersion(migrations);
   const pending = migrations.filter(({ version }) => version > from);
-  return { from, to: latestVersion(migrations), pending, applied: pending.map(({ name }) => name) };
+  const to = isNewerButUsable(latest, from, recorded) ? from : latest;
+  return { from, to, pending, applied: pending.map(({ name }) => name) };
+}
+
+/** `0042_drop_notes_needs_0040.sql`: for programs whose schema version is at least 40. */
+const NEEDS = /_needs_(\d{4})\.sql$/;
+
+/**
+ * A migration keeps what older programs use, so that they can run beside new ones during an upgrade, and again after a rollback.
+ * One that cannot says in its name what it needs.
+ */
+function isNewerButUsable(own: number, found: number, recorded: readonly AppliedMigration[]): boolean {
+  const newer = recorded.filter(({ version }) => version > own);
+  const isKnown = newer.length > 0 && newer.length === found - own;
+  return isKnown && newer.every(({ name }) => Number(NEEDS.exec(name)?.[1] ?? 0) <= own);
 }
 
 export const expectedVersion = (folder: URL): number => latestVersion(readMigrations(folder));

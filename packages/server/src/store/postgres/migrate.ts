@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
 import * as files from '../../migration-files.ts';
 import {
@@ -7,9 +8,11 @@ import {
   type MigrationReport,
   SchemaVersionError,
   type ServerFacts,
+  StoreUnavailableError,
   UnusableDatabaseError,
 } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
+import { isLockBusy } from './errors.ts';
 import { renderLeadFunctions } from './lead-functions.ts';
 
 /** Also right from `dist/`: SQL is not compiled, so its only copy is in `src/`. */
@@ -18,6 +21,11 @@ const MIGRATIONS = new URL('migrations/', FOLDER);
 const OLDEST_SERVER = 140_000;
 /** "LTAP". A single key, so that it differs from the locks of companies, which have two. */
 const MIGRATION_LOCK = 0x4c544150;
+
+/** Polls wait for 3 seconds. */
+const LOCK_TIMEOUT_MS = 1000;
+const LOCK_PAUSE_MS = 1000;
+const MAX_LOCK_WAIT_MS = 60_000;
 
 const SCHEMA = `
   CREATE SCHEMA leadtap;
@@ -53,13 +61,11 @@ const FACTS = `
 const APPLIED = `
   SELECT m.version, m.name, to_json(m) ->> 'checksum' AS checksum FROM leadtap.migrations AS m ORDER BY m.version`;
 
-const expectedVersion = (): number => files.expectedVersion(MIGRATIONS);
-
 /**
- * 0 when there is no schema yet. Refuses an old server, a schema of another program, and one of a version of Leadtap with other
+ * From 0 when there is no schema yet. Refuses an old server, a schema of another program, and one of a version of Leadtap with other
  * migrations: ours would destroy what they made.
  */
-async function schemaVersion(session: Session): Promise<number> {
+async function readPlan(session: Session): Promise<files.MigrationPlan> {
   const [found] = await session.query<{ server: number; version: string; ours: boolean; foreign: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS version,
             to_regclass('leadtap.migrations') IS NOT NULL AS ours,
@@ -69,12 +75,12 @@ async function schemaVersion(session: Session): Promise<number> {
     throw new UnusableDatabaseError(`the server is PostgreSQL ${found.version}; Leadtap needs 14 or later`);
   if (!found?.ours && found?.foreign)
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
-  if (!found?.ours) return 0;
+  if (!found?.ours) return files.planMigrations(MIGRATIONS, 0, []);
   const applied = await session.query<files.AppliedMigration>(APPLIED);
   const changed = files.findChangedMigration(files.readMigrations(MIGRATIONS), applied);
   if (changed)
     throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
-  return applied.at(-1)?.version ?? 0;
+  return files.planMigrations(MIGRATIONS, applied.at(-1)?.version ?? 0, applied);
 }
 
 /** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
@@ -83,23 +89,41 @@ export async function useSchema(
   options: { readonly migrate?: boolean; readonly create?: boolean } = {},
 ): Promise<void> {
   const { migrate: mayMigrate = true, create = true } = options;
-  const expected = expectedVersion();
-  const found = await schemaVersion(database);
-  if (found === expected) return;
-  const isAllowed = mayMigrate && found < expected && (create || found > 0);
-  if (!isAllowed) throw new SchemaVersionError(found, expected);
+  const { from, to } = await readPlan(database);
+  if (from === to) return;
+  const isAllowed = mayMigrate && from < to && (create || from > 0);
+  if (!isAllowed) throw new SchemaVersionError(from, to);
   await migrate(database);
 }
 
 /**
- * Brings the schema up to date in one transaction, and grants the roles their rights. The version is read under an
- * advisory lock, so any number of processes may migrate at once: the first one applies all migrations, the others none.
+ * Brings the schema up to date in one transaction. A statement that waits for a table lock blocks all polls and writers that come
+ * after it, so it waits for a shorter time than polls do; then they get their turn, and the transaction is tried again.
  */
-export async function migrate(database: Database): Promise<MigrationReport> {
+export async function migrate(
+  database: Database,
+  maxLockWaitMs: number = MAX_LOCK_WAIT_MS,
+): Promise<MigrationReport> {
+  for (const deadline = performance.now() + maxLockWaitMs; ; await sleep(LOCK_PAUSE_MS)) {
+    try {
+      return await migrateOnce(database);
+    } catch (error) {
+      if (!isLockBusy(error)) throw error;
+      if (performance.now() >= deadline) throw await describeLock(database, error);
+    }
+  }
+}
+
+/**
+ * The version is read under an advisory lock, so any number of processes may migrate at once: the first one applies all migrations,
+ * the others none. Grants the roles their rights.
+ */
+function migrateOnce(database: Database): Promise<MigrationReport> {
   const timeouts = { statementTimeoutMs: NO_TIMEOUT_MS, lockTimeoutMs: NO_TIMEOUT_MS };
   return database.transaction(async (session) => {
     await session.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    const { from, to, pending, applied } = files.planMigrations(MIGRATIONS, await schemaVersion(session));
+    await session.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    const { from, to, pending, applied } = await readPlan(session);
     if (from > to) throw new SchemaVersionError(from, to);
     const warnings = await becomeOwner(session, from);
     if (from === 0) await session.query(SCHEMA);
@@ -117,6 +141,22 @@ export async function migrate(database: Database): Promise<MigrationReport> {
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
   }, timeouts);
+}
+
+/** The times of other users' transactions are null for users without the role pg_read_all_stats. */
+const LOCK_HOLDERS = `
+  SELECT DISTINCT a.pid, a.usename AS "user", a.application_name AS program
+    FROM pg_locks AS l JOIN pg_class AS c ON c.oid = l.relation JOIN pg_stat_activity AS a ON a.pid = l.pid
+   WHERE l.granted AND c.relnamespace = to_regnamespace('leadtap') AND a.datname = current_database()
+     AND coalesce(a.xact_start < now() - make_interval(secs => ${LOCK_TIMEOUT_MS / 1000}), true) LIMIT 5`;
+
+async function describeLock(database: Database, error: unknown): Promise<StoreUnavailableError> {
+  const holders = await database.query<{ pid: number; user: string; program: string | null }>(LOCK_HOLDERS);
+  const names = holders.map(({ pid, user, program }) => `process ${pid} (user ${user}, ${program || '-'})`);
+  return new StoreUnavailableError(
+    `other programs hold locks on the tables of Leadtap, so nothing was migrated: ${names.join(', ')}`,
+    { cause: error instanceof Error ? error.cause : error },
+  );
 }
 
 const readSql = (name: string): string => readFileSync(new URL(name, FOLDER), 'utf8');
@@ -143,16 +183,16 @@ async function becomeOwner(session: Session, from: number): Promise<string[]> {
 
 /** Reads the state of the database without changing anything. */
 export async function inspect(database: Database, clock: Clock): Promise<Inspection> {
-  const version = await schemaVersion(database);
+  const { from, to } = await readPlan(database);
   const before = clock();
   const [row] = await database.query<Omit<ServerFacts, 'clockAheadMs'> & { nowMs: number }>(FACTS);
   const after = clock();
   if (row === undefined) throw new Error('the query for facts about the server returned no row');
   const { nowMs, ...facts } = row;
   return {
-    exists: version > 0,
-    schemaVersion: version,
-    expectedVersion: expectedVersion(),
+    exists: from > 0,
+    schemaVersion: from,
+    expectedVersion: to,
     faults: [],
     // The server read its clock at some time between request and response; the middle is the best estimate.
     server: { ...facts, clockAheadMs: Math.round(nowMs - (before + after) / 2) },

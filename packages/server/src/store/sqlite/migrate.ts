@@ -54,11 +54,16 @@ function makeSchemaParts(version: number): string[] {
   }
 }
 
-function hasChecksums(connection: Connection): boolean {
+/** Undefined in a database that is older than the checksums. */
+function readApplied(connection: Connection): files.AppliedMigration[] | undefined {
   const tables = connection.prepare(
     `SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'`,
   );
-  return tables.get() !== undefined;
+  if (tables.get() === undefined) return undefined;
+  const applied = connection.prepare<files.AppliedMigration>(
+    'SELECT version, name, checksum FROM migrations ORDER BY version',
+  );
+  return applied.all();
 }
 
 /**
@@ -67,11 +72,9 @@ function hasChecksums(connection: Connection): boolean {
  */
 function refuseChangedMigrations(connection: Connection): void {
   const version = schemaVersion(connection);
-  if (hasChecksums(connection)) {
-    const applied = connection.prepare<files.AppliedMigration>(
-      'SELECT version, name, checksum FROM migrations ORDER BY version',
-    );
-    const changed = files.findChangedMigration(files.readMigrations(FOLDER), applied.all());
+  const applied = readApplied(connection);
+  if (applied) {
+    const changed = files.findChangedMigration(files.readMigrations(FOLDER), applied);
     if (changed)
       throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
   } else if (version > 0 && version <= expectedVersion()) {
@@ -90,10 +93,14 @@ export function refuseUnknownSchema(connection: Connection): void {
   if ('error' in result) throw result.error;
 }
 
-/** Throws if the schema must not be changed. */
-function plan(connection: Connection): files.MigrationPlan {
+export function readPlan(connection: Connection): files.MigrationPlan {
   refuseUnknownSchema(connection);
-  const planned = files.planMigrations(FOLDER, schemaVersion(connection));
+  return files.planMigrations(FOLDER, schemaVersion(connection), readApplied(connection) ?? []);
+}
+
+/** Throws if this program cannot use the schema. */
+function plan(connection: Connection): files.MigrationPlan {
+  const planned = readPlan(connection);
   if (planned.from > planned.to) throw new SchemaVersionError(planned.from, planned.to);
   return planned;
 }
