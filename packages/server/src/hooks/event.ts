@@ -1,0 +1,67 @@
+/** One event of a webhook subscription: there are leads after `since`, up to `through`. */
+import { type HookEvent, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
+import { type Clock, toIso } from '../clock.ts';
+import type { Hook } from '../store/hooks.ts';
+import type { Delivery } from './deliver.ts';
+import type { Outcome } from './rules.ts';
+import { eventId, signatureOf } from './signature.ts';
+import { checkHookUrl } from './url.ts';
+
+export interface EventOptions {
+  /** Those that events may be sent to. */
+  readonly hosts: readonly string[];
+  /** Of the signing keys. Each signs. */
+  readonly signingSecrets: readonly Uint8Array[];
+  /** The `{base_url}` in events. Default: the one that the subscription was sent to. */
+  readonly publicUrl: string | undefined;
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+export interface EventWindow {
+  readonly since: number;
+  readonly through: number;
+}
+
+export async function sendEvent(
+  delivery: Delivery,
+  hook: Hook,
+  window: EventWindow,
+  options: EventOptions,
+): Promise<Outcome | 'aborted'> {
+  // The list may have become shorter since the subscription.
+  const checked = checkHookUrl(hook.url, options.hosts);
+  if (checked.kind !== 'allowed') return { kind: 'not-allowed' };
+  return delivery.post(checked.url, ...createEvent(hook, window, options));
+}
+
+/** The headers and the body of one attempt. */
+function createEvent(
+  hook: Hook,
+  { since, through }: EventWindow,
+  { clock, publicUrl, signingSecrets, version }: EventOptions,
+): [headers: Record<string, string>, body: string] {
+  const now = clock();
+  const event: HookEvent = {
+    type: 'leads.available',
+    timestamp: toIso(now),
+    data: {
+      hookId: hook.id,
+      since: toIso(since),
+      through: toIso(through),
+      poll: `${publicUrl ?? hook.baseUrl}${NEW_LEADS_PATH}?since=${toIso(since)}&limit=${MAX_LEADS_PER_PAGE}`,
+    },
+  };
+  const body = JSON.stringify(event);
+  const id = eventId(hook.id, since, through);
+  const timestampS = Math.floor(now / 1000);
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'user-agent': `Leadtap/${version}`,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signatureOf(signingSecrets, hook.id, { id, timestampS, body }),
+  };
+  return [headers, body];
+}

@@ -1,0 +1,226 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from 'vitest';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { keyFileOf, type TestService } from '../../../testing/harness/service.ts';
+import { type Receiver, respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import type { Hook, HookProgress } from '../../src/store/hooks.ts';
+import { startWith, storedHook, subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
+import { type RunOptions, terminal } from './terminal.ts';
+
+/** A service that may send events to a receiver, and commands on its database, with its settings and its clock. */
+async function installation() {
+  const clock = manualClock();
+  const receiver = await startReceiver();
+  const service = await startWith(receiver, { clock });
+  const shell = terminal();
+  const run = (command: string, options: RunOptions = {}) => {
+    const settings = { LEADTAP_HOOK_HOSTS: receiver.origin, LEADTAP_SIGNING_KEY_FILE: keyFileOf(service) };
+    const env = { ...service.database.env, ...settings, ...options.env };
+    return shell.run(command, { ...options, env, parts: { clock, ...options.parts } });
+  };
+  return { clock, receiver, service, run };
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** As after attempts of the service. */
+async function change(service: TestService, id: string, changes: Partial<HookProgress>): Promise<void> {
+  const claimed = await storedHook(service, id);
+  await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...changes } }]);
+}
+
+/** Without the time of the next examination, which the service sets. */
+const progressOf = ({ checkAt: _, ...progress }: Hook) => progress;
+
+const failing = (clock: ManualClock): Partial<HookProgress> => ({
+  ...{ failures: 3, failingSince: clock() - 60_000, lastEventAt: clock() - 60_000, lastStatus: 500 },
+  ...{ notBefore: clock() + 120_000, checkAt: clock() + 120_000 },
+});
+
+const disabled = (clock: ManualClock): Partial<HookProgress> => ({
+  ...failing(clock),
+  ...{ disabledAt: clock(), checkAt: null },
+});
+
+describe('leadtap hooks list', () => {
+  test('shows state, last event and next attempt, and the host instead of the secret URL', async () => {
+    const { clock, service, run } = await installation();
+    const expiresAt = clock() + 90 * 86_400_000;
+    const issued = { issuedAt: clock(), expiresAt, scopes: ['leads:read'] as const };
+    await service.store.recordTokens([{ id: 'token-1', userId: 'boss', name: 'Zapier', ...issued }]);
+    const boss = await service.token('boss', { tokenId: 'token-1' });
+    const first = await subscribe(service, boss, ZAPIER_URL, '2026-03-01T00:00:00Z');
+    const other = await service.token('rival', { tokenId: 'token-2' });
+    const second = await subscribe(service, other, 'https://hook.eu1.make.com/secret-of-make');
+    await change(service, first.id, failing(clock));
+    const listed = await run('hooks list --json');
+    expect(JSON.parse(listed.stdout)).toEqual(
+      [
+        {
+          ...{ id: first.id, companyId: 'acme', userId: 'boss', tokenId: 'token-1', name: 'Zapier' },
+          ...{ host: 'hooks.zapier.com', state: 'failing', isPending: false, createdAt: iso(clock()) },
+          ...{ announcedThrough: '2026-03-01T00:00:00.000Z', lastEventAt: iso(clock() - 60_000) },
+          ...{ lastStatus: 500, failures: 3, failingSince: iso(clock() - 60_000) },
+          retryAt: iso(clock() + 120_000),
+        },
+        {
+          ...{ id: second.id, companyId: 'globex', userId: 'rival', tokenId: 'token-2', name: null },
+          ...{ host: 'hook.eu1.make.com', state: 'active', isPending: false, createdAt: iso(clock()) },
+          ...{ announcedThrough: second.since, lastEventAt: null, lastStatus: null },
+          ...{ failures: 0, failingSince: null, retryAt: null },
+        },
+      ].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+    const { code, stdout, stderr } = await run('hooks list --user boss');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
+      [
+        ...['ID', 'COMPANY', 'USER', 'TOKEN', 'HOST', 'STATE', 'LEADS'],
+        ...['ANNOUNCED THROUGH', 'LAST EVENT', 'STATUS', 'FAILURES', 'RETRY'],
+      ],
+      [
+        ...[first.id, 'acme', 'boss', 'Zapier', 'hooks.zapier.com', 'failing', 'announced'],
+        ...['2026-03-01T00:00:00.000Z', '1 min ago', '500', '3', 'in 2 min'],
+      ],
+      [''],
+    ]);
+    for (const text of [listed.stdout, stdout]) expect(text).not.toMatch(/standard|secret-of-make|https:/);
+    expect(JSON.parse((await run('hooks list --company globex --json')).stdout)).toMatchObject([
+      { id: second.id },
+    ]);
+  });
+
+  test('shows which of them have leads that were not announced', async () => {
+    const { clock, service, run } = await installation();
+    const hook = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+    await change(service, hook.id, disabled(clock));
+    await service.add({});
+    expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
+      { state: 'disabled', isPending: true, retryAt: null },
+    ]);
+    expect((await run('hooks list')).stdout).toContain('  disabled  pending  ');
+  });
+
+  test('a failing one without pending leads is sent again with the next lead, not now', async () => {
+    const { clock, service, run } = await installation();
+    const hook = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+    await change(service, hook.id, { ...failing(clock), notBefore: clock() - 1000, checkAt: null });
+    expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
+      { state: 'failing', isPending: false, retryAt: null },
+    ]);
+    expect((await run('hooks list')).stdout).toMatch(/ 3 {2,}-\n/);
+  });
+
+  test('lists one whose stored URL is no URL', async () => {
+    const { clock, service, run } = await installation();
+    const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null };
+    const hook = { ...key, id: '0'.repeat(32), url: 'no URL', baseUrl: service.url, since: undefined };
+    await service.store.hooks?.subscribe({ ...hook, createdAt: clock() }, 20);
+    expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ host: 'invalid URL' }]);
+  });
+
+  test('says what to do if there is none, and that events are switched off', async () => {
+    const { run } = await installation();
+    const { code, stdout, stderr } = await run('hooks list');
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(/^There is no webhook subscription\. A platform creates one when/);
+    expect((await run('hooks list --json')).stdout).toBe('[]\n');
+    const off = await run('hooks list', { env: { LEADTAP_HOOKS: 'off' } });
+    expect(off.stderr).toContain('LEADTAP_HOOKS is off: no events are sent.');
+  });
+});
+
+test('leadtap hooks remove deletes a subscription, and says so if there is none', async () => {
+  const { service, run } = await installation();
+  const { id } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+  const removed = await run(`hooks remove ${id}`);
+  expect(removed).toMatchObject({
+    code: 0,
+    stderr: 'Deleted. No more events are sent to hooks.zapier.com.\n',
+  });
+  expect(await service.store.hooks?.find(id)).toBeUndefined();
+  const again = await run(`hooks remove ${id}`);
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain(`there is no webhook subscription ${id}`);
+});
+
+describe('leadtap hooks send-test', () => {
+  const subscribed = async (service: TestService, { url }: Receiver) =>
+    subscribe(service, await service.token('boss'), url);
+
+  test('sends a signed event that announces no lead, and changes nothing of an active one', async () => {
+    const { clock, service, receiver, run } = await installation();
+    await service.add({});
+    const hook = await subscribed(service, receiver);
+    const before = await storedHook(service, hook.id);
+    const { code, stderr } = await run(`hooks send-test ${hook.id}`);
+    const { host } = new URL(receiver.url);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `${host} accepted the event with status 200.\n` });
+    const { event, text, headers } = await receiver.event(1);
+    expect(event).toEqual({
+      type: 'leads.available',
+      timestamp: iso(clock()),
+      data: {
+        hookId: hook.id,
+        ...{ since: hook.since, through: hook.since },
+        poll: `${service.url}/automation/new-leads?since=${hook.since}&limit=100`,
+      },
+    });
+    const signature = new Webhook(hook.secret).sign(String(headers['webhook-id']), new Date(clock()), text);
+    expect(headers['webhook-signature']).toBe(signature);
+    expect(await (await service.poll('boss', event.data.poll.split('?')[1])).json()).toEqual([]);
+    expect(progressOf(await storedHook(service, hook.id))).toEqual(progressOf(before));
+  });
+
+  test.each(['failing', 'disabled'] as const)(
+    'a %s one that accepts it is active again, and the service announces what is pending',
+    async (state) => {
+      const { clock, service, receiver, run } = await installation();
+      const { id } = await subscribed(service, receiver);
+      await change(service, id, state === 'failing' ? failing(clock) : disabled(clock));
+      const [createdAt = 0] = await service.add({});
+      const { code, stderr } = await run(`hooks send-test ${id}`);
+      expect(code).toBe(0);
+      expect(stderr).toContain(`The subscription was ${state} and is active again.`);
+      expect((await receiver.event(2)).event.data.through).toBe(iso(createdAt));
+      expect(await storedHook(service, id)).toMatchObject({
+        failures: 0,
+        failingSince: null,
+        disabledAt: null,
+      });
+    },
+  );
+
+  test.each([
+    [500, 'did not accept the event: it answered with status 500', 'switch it off and on again'],
+    [302, 'did not accept the event: it answered with status 302', 'Redirects are not followed.'],
+    [410, 'answered with status 410: it does not want events any more', 'leadtap hooks remove '],
+  ])('says what a receiver that answers with %i means', async (status, message, fix) => {
+    const { service, receiver, run } = await installation();
+    const { id } = await subscribed(service, receiver);
+    const before = await storedHook(service, id);
+    receiver.respond = respondWith(status, { location: `${receiver.origin}/other` });
+    const { code, stderr } = await run(`hooks send-test ${id}`);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`leadtap: ${new URL(receiver.url).host} ${message}`);
+    expect(stderr).toContain(fix);
+    expect(receiver.events).toHaveLength(1);
+    expect(await storedHook(service, id), 'a test is no failure of the subscription').toMatchObject(
+      progressOf(before),
+    );
+  });
+
+  test('says that a receiver is unreachable, that its host is not allowed, and that there is no such id', async () => {
+    const { service, receiver, run } = await installation();
+    const { id } = await subscribed(service, receiver);
+    const forbidden = await run(`hooks send-test ${id}`, { env: { LEADTAP_HOOK_HOSTS: '' } });
+    expect(forbidden.code).toBe(1);
+    expect(forbidden.stderr).toContain('LEADTAP_HOOK_HOSTS');
+    expect(receiver.events).toEqual([]);
+    receiver.respond = (response) => response.destroy();
+    const unreachable = await run(`hooks send-test ${id}`);
+    expect(unreachable.code).toBe(1);
+    expect(unreachable.stderr).toContain('cannot be reached');
+    expect(await run('hooks send-test unknown')).toMatchObject({ code: 1 });
+  });
+});

@@ -1,0 +1,186 @@
+import { Consumers } from '@leadtap/contract/schemas';
+import { Errors } from 'typebox/value';
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { type ServiceOptions, startService, type TestService } from '../../../testing/harness/service.ts';
+import type { HookProgress } from '../../src/store/hooks.ts';
+import { terminal } from '../cli/terminal.ts';
+import { storedHook, subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
+import { addClient, readPage, readStatus, writePolls } from '../status/support/status.ts';
+import { iso } from './support/consumers.ts';
+
+const MINUTE_MS = 60_000;
+
+async function installation(options: ServiceOptions = {}) {
+  const clock = manualClock();
+  const service = await startService({ clock, ...options });
+  const shell = terminal();
+  const run = async (command: string) => {
+    await writePolls(service);
+    return shell.run(command, { env: { ...service.database.env, ...options.env }, parts: { clock } });
+  };
+  const list = async (userId: string): Promise<Consumers['consumers']> => {
+    const headers = { authorization: `Bearer ${await service.token(userId)}` };
+    const body: unknown = await (await fetch(`${service.url}/automation/consumers`, { headers })).json();
+    expect([...Errors(Consumers, body)]).toEqual([]);
+    return (body as Consumers).consumers;
+  };
+  const status = async () => {
+    await writePolls(service);
+    return readStatus(service);
+  };
+  /** Subscribes with a token that does not expire during the test. */
+  const subscribeAs = async (userId: string, tokenId: string, url = ZAPIER_URL) =>
+    subscribe(service, await service.token(userId, { tokenId, expiresInMs: 30 * 86_400_000 }), url);
+  return { clock, service, run, list, status, subscribeAs };
+}
+
+/** As after attempts of the service. */
+async function change(service: TestService, id: string, changes: Partial<HookProgress>): Promise<void> {
+  const claimed = await storedHook(service, id);
+  await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...changes } }]);
+}
+
+const DISABLED = {
+  failures: 30,
+  failingSince: 1,
+  disabledAt: 2,
+  lastEventAt: Date.UTC(2026, 2, 2),
+  lastStatus: 502,
+};
+
+describe('a consumer with a webhook subscription', () => {
+  it('has its state and last event over HTTP, in the command and on the status page', async () => {
+    const { clock, service, run, list, status, subscribeAs } = await installation();
+    const poll = await addClient(service, 'boss', 'token-1', 'Zapier');
+    await poll();
+    const { id, since } = await subscribeAs('boss', 'token-1');
+    await change(service, id, { lastEventAt: clock() - 3 * MINUTE_MS, lastStatus: 200 });
+    const hook = {
+      ...{ count: 1, state: 'active', announcedThrough: since },
+      ...{ lastEventAt: iso(clock() - 3 * MINUTE_MS), lastStatus: 200, failures: 0 },
+    };
+    expect(await list('boss')).toEqual([
+      expect.objectContaining({ tokenId: 'token-1', state: 'active', hook }),
+    ]);
+    expect(await list('rival'), 'only to its own user').toEqual([]);
+    expect(JSON.parse((await run('consumers --json')).stdout)).toMatchObject([{ tokenId: 'token-1', hook }]);
+    expect((await run('consumers')).stdout).toMatch(/ WEBHOOK\n.+ active, event 3 min ago\n$/);
+    const report = await status();
+    expect(report.hooks).toEqual({ active: 1, failing: 0, disabled: 0 });
+    expect(report.problems).toEqual([]);
+    expect(report.consumers?.listed).toMatchObject([{ tokenId: 'token-1', hook }]);
+    expect(await readPage(service)).toMatch(/data-label="Webhook">event <time [^>]+>3 min ago/);
+  });
+
+  it('that has several shows their number and the worst of them', async () => {
+    const { service, list, subscribeAs } = await installation();
+    await (await addClient(service, 'boss', 'token-1', 'Zapier'))();
+    for (const path of ['a', 'b', 'c']) await subscribeAs('boss', 'token-1', `${ZAPIER_URL}${path}`);
+    const ids = (await service.store.hooks?.list({ now: 0, limit: 9 }))?.map(({ hook }) => hook.id) ?? [];
+    await change(service, ids[0] ?? '', { failures: 2, lastStatus: 500 });
+    await change(service, ids[1] ?? '', DISABLED);
+    expect(await list('boss')).toMatchObject([
+      { hook: { count: 3, state: 'disabled', lastStatus: 502, failures: 30 } },
+    ]);
+  });
+
+  it('has none where webhook subscriptions are switched off', async () => {
+    const { service, run, list, status, subscribeAs } = await installation();
+    await subscribeAs('boss', 'token-1');
+    const off = await installation({ beside: service, env: { LEADTAP_HOOKS: 'off' } });
+    expect(await list('boss')).toHaveLength(1);
+    expect(await off.list('boss')).toEqual([]);
+    expect(await off.status()).toMatchObject({ hooks: null, consumers: { subscribed: 0, listed: [] } });
+    expect((await run('consumers --json')).stdout).toContain('"subscribed"');
+    expect((await off.run('consumers --json')).stdout).toBe('[]\n');
+    expect(await status()).toMatchObject({ consumers: { subscribed: 1 } });
+  });
+});
+
+it('a token that has subscribed and has never polled is listed', async () => {
+  const { service, run, list, status, subscribeAs } = await installation();
+  const issued = { issuedAt: 0, expiresAt: Date.UTC(2100, 0), scopes: ['leads:read'] as const };
+  await service.store.recordTokens([{ id: 'token-1', userId: 'boss', name: 'Make', ...issued }]);
+  await subscribeAs('boss', 'token-1');
+  const never = { tokenId: 'token-1', name: 'Make', state: 'subscribed', lastPollAt: null, lastStatus: null };
+  expect(await list('boss')).toMatchObject([{ ...never, pendingLeads: 0, hook: { state: 'active' } }]);
+  expect(JSON.parse((await run('consumers --json')).stdout)).toMatchObject([
+    { ...never, userId: 'boss', companyId: 'acme', polls: 0, hook: { state: 'active', lastEventAt: null } },
+  ]);
+  expect((await run('consumers')).stdout).toMatch(/ subscribed +never .+ active, no event yet\n$/);
+  expect((await run('consumers --stale 1s')).code).toBe(0);
+  const report = await status();
+  expect(report.consumers).toMatchObject({ active: 0, stale: 0, subscribed: 1, listed: [never] });
+  const page = await readPage(service);
+  expect(page).toContain('0 active, 1 subscribed');
+  expect(page).toMatch(
+    /Make<\/bdi> <strong class="badge subscribed">subscribed<\/strong>.+data-label="Last poll">never</,
+  );
+});
+
+it('a consumer with a webhook is stale only if it does not poll although there are leads', async () => {
+  const { clock, service, run, list, subscribeAs } = await installation();
+  const clients = [
+    await addClient(service, 'boss', 'with-hook', 'Zapier'),
+    await addClient(service, 'boss', 'without-hook', 'script'),
+  ];
+  await service.add({});
+  for (let round = 0; round < 3; round += 1) {
+    clock.advance(2 * MINUTE_MS);
+    for (const poll of clients) expect(await poll()).toBe(200);
+    await writePolls(service);
+  }
+  await subscribeAs('boss', 'with-hook');
+  const states = async () => (await list('boss')).map(({ tokenId, state }) => `${tokenId} ${state}`);
+  const stale = async (option: string) =>
+    JSON.parse((await run(`consumers ${option} --json`)).stdout).map(({ name }: { name: string }) => name);
+  const staleInMetrics = async () =>
+    /^leadtap_consumers\{state="stale"\} (\d+)$/m.exec(await (await fetch(service.metricsUrl)).text())?.[1];
+  clock.advance(15 * MINUTE_MS);
+  expect(await states()).toEqual(['with-hook active', 'without-hook stale']);
+  expect([await stale('--stale'), await stale('--stale 10m')]).toEqual([['script'], ['script']]);
+  expect(await staleInMetrics()).toBe('1');
+  await service.add({});
+  expect(await states(), 'it was only now asked to poll').toEqual(['with-hook active', 'without-hook stale']);
+  clock.advance(15 * MINUTE_MS);
+  expect(await states()).toEqual(['with-hook stale', 'without-hook stale']);
+  expect((await stale('--stale 10m')).sort()).toEqual(['Zapier', 'script']);
+  expect(await staleInMetrics()).toBe('2');
+});
+
+describe('the status page', () => {
+  it('names disabled and failing webhooks, with the commands that help, and lists them first', async () => {
+    const { service, status, subscribeAs } = await installation();
+    for (const name of ['A', 'B', 'C']) await (await addClient(service, 'boss', name, name))();
+    await change(service, (await subscribeAs('boss', 'C')).id, DISABLED);
+    await change(service, (await subscribeAs('boss', 'B')).id, { failures: 1, lastStatus: null });
+    const { problems, healthy, hooks, consumers } = await status();
+    expect({ healthy, hooks }).toEqual({ healthy: false, hooks: { active: 0, failing: 1, disabled: 1 } });
+    const docs = 'docs/operations.md#webhooks-that-fail';
+    expect(problems).toMatchObject([
+      {
+        ...{ kind: 'hooks-disabled', severity: 'error', docs },
+        message: '1 webhook subscription is disabled: no event was accepted for 3 days. Of C (user boss).',
+        fix: expect.stringContaining('`leadtap hooks send-test ID` enables one'),
+      },
+      {
+        ...{ kind: 'hooks-failing', severity: 'error', docs },
+        message: '1 webhook subscription is failing: the last event was not accepted. Of B (user boss).',
+        fix: expect.stringContaining('`leadtap hooks list` shows what the receivers answered'),
+      },
+    ]);
+    expect(consumers?.listed.map(({ name }) => name)).toEqual(['B', 'C', 'A']);
+    const page = await readPage(service);
+    expect(page).toContain('status 502, 30 times <strong class="badge stale">disabled</strong>');
+    expect(page).toContain('no response <strong class="badge stale">failing</strong>');
+  });
+
+  it('reports them also if consumers are not recorded', async () => {
+    const { service, status, subscribeAs } = await installation({ env: { LEADTAP_CONSUMERS: 'off' } });
+    await change(service, (await subscribeAs('boss', 'token-1')).id, DISABLED);
+    expect((await status()).problems).toMatchObject([
+      { kind: 'hooks-disabled', message: expect.stringMatching(/3 days\.$/) },
+    ]);
+  });
+});

@@ -1,0 +1,144 @@
+import { expect, it, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { StoreUnavailableError } from '../../src/store/store.ts';
+import { readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+it('leads that come while no instance runs are announced at the next start', async () => {
+  const receiver = await startReceiver();
+  const first = await startWith(receiver);
+  const { id } = await subscribe(first, await first.token('boss'), receiver.url);
+  await first.stop();
+  const second = await startWith(receiver, { beside: first, prepare: () => undefined });
+  const [created = 0] = await second.add({});
+  const { event } = await receiver.event(1);
+  expect(event.data).toMatchObject({ hookId: id, through: iso(created) });
+});
+
+it('the claim of a killed instance ends, and another one sends the event', async () => {
+  const clock = manualClock();
+  const receiver = await startReceiver();
+  const service = await startService({
+    clock,
+    env: { LEADTAP_HOOK_HOSTS: receiver.origin, LEADTAP_HOOKS: 'off' },
+  });
+  const { hooks } = service.store;
+  if (!hooks) throw new Error('the store has no hooks');
+  await hooks.subscribe(
+    {
+      ...{ id: 'a'.repeat(32), userId: 'boss', tokenId: null, tokenExpiresAt: null },
+      ...{ url: receiver.url, baseUrl: service.url, since: 1, createdAt: clock() },
+    },
+    20,
+  );
+  const [created = 0] = await service.add({});
+  const now = clock();
+  // As an instance does that is killed before it sends the event.
+  const claimed = await hooks.claim({ now, claimUntil: now + 15_000, companies: 'all', limit: 10 });
+  expect(claimed).toHaveLength(1);
+  const other = await startWith(receiver, { beside: service, clock });
+  const claims = vi.spyOn(other.store.hooks ?? hooks, 'claim');
+  await vi.waitFor(() => expect(claims.mock.results.length).toBeGreaterThan(1));
+  expect(receiver.events).toEqual([]);
+  clock.advance(15_001);
+  expect((await receiver.event(1)).event.data.through).toBe(iso(created));
+});
+
+it('two instances send each event once', async () => {
+  // It stands still, so no claim of an event in flight ends, however slow the machine is.
+  const clock = manualClock();
+  const receiver = await startReceiver();
+  const one = await startWith(receiver, { clock });
+  const two = await startWith(receiver, { beside: one, clock });
+  const token = await one.token('boss');
+  const hooks = [];
+  for (let index = 0; index < 20; index += 1)
+    hooks.push(await subscribe(index % 2 ? one : two, token, `${receiver.url}/${index}`));
+  for (let round = 1; round <= 3; round += 1) {
+    const [created = 0] = await one.add({});
+    for (const { id } of hooks)
+      await vi.waitFor(async () => expect((await storedHook(one, id)).announcedThrough).toBe(created));
+    // The pause between two events of a hook.
+    clock.advance(1001);
+  }
+  const ids = receiver.events.map(({ headers }) => headers['webhook-id']);
+  expect([ids.length, new Set(ids).size]).toEqual([60, 60]);
+});
+
+it('an event in flight finishes when the service stops, and its result is stored', async () => {
+  const receiver = await startReceiver();
+  const service = await startWith(receiver);
+  const { id } = await subscribe(service, await service.token('boss'), receiver.url);
+  let answer: () => void = () => undefined;
+  receiver.respond = (response) => {
+    answer = () => respondWith(200)(response);
+  };
+  const [created = 0] = await service.add({});
+  await receiver.event(1);
+  const stopped = service.stop();
+  answer();
+  await stopped;
+  const next = await startService({ beside: service, env: { LEADTAP_HOOKS: 'off' } });
+  expect(await storedHook(next, id)).toMatchObject({ announcedThrough: created, lastStatus: 200 });
+});
+
+it('an event that hangs does not delay a stop, and is sent again', async () => {
+  const clock = manualClock();
+  const receiver = await startReceiver();
+  receiver.respond = () => undefined;
+  const service = await startWith(receiver, { clock });
+  const { id } = await subscribe(service, await service.token('boss'), receiver.url);
+  await service.add({});
+  await receiver.event(1);
+  await service.stop();
+  receiver.respond = respondWith(200);
+  const next = await startWith(receiver, { beside: service, clock });
+  expect(await storedHook(next, id)).toMatchObject({ failures: 0, lastStatus: null });
+  clock.advance(15_001);
+  const repeated = await receiver.event(2);
+  expect(repeated.headers['webhook-id']).toBe(receiver.events[0]?.headers['webhook-id']);
+});
+
+it('while the database is unavailable it is tried again once a second, with one line in the log', async () => {
+  const lines: string[] = [];
+  const receiver = await startReceiver();
+  const service = await startWith(receiver, { logTo: { write: (line) => lines.push(line) } });
+  const token = await service.token('boss');
+  const { id } = await subscribe(service, token, receiver.url);
+  const { hooks } = service.store;
+  if (!hooks) throw new Error('the store has no hooks');
+  const startedAt = performance.now();
+  const claim = vi
+    .spyOn(hooks, 'claim')
+    .mockRejectedValue(new StoreUnavailableError('the database is stopped'));
+  const [created = 0] = await service.add({});
+  await vi.waitFor(() => expect(claim.mock.calls.length).toBeGreaterThanOrEqual(3));
+  expect(claim.mock.calls.length).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 1000);
+  expect(lines.filter((line) => line.includes('webhook subscriptions could not be'))).toHaveLength(1);
+  claim.mockRestore();
+  expect((await receiver.event(1)).event.data.through).toBe(iso(created));
+  await vi.waitFor(async () => expect(await readHook(service, token, id)).toMatchObject({ state: 'active' }));
+});
+
+it('a host that was removed from the list gets nothing, and the log names the reason', async () => {
+  const lines: string[] = [];
+  const receiver = await startReceiver();
+  const service = await startWith(receiver);
+  const token = await service.token('boss');
+  const { id } = await subscribe(service, token, `${receiver.url}/secret-part`);
+  await service.stop();
+  const next = await startService({ beside: service, logTo: { write: (line) => lines.push(line) } });
+  await next.add({});
+  await vi.waitFor(async () => expect(await readHook(next, token, id)).toMatchObject({ failures: 1 }));
+  expect(receiver.events).toEqual([]);
+  const log = lines.join('');
+  expect(log).toContain('"outcome":"not-allowed"');
+  expect(log).toContain(new URL(receiver.url).host);
+  expect(log).not.toContain('secret-part');
+  expect(await (await fetch(next.metricsUrl)).text()).toContain(
+    'leadtap_hook_events_total{outcome="not-allowed"} 1',
+  );
+});
