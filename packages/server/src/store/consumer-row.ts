@@ -71,6 +71,7 @@ export interface ListedRow extends ConsumerRow {
   readonly branch_id: string | null;
   readonly department_id: string | null;
   readonly name: string | null;
+  readonly token_issued_at: number | null;
   readonly pending: number;
   readonly pending_since: number | null;
 }
@@ -78,6 +79,7 @@ export interface ListedRow extends ConsumerRow {
 export const toConsumer = (row: ListedRow): Consumer => ({
   ...fromRow(row),
   name: row.name,
+  tokenIssuedAt: row.token_issued_at,
   user: {
     id: row.user_id,
     companyId: row.company_id,

@@ -4,11 +4,19 @@
  */
 import type { User } from './records.ts';
 
+/** The consumer that a `Bearer` or a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
 export interface ConsumerKey {
   readonly userId: string;
   /** Null: all tokens of the user that have no id. */
   readonly tokenId: string | null;
 }
+
+/** A key for maps. */
+export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string =>
+  JSON.stringify([userId, tokenId]);
+
+export const isSameConsumer = (a: ConsumerKey, b: ConsumerKey): boolean =>
+  a.userId === b.userId && a.tokenId === b.tokenId;
 
 /** What is stored of a consumer. */
 export interface ConsumerPosition extends ConsumerKey {
@@ -47,6 +55,8 @@ export interface PollSummary extends ConsumerKey {
 export interface Consumer extends ConsumerPosition {
   /** Of the token, if it was issued here. */
   readonly name: string | null;
+  /** Null: the token was not issued here. An identity provider replaces its tokens by itself. */
+  readonly tokenIssuedAt: number | null;
   readonly user: Omit<User, 'email' | 'name'>;
   /** The number of leads that the consumer may see and that are later than both positions, at most `maxPendingLeads`. */
   readonly pendingLeads: number;
@@ -140,7 +150,7 @@ const MAX_INTERVAL_MS = 2 ** 31 - 1;
  * A moving average of the times between two polls. It rises fast and falls slowly, so that a client that reads several pages
  * in a row and then pauses has the interval of its pauses.
  */
-export function smoothInterval(intervalMs: number | null, sampleMs: number): number | null {
+function smoothInterval(intervalMs: number | null, sampleMs: number): number | null {
   if (sampleMs <= 0) return intervalMs;
   if (intervalMs === null) return Math.min(sampleMs, MAX_INTERVAL_MS);
   const sample = Math.min(sampleMs, intervalMs * MAX_RISE);

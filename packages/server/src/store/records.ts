@@ -3,6 +3,9 @@ import type { LeadFieldName, LeadFieldTable } from '@leadtap/contract';
 
 export type AccessLevel = 'COMPANY' | 'BRANCH' | 'DEPARTMENT';
 
+/** Only users on this plan may poll. */
+export const PROFESSIONAL = 'PROFESSIONAL';
+
 export interface User {
   readonly id: string;
   readonly companyId: string;
@@ -68,12 +71,22 @@ export interface StoredLead {
 }
 
 /**
- * A lead on its way in. A field that is absent keeps its value when the lead exists already, and takes the
- * default (null, empty, the status NEW or else the first of its company) when it does not.
+ * A lead as the store takes it. It has four names on its way in:
+ *
+ * 1. `InputLine`: the bytes of a line of NDJSON, a row of CSV or an item of a JSON array, with its number (imports only);
+ * 2. `ParsedLine`: that line with its `ParsedLead`, which is a `LeadInput` or a list of `ValidationIssue`s;
+ * 3. `LeadInput`;
+ * 4. `LeadResult`: what the store did with it (added, updated or rejected).
+ *
+ * A field that is absent keeps its value when the lead exists already, and takes the default (null, empty, the status NEW or else
+ * the first of its company) when it does not.
  */
 export interface LeadInput {
   readonly companyId: string;
-  /** The operator's own id. Absent: one is made. The same id in the same company again is an update. */
+  /**
+   * The operator's own id. The same id in the same company again is an update. Without one, the import makes a UUID, so that a
+   * retried batch adds no lead twice; over HTTP it is derived from the `Idempotency-Key`; otherwise, the store makes a UUID.
+   */
   readonly id?: string;
   readonly branchId?: string | null;
   readonly departmentId?: string | null;

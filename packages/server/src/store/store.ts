@@ -3,6 +3,7 @@
  * `@leadtap/store-conformance` is the test suite that every adapter must pass, ours or yours.
  */
 import type { ConsumerStore } from './consumers.ts';
+import type { HookStore } from './hooks.ts';
 import type { LeadRemoval } from './lead-removal.ts';
 import type { OrganisationReader } from './organisation-reader.ts';
 import type {
@@ -66,7 +67,7 @@ export interface Change {
   readonly id: string;
 }
 
-/** What a valid token says about who sends it. */
+/** What a valid token says about who sends it: the part of a `VerifiedToken` that a store needs. Unlike a `ConsumerKey`, it may have any token id. */
 export interface Bearer {
   readonly userId: string;
   /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
@@ -365,10 +366,15 @@ export interface Store extends IntakeStore {
   /** Who polls, and how far each has come. Absent: it is not recorded. */
   readonly consumers?: ConsumerStore;
 
+  /** Webhook subscriptions. Absent: there are none. */
+  readonly hooks?: HookStore;
+
   /** One cheap read that rejects while polls would fail. `/readyz` calls it for clients without a token. */
   ping(): Promise<void>;
   /** May read every company. For the metrics and the doctor, never for requests without a token. */
   status(): Promise<StoreStatus>;
+  /** The size of the whole database, for the status page. Absent: the page does not show it. */
+  readSize?(): Promise<number>;
   /** Counts for the log line at the start. Absent: the line has no counts. */
   countAccounts?(signal?: AbortSignal): Promise<AccountCounts>;
   close(): Promise<void>;

@@ -12,6 +12,7 @@ import {
   type ConsumerKey,
   type ConsumerPosition,
   type ConsumerStore,
+  consumerKeyText,
   MAX_CONSUMERS_PER_USER,
   mergePolls,
   type PollSummary,
@@ -71,15 +72,16 @@ const LEADS = Object.entries(LEVELS)
  */
 const LIST = `
   WITH page AS MATERIALIZED (
-    SELECT c.*, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name
+    SELECT c.*, u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name, t.issued_at
       FROM leadtap.consumers AS c
      CROSS JOIN LATERAL (SELECT * FROM leadtap.users AS u WHERE u.id = c.user_id OFFSET 0) AS u
-      LEFT JOIN LATERAL (SELECT t.name FROM leadtap.issued_tokens AS t WHERE t.id = c.token_id OFFSET 0) AS t ON true
+      LEFT JOIN LATERAL (SELECT t.name, t.issued_at FROM leadtap.issued_tokens AS t WHERE t.id = c.token_id OFFSET 0) AS t ON true
      WHERE (c.user_id, c.token_id) > ($4, $5)
        AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
        AND (${IS_REVOKED}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
      ORDER BY c.user_id, c.token_id LIMIT $2)
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
+         leadtap.to_ms(c.issued_at) AS token_issued_at,
          w.pending, leadtap.to_ms(w.since) AS pending_since
     FROM page AS c
    CROSS JOIN LATERAL (SELECT count(*) AS pending, min(l.created_at) AS since FROM (${LEADS}) AS l) AS w
@@ -89,7 +91,7 @@ const LIST = `
  * A table without statistics would be read as a whole, once for each consumer. With statistics, a merge join would read all users
  * before those of the page, and a hash join all of them.
  */
-const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_mergejoin = off;
+export const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_mergejoin = off;
   SET LOCAL enable_hashjoin = off; SET LOCAL jit = off`;
 
 const PRUNE = `
@@ -122,12 +124,10 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
     }, TIMEOUTS),
 });
 
-const keyOf = ({ userId, tokenId }: ConsumerKey): string => JSON.stringify([userId, tokenId]);
-
 /** Under the lock, so that no other instance changes the rows between the statements. */
 async function mergeInto(session: Session, summaries: readonly PollSummary[]): Promise<ConsumerKey[]> {
   const positions = await findPositions(session, summaries);
-  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(keyOf(key));
+  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(consumerKeyText(key));
   const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
   const counts = await countConsumers(session, userIds);
   const withoutId = userIds.map((userId) => ({ userId, tokenId: null }));
@@ -138,7 +138,7 @@ async function mergeInto(session: Session, summaries: readonly PollSummary[]): P
     const count = counts.get(userId) ?? 0;
     const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
     if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
-    const key = keyOf({ userId, tokenId });
+    const key = consumerKeyText({ userId, tokenId });
     const position = mergePolls(positions.get(key), { ...polls, tokenId });
     positions.set(key, position);
     written.set(key, position);
@@ -155,7 +155,7 @@ async function findPositions(
   if (keys.length === 0) return new Map();
   const values = keys.map(({ userId, tokenId }) => ({ user_id: userId, token_id: tokenId ?? NO_TOKEN_ID }));
   const rows = await queryInChunks<ConsumerRow>(session, FIND, values);
-  return new Map(rows.map(fromRow).map((position) => [keyOf(position), position]));
+  return new Map(rows.map(fromRow).map((position) => [consumerKeyText(position), position]));
 }
 
 async function countConsumers(session: Session, userIds: readonly string[]): Promise<Map<string, number>> {

@@ -69,7 +69,7 @@ const POSTGRES_HINTS: Readonly<Record<string, Hint>> = {
   '3D000': ({ user, database }) =>
     `Run: createdb --owner=${user} --encoding=UTF8 --template=template0 ${database}`,
   '42501': ({ user, database }) =>
-    `To allow ${user} to migrate, run: GRANT CREATE ON DATABASE ${database} TO ${user}. To allow it only to serve, run \`leadtap migrate\` as another role, then GRANT leadtap_service TO ${user}, and set LEADTAP_AUTO_MIGRATE=false here. See docs/postgresql.md.`,
+    `To allow ${user} to migrate, run: GRANT CREATE ON DATABASE ${database} TO ${user}; if the schema exists already, GRANT leadtap_owner TO ${user}. To allow it only to serve, run \`leadtap migrate\` as another role, then GRANT leadtap_service TO ${user}, and set LEADTAP_AUTO_MIGRATE=false here. See docs/postgresql.md.`,
   '53300':
     'Lower LEADTAP_DATABASE_CONNECTIONS on each instance, raise max_connections of PostgreSQL, or use PgBouncer.',
   '53100': 'Free some space on the disk of PostgreSQL.',

@@ -1,6 +1,6 @@
 /** Leads for the operator: lists over all companies, and leads by their id. */
-import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../lead-list.ts';
 import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../list-steps.ts';
 import type { StoredLead } from '../records.ts';
 import type { LeadCount, Store } from '../store.ts';
 import { type Database, isStorable } from './connection.ts';
@@ -24,27 +24,47 @@ const FIND_LEADS = `SELECT ${STORED_COLUMNS} FROM leadtap.companies AS c
   CROSS JOIN LATERAL (SELECT * FROM leadtap.leads AS o WHERE o.company_id = c.id AND o.id = $2 LIMIT 1) AS l
   ${NAMES} WHERE $1::text IS NULL OR c.id = $1 ORDER BY c.id`;
 
+/** The parameters of a list. */
+const P = {
+  company: '$1::text',
+  afterCompany: '$2::text',
+  afterTime: '$3::bigint',
+  limit: '$4',
+  lookahead: '$5::bigint',
+};
+
 /** The keys of a company after the last lead of the page before. A company that sorts after it may have a lead of the same time. */
-const keysSql = ({ after, oneBack }: ListOrder) => `
-  SELECT i.created_at FROM leadtap.leads AS i WHERE i.company_id = o.id
-     AND i.created_at ${after} leadtap.from_ms(CASE WHEN o.id ${after} $2::text THEN $3::bigint ${oneBack} ELSE $3 END)`;
+const keysOf = (company: 'company' | 'any_company', { after, oneBack }: ListOrder) => `
+  SELECT i.created_at FROM leadtap.leads AS i
+   WHERE i.company_id = ${company}.id AND i.created_at ${after} leadtap.from_ms(
+     CASE WHEN ${company}.id ${after} ${P.afterCompany} THEN ${P.afterTime} ${oneBack} ELSE ${P.afterTime} END)`;
+
+/** Up to this time, no company has more than `lookahead` + 1 leads. Null if none has that many. */
+const horizonSql = (order: ListOrder) => `
+  SELECT ${order.nearest}(k.created_at) AS at FROM leadtap.companies AS any_company
+   CROSS JOIN LATERAL (
+     ${keysOf('any_company', order)} ORDER BY i.created_at ${order.direction} LIMIT 1 OFFSET ${P.lookahead}) AS k
+   WHERE ${P.lookahead} IS NOT NULL`;
+
+const endOf = ({ direction }: ListOrder) => (direction === 'ASC' ? `'infinity'` : `'-infinity'`);
+
+/** The first keys of a company, none after the horizon. */
+const keysToHorizon = (order: ListOrder) => `
+  ${keysOf('company', order)}
+     AND i.created_at ${order.upTo} coalesce((SELECT at FROM horizon), ${endOf(order)})
+   ORDER BY i.created_at ${order.direction} LIMIT ${P.limit}`;
 
 /**
  * No index sorts the leads of all companies. So the first keys of each company are read, a range of its primary key, and sorted.
- * `$5` bounds how many: up to the horizon, no company has more than `$5` + 1 leads.
+ * The horizon bounds how many.
  */
 const listSql = (order: ListOrder) => `
-  WITH horizon AS MATERIALIZED (
-    SELECT ${order.nearest}(k.created_at) AS at FROM leadtap.companies AS o
-     CROSS JOIN LATERAL (${keysSql(order)} ORDER BY i.created_at ${order.direction} LIMIT 1 OFFSET $5) AS k
-     WHERE $5::bigint IS NOT NULL)
+  WITH horizon AS MATERIALIZED (${horizonSql(order)})
   SELECT ${STORED_COLUMNS} FROM (
-    SELECT o.id AS company_id, k.created_at FROM leadtap.companies AS o
-     CROSS JOIN LATERAL (${keysSql(order)}
-        AND i.created_at ${order.upTo} coalesce((SELECT at FROM horizon), '${order.direction === 'ASC' ? '' : '-'}infinity')
-      ORDER BY i.created_at ${order.direction} LIMIT $4) AS k
-     WHERE $1::text IS NULL OR o.id = $1
-     ORDER BY k.created_at ${order.direction}, o.id ${order.direction} LIMIT $4) AS page
+    SELECT company.id AS company_id, k.created_at FROM leadtap.companies AS company
+     CROSS JOIN LATERAL (${keysToHorizon(order)}) AS k
+     WHERE ${P.company} IS NULL OR company.id = ${P.company}
+     ORDER BY k.created_at ${order.direction}, company.id ${order.direction} LIMIT ${P.limit}) AS page
   CROSS JOIN LATERAL (SELECT * FROM leadtap.leads AS o
     WHERE o.company_id = page.company_id AND o.created_at = page.created_at LIMIT 1) AS l
   JOIN leadtap.companies AS c ON c.id = l.company_id ${NAMES}
@@ -95,7 +115,7 @@ export function listMethods(database: Database): ListMethods {
       const text = query.since === undefined ? NEWEST : FOLLOWING;
       for (let next = firstStep(query); next !== undefined; next = nextStep(next, query, leads))
         leads.push(
-          ...(await read(text, [companyId, next.afterCompany, next.from, next.limit, next.lookahead])),
+          ...(await read(text, [companyId, next.afterCompany, next.afterTime, next.limit, next.lookahead])),
         );
       return leads;
     },

@@ -27,7 +27,7 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
 
   async function read(query: PageQuery, waitMs: number | null, signal?: AbortSignal) {
     const { scope, since, limit } = query;
-    const values = [...toPlace(scope), since ?? null, limit, waitMs];
+    const values = [...scopeValues(scope), since ?? null, limit, waitMs];
     const [row] = await database.query<PageRow>(READ_PAGE, values, { signal });
     return row && toPage(row);
   }
@@ -67,7 +67,7 @@ export function pageMethods(database: Database, lockWaitMs: number): PageMethods
 }
 
 /** Company, branch and department; null does not narrow the page. */
-function toPlace(scope: LeadScope): [string, string | null, string | null] {
+function scopeValues(scope: LeadScope): [string, string | null, string | null] {
   switch (scope.level) {
     case 'COMPANY':
       return [scope.companyId, null, null];

@@ -182,7 +182,11 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
     };
     const outcome = await lockQueue
       .run(scope.companyId, LOCK_TIMEOUT_MS, (lockTimeoutMs) =>
-        database.transaction(write, { lockTimeoutMs }),
+        database.transaction(write, {
+          lockTimeoutMs,
+          // The next write of the company waits until this one ends, also if the network has lost its connection.
+          statementTimeoutMs: lockTimeoutMs + database.writeLimitMs,
+        }),
       )
       .catch(toRejection);
     if (!outcome)

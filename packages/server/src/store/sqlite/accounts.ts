@@ -56,6 +56,7 @@ export function prepareAccounts(connection: Connection, places: Places) {
        FROM issued_tokens AS t LEFT JOIN revoked_tokens AS r ON r.token_id = t.id
       WHERE t.user_id = ? ORDER BY t.issued_at, t.id`,
   );
+  // A trigger of revoked_tokens logs `token` (migrations/0001_foundation.sql).
   const insertRevocation = connection.prepare(
     'INSERT INTO revoked_tokens (token_id, revoked_at) VALUES (?, ?) ON CONFLICT DO NOTHING',
   );

@@ -1,6 +1,6 @@
 /** Copies the database into a new file while it is in use. */
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, readFileSync } from 'node:fs';
 import { link, lstat, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +12,11 @@ import { asStoreError } from './errors.ts';
 
 const PROGRESS_MS = 100;
 
-/** Also right from `dist/`: it is not compiled, so its only copy is in `src/`. */
-const WORKER = new URL('../../../src/store/sqlite/backup-worker.cjs', import.meta.url);
+/**
+ * The path is also right from `dist/`: the file is not compiled, so its only copy is in `src/`. Read here, because a thread
+ * cannot load a file from inside the single executable.
+ */
+const WORKER = readFileSync(new URL('../../../src/store/sqlite/backup-worker.cjs', import.meta.url), 'utf8');
 
 interface WorkerResult {
   readonly faults?: readonly string[];
@@ -66,7 +69,7 @@ async function refuseExisting(target: string): Promise<void> {
 
 function copyInThread(source: string, target: string, signal: AbortSignal): Promise<WorkerResult> {
   const workerData = { driver: driverModule(), source, target };
-  const worker = new Worker(WORKER, { workerData });
+  const worker = new Worker(WORKER, { eval: true, workerData });
   return new Promise<WorkerResult>((resolve, reject) => {
     const abort = () => void worker.terminate();
     signal.addEventListener('abort', abort, { once: true });

@@ -48,7 +48,7 @@ const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1
 /** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. */
 const listSql = (from: string, condition: string, order: string): string => `
   SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
-         u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name,
+         u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name, t.issued_at AS token_issued_at,
          ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_PENDING} LIMIT ?3)`)} AS pending,
          ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_PENDING} ORDER BY l.created_at LIMIT 1`)} AS pending_since
     FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
@@ -72,6 +72,12 @@ export function prepareConsumers(connection: Connection) {
   const put = connection.prepare(
     `INSERT OR REPLACE INTO consumers (${COLUMNS}) VALUES (${NAMES.map(() => '?').join(', ')})`,
   );
+  // Without the key: SQLite would delete and insert the row.
+  const [, , ...values] = NAMES;
+  const update = connection.prepare(
+    `UPDATE consumers SET ${values.map((name, index) => `${name} = ?${index + 3}`).join(', ')}
+      WHERE user_id = ?1 AND token_id = ?2`,
+  );
   const count = connection.prepare<{ n: number }>(
     `SELECT count(*) AS n FROM consumers WHERE user_id = ? AND token_id <> '${NO_TOKEN_ID}'`,
   );
@@ -93,7 +99,7 @@ export function prepareConsumers(connection: Connection) {
           stored = find.get(userId, NO_TOKEN_ID);
         }
         const row = toRow(mergePolls(stored && fromRow(stored), { ...polls, tokenId }));
-        put.run(...NAMES.map((name) => row[name]));
+        (stored ? update : put).run(...NAMES.map((name) => row[name]));
         return { userId, tokenId };
       });
     },

@@ -3,7 +3,7 @@ import type { PageQuery } from '../store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 
-interface Place {
+interface ScopeFilter {
   readonly index: string;
   readonly condition: string;
 }
@@ -12,7 +12,7 @@ interface Place {
  * The indexes are named because SQLite has no statistics about the leads of a branch. It would choose the primary key and
  * read all leads of the company to find those of one branch.
  */
-const PLACES: Record<LeadScope['level'], Place> = {
+const SCOPE_FILTERS: Record<LeadScope['level'], ScopeFilter> = {
   COMPANY: { index: '', condition: '' },
   BRANCH: { index: 'INDEXED BY leads_by_branch', condition: 'AND l.branch_id = ?' },
   DEPARTMENT: { index: 'INDEXED BY leads_by_department', condition: 'AND l.department_id = ?' },
@@ -22,7 +22,7 @@ const PLACES: Record<LeadScope['level'], Place> = {
  * One range scan of one index for each access level and direction, without a sort. The names are joined by primary key, so
  * that the next poll has the new name of a branch.
  */
-const pageSql = ({ index, condition }: Place, direction: 'newest' | 'following') => `
+const pageSql = ({ index, condition }: ScopeFilter, direction: 'newest' | 'following') => `
   SELECT ${PAGE_COLUMNS}
     FROM leads AS l ${index}
     CROSS JOIN companies AS c ON c.id = l.company_id
@@ -47,8 +47,8 @@ function scopeValues(scope: LeadScope): SqlValue[] {
 /** Prepares the six statements of a poll. */
 export function preparePages(connection: Connection): (query: PageQuery) => LeadRecord[] {
   const prepareLevel = (level: LeadScope['level']) => ({
-    newest: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'newest')),
-    following: connection.prepare<Record<string, SqlValue>>(pageSql(PLACES[level], 'following')),
+    newest: connection.prepare<Record<string, SqlValue>>(pageSql(SCOPE_FILTERS[level], 'newest')),
+    following: connection.prepare<Record<string, SqlValue>>(pageSql(SCOPE_FILTERS[level], 'following')),
   });
   const statements = {
     COMPANY: prepareLevel('COMPANY'),

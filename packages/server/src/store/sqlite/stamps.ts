@@ -56,7 +56,8 @@ export class Stamps {
   /**
    * The first free millisecond, at or after a wanted one, for leads imported as history. A search starts where the last one
    * ended: in a file of dates without a clock time, thousands of leads want the same millisecond (50,000 leads: 2.5 s
-   * instead of 4.8). After a rollback, the lead just before that end does not exist, and the search starts again.
+   * instead of 4.8). It may pass over the millisecond of a lead that was erased meanwhile. After a rollback, the lead just
+   * before that end does not exist, and the search starts again.
    */
   firstFree(companyId: string, wanted: number): number {
     const key = `${companyId}\0${wanted}`;
@@ -76,6 +77,7 @@ export class Stamps {
 
   /** Caches append the leads after the last stamp they know, so a lead before it needs an entry in the change log. */
   save(): void {
+    // A trigger of companies logs `leads-appended` (migrations/0001_foundation.sql).
     for (const [companyId, stamp] of this.#given) this.#sql.write.run(stamp, companyId);
     for (const companyId of this.#withHistory) this.#sql.logChange.run(companyId);
   }

@@ -17,6 +17,7 @@ import { prepareConsumers } from './consumers.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
+import { prepareHooks } from './hooks.ts';
 import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
 import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
@@ -25,8 +26,8 @@ import {
   findFaults,
   migrate,
   prepareSchema,
+  readPlan,
   refuseUnknownSchema,
-  schemaVersion,
 } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 import { prepareOrganisationReader } from './organisation-reader.ts';
@@ -64,12 +65,11 @@ export interface SqliteOptions {
 
 /** Reads the state of the file without creating or changing anything. */
 export async function inspectSqlite(file: string): Promise<Inspection> {
-  const expected = expectedVersion();
-  if (!fileExists(file)) return { exists: false, schemaVersion: 0, expectedVersion: expected, faults: [] };
+  if (!fileExists(file))
+    return { exists: false, schemaVersion: 0, expectedVersion: expectedVersion(), faults: [] };
   return withConnection(file, (connection) => {
-    refuseUnknownSchema(connection);
-    const faults = findFaults(connection);
-    return { exists: true, schemaVersion: schemaVersion(connection), expectedVersion: expected, faults };
+    const { from, to } = readPlan(connection);
+    return { exists: true, schemaVersion: from, expectedVersion: to, faults: findFaults(connection) };
   });
 }
 
@@ -137,6 +137,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     readChanges: prepareChangeLog(connection),
     removal: prepareRemoval(connection, clock),
     consumers: prepareConsumers(connection),
+    hooks: prepareHooks(connection),
     organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
@@ -297,6 +298,17 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       list: (query) => read(({ consumers }) => consumers.list(query)),
       prune: (now, before) => write(({ consumers }) => consumers.prune(now, before)),
     },
+    hooks: {
+      subscribe: (hook, maxPerUser) => write(({ hooks }) => hooks.subscribe(hook, maxPerUser)),
+      find: (id) => read(({ hooks }) => hooks.find(id)),
+      remove: (id, createdAt) => write(({ hooks }) => hooks.remove(id, createdAt)),
+      list: (query) => read(({ hooks }) => hooks.list(query)),
+      claim: (query) => write(({ hooks }) => hooks.claim(query)),
+      settle: (settled) => write(({ hooks }) => hooks.settle(settled)),
+      prune: (now) => write(({ hooks }) => hooks.prune(now)),
+      hasHooks: () => read(({ hooks }) => hooks.hasHooks()),
+      countByState: () => read(({ hooks }) => hooks.countByState()),
+    },
     removal: createRemoval({
       file,
       vacuumWaitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS,
@@ -317,6 +329,13 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     async status() {
       const { engine = 'SQLite', latestStamp = 0 } = (await read(({ readStatus }) => readStatus())) ?? {};
       return { engine, latestStamp, now: clock() };
+    },
+
+    async readSize() {
+      return [file, `${file}-wal`].reduce(
+        (bytes, path) => bytes + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
+        0,
+      );
     },
 
     async close() {

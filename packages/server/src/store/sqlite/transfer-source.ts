@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
-import { UnusableDatabaseError } from '../store.ts';
+import { SchemaVersionError, UnusableDatabaseError } from '../store.ts';
 import { type LastStamp, type MoveSource, SourceError, SourceInUseError } from '../transfer/port.ts';
 import type { Column, ColumnKind, Row, Table } from '../transfer/tables.ts';
 import { Connection, type SqlValue } from './connection.ts';
 import { asStoreError, isLockTimeout } from './errors.ts';
-import { migrate } from './migrate.ts';
+import { expectedVersion, migrate } from './migrate.ts';
 
 /** Enough for another command that is about to exit. */
 const LOCK_WAIT_MS = 2000;
@@ -36,7 +36,9 @@ function open(file: string): Connection {
  * file open, and no program can open it while this lock is held.
  */
 function lockExclusively(connection: Connection): void {
-  migrate(connection);
+  const { to } = migrate(connection);
+  // A newer schema may have tables that this program does not copy.
+  if (to !== expectedVersion()) throw new SchemaVersionError(to, expectedVersion());
   connection.exec('PRAGMA journal_mode = DELETE');
   connection.exec('BEGIN EXCLUSIVE');
 }

@@ -7,16 +7,25 @@ export interface ListOrder {
   readonly direction: 'ASC' | 'DESC';
   readonly after: '>' | '<';
   readonly upTo: '<=' | '>=';
+  /** Of a time: the one before it, in milliseconds. What is after that has the same time, or is after it. */
   readonly oneBack: '- 1' | '+ 1';
   /** Of several times, the one that comes first. */
   readonly nearest: 'min' | 'max';
 }
 
 export const OLDEST_FIRST: ListOrder = {
-  ...{ direction: 'ASC', after: '>', upTo: '<=', oneBack: '- 1', nearest: 'min' },
+  direction: 'ASC',
+  after: '>',
+  upTo: '<=',
+  oneBack: '- 1',
+  nearest: 'min',
 };
 export const NEWEST_FIRST: ListOrder = {
-  ...{ direction: 'DESC', after: '<', upTo: '>=', oneBack: '+ 1', nearest: 'max' },
+  direction: 'DESC',
+  after: '<',
+  upTo: '>=',
+  oneBack: '+ 1',
+  nearest: 'max',
 };
 
 /** After every time that a lead can have. */
@@ -30,10 +39,11 @@ const LOOKAHEAD_GROWTH = 4;
 
 /** The parameters of one query. */
 export interface ListStep {
+  /** Company and time of the last lead before. The company is null for the first page. */
   readonly afterCompany: string | null;
-  readonly from: number;
+  readonly afterTime: number;
   readonly limit: number;
-  /** Null: no bound. */
+  /** The query reads at most this many leads of each company, and one more. Null: no bound. */
   readonly lookahead: number | null;
 }
 
@@ -44,7 +54,7 @@ const toStep = (
   lookahead: number,
 ): ListStep => ({
   afterCompany: after?.companyId ?? null,
-  from: after?.createdAt ?? since ?? END_OF_TIME,
+  afterTime: after?.createdAt ?? since ?? END_OF_TIME,
   limit,
   lookahead: companyId === undefined && limit > lookahead ? lookahead : null,
 });
@@ -54,7 +64,7 @@ export const firstStep = (query: LeadListQuery): ListStep | undefined =>
 
 /** The step after one that has left the page with these leads; undefined if the page is complete. */
 export function nextStep(
-  { from, afterCompany, lookahead }: ListStep,
+  { afterTime, afterCompany, lookahead }: ListStep,
   query: LeadListQuery,
   leads: readonly StoredLead[],
 ): ListStep | undefined {
@@ -62,6 +72,6 @@ export function nextStep(
   const limit = query.limit - leads.length;
   if (last === undefined || lookahead === null || limit <= 0) return undefined;
   const after = { companyId: last.companyId, createdAt: last.lead.createdAt };
-  const isEmptyStep = after.createdAt === from && after.companyId === afterCompany;
+  const isEmptyStep = after.createdAt === afterTime && after.companyId === afterCompany;
   return isEmptyStep ? undefined : toStep(query, after, limit, lookahead * LOOKAHEAD_GROWTH);
 }
