@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { type HeldPoll, HeldPolls } from '../../src/cache/held-polls.ts';
 import { renderLeads } from '../../src/leads/render.ts';
+import { idsOf, startWaitingService } from './support/held-polls-service.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
-import { idsOf, startWaitingService } from './support/waiting-service.ts';
 
 const TICK_MS = 50;
 const EMPTY_POLL = {
@@ -13,30 +13,30 @@ const EMPTY_POLL = {
 };
 
 /** Held polls over a change log that the test writes. */
-function makeHeldPolls({ maxHeld = 100_000 } = {}) {
+function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
   const timers = new ManualTimers();
   let report: (changes: readonly Change[] | undefined) => void = () => undefined;
   let changes: Change[] | undefined = [];
   const state = { revalidations: 0, checks: 0, running: 0, maxRunning: 0 };
-  const revalidate = async () => {
+  const readChanges = async () => {
     state.revalidations += 1;
     if (changes === undefined || changes.length > 0) report(changes);
     changes = [];
   };
   const heldPolls = new HeldPolls(
     {
-      revalidate,
+      readChanges,
       onChanges: (listener) => {
         report = listener;
       },
     },
-    { maxHeld, schedule: timers.schedule },
+    { maxWaiting, schedule: timers.schedule },
   );
   /** The company of a user who was moved. */
   const moved = new Map<string, string>();
-  const hold = (bearer: Bearer, companyId: string) => {
+  const hold = (token: Bearer, companyId: string) => {
     const held = heldPolls.hold({
-      bearer,
+      token,
       companyId,
       waitMs: 50_000,
       expiresInMs: Number.POSITIVE_INFINITY,
@@ -46,7 +46,7 @@ function makeHeldPolls({ maxHeld = 100_000 } = {}) {
         state.maxRunning = Math.max(state.maxRunning, state.running);
         await new Promise((resolve) => setImmediate(resolve));
         state.running -= 1;
-        return { companyId: moved.get(bearer.userId) ?? companyId, poll: EMPTY_POLL };
+        return { companyId: moved.get(token.userId) ?? companyId, poll: EMPTY_POLL };
       },
     });
     held?.answer.catch(() => undefined);
@@ -59,7 +59,7 @@ function makeHeldPolls({ maxHeld = 100_000 } = {}) {
     hold,
     disconnect,
     moved,
-    revalidate,
+    readChanges,
     change: (...entries: Change[]) => void changes?.push(...entries),
     changeAnything: () => {
       changes = undefined;
@@ -121,7 +121,7 @@ describe('held polls', () => {
   });
 
   it('are checked again when there is a change during a check', async () => {
-    const { timers, state, hold, change, revalidate } = makeHeldPolls();
+    const { timers, state, hold, change, readChanges } = makeHeldPolls();
     hold({ userId: 'ada' }, 'acme');
     await settle();
     change({ kind: 'leads-appended', id: 'acme' });
@@ -130,7 +130,7 @@ describe('held polls', () => {
     expect(state).toMatchObject({ checks: 2, running: 1 });
     change({ kind: 'leads-appended', id: 'acme' });
     // As an ordinary poll does.
-    await revalidate();
+    await readChanges();
     await ticked;
     await settle();
     expect(state).toMatchObject({ checks: 3, running: 0 });
@@ -163,7 +163,7 @@ describe('held polls', () => {
   });
 
   it('may end while they are checked', async () => {
-    const { hold, disconnect, timers, state } = makeHeldPolls({ maxHeld: 1 });
+    const { hold, disconnect, timers, state } = makeHeldPolls({ maxWaiting: 1 });
     for (let n = 0; n < 2000; n += 1) disconnect(hold({ userId: 'ada' }, 'acme'));
     await settle();
     state.checks = 0;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/waiting-service.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
 /** From now on the question fails. `hasFailed` resolves after some failures. */
 function failDatabase({ store }: WaitingService, question: 'findUser' | 'readPage') {
@@ -47,6 +47,7 @@ test('a database that is still unavailable after N seconds is reported', async (
   const answer = service.wait('boss', 'since=2026-01-01', { headers: { prefer: 'wait=1' } });
   await service.untilWaiting(1);
   failDatabase(service, 'findUser');
+  await service.passTime(1000);
   const response = await answer;
   expect(response.status).toBe(503);
   expect(response.headers.get('retry-after')).toMatch(/^\d+$/);

@@ -6,7 +6,7 @@ import { deferred } from '../../../testing/harness/deferred.ts';
 import { makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { openSocket, readToEnd, requestText } from '../../../testing/harness/raw-http.ts';
 import { heldPollLimit } from '../../src/ops/listen.ts';
-import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/waiting-service.ts';
+import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
 describe('beyond LEADTAP_MAX_WAITING', () => {
   it('a request is answered at once, until a place is free', async () => {
