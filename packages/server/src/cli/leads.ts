@@ -5,8 +5,8 @@ import { registerLeadsExport } from './leads/export.ts';
 import { registerLeadsImport } from './leads/import.ts';
 import { registerLeadsList } from './leads/list.ts';
 import { registerPrune } from './leads/prune.ts';
+import { registerLeadsSendTest } from './leads/send-test-lead.ts';
 import { registerLeadsShow } from './leads/show.ts';
-import { registerLeadsSendTest } from './leads/test-lead.ts';
 
 export function registerLeads(program: Command, context: CommandContext): void {
   const leads = program.command('leads').description('manage leads');

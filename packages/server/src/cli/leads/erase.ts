@@ -31,6 +31,8 @@ are answered meanwhile, writers wait, and POST /leads gets 503 after 10 seconds,
 VACUUM; --vacuum rewrites the table (VACUUM FULL): polls and writers wait meanwhile and then get 503, to be retried. It
 says what remains where, such as in backups. docs/privacy.md has more.
 
+The exit code is 1 if no lead matches, if an id is unknown, or if the files could not be cleaned.
+
 Examples:
   leadtap leads erase --email ada@example.com --phone "+33 6 12 34 56 78"
   leadtap leads erase 4711 4712 --company soleil
@@ -57,10 +59,10 @@ export function registerErase(leads: Command, context: CommandContext): void {
     .option('--phone <number>', 'leads with this phone number; can be repeated', collect)
     .option('--company <id>', 'only leads of this company')
     .option('--dry-run', 'show the leads and erase nothing')
-    .option('--yes', 'do not ask')
+    .option('--yes', 'do not ask; needed without a terminal')
     .option('--vacuum', 'rewrite the table or the file, also on PostgreSQL; without ids: do only that')
     .option('--no-vacuum', 'do not clean the files of the database now')
-    .option('--json', 'print the result as JSON')
+    .option('--json', 'print { erased, isComplete, remains, leads: [{ companyId, id, createdAt }] }')
     .addHelpText('after', HELP)
     .action((ids: readonly string[], flags: EraseFlags) => erase(ids, flags, context));
 }

@@ -20,7 +20,12 @@ The leads come company by company, oldest first, with the fields that \`leads im
 runs may be missing; no lead comes twice. To import them with their times: leadtap leads import FILE --historical
 
 NDJSON keeps every value as it is. CSV is for spreadsheets: custom fields become text, and an apostrophe before a text that
-a spreadsheet would run as a formula (= + - @) is removed again by an import.
+a spreadsheet would run as a formula (= + - @) is removed again by an import. It begins with a byte order mark, so that
+Excel reads UTF-8.
+
+The companies must exist where the leads are imported: see leadtap org export. The file of --output can be read by its owner
+only; an existing file is never replaced, an incomplete one is removed. It contains personal data: delete it when you no
+longer need it.
 
 Examples:
   leadtap leads export > leads.ndjson

@@ -16,6 +16,7 @@ import { findCompany, organisationOf } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { databaseFailure, Failure } from '../failure.ts';
+import { writeLine } from '../output.ts';
 import {
   type CsvFlags,
   collectDateFormat,
@@ -25,12 +26,11 @@ import {
   parseEncoding,
   parseSeparator,
   parseTimeZone,
-} from '../import/csv-options.ts';
-import { printDryRun } from '../import/deliveries.ts';
-import { BrokenInputError, openInput, RejectsFile } from '../import/files.ts';
-import { confirmLargeImport } from '../import/large-imports.ts';
-import { ImportReport, type ReportOptions } from '../import/report.ts';
-import { writeLine } from '../output.ts';
+} from './import/csv-options.ts';
+import { printDryRun } from './import/dry-run-report.ts';
+import { BrokenInputError, openInput, RejectsFile } from './import/files.ts';
+import { confirmLargeImport } from './import/large-imports.ts';
+import { ImportReport, type ReportOptions } from './import/report.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
   .map(({ name, import: rule }) => (rule.required ? `${name} (required)` : name))

@@ -16,6 +16,9 @@ const HELP = `
 Without --since: the newest leads, newest first. With --since: the leads created after it, oldest first, as a poll
 has them. --since is a time such as 2026-03-02T09:30:00Z or 2026-03-02, or a time span up to now such as 30m, 12h or 7d.
 
+--search ignores case and accents, and compares phone numbers also by their digits. Leads are read until --limit are found:
+--company and --since make it faster.
+
 Examples:
   leadtap leads list
   leadtap leads list --company soleil --since 24h
@@ -65,7 +68,7 @@ export function registerLeadsList(leads: Command, context: CommandContext): void
       parseSearch,
     )
     .option('--limit <n>', 'at most n leads', parseLimit, DEFAULT_LIMIT)
-    .option('--json', 'print an array of leads')
+    .option('--json', 'print leads as the API has them, with companyId, branchId and departmentId')
     .addHelpText('after', HELP)
     .action((options: ListOptions) =>
       withStore(context, async (store) => {

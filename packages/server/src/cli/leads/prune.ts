@@ -42,8 +42,8 @@ export function registerPrune(leads: Command, context: CommandContext): void {
     .requiredOption('--older-than <time>', 'the age of a lead: 30d, 400d, 2y; at least 1d', parseAge)
     .option('--company <id>', 'only leads of this company')
     .option('--dry-run', 'count the leads and delete nothing')
-    .option('--yes', 'do not ask')
-    .option('--json', 'print the result as JSON')
+    .option('--yes', 'do not ask; needed without a terminal')
+    .option('--json', 'print { before, pruned, older, companies: [{ companyId, leads }] }')
     .addHelpText('after', HELP)
     .action((flags: PruneFlags) => prune(flags, context));
 }

@@ -32,7 +32,7 @@ export function registerLeadsShow(leads: Command, context: CommandContext): void
     .description('show all fields of a lead, and who has it')
     .argument('<id>', 'id of the lead')
     .option('--company <id>', 'the company of the lead; needed if several companies have a lead with this id')
-    .option('--json', 'print the lead as JSON')
+    .option('--json', 'print the lead as the API has it, with consumers: [{ tokenId, name, userId, state }]')
     .addHelpText('after', HELP)
     .action((id: string, { company, json }: ShowOptions) =>
       withStore(context, async (store, config) => {

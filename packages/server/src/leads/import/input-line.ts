@@ -1,12 +1,3 @@
-/**
- * A lead has four names on its way in:
- *
- * 1. `InputLine`: the bytes of a line of NDJSON, a row of CSV or an item of a JSON array, with its number;
- * 2. `ParsedLine`: that line with its `ParsedLead`, which is a `LeadInput` or a list of `ValidationIssue`s;
- * 3. `LeadInput`: the lead as the store takes it;
- * 4. `LeadResult`: what the store did with it (added, updated or rejected).
- */
-
 import type { SuggestOptions } from './column-suggestions.ts';
 import { InvalidValue } from './field-readers.ts';
 import type { ParsedLead } from './parse-lead.ts';

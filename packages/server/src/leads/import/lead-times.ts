@@ -118,7 +118,7 @@ const MAX_CACHED_DAYS = 10_000;
  * Local times of a zone. When clocks are set back, an hour comes twice: its first occurrence is meant. When they are set
  * forward, an hour is missing: a time in it is moved forward by the gap. JavaScript's `Date` and `Temporal` decide the same.
  */
-export function createToUtc(timeZone: string): ToUtc {
+function createToUtc(timeZone: string): ToUtc {
   const offsetAt = createOffsetAt(timeZone);
   const offsetOfDay = new Map<number, number>();
   const offsetAtDay = (day: number): number => {

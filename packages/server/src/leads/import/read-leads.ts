@@ -123,7 +123,7 @@ function refuseForeignFormat(start: string): void {
 function refuseCsv(start: string): void {
   const [header = ''] = start.trimStart().split('\n');
   if (/^"?\w+"?[,;\t]/.test(header) && /\bcompanyId\b/.test(header))
-    throw new UnusableFileError('looks like CSV', 'Add --format csv, or give it a name that ends in .csv.');
+    throw new UnusableFileError('looks like CSV', 'Add --format csv.');
 }
 
 /** An array, or an object whose first line has nothing but its opening brace, as indented JSON has it. */

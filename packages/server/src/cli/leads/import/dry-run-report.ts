@@ -1,13 +1,13 @@
 /** What a dry run prints: which users would get how many of the new leads. */
-import { PROFESSIONAL, pollScopeOf } from '../../leads/access.ts';
-import type { DryRun, PlaceCount } from '../../leads/import/dry-run.ts';
-import type { ImportCounts } from '../../leads/import/import-leads.ts';
-import { isInScope } from '../../store/placement.ts';
-import type { AccessLevel, LeadScope, User } from '../../store/records.ts';
-import type { Store } from '../../store/store.ts';
-import type { CommandContext } from '../context.ts';
-import { Table, writeLine } from '../output.ts';
-import { userPages } from '../user.ts';
+import { pollScopeOf } from '../../../leads/access.ts';
+import type { DryRun, PlaceCount } from '../../../leads/import/dry-run.ts';
+import type { ImportCounts } from '../../../leads/import/import-leads.ts';
+import { isInScope } from '../../../store/placement.ts';
+import { type AccessLevel, type LeadScope, PROFESSIONAL, type User } from '../../../store/records.ts';
+import type { Store } from '../../../store/store.ts';
+import type { CommandContext } from '../../context.ts';
+import { Table, writeLine } from '../../output.ts';
+import { userPages } from '../../user.ts';
 
 /** The users of one access level at one place, who all see the same leads. */
 interface Audience {

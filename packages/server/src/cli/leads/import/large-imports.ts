@@ -1,10 +1,10 @@
 /** Asks before a large file is imported as new leads. */
-import { type ReadOptions, UnusableFileError } from '../../leads/import/input-line.ts';
-import { readLeads } from '../../leads/import/read-leads.ts';
-import { confirm, isInteractive } from '../confirm.ts';
-import type { CommandContext } from '../context.ts';
-import { EXIT_CODES, ExitCode } from '../exit.ts';
-import { writeLine } from '../output.ts';
+import { type ReadOptions, UnusableFileError } from '../../../leads/import/input-line.ts';
+import { readLeads } from '../../../leads/import/read-leads.ts';
+import { confirm, isInteractive } from '../../confirm.ts';
+import type { CommandContext } from '../../context.ts';
+import { EXIT_CODES, ExitCode } from '../../exit.ts';
+import { writeLine } from '../../output.ts';
 import { type CsvFlags, formatOfFlags } from './csv-options.ts';
 import { BrokenInputError, openInput } from './files.ts';
 

@@ -1,14 +1,14 @@
-import { describeAmbiguity, isDayFirstBy, timeFlagsOf } from '../../leads/import/csv-header.ts';
-import { SEPARATOR_NAMES } from '../../leads/import/csv-rows.ts';
-import type { ImportCounts, ImportProgress } from '../../leads/import/import-leads.ts';
-import type { Encoding, InputLine, Recognised, Separator } from '../../leads/import/input-line.ts';
-import { isNotJson } from '../../leads/import/json.ts';
-import { DateFormatGuess } from '../../leads/import/lead-times.ts';
-import { formatIssue, type ValidationIssue } from '../../leads/import/parse-lead.ts';
-import type { CommandContext } from '../context.ts';
-import { withInvocation } from '../invocation.ts';
-import { writeLine } from '../output.ts';
-import { ProgressBar } from '../progress-bar.ts';
+import { describeAmbiguity, isDayFirstBy, timeFlagsOf } from '../../../leads/import/csv-header.ts';
+import { SEPARATOR_NAMES } from '../../../leads/import/csv-rows.ts';
+import type { ImportCounts, ImportProgress } from '../../../leads/import/import-leads.ts';
+import type { Encoding, InputLine, Recognised, Separator } from '../../../leads/import/input-line.ts';
+import { isNotJson } from '../../../leads/import/json.ts';
+import { DateFormatGuess } from '../../../leads/import/lead-times.ts';
+import { formatIssue, type ValidationIssue } from '../../../leads/import/parse-lead.ts';
+import type { CommandContext } from '../../context.ts';
+import { withInvocation } from '../../invocation.ts';
+import { writeLine } from '../../output.ts';
+import { ProgressBar } from '../../progress-bar.ts';
 import type { ImportInput, RejectsFile } from './files.ts';
 
 const PACED =

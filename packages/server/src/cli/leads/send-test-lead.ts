@@ -1,11 +1,11 @@
-import { LEAD_FIELDS } from '@leadtap/contract';
+import { testLeadFrom } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { v7 } from 'uuid';
 import { toIso } from '../../clock.ts';
-import { PROFESSIONAL, pollScopeOf } from '../../leads/access.ts';
+import { pollScopeOf } from '../../leads/access.ts';
 import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
 import { isInScope } from '../../store/placement.ts';
-import type { LeadInput, StoredLead, User } from '../../store/records.ts';
+import { type LeadInput, PROFESSIONAL, type StoredLead, type User } from '../../store/records.ts';
 import type { PlacementProblem, Store } from '../../store/store.ts';
 import { findCompany, noSuchPlace } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
@@ -37,38 +37,30 @@ export function registerLeadsSendTest(leads: Command, context: CommandContext): 
     .requiredOption('--company <id>', 'the company that gets the lead')
     .option('--branch <id>', 'the branch of the lead')
     .option('--department <id>', 'the department of the lead, which also sets the branch')
-    .option('--json', 'print the lead and the users who get it as JSON')
+    .option(
+      '--json',
+      'print { id, createdAt, companyId, branchId, departmentId, users: [{ id, name, accessLevel }] }',
+    )
     .addHelpText('after', HELP)
     .action((options: SendOptions) => sendTest(options, context));
 }
 
-const NOTE = 'This is a test lead, made by `leadtap leads send-test`. It is not a real person.';
 const DAY_MS = 86_400_000;
 
-/** The samples of the contract, so that every field arrives with a value. */
 function makeTestLead({ company, branch, department }: SendOptions, now: number): LeadInput {
   // An empty text means "no branch" in a lead. On a command line it is a variable that is not set.
   if (branch === '' || department === '')
     throw new Failure('usage', `--${branch === '' ? 'branch' : 'department'} is empty`, 'Write an id.');
-  const samples = LEAD_FIELDS.filter((field) => field.default !== undefined).map(
-    ({ name, sample }) => [name, sample] as const,
-  );
   const { lead, issues } = parseLead(
     {
-      ...Object.fromEntries<unknown>(samples),
+      ...testLeadFrom('`leadtap leads send-test`'),
       companyId: company,
       ...(branch !== undefined && { branchId: branch }),
       ...(department !== undefined && { departmentId: department }),
       id: `test-${v7({ msecs: now })}`,
-      firstName: 'Test',
-      lastName: 'Lead',
-      fullName: 'Test Lead',
-      email: 'test.lead@example.com',
-      addressNotes: NOTE,
       // Tomorrow, because an automation may refuse appointments in the past.
       appointmentDateTime: `${toIso(now + DAY_MS).slice(0, 10)}T14:00:00.000Z`,
       timeslot: '14:00',
-      customFields: { test: true, note: NOTE },
     },
     { historical: false, clock: () => now },
   );
