@@ -13,6 +13,11 @@ export interface SigningKey {
 /** The first key signs; all of them verify, so that keys can be rotated while old tokens are valid. */
 export type SigningKeys = readonly [SigningKey, ...SigningKey[]];
 
+export const secretsOf = ([first, ...others]: SigningKeys): readonly [Uint8Array, ...Uint8Array[]] => [
+  first.secret,
+  ...others.map(({ secret }) => secret),
+];
+
 export type SigningKeySource = { readonly secrets: readonly string[] } | { readonly file: string };
 
 export type SigningKeyProblem = 'missing' | 'unreadable' | 'unwritable' | 'invalid';

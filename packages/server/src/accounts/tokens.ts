@@ -15,7 +15,7 @@ import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
 import { parseTokenSource, type TokenSource } from './token-source.ts';
 
-/** A bearer, and what the token may be used for. */
+/** A `Bearer`, which the store checks, and what the token may be used for. Its polls are stored under a `ConsumerKey`. */
 export interface VerifiedToken extends Bearer {
   /** What the token may do. Absent: it may read leads. */
   readonly scopes?: readonly TokenScope[];
@@ -46,8 +46,8 @@ const EXTERNAL_CLOCK_TOLERANCE_S = 5;
 const INVALID: Verification = { kind: 'invalid' };
 const EXPIRED: Verification = { kind: 'expired' };
 
-/** A token whose signature, issuer and audience are right. Its times are checked at each use. */
-interface CachedToken {
+/** The claims of a token whose signature, issuer and audience are right. Its times are checked at each use. */
+interface TokenClaims {
   readonly userId: string;
   readonly tokenId: string | undefined;
   readonly scopes: readonly TokenScope[];
@@ -69,7 +69,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       // The key, not the token, decides the algorithm: own keys and those of the identity provider each accept their own.
       const ownVerifier = findOwnVerifier(token);
       const verified = ownVerifier
-        ? toCachedToken(ownVerifier(token), undefined)
+        ? readClaims(ownVerifier(token), undefined)
         : await externalVerifier?.verify(token, nowMs);
       const verification = verified ? checkTimes(verified, nowMs) : INVALID;
       // Rejected tokens are not cached: guessed tokens must not evict good ones.
@@ -93,7 +93,7 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
 }
 
 /** An LRU cache. 0 entries mean none. With a limit of entries, `lru-cache` allocates all of them at once. */
-const createTokenCache = (max?: number): LRUCache<string, CachedToken> | undefined =>
+const createTokenCache = (max?: number): LRUCache<string, TokenClaims> | undefined =>
   max === 0
     ? undefined
     : new LRUCache({ ...(max && { max }), maxSize: MAX_CACHED_BYTES, sizeCalculation: estimateBytes });
@@ -101,7 +101,7 @@ const createTokenCache = (max?: number): LRUCache<string, CachedToken> | undefin
 /** About what V8 and the LRU cache use for an entry beside the characters of the ids. */
 const OVERHEAD_BYTES = 220;
 
-const estimateBytes = ({ userId, tokenId = '' }: CachedToken): number =>
+const estimateBytes = ({ userId, tokenId = '' }: TokenClaims): number =>
   OVERHEAD_BYTES + userId.length + tokenId.length;
 
 /** The key in the cache, so that memory holds no tokens. */
@@ -121,7 +121,7 @@ function createExternalVerifier(external: ExternalTokens) {
   const { issuer, audience } = external;
   return {
     currentKeySet: () => keys.currentSet(),
-    async verify(token: string, nowMs: number): Promise<CachedToken | undefined> {
+    async verify(token: string, nowMs: number): Promise<TokenClaims | undefined> {
       // Read before the key is looked up: if the set changes meanwhile, the token is verified again at its next use.
       const keySet = keys.currentSet() ?? {};
       const { payload } = await jwtVerify(token, keys.find, {
@@ -132,13 +132,13 @@ function createExternalVerifier(external: ExternalTokens) {
         currentDate: new Date(nowMs),
         requiredClaims: ['exp', 'sub'],
       });
-      return toCachedToken(payload, keySet);
+      return readClaims(payload, keySet);
     },
   };
 }
 
 /** Undefined if a claim has the wrong type. */
-function toCachedToken(claims: unknown, keySet: object | undefined): CachedToken | undefined {
+function readClaims(claims: unknown, keySet: object | undefined): TokenClaims | undefined {
   if (!isJsonObject(claims)) return undefined;
   const { sub, jti, exp, nbf = 0, iat = 0, scope } = claims;
   if (typeof sub !== 'string' || sub === '') return undefined;
@@ -151,8 +151,8 @@ function toCachedToken(claims: unknown, keySet: object | undefined): CachedToken
   return { userId: sub, tokenId, scopes, source, expiresAtS: exp, notBeforeS: nbf, keySet };
 }
 
-function checkTimes(token: CachedToken, nowMs: number): Verification {
-  const { userId, tokenId, scopes, source, expiresAtS, notBeforeS, keySet } = token;
+function checkTimes(claims: TokenClaims, nowMs: number): Verification {
+  const { userId, tokenId, scopes, source, expiresAtS, notBeforeS, keySet } = claims;
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;

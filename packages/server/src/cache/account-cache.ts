@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
-import { mayPoll, type PollingUser, PROFESSIONAL } from '../leads/access.ts';
+import { mayPoll, type PollingUser } from '../leads/access.ts';
+import { PROFESSIONAL } from '../store/records.ts';
 import type { Account, Bearer } from '../store/store.ts';
 
 export interface AccountLimits {
@@ -30,16 +31,16 @@ export class AccountCache {
     });
   }
 
-  find(bearer: Bearer): CachedAccount | undefined {
-    const account = this.#accounts.get(keyOf(bearer));
+  find(token: Bearer): CachedAccount | undefined {
+    const account = this.#accounts.get(keyOf(token));
     // An identity provider may give the same token id to two users.
-    return account?.user.id === bearer.userId ? account : undefined;
+    return account?.user.id === token.userId ? account : undefined;
   }
 
-  set(bearer: Bearer, { user, isRevoked }: Account): void {
-    const { userId } = bearer;
+  set(token: Bearer, { user, isRevoked }: Account): void {
+    const { userId } = token;
     if (isRevoked || user?.id !== userId) return;
-    const key = keyOf(bearer);
+    const key = keyOf(token);
     this.#accounts.set(key, { user: toCachedUser(user, userId), isCurrent: true });
     if (!this.#accounts.has(key)) return;
     const keys = this.#keysOfUser.get(userId);

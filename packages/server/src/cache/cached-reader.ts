@@ -31,12 +31,12 @@ export class CachedReader implements PollReader {
 
   readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage> {
     const { store, feeds } = this.#sources;
-    const readFromStore = () => readRendered(store, query, disconnectSignal());
+    const readUnderLock = () => readRendered(store, query, disconnectSignal());
     // A transaction is writing leads of this company. The store waits for it, the cache cannot.
-    if (this.#isBusy(query)) return readFromStore();
+    if (this.#isBusy(query)) return readUnderLock();
     // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
     const toPage = (page: FeedPage) =>
-      page.leads.count === 0 && query.since === undefined ? readFromStore() : this.#toRendered(page);
+      page.leads.count === 0 && query.since === undefined ? readUnderLock() : this.#toRendered(page);
     const page = feeds.readPage(query);
     return isPromise(page) ? page.then(toPage) : toPage(page);
   }

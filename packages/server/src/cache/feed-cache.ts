@@ -61,17 +61,17 @@ export class FeedCache {
   /** The page as of the last revalidation, or newer. */
   readPage(query: PageQuery): FeedPage | Promise<FeedPage> {
     const feed = this.#companies.get(query.scope.companyId)?.get(scopeKey(query.scope));
-    if (!feed) return this.#readFromStore(query);
+    if (!feed) return this.#readCommitted(query);
     return feed.isStale ? this.#readStale(query, feed) : this.#readFromFeed(query, feed);
   }
 
   async #readStale(query: PageQuery, feed: Feed): Promise<FeedPage> {
     const isUsable = await this.#appendNewLeads(query.scope, feed);
-    return isUsable ? this.#readFromFeed(query, feed) : this.#readFromStore(query);
+    return isUsable ? this.#readFromFeed(query, feed) : this.#readCommitted(query);
   }
 
   #readFromFeed(query: PageQuery, feed: Feed): FeedPage | Promise<FeedPage> {
-    return this.#pageFromFeed(feed, query) ?? this.#readFromStore(query);
+    return this.#pageFromFeed(feed, query) ?? this.#readCommitted(query);
   }
 
   #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {
@@ -100,7 +100,7 @@ export class FeedCache {
     });
   }
 
-  #readFromStore(query: PageQuery): Promise<FeedPage> {
+  #readCommitted(query: PageQuery): Promise<FeedPage> {
     const { scope, since, limit } = query;
     return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);

@@ -9,31 +9,24 @@
  * in 50 ms reads the change log for all of them; without any, nothing runs. Revalidations of ordinary polls report their changes
  * as well, because each change is returned to one revalidation only.
  */
-import type { Poll } from '../leads/poll.ts';
+import type { PollResult } from '../leads/poll.ts';
 import { type Bearer, type Change, ClientDisconnectedError } from '../store/store.ts';
-
-/** The change log as the held polls read it. */
-export interface ChangeSource {
-  /** Reads the changes since the last call, by whatever poll, and reports them to the listener before it resolves. */
-  revalidate(): Promise<unknown>;
-  /** Undefined: anything may have changed. */
-  onChanges(listener: (changes: readonly Change[] | undefined) => void): void;
-}
+import type { ChangeSource } from './change-source.ts';
 
 /** Calls back after the delay, unless the function that it returns is called before. */
 export type Schedule = (callback: () => void, delayMs: number) => () => void;
 
-export interface HeldPollsOptions {
-  /** Further polls are not held. */
-  readonly maxHeld: number;
+interface HeldPollsOptions {
+  /** The number of polls that are held at most. Further ones are answered at once. */
+  readonly maxWaiting: number;
   /** Receives the number of held polls whenever it changes. */
   readonly onCount?: ((count: number) => void) | undefined;
   /** Default: timers of Node. */
   readonly schedule?: Schedule | undefined;
 }
 
-export interface PollToHold {
-  readonly bearer: Bearer;
+interface PollToHold {
+  readonly token: Bearer;
   /** The company of the user when the poll came. */
   readonly companyId: string;
   readonly waitMs: number;
@@ -45,7 +38,7 @@ export interface PollToHold {
 
 /** A poll that its account may see, and the company of the account. */
 export interface VerifiedPoll {
-  readonly poll: Poll;
+  readonly poll: PollResult;
   readonly companyId: string;
 }
 
@@ -64,7 +57,7 @@ const MAX_CONCURRENT_CHECKS = 500;
 /** While the change log cannot say what has changed, all polls are checked once in so many ticks. */
 const TICKS_BETWEEN_SWEEPS = 20;
 
-const scheduleTimeout: Schedule = (callback, delayMs) => {
+export const scheduleTimeout: Schedule = (callback, delayMs) => {
   const timer = setTimeout(callback, delayMs).unref();
   return () => clearTimeout(timer);
 };
@@ -84,10 +77,10 @@ type State =
 
 /** 10,000 of them are usual, so it is small. */
 export class HeldPoll {
-  readonly poll: PollToHold;
+  readonly request: PollToHold;
   /** `stopped`: the service stops. Rejects with a problem, or when the client disconnects. */
-  readonly answer: Promise<Poll | 'stopped'>;
-  resolve: (answer: Poll | 'stopped') => void = () => undefined;
+  readonly answer: Promise<PollResult | 'stopped'>;
+  resolve: (answer: PollResult | 'stopped') => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
   state: State = 'idle';
   companyId: string;
@@ -95,9 +88,9 @@ export class HeldPoll {
   isDue = false;
   cancelTimer: (() => void) | undefined;
 
-  constructor(poll: PollToHold) {
-    this.poll = poll;
-    this.companyId = poll.companyId;
+  constructor(request: PollToHold) {
+    this.request = request;
+    this.companyId = request.companyId;
     this.answer = new Promise((resolve, reject) => {
       this.resolve = resolve;
       this.reject = reject;
@@ -107,7 +100,7 @@ export class HeldPoll {
 
 export class HeldPolls {
   readonly #source: ChangeSource;
-  readonly #maxHeld: number;
+  readonly #maxWaiting: number;
   readonly #onCount: (count: number) => void;
   readonly #schedule: Schedule;
   readonly #held = new Set<HeldPoll>();
@@ -120,9 +113,9 @@ export class HeldPolls {
   #mustCheckAll = false;
   #isStopped = false;
 
-  constructor(source: ChangeSource, { maxHeld, onCount, schedule = scheduleTimeout }: HeldPollsOptions) {
+  constructor(source: ChangeSource, { maxWaiting, onCount, schedule = scheduleTimeout }: HeldPollsOptions) {
     this.#source = source;
-    this.#maxHeld = maxHeld;
+    this.#maxWaiting = maxWaiting;
     this.#onCount = onCount ?? (() => undefined);
     this.#schedule = schedule;
     source.onChanges((changes) => this.#receive(changes));
@@ -132,13 +125,13 @@ export class HeldPolls {
    * Holds a poll and checks it, because there may have been a change since its page was read. Undefined if the service stops, or if
    * as many polls are held as may be: of all users, of the user, or of the company.
    */
-  hold(poll: PollToHold): HeldPoll | undefined {
-    if (this.#isStopped || !this.#hasPlaceFor(poll)) return undefined;
-    const held = new HeldPoll(poll);
+  hold(request: PollToHold): HeldPoll | undefined {
+    if (this.#isStopped || !this.#hasPlaceFor(request)) return undefined;
+    const held = new HeldPoll(request);
     this.#held.add(held);
     this.#by.company.add(held.companyId, held);
-    this.#by.user.add(poll.bearer.userId, held);
-    this.#by.token.add(poll.bearer.tokenId, held);
+    this.#by.user.add(request.token.userId, held);
+    this.#by.token.add(request.token.tokenId, held);
     this.#onCount(this.#held.size);
     this.#startTimer(held);
     if (!this.#isTicking) void this.#tick();
@@ -161,18 +154,18 @@ export class HeldPolls {
     }
   }
 
-  #hasPlaceFor({ bearer, companyId }: PollToHold): boolean {
-    const free = this.#maxHeld - this.#held.size;
+  #hasPlaceFor({ token, companyId }: PollToHold): boolean {
+    const free = this.#maxWaiting - this.#held.size;
     return (
       free > 0 &&
-      this.#by.user.get(bearer.userId).size < MAX_HELD_POLLS_PER_USER &&
+      this.#by.user.get(token.userId).size < MAX_HELD_POLLS_PER_USER &&
       this.#by.company.get(companyId).size < COMPANY_SHARE * free
     );
   }
 
   /** One timer at a time: until the token expires, or else until the time is over. */
   #startTimer(held: HeldPoll): void {
-    const { waitMs, expiresInMs } = held.poll;
+    const { waitMs, expiresInMs } = held.request;
     const end = () => {
       held.isDue = true;
       this.#wake([held]);
@@ -191,7 +184,7 @@ export class HeldPolls {
     await this.#pause();
     for (let ticksSinceSweep = TICKS_BETWEEN_SWEEPS; this.#held.size > 0; ticksSinceSweep += 1) {
       const pause = this.#pause();
-      const isAvailable = await this.#revalidate();
+      const isAvailable = await this.#readChanges();
       if (isAvailable) this.#wake(this.#failed);
       if (isAvailable && this.#mustCheckAll && ticksSinceSweep >= TICKS_BETWEEN_SWEEPS) {
         this.#wake(this.#held);
@@ -210,9 +203,9 @@ export class HeldPolls {
   }
 
   /** False if the database is unavailable: the polls are held until it answers, or until their time is over. */
-  async #revalidate(): Promise<boolean> {
+  async #readChanges(): Promise<boolean> {
     try {
-      await this.#source.revalidate();
+      await this.#source.readChanges();
       return true;
     } catch {
       return false;
@@ -256,7 +249,7 @@ export class HeldPolls {
     held.state = 'checking';
     this.#checks += 1;
     try {
-      const result = await held.poll.check(isLast);
+      const result = await held.request.check(isLast);
       if (result !== 'unavailable' && (isLast || result.poll.page.leads.count > 0)) {
         held.resolve(result.poll);
         this.#release(held);
@@ -294,7 +287,7 @@ export class HeldPolls {
     if (held.state === 'ended') return;
     held.state = 'ended';
     held.cancelTimer?.();
-    const { userId, tokenId } = held.poll.bearer;
+    const { userId, tokenId } = held.request.token;
     this.#by.company.delete(held.companyId, held);
     this.#by.user.delete(userId, held);
     this.#by.token.delete(tokenId, held);

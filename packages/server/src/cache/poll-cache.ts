@@ -11,8 +11,8 @@ import type {
 } from '../store/store.ts';
 import { AccountCache, type AccountLimits } from './account-cache.ts';
 import { CachedReader } from './cached-reader.ts';
+import type { ChangeListener, ChangeSource } from './change-source.ts';
 import { FeedCache } from './feed-cache.ts';
-import type { ChangeSource } from './held-polls.ts';
 import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-batcher.ts';
 
 export interface CacheLimits extends AccountLimits {
@@ -23,24 +23,23 @@ export interface CacheLimits extends AccountLimits {
 const MIB = 1024 * 1024;
 
 /** About 100,000 tokens and users with ids of usual length. With a limit of entries, `lru-cache` would allocate all of them at the start. */
-export const CACHE_LIMITS: CacheLimits = {
+const CACHE_LIMITS: CacheLimits = {
   maxAccountBytes: 35 * MIB,
   maxFeedBytes: 16 * MIB,
 };
 
-export type CreateReader = (bearer: Bearer) => PollReader | Promise<PollReader>;
-
 export interface PollReaders {
-  readonly createReader: CreateReader;
+  /** Waits for the query that revalidates the cache and, if the account of the token is not cached, reads it. Then the poll can read. */
+  readonly revalidateFor: (token: Bearer) => PollReader | Promise<PollReader>;
   /** Absent if the store does not track changes: no poll can then be held for one. */
   readonly changes?: ChangeSource;
 }
 
 /** Reads through the cache where the store tracks changes; without that nothing can be cached, and each poll queries the store. */
 export function createReaders(store: PollStore): PollReaders {
-  if (!store.changeTracking) return { createReader: (bearer) => createStoreReader(store, bearer) };
+  if (!store.changeTracking) return { revalidateFor: (token) => createStoreReader(store, token) };
   const cache = new PollCache(store, store.changeTracking);
-  return { createReader: (bearer) => cache.createReader(bearer), changes: cache };
+  return { revalidateFor: (token) => cache.revalidateFor(token), changes: cache };
 }
 
 const UNKNOWN_ACCOUNT: Account = { isRevoked: false, user: undefined };
@@ -55,7 +54,7 @@ export class PollCache implements ChangeSource {
   readonly #accounts: AccountCache;
   readonly #feeds: FeedCache;
   readonly #batcher: RevalidationBatcher;
-  #reportChanges: (changes: readonly Change[] | undefined) => void = () => undefined;
+  readonly #listeners: ChangeListener[] = [];
 
   constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
     this.#store = store;
@@ -68,23 +67,23 @@ export class PollCache implements ChangeSource {
     );
   }
 
-  async createReader(bearer: Bearer): Promise<PollReader> {
-    const cached = this.#accounts.find(bearer);
+  async revalidateFor(token: Bearer): Promise<PollReader> {
+    const cached = this.#accounts.find(token);
     if (cached) {
       const revalidation = await this.#batcher.revalidateCompany(cached.user.companyId);
       // Still cached after the revalidation: the account has not changed.
       if (cached.isCurrent) return this.#toReader(cached.user, false, revalidation);
     }
-    const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateBearer(bearer);
+    const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateToken(token);
     return this.#toReader(account.user, account.isRevoked, revalidation);
   }
 
-  revalidate(): Promise<Revalidation> {
-    return this.#batcher.revalidateChanges();
+  async readChanges(): Promise<void> {
+    await this.#batcher.revalidateChanges();
   }
 
-  onChanges(listener: (changes: readonly Change[] | undefined) => void): void {
-    this.#reportChanges = listener;
+  onChanges(listener: ChangeListener): void {
+    this.#listeners.push(listener);
   }
 
   #toReader(
@@ -100,13 +99,14 @@ export class PollCache implements ChangeSource {
     { accounts, changes }: Revalidation,
     concurrentResults: readonly Revalidation[],
   ): void {
-    for (const [index, bearer] of bearers.entries())
-      this.#accounts.set(bearer, accounts[index] ?? UNKNOWN_ACCOUNT);
+    for (const [index, token] of bearers.entries())
+      this.#accounts.set(token, accounts[index] ?? UNKNOWN_ACCOUNT);
     // Invalidate after caching: the accounts were read before the changes were, and possibly before those that concurrent
     // revalidations have returned, so that an account among these changes may be stale.
     this.#invalidate(changes);
     for (const other of concurrentResults) this.#invalidate(other.changes);
-    if (changes === undefined || changes.length > 0) this.#reportChanges(changes);
+    if (changes === undefined || changes.length > 0)
+      for (const listener of this.#listeners) listener(changes);
   }
 
   #invalidate(changes: readonly Change[] | undefined): void {

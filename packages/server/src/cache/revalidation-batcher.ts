@@ -76,9 +76,9 @@ export class RevalidationBatcher {
   }
 
   /** The same for an account that is not cached: the store finds it and includes its company. */
-  async revalidateBearer(bearer: Bearer): Promise<RevalidationResult> {
+  async revalidateToken(token: Bearer): Promise<RevalidationResult> {
     const batch = this.#joinBatch();
-    const index = batch.bearers.push(bearer) - 1;
+    const index = batch.bearers.push(token) - 1;
     const revalidation = await batch.result;
     return { revalidation, account: revalidation.accounts[index] };
   }

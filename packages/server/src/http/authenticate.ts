@@ -8,14 +8,14 @@ import { addressKey, rateLimitExceeded } from './rate-limit.ts';
 
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
-/** The first check. Failures are limited by address, so that guessing tokens is slow. */
+/** Verifies the token. Failures are limited by address, so that guessing tokens is slow. */
 export function createAuthentication(verifyToken: VerifyToken, failedTokens: Limiter) {
   /** The user and id of the token in the Authorization header. */
   function authenticate(
     authorization: string | undefined,
     address: string,
   ): VerifiedToken | Promise<VerifiedToken> {
-    const credentials = parseBearer(authorization);
+    const credentials = parseAuthorization(authorization);
     if (credentials === undefined) throw challenge('token-missing');
     const { token } = credentials;
     if (token === undefined) return rejectToken('token-invalid', address);
@@ -31,9 +31,13 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
   }
 
   /** Counts the failure for the address, then throws the problem. */
-  async function rejectToken(problem: TokenProblem, address: string): Promise<never> {
+  async function rejectToken(
+    problem: TokenProblem,
+    address: string,
+    revoked?: VerifiedToken,
+  ): Promise<never> {
     const verdict = await failedTokens.consume(addressKey(address));
-    throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem);
+    throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, revoked);
   }
 
   return { authenticate, rejectToken };
@@ -47,7 +51,7 @@ const SCHEME = /^bearer(?=[ \t]|$)/i;
  * The token of an Authorization header. Undefined if there is none or the scheme is another one, which RFC 6750 treats alike.
  * A token has one spelling: with a tab or more spaces around it, it is invalid.
  */
-function parseBearer(authorization = ''): { readonly token: string | undefined } | undefined {
+function parseAuthorization(authorization = ''): { readonly token: string | undefined } | undefined {
   const token = CREDENTIALS.exec(authorization)?.[1];
   if (token !== undefined) return { token };
   const isEmpty = !SCHEME.test(authorization) || authorization.slice('Bearer'.length).trim() === '';
@@ -58,7 +62,7 @@ export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, 
   scopes.includes(scope);
 
 /** RFC 6750: a token that is valid, but not for this request. */
-export function requireScope(token: VerifiedToken, scope: TokenScope): void {
+export function requireTokenScope(token: VerifiedToken, scope: TokenScope): void {
   if (hasTokenScope(token, scope)) return;
   const code = 'insufficient-scope';
   const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
@@ -73,8 +77,8 @@ const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
 
 const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
 
-function challenge(code: TokenProblem): ProblemError {
+function challenge(code: TokenProblem, token?: VerifiedToken): ProblemError {
   const error =
     code === 'token-missing' ? '' : `, error="invalid_token", error_description="${PROBLEMS[code].title}"`;
-  return new ProblemError(code, { headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` } });
+  return new ProblemError(code, { headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` }, token });
 }

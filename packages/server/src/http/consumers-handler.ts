@@ -1,17 +1,19 @@
 /** `GET {base_url}/automation/consumers`: the consumers of the user of the token, as a plain Node listener. */
 import { CONSUMERS_PATH, type Consumers, type Consumer as WireConsumer } from '@leadtap/contract';
 import type { PollReaders } from '../cache/poll-cache.ts';
-import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
+import { systemClock, toIsoOrNull } from '../clock.ts';
+import { toConsumerHookJson } from '../leads/consumer-hooks.ts';
 import { consumerKeyOf } from '../leads/consumer-recorder.ts';
-import { activityOf, consumerPages } from '../leads/consumers.ts';
+import { consumerStateOf, listedConsumerPages } from '../leads/consumers.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import type { HookStore } from '../store/hooks.ts';
 import type { PollStore, Store } from '../store/store.ts';
 import {
   createHandler,
   createResponder,
   type Exchange,
-  type MountOptions,
+  type HandlerOptions,
   type Payload,
   type RequestHandler,
 } from './exchange.ts';
@@ -22,14 +24,16 @@ import { requirePollRights } from './poll-handler.ts';
 import type { PollObserver } from './poll-observer.ts';
 import type { RequestState } from './request-log.ts';
 
-export interface ConsumersHandlerOptions extends IdentificationOptions, MountOptions {
+export interface ConsumersHandlerOptions extends IdentificationOptions, HandlerOptions {
   readonly store: PollStore & Pick<Store, 'consumers'>;
   /** The limiter of polls: both count together. */
-  readonly limiter?: Limiter;
-  readonly observer?: PollObserver;
+  readonly limiter?: Limiter | undefined;
+  readonly observer?: PollObserver | undefined;
   /** Writes the polls of the user that are in memory, so that a poll is listed at once. */
   readonly flushUser: (userId: string) => Promise<void>;
   readonly staleAfterMs?: number | undefined;
+  /** Absent: there are no webhook subscriptions. */
+  readonly hooks?: { readonly store: HookStore } | undefined;
 }
 
 export const createConsumersHandler = (
@@ -54,7 +58,8 @@ function createConsumersAnswer(
   options: ConsumersHandlerOptions,
   readers: PollReaders,
 ): (exchange: Exchange) => Promise<Payload> {
-  const { store, flushUser, staleAfterMs, clock = systemClock } = options;
+  const { store, hooks, flushUser, staleAfterMs, clock = systemClock } = options;
+  const sources = { consumers: store.consumers, hooks: hooks?.store };
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { identify } = createIdentification({ ...options, readers, limiter, clock });
 
@@ -68,26 +73,29 @@ function createConsumersAnswer(
     const { tokenId } = consumerKeyOf(token);
     const now = clock();
     const consumers: WireConsumer[] = [];
-    for await (const page of consumerPages(store, {
+    for await (const page of listedConsumerPages(sources, {
       userId: user.id,
       maxPendingLeads: MAX_PENDING_LEADS,
       now,
     }))
-      for (const consumer of page)
+      for (const listed of page) {
+        const { consumer } = listed;
+        const intervalMs = consumer?.intervalMs ?? null;
         consumers.push({
-          name: consumer.name,
-          tokenId: consumer.tokenId,
-          isThisToken: consumer.tokenId === tokenId,
-          lastPollAt: toIso(consumer.lastPollAt),
-          lastStatus: consumer.lastStatus,
-          usualIntervalS: consumer.intervalMs === null ? null : Math.round(consumer.intervalMs / 1000),
-          state: activityOf(consumer, now, staleAfterMs),
-          confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
-          deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
-          pendingLeads: consumer.pendingLeads,
-          // There are no webhook subscriptions yet.
-          hook: null,
+          name: listed.name,
+          tokenId: listed.tokenId,
+          isThisToken: listed.tokenId === tokenId,
+          firstPollAt: toIsoOrNull(consumer?.firstPollAt ?? null),
+          lastPollAt: toIsoOrNull(consumer?.lastPollAt ?? null),
+          lastStatus: consumer?.lastStatus ?? null,
+          usualIntervalS: intervalMs === null ? null : Math.round(intervalMs / 1000),
+          state: consumerStateOf(listed, now, staleAfterMs),
+          confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
+          deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
+          pendingLeads: consumer?.pendingLeads ?? 0,
+          hook: toConsumerHookJson(listed.hook),
         });
+      }
     const body = Buffer.from(JSON.stringify({ consumers } satisfies Consumers));
     headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
     headers.push('content-length', String(body.length));

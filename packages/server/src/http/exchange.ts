@@ -1,7 +1,10 @@
 /** What the handlers of Leadtap share: the context of a request, its log line, problems, and sending the response. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ProblemCode } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/tokens.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
 import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
+import { isConsoleRequest } from './console-client.ts';
 import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
 import { problemResponse, toProblemError } from './problems.ts';
 import {
@@ -156,12 +159,28 @@ export interface MountOptions {
   readonly logger?: RequestLogger;
 }
 
+/** A request that was answered with a problem. */
+export interface RefusedRequest {
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly requestId: string;
+  /** The route, not the path that was sent. */
+  readonly path: string;
+  /** Its signature is valid. Absent: there was no such token. */
+  readonly token: VerifiedToken | undefined;
+}
+
+export interface HandlerOptions extends MountOptions {
+  /** Receives the requests that were answered with a problem, for the status page. Must not throw. */
+  readonly onRefusal?: ((refused: RefusedRequest) => void) | undefined;
+}
+
 /** Answers every request that it receives: routing by path is up to the caller. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A plain Node listener that answers and writes a log line. `path` is below `{base_url}`. */
-export function createHandler(path: string, respond: Responder, options: MountOptions): RequestHandler {
-  const { basePath = '', logger } = options;
+export function createHandler(path: string, respond: Responder, options: HandlerOptions): RequestHandler {
+  const { basePath = '', logger, onRefusal } = options;
   const isTrusted = compileTrust(options.trustProxy ?? false);
   const publicUrl = createPublicUrl(options.publicUrl, basePath);
   const route = `${basePath}${path}`;
@@ -174,14 +193,22 @@ export function createHandler(path: string, respond: Responder, options: MountOp
       baseUrl: () => publicUrl(originOf(request, isTrusted)),
       log: new ErrorLog(id, logger),
     };
-    respond(request, response, context, (outcome) =>
+    respond(request, response, context, (outcome) => {
       logger?.info(
         requestLine(request, route, outcome, id),
         outcome.isComplete ? 'request' : CLIENT_DISCONNECTED,
-      ),
-    );
+      );
+      const { status, state } = outcome;
+      const { problem, token = problem?.parts.token } = state;
+      if (problem && status !== CLIENT_CLOSED_REQUEST && !isTriedInConsole(request, status))
+        onRefusal?.({ code: problem.code, status, requestId: id, path: route, token });
+    });
   };
 }
+
+/** A person tries a token or a request there, and sees the answer: no automation is refused. */
+const isTriedInConsole = (request: IncomingMessage, status: number): boolean =>
+  status < 500 && isConsoleRequest(request);
 
 /** Adds the id of the request to each line. */
 class ErrorLog implements ErrorLogger {

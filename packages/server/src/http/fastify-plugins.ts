@@ -19,7 +19,7 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
   const stopSignal = options.stopSignal ? AbortSignal.any([options.stopSignal, stop.signal]) : stop.signal;
   const respond = createPollResponder({ ...options, stopSignal });
   const publicUrl = options.publicUrl ?? createPublicUrl(undefined, app.prefix);
-  mountPolls(app, (request, reply) => {
+  mountWithoutBody(app, (request, reply) => {
     respond(
       request.raw,
       reply.raw,
@@ -31,7 +31,7 @@ export async function newLeads(app: FastifyInstance, options: NewLeadsOptions): 
 /** `POST {base_url}/leads` as a Fastify plugin. */
 export async function leadsIntake(app: FastifyInstance, options: IntakeOptions): Promise<void> {
   const respond = createIntakeResponder(options);
-  mountIntake(app, (request, reply) => {
+  mountWithBody(app, (request, reply) => {
     respond(
       request.raw,
       reply.raw,
@@ -48,10 +48,10 @@ const contextOf = (request: FastifyRequest, baseUrl: () => string): RequestConte
 });
 
 /**
- * Routes all methods of the endpoint's path to a handler that writes the response without Fastify's reply. The `logLevel` is
- * that of Fastify's own log lines for these requests.
+ * For endpoints whose requests have no body. Routes all methods of the path to a handler that writes the response without Fastify's
+ * reply. The `logLevel` is that of Fastify's own log lines for these requests.
  */
-export function mountPolls(
+export function mountWithoutBody(
   app: FastifyInstance,
   handle: HandleRoute,
   options: MountRouteOptions = {},
@@ -66,14 +66,15 @@ export function mountPolls(
   });
 }
 
-/** Routes all methods of the path to a handler that reads the request and writes the response without Fastify. */
-export function mountIntake(
+/** The same for a handler that reads the body itself, without Fastify. */
+export function mountWithBody(
   app: FastifyInstance,
   handle: HandleRoute,
   options: MountRouteOptions = {},
+  path: string = LEADS_PATH,
 ): void {
   const hijack = hijackWith(handle);
-  app.all(LEADS_PATH, {
+  app.all(path, {
     ...options,
     // In the last hook before Fastify reads the body.
     preParsing: (request, reply) => hijack(request, reply),

@@ -1,10 +1,11 @@
 /** `Prefer: wait=N` (RFC 7240): a poll with `since` whose page is empty is held until there is a lead. */
 import type { IncomingMessage } from 'node:http';
 import type { VerifiedToken } from '../accounts/tokens.ts';
-import { type ChangeSource, HeldPolls, type Schedule, type VerifiedPoll } from '../cache/held-polls.ts';
+import type { ChangeSource } from '../cache/change-source.ts';
+import { HeldPolls, type Schedule, type VerifiedPoll } from '../cache/held-polls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
-import type { Poll, PollQuery } from '../leads/poll.ts';
+import type { PollQuery, PollResult } from '../leads/poll.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
 import { isDisconnected, onceClosed } from './connections.ts';
 import { isConsoleRequest } from './console-client.ts';
@@ -14,14 +15,14 @@ import type { PollState } from './poll-state.ts';
 import { parseWait } from './prefer.ts';
 import { isUnavailability } from './problems.ts';
 
-export interface HoldOptions {
-  readonly maxWaiting?: number;
-  readonly stopSignal?: AbortSignal;
-  readonly observer?: PollObserver;
-  readonly recorder?: PollRecorder;
-  readonly clock?: Clock;
+interface HoldOptions {
+  readonly maxWaiting?: number | undefined;
+  readonly stopSignal?: AbortSignal | undefined;
+  readonly observer?: PollObserver | undefined;
+  readonly recorder?: PollRecorder | undefined;
+  readonly clock?: Clock | undefined;
   /** For tests. Default: timers of Node. */
-  readonly schedule?: Schedule;
+  readonly schedule?: Schedule | undefined;
 }
 
 /** A poll as it was answered when its request came. */
@@ -38,7 +39,7 @@ export type CheckAgain = (
 ) => Promise<VerifiedPoll>;
 
 /** Returns the first poll, or a later one if the request was held. */
-type HoldIfPreferred = (exchange: Exchange<PollState>, first: FirstPoll) => Poll | Promise<Poll>;
+type HoldIfPreferred = (exchange: Exchange<PollState>, first: FirstPoll) => PollResult | Promise<PollResult>;
 
 const DEFAULT_MAX_WAITING = 20_000;
 /** Timers may be early by a fraction of a millisecond: the token must have expired when it is checked. */
@@ -59,7 +60,7 @@ export function createHold(
       // An observer that throws must not fail the request, or keep its place. It throws again when the request is counted, which logs it.
     }
   };
-  const heldPolls = new HeldPolls(changes, { maxHeld: maxWaiting, onCount, schedule: options.schedule });
+  const heldPolls = new HeldPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
   const stop = () => heldPolls.stop();
   stopSignal?.addEventListener('abort', stop, { once: true });
   if (stopSignal?.aborted) stop();
@@ -72,17 +73,16 @@ export function createHold(
     return first.poll;
   };
 
-  async function hold(exchange: Exchange<PollState>, first: FirstPoll, waitS: number): Promise<Poll> {
+  async function hold(exchange: Exchange<PollState>, first: FirstPoll, waitS: number): Promise<PollResult> {
     const { request, response, headers, state } = exchange;
     const { poll, token, companyId, query } = first;
     const startedAt = performance.now();
     const measure = () => {
       state.waitedMs = performance.now() - startedAt;
     };
-    recordWait(exchange, token, waitS);
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
     const held = heldPolls.hold({
-      bearer: token,
+      token,
       companyId,
       waitMs: waitS * 1000,
       expiresInMs: (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS,
@@ -102,6 +102,7 @@ export function createHold(
       if (maxWaiting > 0) headers.push('connection', 'close');
       return poll;
     }
+    recordWait(exchange, token, waitS);
     onceClosed(request, response, () => {
       if (response.writableEnded) return;
       measure();

@@ -19,8 +19,8 @@ export interface IdentificationOptions {
   readonly store: PollStore;
   readonly verifyToken: VerifyToken;
   /** Default: 600 a minute for each address, in the memory of this process. */
-  readonly failedTokens?: Limiter;
-  readonly clock?: Clock;
+  readonly failedTokens?: Limiter | undefined;
+  readonly clock?: Clock | undefined;
 }
 
 export interface Identity {
@@ -58,9 +58,10 @@ export function createIdentification(options: EndpointOptions): Identification {
     const token = isPromise(verified) ? await verified : verified;
     if (urlToken !== undefined && hasTokenScope(token, 'leads:read'))
       await rejectToken('token-invalid', address);
-    const reader = await readers.createReader(token);
+    const reader = await readers.revalidateFor(token);
     const isRevoked = reader.isTokenRevoked();
-    if (isPromise(isRevoked) ? await isRevoked : isRevoked) await rejectToken('token-revoked', address);
+    if (isPromise(isRevoked) ? await isRevoked : isRevoked)
+      await rejectToken('token-revoked', address, token);
     state.token = token;
     if (isCounted) {
       // Counted even if the client has disconnected: disconnecting must not be a way around the limit.

@@ -16,21 +16,25 @@ const PARSERS = {
 
 export type MediaType = keyof typeof PARSERS;
 
-const isMediaType = (text: string): text is MediaType => Object.hasOwn(PARSERS, text);
+const MEDIA_TYPES = Object.keys(PARSERS) as readonly MediaType[];
 
 /** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
-export function requireMediaType(request: IncomingMessage): MediaType {
+export function requireMediaType(
+  request: IncomingMessage,
+  accepted: readonly MediaType[] = MEDIA_TYPES,
+  detail?: string,
+): MediaType {
   const { headers } = request;
   const [name = '', ...parameters] = splitUnquoted(headers['content-type'] ?? '', ';');
   // Other parameters are ignored.
   const charsets = parameters.map(parseParameter).filter((parameter) => parameter.name === 'charset');
   const charset = charsets[0]?.value ?? 'utf-8';
   const encoding = headers['content-encoding'] ?? 'identity';
-  const mediaType = name.trim().toLowerCase();
+  const mediaType = accepted.find((type) => type === name.trim().toLowerCase());
   const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
   const isAmbiguous = charsets.length > 1 || isHeaderRepeated(request, 'content-type');
-  if (isMediaType(mediaType) && isPlainUtf8 && !isAmbiguous) return mediaType;
-  throw new ProblemError('unsupported-media-type');
+  if (mediaType && isPlainUtf8 && !isAmbiguous) return mediaType;
+  throw new ProblemError('unsupported-media-type', detail === undefined ? {} : { detail });
 }
 
 /** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
@@ -62,7 +66,11 @@ export function requireSize(request: IncomingMessage): void {
 }
 
 /** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number = MAX_INTAKE_BYTES,
+  tooLarge: () => ProblemError = () => new ProblemError('payload-too-large'),
+): Promise<Buffer> {
   // Its `close` event is over: a check before this one has waited, for a database or for Redis.
   if (request.destroyed) throw new ClientDisconnectedError('the client has disconnected before its body');
   if (request.readableEnded)
@@ -76,10 +84,10 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
     const onData = (chunk: Buffer) => {
       chunks.push(chunk);
       bytes += chunk.length;
-      if (bytes <= MAX_INTAKE_BYTES) return;
+      if (bytes <= maxBytes) return;
       stop();
       request.pause();
-      reject(new ProblemError('payload-too-large'));
+      reject(tooLarge());
     };
     const onEnd = () => {
       stop();

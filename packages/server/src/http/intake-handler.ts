@@ -13,7 +13,7 @@ import { contentOfWebhook } from '../leads/lead-sources.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type IntakeStore, StoreUnavailableError } from '../store/store.ts';
-import { requireScope } from './authenticate.ts';
+import { requireTokenScope } from './authenticate.ts';
 import {
   createHandler,
   createResponder,
@@ -64,13 +64,13 @@ export interface IntakeObserver {
 export interface IntakeOptions extends IdentificationOptions {
   readonly store: IntakeStore;
   /** Accept tokens in the URL, as `?access_token=…`, if their only scope is `leads:write`. Default: they are refused. */
-  readonly acceptsUrlTokens?: boolean;
+  readonly acceptsUrlTokens?: boolean | undefined;
   /** Default: 600 a minute for each user, in the memory of this process. */
-  readonly limiter?: Limiter;
+  readonly limiter?: Limiter | undefined;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
-  readonly leadLimiter?: Limiter;
+  readonly leadLimiter?: Limiter | undefined;
   /** Receives one observation for each request, for metrics. */
-  readonly observer?: IntakeObserver;
+  readonly observer?: IntakeObserver | undefined;
 }
 
 export interface IntakeHandlerOptions extends IntakeOptions, MountOptions {}
@@ -194,7 +194,7 @@ function createIntakeAnswer(
     // Token: 401. Rate limit: 429. User: 404.
     const { token } = await identify(exchange);
     // Scope: 403.
-    requireScope(token, 'leads:write');
+    requireTokenScope(token, 'leads:write');
     // Body: 415, 413, 400.
     const mediaType = requireMediaType(request);
     requireSize(request);

@@ -13,7 +13,7 @@ export const isAllowedMethod = (
   allowed = ALLOWED,
 ): boolean => allowed.includes(method);
 
-export function requireMethod(request: IncomingMessage, allowed = ALLOWED): void {
+export function requireMethod(request: IncomingMessage, allowed: readonly string[] = ALLOWED): void {
   if (!isAllowedMethod(request, allowed)) throw methodNotAllowed(allowed);
 }
 

@@ -1,12 +1,17 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import type { Poll, PollQuery } from '../leads/poll.ts';
+import type { PollQuery, PollResult } from '../leads/poll.ts';
 import type { HeaderList } from './exchange.ts';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';
 
 /** Adds the headers that every page has. */
-export function addPageHeaders(headers: HeaderList, baseUrl: string, poll: Poll, query: PollQuery): void {
+export function addPageHeaders(
+  headers: HeaderList,
+  baseUrl: string,
+  poll: PollResult,
+  query: PollQuery,
+): void {
   const { leads, readAt } = poll.page;
   const next = `${baseUrl}${NEW_LEADS_PATH}?since=${toIso(poll.nextSince)}&limit=${query.limit}`;
   headers.push('link', `<${next}>; rel="next"`);

@@ -3,18 +3,18 @@
  * Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
  */
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import type { VerifiedPoll } from '../cache/held-polls.ts';
+import type { Schedule, VerifiedPoll } from '../cache/held-polls.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock } from '../clock.ts';
 import { isPromise } from '../event-loop.ts';
-import { haveSameScope, mayPoll } from '../leads/access.ts';
+import { mayPoll, seeSameLeads } from '../leads/access.ts';
 import type { PollRecorder } from '../leads/consumer-recorder.ts';
-import { type Poll, poll } from '../leads/poll.ts';
+import { type PollResult, poll } from '../leads/poll.ts';
 import { NO_LEADS } from '../leads/render.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import { type PollStore, StoreUnavailableError } from '../store/store.ts';
-import { hasTokenScope, requireScope } from './authenticate.ts';
+import { hasTokenScope, requireTokenScope } from './authenticate.ts';
 import { isConsoleRequest } from './console-client.ts';
 import { toEndedPoll } from './ended-poll.ts';
 import { matchesEtag } from './etag.ts';
@@ -40,13 +40,13 @@ import { parseQuery, searchOf } from './query.ts';
 export interface PollOptions extends IdentificationOptions {
   readonly store: PollStore;
   /** Default: 100 a minute and 1000 an hour for each user, in the memory of this process. */
-  readonly limiter?: Limiter;
+  readonly limiter?: Limiter | undefined;
   /** Receives one observation for each request, for metrics. */
-  readonly observer?: PollObserver;
+  readonly observer?: PollObserver | undefined;
   /** Records who polls and how far each has come. Default: it is not recorded. */
-  readonly recorder?: PollRecorder;
+  readonly recorder?: PollRecorder | undefined;
   /** The number of requests that may wait for a lead (`Prefer: wait`). Further ones are answered at once. Default: 20,000. */
-  readonly maxWaiting?: number;
+  readonly maxWaiting?: number | undefined;
   /** Abort it when your server stops: requests that wait for a lead are answered at once, and later ones do not wait. */
   readonly stopSignal?: AbortSignal;
 }
@@ -61,7 +61,7 @@ export const createPollHandler = (options: PollHandlerOptions): PollHandler =>
 
 /** Endpoints of the same store can share the readers, and so one cache. */
 export function createPollResponder(
-  options: PollOptions,
+  options: PollOptions & { readonly schedule?: Schedule | undefined },
   readers: PollReaders = createReaders(options.store),
 ): Responder {
   const { observer, recorder, clock = systemClock } = options;
@@ -81,12 +81,12 @@ export function createPollResponder(
 }
 
 /** Reads the page of a user. */
-type Read = (identity: Identity) => Poll | Promise<Poll>;
+type Read = (identity: Identity) => PollResult | Promise<PollResult>;
 
-const isOlderThanAccount = ({ page: { leads, isOlderThanAccount } }: Poll): boolean =>
+const needsNoSecondCheck = ({ page: { leads, isOlderThanAccount } }: PollResult): boolean =>
   leads.count === 0 || isOlderThanAccount;
 
-const toVerified = (result: Poll, { user }: Identity): VerifiedPoll => ({
+const toVerified = (result: PollResult, { user }: Identity): VerifiedPoll => ({
   poll: result,
   companyId: user.companyId,
 });
@@ -119,7 +119,7 @@ function createAnswer(
     read: Read,
   ): VerifiedPoll | Promise<VerifiedPoll> {
     const result = read(identity);
-    if (!isPromise(result) && isOlderThanAccount(result)) return toVerified(result, identity);
+    if (!isPromise(result) && needsNoSecondCheck(result)) return toVerified(result, identity);
     return verify(exchange, identity, read, result);
   }
 
@@ -127,14 +127,14 @@ function createAnswer(
     exchange: Exchange<PollState>,
     first: Identity,
     read: Read,
-    firstResult: Poll | Promise<Poll>,
+    firstResult: PollResult | Promise<PollResult>,
   ): Promise<VerifiedPoll> {
     let identity = first;
     let result = await firstResult;
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
-      if (isOlderThanAccount(result)) return toVerified(result, identity);
+      if (needsNoSecondCheck(result)) return toVerified(result, identity);
       const current = await identifyPollerAgain(exchange);
-      if (haveSameScope(identity.user, current.user)) return toVerified(result, identity);
+      if (seeSameLeads(identity.user, current.user)) return toVerified(result, identity);
       identity = current;
       result = await read(identity);
     }
@@ -184,7 +184,7 @@ export function requirePollRights({ user, token }: Pick<Identity, 'user' | 'toke
   // Plan: 403.
   if (!mayPoll(user)) throw new ProblemError('professional-plan-required');
   // Scope: 403.
-  requireScope(token, 'leads:read');
+  requireTokenScope(token, 'leads:read');
 }
 
 /** As a text, which Node sends with the headers in one write. */

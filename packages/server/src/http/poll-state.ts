@@ -1,9 +1,9 @@
-import type { Poll, PollQuery } from '../leads/poll.ts';
+import type { PollQuery, PollResult } from '../leads/poll.ts';
 import type { RequestState } from './request-log.ts';
 
 export interface PollAnswer {
   readonly status: 200 | 304;
-  readonly poll: Poll;
+  readonly poll: PollResult;
   readonly query: PollQuery;
 }
 

@@ -9,6 +9,7 @@ import {
   problemType,
 } from '@leadtap/contract';
 import { TokenVerificationUnavailableError } from '../accounts/external-tokens.ts';
+import type { VerifiedToken } from '../accounts/tokens.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 
 interface ProblemParts {
@@ -18,6 +19,8 @@ interface ProblemParts {
   readonly headers?: HeaderValues & { readonly connection?: 'close' };
   /** For the log, never for the client. */
   readonly cause?: unknown;
+  /** The revoked token, for the status page, never for the client. */
+  readonly token?: VerifiedToken | undefined;
 }
 
 /** An error response, by its code in the contract. */

@@ -34,7 +34,7 @@ function parseSince(given: unknown): Parsed<number | undefined> {
     : { value: at };
 }
 
-/** The fifth check. The problem names every invalid parameter; unknown parameters are ignored. */
+/** The problem names every invalid parameter; unknown parameters are ignored. */
 export function parseQuery(search: string): PollQuery {
   const query = parse(search);
   const limit = parseLimit(query['limit']);

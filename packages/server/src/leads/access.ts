@@ -1,5 +1,5 @@
 import { hasLeadScope } from '../store/placement.ts';
-import type { LeadScope, User } from '../store/records.ts';
+import { type LeadScope, PROFESSIONAL, type User } from '../store/records.ts';
 
 /** The part of a user that a poll needs. */
 export type PollingUser = Omit<User, 'email' | 'name'>;
@@ -21,14 +21,10 @@ export function scopeOf(user: PollingUser): LeadScope | undefined {
   }
 }
 
-/** Whether both see the same leads. */
-export function haveSameScope(user: PollingUser, other: PollingUser): boolean {
+export function seeSameLeads(user: PollingUser, other: PollingUser): boolean {
   const scope = scopeOf(user);
   return scope !== undefined && hasLeadScope(other, scope);
 }
-
-/** Only users on this plan may poll. */
-export const PROFESSIONAL = 'PROFESSIONAL';
 
 export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONAL;
 

@@ -56,7 +56,7 @@ const MAX_WRITE_SHARE = 0.01;
 const TOKEN_ID = /^[ -~]{1,200}$/;
 const MAX_USER_ID_LENGTH = 200;
 /** The times that every database can store. */
-const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 const HOUR_MS = 3_600_000;
 const PRUNE_INTERVAL_MS = HOUR_MS;
@@ -237,7 +237,7 @@ export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => 
 });
 
 /** `exp` may have a fraction (RFC 7519), which no column of times can store. */
-const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
+export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
   expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
 /** A user id that does not exist anyway is not recorded. */

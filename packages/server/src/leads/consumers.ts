@@ -1,10 +1,19 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
-import { type Consumer, type ConsumerPosition, type ConsumerQuery, positionOf } from '../store/consumers.ts';
+import { toIsoOrNull } from '../clock.ts';
+import {
+  type Consumer,
+  type ConsumerKey,
+  type ConsumerPosition,
+  type ConsumerQuery,
+  type ConsumerStore,
+  positionOf,
+} from '../store/consumers.ts';
+import type { HookStore } from '../store/hooks.ts';
 import { isInScope } from '../store/placement.ts';
 import type { StoredLead } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
 import { mayPoll, scopeOf } from './access.ts';
+import { type ConsumerHook, readConsumerHooks, toConsumerHookJson } from './consumer-hooks.ts';
 
 export type LeadState = 'confirmed' | 'delivered' | 'waiting';
 
@@ -30,6 +39,18 @@ export function maySee({ user }: Consumer, { companyId, branchId, departmentId }
  */
 export type Activity = 'active' | 'stale' | 'inactive';
 
+/** `subscribed`: has a webhook subscription and has not polled yet. */
+export type ConsumerState = Activity | 'subscribed';
+
+/** A token that polls, or that has a webhook subscription and has not polled yet. */
+export interface ListedConsumer extends ConsumerKey {
+  readonly name: string | null;
+  readonly companyId: string;
+  /** Undefined: it has not polled yet. */
+  readonly consumer: Consumer | undefined;
+  readonly hook: ConsumerHook | undefined;
+}
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A consumer that has stopped is noticed within two intervals. */
@@ -43,16 +64,31 @@ const MAX_STALE_MS = 7 * DAY_MS;
 const FIRST_POLL_MS = 10 * MINUTE_MS;
 
 /** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
-export const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
+const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
   Math.max(lastPollAt, Math.min(heldUntil ?? lastPollAt, now));
+
+/**
+ * How long the consumer has not polled although it should. One with a webhook subscription need not poll before there is a lead for it.
+ */
+export function silenceOf({ consumer, hook }: ListedConsumer, now: number): number {
+  if (!consumer) return 0;
+  if (!hook) return now - seenAt(consumer, now);
+  const { pendingSince, user } = consumer;
+  if (pendingSince === null || !mayPoll(user)) return 0;
+  return now - Math.max(seenAt(consumer, now), Math.min(pendingSince, now));
+}
 
 /**
  * After 1.5 usual intervals, and at least 10 s later than usual, or after a time that the operator has chosen, it is stale: for
  * 10 times as long as it polled, but at most 7 days.
  */
-export function activityOf(consumer: ConsumerPosition, now: number, chosenMs?: number): Activity {
+export function activityOf(
+  consumer: ConsumerPosition,
+  now: number,
+  chosenMs?: number,
+  silentMs = now - seenAt(consumer, now),
+): Activity {
   const { intervalMs, firstPollAt, lastPollAt } = consumer;
-  const silentMs = now - seenAt(consumer, now);
   if (intervalMs === null) return silentMs <= FIRST_POLL_MS ? 'active' : 'inactive';
   const staleAfterMs = chosenMs ?? Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
   if (silentMs <= staleAfterMs) return 'active';
@@ -60,12 +96,40 @@ export function activityOf(consumer: ConsumerPosition, now: number, chosenMs?: n
   return silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
 }
 
+export const consumerStateOf = (listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState =>
+  listed.consumer ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now)) : 'subscribed';
+
+/** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
+export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
+  const { tokenId, name, userId, companyId, consumer, hook } = listed;
+  const intervalMs = consumer?.intervalMs ?? null;
+  return {
+    ...{ tokenId, name, userId, companyId },
+    state: consumerStateOf(listed, now, chosenMs),
+    tokenExpiresAt: toIsoOrNull(consumer?.tokenExpiresAt ?? null),
+    lastPollAt: toIsoOrNull(consumer?.lastPollAt ?? null),
+    lastStatus: consumer?.lastStatus ?? null,
+    usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
+    confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
+    deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
+    waiting: consumer?.pendingLeads ?? 0,
+    waitingSince: toIsoOrNull(consumer?.pendingSince ?? null),
+    hook: toConsumerHookJson(hook),
+  };
+}
+
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const CONSUMERS_PER_PAGE = 200;
 
+export interface ConsumerSources {
+  readonly consumers?: ConsumerStore | undefined;
+  /** Undefined if webhook subscriptions are switched off. */
+  readonly hooks?: HookStore | undefined;
+}
+
 /** All consumers, or those of a company or a user, page by page. */
 export async function* consumerPages(
-  { consumers }: Pick<Store, 'consumers'>,
+  { consumers }: Pick<ConsumerSources, 'consumers'>,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly Consumer[]> {
   if (!consumers) return;
@@ -78,6 +142,23 @@ export async function* consumerPages(
   } while (page.length === CONSUMERS_PER_PAGE);
 }
 
+/** The same, with their webhook subscriptions. Tokens that have not polled yet are on the last page. */
+export async function* listedConsumerPages(
+  { consumers, hooks }: ConsumerSources,
+  query: Omit<ConsumerQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly ListedConsumer[]> {
+  const hookOf = await readConsumerHooks(hooks, query);
+  for await (const page of consumerPages({ consumers }, query))
+    yield page.map((consumer) => {
+      const { userId, tokenId, name, user } = consumer;
+      return { userId, tokenId, name, companyId: user.companyId, consumer, hook: hookOf.take(consumer) };
+    });
+  yield hookOf.rest().map((hook) => {
+    const { userId, tokenId, name, companyId } = hook;
+    return { userId, tokenId, name, companyId, consumer: undefined, hook };
+  });
+}
+
 export interface ConsumerSummary {
   readonly active: number;
   readonly stale: number;
@@ -87,17 +168,19 @@ export interface ConsumerSummary {
 
 /** For the metrics. A consumer whose user may not poll now waits for nothing; one without a position has not begun. */
 export async function summarizeConsumers(
-  store: Pick<Store, 'consumers'>,
+  sources: ConsumerSources,
   now: number,
   staleAfterMs?: number,
 ): Promise<ConsumerSummary> {
-  const counts = { active: 0, stale: 0, inactive: 0 };
+  const counts = { active: 0, stale: 0, inactive: 0, subscribed: 0 };
   let pendingSince = now;
-  for await (const page of consumerPages(store, { maxPendingLeads: 1, now }))
-    for (const consumer of page) {
-      const activity = activityOf(consumer, now, staleAfterMs);
-      counts[activity] += 1;
-      if (activity === 'inactive' || positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
+  for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now }))
+    for (const listed of page) {
+      const { consumer } = listed;
+      const state = consumerStateOf(listed, now, staleAfterMs);
+      counts[state] += 1;
+      if (!consumer || state === 'inactive') continue;
+      if (positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
       pendingSince = Math.min(pendingSince, consumer.pendingSince ?? now);
     }
   return { active: counts.active, stale: counts.stale, longestWaitMs: now - pendingSince };

@@ -13,7 +13,6 @@ import type {
 } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, isBlank, quote, shorten } from './import/field-readers.ts';
-import { outsideScope, placementIssue } from './import/import-leads.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   NO_CONTENT,
@@ -21,6 +20,7 @@ import {
   requireContent,
   type ValidationIssue,
 } from './import/parse-lead.ts';
+import { outsideScope, placementIssue } from './import/placement-issues.ts';
 
 /** What a request contains: one lead or an array of leads, not yet checked. */
 export interface IntakeContent {
@@ -184,12 +184,12 @@ function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
   return { lead: parsed.lead, issues: placed.issues };
 }
 
+const PLACE_FIELDS = ['companyId', 'branchId', 'departmentId'] as const;
+
 /**
  * Adds the place that the access level of the user fixes, if the lead does not name it. Another place is an error; the store
  * then checks the lead as if it were in the place of the user.
  */
-const PLACE_FIELDS = ['companyId', 'branchId', 'departmentId'] as const;
-
 function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUser) {
   const { companyId, branchId, departmentId, accessLevel } = user;
   const issues: ValidationIssue[] = [];

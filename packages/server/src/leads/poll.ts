@@ -18,7 +18,7 @@ export interface RenderedPage extends Omit<Page, 'leads'> {
   readonly isOlderThanAccount: boolean;
 }
 
-export interface Poll {
+export interface PollResult {
   readonly page: RenderedPage;
   /** The `since` of the next poll. */
   readonly nextSince: number;
@@ -30,14 +30,18 @@ export type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage
 const BEFORE_THE_FIRST = Date.UTC(1970, 0);
 
 /** Reads the next page of the leads that a user may see. */
-export function poll(readPage: ReadPage, user: PollingUser, query: PollQuery): Poll | Promise<Poll> {
+export function poll(
+  readPage: ReadPage,
+  user: PollingUser,
+  query: PollQuery,
+): PollResult | Promise<PollResult> {
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const page = readPage({ scope, ...query });
-  return isPromise(page) ? page.then((read) => toPoll(read, query)) : toPoll(page, query);
+  return isPromise(page) ? page.then((read) => toPollResult(read, query)) : toPollResult(page, query);
 }
 
-function toPoll(page: RenderedPage, { since }: PollQuery): Poll {
+function toPollResult(page: RenderedPage, { since }: PollQuery): PollResult {
   const newest = since === undefined ? page.leads.first : page.leads.last;
   // Never the clock: after it is set back, new leads get stamps before the time that it showed.
   return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };

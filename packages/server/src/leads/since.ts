@@ -1,14 +1,16 @@
 import { SINCE_PATTERN } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
 
 /** The years that ISO 8601 writes with four digits. */
 const EARLIEST = Date.parse('0000-01-01T00:00:00.000Z');
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** Undefined if the calendar or the clock has no such time: `Date.parse` reads 30 February as 2 March. */
+const OWN_NOTATION = /^\d{4}-\d\d-(\d\d)T\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** Undefined if the calendar or the clock has no such time: `Date.parse` reads 30 February as 2 March, and 24:00 as the next day. */
 function parseUtc(iso: string): number | undefined {
-  const at = Date.parse(iso);
-  return Number.isNaN(at) || toIso(at) !== iso ? undefined : at;
+  const day = OWN_NOTATION.exec(iso)?.[1];
+  const date = new Date(day === undefined ? Number.NaN : iso);
+  return date.getUTCDate() === Number(day) ? date.getTime() : undefined;
 }
 
 /**

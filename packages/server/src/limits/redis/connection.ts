@@ -1,5 +1,6 @@
 import { createClient, ErrorReply } from '@redis/client';
 import { messageOf, systemCode } from '../../system-error.ts';
+import { InactivityTimer, NoReplyError, withTimeout } from '../../timeout.ts';
 import { type ConsumeRequest, parseReply, SCRIPT, SCRIPT_SHA1, toArguments } from './script.ts';
 
 export interface ConnectionLog {
@@ -42,7 +43,7 @@ export class RedisConnection {
   readonly #timeouts: RedisTimeouts;
   readonly #closing = new AbortController();
   readonly #silence: InactivityTimer;
-  #waiting = 0;
+  #unanswered = 0;
   #client: RedisClient | undefined;
   #retry: NodeJS.Timeout | undefined;
   #isDownLogged = false;
@@ -51,9 +52,8 @@ export class RedisConnection {
     this.#url = url;
     this.#log = log;
     this.#timeouts = timeouts;
-    const { silenceMs } = timeouts;
-    this.#silence = new InactivityTimer(silenceMs, () =>
-      this.#disconnect(this.#client, new NoReplyError(silenceMs)),
+    this.#silence = new InactivityTimer(() =>
+      this.#disconnect(this.#client, new NoReplyError(timeouts.silenceMs)),
     );
   }
 
@@ -72,17 +72,17 @@ export class RedisConnection {
   async consumeAll(request: ConsumeRequest): Promise<readonly number[]> {
     const client = this.#client;
     if (!client) throw new Error('Redis is unavailable');
-    this.#waiting += 1;
-    if (this.#waiting === 1) this.#silence.restart();
+    this.#unanswered += 1;
+    if (this.#unanswered === 1) this.#silence.restart(this.#timeouts.silenceMs);
     try {
       return await runScript(client, request);
     } catch (error) {
       this.#disconnect(client, error);
       throw error;
     } finally {
-      this.#waiting -= 1;
-      if (this.#waiting === 0) this.#silence.stop();
-      else this.#silence.restart();
+      this.#unanswered -= 1;
+      if (this.#unanswered === 0) this.#silence.stop();
+      else this.#silence.restart(this.#timeouts.silenceMs);
     }
   }
 
@@ -224,48 +224,5 @@ export async function probeRedis(url: string): Promise<{ readonly version: strin
     return { version: found?.[1] ?? 'unknown' };
   } finally {
     client.destroy();
-  }
-}
-
-class NoReplyError extends Error {
-  constructor(timeoutMs: number) {
-    super(`no reply within ${timeoutMs} ms`);
-  }
-}
-
-function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = new InactivityTimer(timeoutMs, () => reject(new NoReplyError(timeoutMs)));
-    timer.restart();
-    work.then(resolve, reject).finally(() => timer.stop());
-  });
-}
-
-/**
- * Calls back after a time without a restart. `setImmediate` lets the event loop read its sockets before that: after this process
- * was blocked or had no processor, a reply may have arrived already.
- */
-class InactivityTimer {
-  readonly #timeoutMs: number;
-  readonly #onTimeout: () => void;
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(timeoutMs: number, onTimeout: () => void) {
-    this.#timeoutMs = timeoutMs;
-    this.#onTimeout = onTimeout;
-  }
-
-  restart(): void {
-    this.stop();
-    const timer = setTimeout(
-      () => setImmediate(() => this.#timer === timer && this.#onTimeout()),
-      this.#timeoutMs,
-    );
-    this.#timer = timer;
-  }
-
-  stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
   }
 }
