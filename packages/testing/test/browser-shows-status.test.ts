@@ -1,17 +1,20 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Clock } from '../../server/src/clock.ts';
 import { addClient, writePolls } from '../../server/test/status/support/status.ts';
 import { expectAccessible, expectEveryLook } from '../browser/accessibility.ts';
 import { findOverflow, openPage, type PageOptions, VIEWPORTS } from '../browser/page.ts';
 import { manualClock } from '../harness/manual-clock.ts';
 import { startService, type TestService } from '../harness/service.ts';
+import { share } from '../harness/shared.ts';
+import type { WhenDone } from '../harness/temp-folder.ts';
 
 const REFRESH_MS = 5000;
 
 /** Consumers of all kinds: active, stale, refused, and with a long name. */
-async function startWithConsumers() {
+async function startWithConsumers(whenDone?: WhenDone) {
   const clock = manualClock();
-  const service = await startService({ clock });
+  const service = await startService({ clock, ...(whenDone && { whenDone }) });
   await service.add({}, {}, {});
   const clients = await Promise.all([
     addClient(service, 'boss', 'token-1', 'zapier'),
@@ -31,6 +34,35 @@ async function startWithConsumers() {
   return { service, clock, clients, pollAll };
 }
 
+/** A stale consumer, a refused one, a token that expires, a webhook that fails, and errors. */
+async function startBadNight() {
+  const { service, clock, clients, pollAll } = await startWithConsumers();
+  const expiresAt = clock() + 2 * 86_400_000;
+  const issued = { issuedAt: expiresAt - 90 * 86_400_000, expiresAt, scopes: ['leads:read'] as const };
+  await service.store.recordTokens([{ id: 'token-9', userId: 'seller', name: 'old n8n', ...issued }]);
+  const token = await service.token('seller', { tokenId: 'token-9', expiresInMs: 2 * 86_400_000 });
+  const headers = { authorization: `Bearer ${token}` };
+  const url = `${service.url}/automation/new-leads`;
+  await pollAll([...clients.slice(1), async () => (await fetch(url, { headers })).status]);
+  const { hooks, changeTracking } = service.store;
+  if (!hooks || !changeTracking) throw new Error('the store has no hooks or no change log');
+  const key = { userId: 'seller', tokenId: 'token-9', tokenExpiresAt: expiresAt, baseUrl: service.url };
+  const subscribed = { ...key, id: '3'.repeat(32), url: 'https://hooks.zapier.com/a', since: undefined };
+  await hooks.subscribe({ ...subscribed, createdAt: clock() }, 20);
+  const hook = await hooks.find(subscribed.id);
+  if (!hook) throw new Error('there is no hook');
+  const failing = { failures: 4, failingSince: clock(), lastEventAt: clock(), lastStatus: 502 };
+  await hooks.settle([{ claimed: hook, progress: { ...hook, ...failing, checkAt: null } }]);
+  /** So many requests of a client get a 500. */
+  const failAll = async (count: number) => {
+    const broken = vi.spyOn(changeTracking, 'revalidate').mockRejectedValue(new Error('out of memory'));
+    for (let n = 0; n < count; n += 1) await service.poll('boss');
+    broken.mockRestore();
+  };
+  await failAll(8);
+  return { service, clock, failAll };
+}
+
 /** A token without a name, whose id is as long as those that are issued. */
 async function startWithLongIds() {
   const service = await startService();
@@ -48,18 +80,21 @@ async function openWithTimers({ statusUrl }: TestService, options: PageOptions =
   return page;
 }
 
-const refreshedAt = (page: Page) => page.getAttribute('.refreshed time', 'datetime');
-
-/** Lets the page refresh itself, and waits for the answer. */
-async function refresh(page: Page): Promise<void> {
-  const before = await refreshedAt(page);
-  await page.clock.runFor(REFRESH_MS);
-  await page.locator(`.refreshed time:not([datetime="${before}"])`).waitFor();
-}
+/** Lets the page refresh itself until it shows the status as of this time. On a slow machine it may have done so already. */
+const refresh = (page: Page, clock: Clock): Promise<void> =>
+  expect
+    .poll(async () => {
+      await page.clock.runFor(REFRESH_MS);
+      return page.getAttribute('.refreshed time', 'datetime');
+    })
+    .toBe(new Date(clock()).toISOString());
 
 describe('the status page in a browser', () => {
+  /** For tests that only look. */
+  const shared = share(startWithConsumers);
+
   it('fits every screen and is accessible', async () => {
-    const { service } = await startWithConsumers();
+    const { service } = shared();
     const page = await openPage(service.statusUrl);
     expect(await page.locator('.summary').innerText()).toContain('zapier (user boss) has not polled for');
     expect(await page.locator('tr.stale th').innerText()).toBe('zapier stale');
@@ -77,17 +112,17 @@ describe('the status page in a browser', () => {
   it('shows the last 24 hours, and keeps showing them', async () => {
     const { service, clock } = await startWithConsumers();
     const page = await openWithTimers(service);
-    await page.click('text=Last 24 hours');
+    await page.getByRole('link', { name: 'Last 24 hours' }).click();
     const title = page.locator('.plot-title').nth(2);
     expect(await title.innerText()).toBe('Leads in per hour');
     clock.advance(1000);
-    await refresh(page);
+    await refresh(page, clock);
     expect(await title.innerText()).toBe('Leads in per hour');
     expect(await page.locator('nav [aria-current]').innerText()).toBe('Last 24 hours');
   });
 
   it('is red where a consumer is stale, and red alone does not say it', async () => {
-    const { service } = await startWithConsumers();
+    const { service } = shared();
     const page = await openPage(service.statusUrl);
     const colour = (selector: string) =>
       page.evaluate<number[]>(
@@ -98,7 +133,7 @@ describe('the status page in a browser', () => {
     const [rowRed = 0, rowGreen = 0] = await colour('tr.stale');
     expect(rowRed).toBeGreaterThan(rowGreen);
     expect(await page.locator('tr.stale .badge').innerText()).toBe('stale');
-    expect(await page.title()).toBe('(1) Leadtap status');
+    expect(await page.title()).toBe('(2) Leadtap status');
   });
 
   it('refreshes itself without flicker: nodes, scroll position, focus and selection stay', async () => {
@@ -108,6 +143,8 @@ describe('the status page in a browser', () => {
       scrollTo(0, 900);
       document.querySelector('footer a').focus({ preventScroll: true });
       getSelection().selectAllChildren(document.querySelector('[data-key="token-2 north-lead"] th'));
+      window.seen = document.elementFromPoint(180, 80);
+      window.seenAt = Math.round(window.seen.getBoundingClientRect().top);
       window.kept = [...document.querySelectorAll('main *')];
       window.removed = [];
       new MutationObserver((changes) => {
@@ -117,34 +154,36 @@ describe('the status page in a browser', () => {
     await n8n();
     await writePolls(service);
     clock.advance(1000);
-    await refresh(page);
+    await refresh(page, clock);
     expect(await page.locator('[data-key="token-2 north-lead"] td').nth(1).innerText()).toMatch(/^1 s ago/);
     const after = await page.evaluate(`({
-      scrolled: scrollY,
+      moved: Math.round(window.seen.getBoundingClientRect().top) - window.seenAt,
       focus: document.activeElement.textContent,
       selection: getSelection().toString().trim(),
       lost: window.kept.filter((element) => !element.isConnected).length,
       removed: window.removed,
     })`);
-    expect(after).toEqual({ scrolled: 900, focus: 'status.json', selection: 'n8n', lost: 0, removed: [] });
+    expect(after).toEqual({ moved: 0, focus: 'status.json', selection: 'n8n', lost: 0, removed: [] });
   });
 
   it('adds new consumers, moves those that became stale, and changes the sentence', async () => {
-    const { service, pollAll, clients } = await startWithConsumers();
+    const { service, clock, pollAll, clients } = await startWithConsumers();
     const page = await openWithTimers(service);
-    const names = () => page.locator('tbody th').allInnerTexts();
-    expect((await names()).map((name) => name.slice(0, 6))).toEqual(['zapier', 'a-toke', 'make', 'n8n']);
-    await page.evaluate(`for (const row of document.querySelectorAll('tbody tr')) row.isKept = true`);
+    const names = () => page.locator('.consumers tbody th').allInnerTexts();
+    expect((await names()).map((name) => name.slice(0, 6))).toEqual(['zapier', 'make', 'a-toke', 'n8n']);
+    await page.evaluate(
+      `for (const row of document.querySelectorAll('.consumers tbody tr')) row.isKept = true`,
+    );
     const another = await addClient(service, 'seller', 'token-5', 'pipedream');
     const [zapier, , make, longName] = clients;
     await pollAll([zapier, make, longName, another]);
     await pollAll([zapier, make, longName, another]);
-    await refresh(page);
+    await refresh(page, clock);
     expect((await names()).map((name) => name.slice(0, 6))).toEqual([
-      ...['n8n st', 'a-toke', 'make', 'pipedr', 'zapier'],
+      ...['n8n st', 'make', 'a-toke', 'pipedr', 'zapier'],
     ]);
     const kept = await page.evaluate(
-      `[...document.querySelectorAll('tbody tr')].map((row) => row.isKept === true)`,
+      `[...document.querySelectorAll('.consumers tbody tr')].map((row) => row.isKept === true)`,
     );
     expect(kept).toEqual([true, true, true, false, true]);
     expect(await page.locator('.summary').innerText()).toMatch(/^n8n \(user north-lead\) has not polled for/);
@@ -162,11 +201,11 @@ describe('the status page in a browser', () => {
       'This instance does not answer. The figures are of 2 Mar 09:34:00 UTC. Trying again every 5 seconds.',
     );
     expect(await page.title()).toBe('No answer: Leadtap status');
-    expect(await page.locator('tbody tr').count()).toBe(4);
+    expect(await page.locator('.consumers tbody tr').count()).toBe(4);
     await expectAccessible(page);
     await page.unroute('**/status');
     clock.advance(1000);
-    await refresh(page);
+    await refresh(page, clock);
     expect(await summary.innerText()).toContain('zapier (user boss) has not polled for');
     expect(await page.title()).toBe(before.title);
   });
@@ -189,7 +228,7 @@ describe('the status page in a browser', () => {
   });
 
   it('can be read in forced colours and on paper', async () => {
-    const { service } = await startWithConsumers();
+    const { service } = shared();
     const page = await openPage(service.statusUrl);
     await page.emulateMedia({ forcedColors: 'active' });
     const bar = `getComputedStyle(document.querySelector('.hours .bar')).fill`;
@@ -197,17 +236,17 @@ describe('the status page in a browser', () => {
     expect(await page.evaluate(bar)).toBe(await page.evaluate(text));
     await page.emulateMedia({ forcedColors: 'none', media: 'print' });
     expect(await page.locator('nav').isVisible()).toBe(false);
-    expect(await page.locator('tbody tr').count()).toBe(4);
+    expect(await page.locator('.consumers tbody tr').count()).toBe(4);
     expect(await findOverflow(page)).toEqual([]);
   });
 
   it('asks nothing while its tab is hidden', async () => {
-    const { service } = await startWithConsumers();
+    const { service } = shared();
     const page = await openWithTimers(service);
-    const requests: string[] = [];
-    page.on('request', (request) => requests.push(request.url()));
     await page.evaluate(`Object.defineProperty(document, 'hidden', { get: () => window.isHidden === true });
       window.isHidden = true`);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
     await page.clock.runFor(4 * REFRESH_MS);
     expect(requests).toEqual([]);
     const refreshed = page.waitForResponse('**/status');
@@ -216,24 +255,101 @@ describe('the status page in a browser', () => {
     expect(requests).toHaveLength(1);
   });
 
+  it('shows the values of a plot at the pointer, and by the keyboard', async () => {
+    const { service, clock } = await startWithConsumers();
+    const page = await openWithTimers(service);
+    const reading = page.locator('.reading');
+    expect(await reading.isVisible()).toBe(false);
+    const plot = page.getByRole('slider', { name: /^Leads in per minute/ });
+    await plot.hover();
+    expect(await reading.innerText()).toBe('2 Mar 09:05 UTC: 0 leads');
+    await page.locator('[data-key="token-2 north-lead"] .hours').hover({ position: { x: 94, y: 10 } });
+    expect(await reading.innerText()).toBe('2 Mar 09:00 UTC: 4 polls');
+    await page.mouse.move(0, 0);
+    expect(await reading.isVisible()).toBe(false);
+    await plot.focus();
+    for (const _ of [1, 2, 3, 4]) await plot.press('ArrowLeft');
+    expect(await plot.getAttribute('aria-valuetext')).toBe('2 Mar 09:30 UTC: 3 leads');
+    expect(await reading.innerText()).toBe('2 Mar 09:30 UTC: 3 leads');
+    const place = async () => (await reading.boundingBox())?.x ?? 0;
+    const before = await place();
+    // The same minute is chosen after a refresh, although all have moved on.
+    clock.advance(60_000);
+    await refresh(page, clock);
+    await expect.poll(place).toBeLessThan(before);
+    expect(await reading.innerText()).toBe('2 Mar 09:30 UTC: 3 leads');
+    expect(await plot.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await plot.press('Home');
+    expect(await reading.innerText()).toBe('2 Mar 08:36 UTC: 0 leads');
+    const refusals = page.getByRole('slider', { name: /^Refusals/ });
+    await refusals.focus();
+    await refusals.press('ArrowLeft');
+    await refusals.press('ArrowLeft');
+    expect(await reading.innerText()).toBe('2 Mar 09:33 UTC: 429: 0, other 4xx: 1, 5xx: 0');
+    await refusals.press('Escape');
+    expect(await reading.isVisible()).toBe(false);
+    await plot.focus();
+    expect(await findOverflow(page)).toEqual([]);
+    await expectAccessible(page);
+  });
+
+  it('shows local times beside UTC, and the day on the axis of 24 hours', async () => {
+    const { service, clock } = await startWithConsumers();
+    const page = await openPage(`${service.statusUrl}?range=day`, {
+      context: { timezoneId: 'Asia/Kolkata' },
+    });
+    await page.clock.install();
+    await page.reload();
+    const header = page.locator('.refreshed time');
+    expect(await header.innerText()).toBe('2 Mar 09:34:00 UTC (15:04:00 GMT+5:30)');
+    clock.advance(20 * 3_600_000);
+    await refresh(page, clock);
+    expect(await header.innerText()).toBe('3 Mar 05:34:00 UTC (11:04:00 GMT+5:30)');
+    expect(await page.locator('.axis').first().innerText()).toMatch(/^2 Mar 05:45 UTC\s+2 Mar 17:45\s+now$/);
+    expect(await page.locator('.axis').nth(1).innerText()).toMatch(/^2 Mar 11:15 GMT\+5:30\s+2 Mar 23:15\s*/);
+    const lastPoll = page.locator('[data-key="token-2 north-lead"] td time').first();
+    expect(await lastPoll.getAttribute('title')).toBe('2 Mar 09:33:00 UTC (15:03:00 GMT+5:30)');
+    await page.getByRole('slider').first().focus();
+    expect(await page.locator('.reading').innerText()).toMatch(/^3 Mar 05:30 UTC \(11:00 GMT\+5:30\): 0\/s$/);
+    await expectEveryLook(page);
+  });
+
+  it('keeps what was opened, in every state of a bad night', async () => {
+    const { service, clock, failAll } = await startBadNight();
+    const page = await openWithTimers(service);
+    expect(await page.locator('.finding.error').count()).toBeGreaterThan(1);
+    expect(await page.locator('.finding.warning').count()).toBe(2);
+    const details = page.locator('details');
+    await details.locator('summary').click();
+    const older = details.locator('tbody tr').first();
+    await older.waitFor({ state: 'visible' });
+    clock.advance(1000);
+    await failAll(1);
+    await refresh(page, clock);
+    expect(await older.isVisible()).toBe(true);
+    await expectEveryLook(page);
+  });
+
   it('is a snapshot without JavaScript', async () => {
-    const { service } = await startWithConsumers();
+    const { service } = shared();
     const page = await openPage(service.statusUrl, { javaScript: 'off' });
     expect(await page.locator('.refreshed').innerText()).toMatch(/^Snapshot of 2 Mar 09:34:00 UTC · Reload$/);
-    expect(await page.locator('tbody tr').count()).toBe(4);
+    expect(await page.locator('.consumers tbody tr').count()).toBe(4);
     expect(await page.locator('figure svg').count()).toBe(4);
     await page.locator('.refreshed a').click();
     expect(await page.locator('.summary').innerText()).toContain('zapier');
   });
 
   it('shows hostile names as text', async () => {
-    const service = await startService();
+    const clock = manualClock();
+    const service = await startService({ clock });
     const name = '<img src=x onerror=alert(1)>';
     const poll = await addClient(service, 'boss', 'token-1', name);
     await poll();
     await writePolls(service);
     const page = await openWithTimers(service);
-    await refresh(page);
+    clock.advance(1000);
+    await refresh(page, clock);
     expect(await page.locator('tbody th').innerText()).toBe(name);
     expect(await page.locator('img').count()).toBe(0);
   });

@@ -3,32 +3,32 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
-import { type ConsumerSummary, summarizeConsumers } from '../leads/consumers.ts';
-import type { Store } from '../store/store.ts';
+import { type ConsumerSources, type ConsumerSummary, summarizeConsumers } from '../leads/consumers.ts';
+import { STATUS_TIMEOUTS, type StatusTimeouts } from '../status/timeouts.ts';
 
 export interface ConsumerMetricsOptions {
-  readonly store: Pick<Store, 'consumers'>;
+  readonly sources: ConsumerSources;
   readonly clock: Clock;
   /** Default: 1.5 times the usual interval of each consumer. */
   readonly staleAfterMs?: number | undefined;
   readonly log: Pick<FastifyBaseLogger, 'error'>;
+  readonly timeouts?: StatusTimeouts | undefined;
 }
 
 /** The gauges of one scrape share a read. Positions are up to 5 seconds old anyway. */
 const MIN_AGE_MS = 1000;
 /** With 100,000 consumers a read takes seconds: at most a tenth of the time is spent on it. */
 const MAX_SHARE = 10;
-/** A scrape that takes longer gets the result before: Prometheus gives up after 10 seconds, and then has no metric at all. */
-const MAX_WAIT_MS = 2000;
 /** 0 would look healthy, and a gauge must not fail the whole scrape. */
 const UNKNOWN: ConsumerSummary = { active: Number.NaN, stale: Number.NaN, longestWaitMs: Number.NaN };
 
 /** Reads the consumers at most so often. */
 function createSummarize({
-  store,
+  sources,
   clock,
   staleAfterMs,
   log,
+  timeouts: { scrapeMs } = STATUS_TIMEOUTS,
 }: ConsumerMetricsOptions): () => Promise<ConsumerSummary> {
   let last: { readonly at: number; readonly summary: Promise<ConsumerSummary> } | undefined;
   let validForMs = 0;
@@ -37,7 +37,7 @@ function createSummarize({
   const read = async (now: number): Promise<ConsumerSummary> => {
     const startedAt = performance.now();
     try {
-      known = await summarizeConsumers(store, now, staleAfterMs);
+      known = await summarizeConsumers(sources, now, staleAfterMs);
     } catch (error) {
       log.error({ err: error }, 'the consumers could not be read for the metrics');
       known = UNKNOWN;
@@ -55,7 +55,7 @@ function createSummarize({
     return last.summary;
   };
   const giveUp = async (): Promise<ConsumerSummary> => {
-    await setTimeout(MAX_WAIT_MS, undefined, { ref: false });
+    await setTimeout(scrapeMs, undefined, { ref: false });
     return known;
   };
   return () => Promise.race([share(), giveUp()]);

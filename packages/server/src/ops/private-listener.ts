@@ -15,6 +15,8 @@ import type { Metrics } from './metrics.ts';
 export interface PrivatePages {
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly readStatus: () => Promise<StatusReport>;
+  /** How the person started this program: the page has commands to paste. */
+  readonly invocation: string;
 }
 
 interface Page {
@@ -48,7 +50,8 @@ const readAsset = (name: string): string =>
   readFileSync(new URL(`../../assets/${name}`, import.meta.url), 'utf8');
 
 /** The pages by path. */
-function createPages({ metrics, readStatus }: PrivatePages): Map<string, (url: URL) => Promise<Page>> {
+function createPages(pages: PrivatePages): Map<string, (url: URL) => Promise<Page>> {
+  const { metrics, readStatus, invocation } = pages;
   const file = (name: string, type: string) => {
     const body = readAsset(name);
     const headers = { 'cache-control': 'no-cache', etag: `"${hash('sha256', body, 'hex').slice(0, 16)}"` };
@@ -63,7 +66,7 @@ function createPages({ metrics, readStatus }: PrivatePages): Map<string, (url: U
       '/status',
       async ({ searchParams }) => {
         const range = searchParams.get('range') === 'day' ? 'day' : 'hour';
-        const body = renderStatusPage(await readStatus(), range);
+        const body = renderStatusPage(await readStatus(), range, invocation);
         return { type: 'text/html; charset=utf-8', body, headers: HTML_HEADERS };
       },
     ],

@@ -37,14 +37,22 @@ export const formatValue = (value: number): string =>
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
+/** `16 Nov` */
+function formatDay(ms: number): string {
+  const date = new Date(ms);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+}
+
 /** `16 Nov 05:41:07 UTC`, with the year if it is another one. */
 export function formatTime(ms: number, now: number): string {
-  const date = new Date(ms);
-  const year = date.getUTCFullYear();
-  const day = `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+  const year = new Date(ms).getUTCFullYear();
+  const day = formatDay(ms);
   const dayAndYear = year === new Date(now).getUTCFullYear() ? day : `${day} ${year}`;
   return `${dayAndYear} ${toIso(ms).slice(11, 19)} UTC`;
 }
 
-/** `05:41` */
-export const formatClock = (ms: number): string => toIso(ms).slice(11, 16);
+/** `05:41`, or `16 Nov 05:41` */
+export function formatClock(ms: number, hasDay = false): string {
+  const clock = toIso(ms).slice(11, 16);
+  return hasDay ? `${formatDay(ms)} ${clock}` : clock;
+}

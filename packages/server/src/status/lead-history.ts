@@ -55,4 +55,11 @@ export class LeadHistory {
     for (let minute = from; minute < until; minute += MINUTE_MS) leads += this.#counts.get(minute) ?? 0;
     return leads;
   }
+
+  /** The number of minutes with a lead. */
+  countMinutes(from: number, until: number): number {
+    let minutes = 0;
+    for (let minute = from; minute < until; minute += MINUTE_MS) if (this.#counts.has(minute)) minutes += 1;
+    return minutes;
+  }
 }

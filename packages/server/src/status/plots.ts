@@ -1,4 +1,8 @@
-/** The plots of the status page, as inline SVG. They are stretched to the width of their place, so they contain no text. */
+/**
+ * The plots of the status page, as inline SVG. They are stretched to the width of their place, so they contain no text. status.js shows
+ * the values of `data-values` (of each series, one for each step) at the pointer.
+ */
+import { toIso } from '../clock.ts';
 import { formatClock, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 
@@ -27,6 +31,7 @@ export interface Plot {
   readonly empty: string;
 }
 
+const HOUR_MS = 3_600_000;
 const WIDTH = 240;
 const HEIGHT = 60;
 
@@ -39,13 +44,22 @@ export function renderPlot(plot: Plot): Html {
   const heading = html`<figcaption><span class="plot-title">${title}</span> <span class="figure">${figure}</span></figcaption>`;
   if (known.length === 0) return html`<figure class="plot">${heading}<p class="empty">${empty}</p></figure>`;
   const top = ceiling(highest);
+  const hasDay = steps * plot.stepMs > HOUR_MS;
+  const middle = plot.from + (steps / 2) * plot.stepMs;
   const label = `${title}: ${figure}; highest ${formatValue(highest)}${unit}`;
-  return html`<figure class="plot">${heading}
+  return html`<figure class="plot" data-key="${title}">${heading}
 <p class="scale" aria-hidden="true">${formatValue(top)}${unit}</p>
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"><path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>${plot.shape === 'steps' ? stepPaths(plot, top) : barPaths(plot, top)}</svg>
-<p class="axis" aria-hidden="true"><span>${formatClock(plot.from)}</span><span>${formatClock(plot.from + (steps / 2) * plot.stepMs)}</span><span>now</span></p>
+<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}"${dataOf(plot)}><path class="grid" d="M0 .5H${WIDTH}M0 ${HEIGHT / 2}H${WIDTH}M0 ${HEIGHT - 0.5}H${WIDTH}"/>${plot.shape === 'steps' ? stepPaths(plot, top) : barPaths(plot, top)}</svg>
+<p class="axis" aria-hidden="true"><span>${timeOnAxis(plot.from, hasDay)} UTC</span>${timeOnAxis(middle, hasDay)}<span>now</span></p>
 ${legend(series)}</figure>`;
 }
+
+const timeOnAxis = (ms: number, hasDay: boolean): Html =>
+  html`<time datetime="${toIso(ms)}">${formatClock(ms, hasDay)}</time>`;
+
+/** For status.js. A value that is not known is empty. */
+const dataOf = ({ from, stepMs, unit, series }: Pick<Plot, 'from' | 'stepMs' | 'unit' | 'series'>): Html =>
+  html` data-from="${from}" data-step="${stepMs}" data-unit="${unit}" data-names="${series.map(({ name }) => name).join('|')}" data-values="${series.map(({ values }) => values.join()).join('|')}"`;
 
 /** Null if no series has a value in this step. */
 function sumAt(series: readonly PlotSeries[], step: number): number | null {
@@ -115,7 +129,7 @@ const BARS_WIDTH = 96;
 const BARS_HEIGHT = 20;
 
 /** A row of small bars, one for each hour, the current hour last. An hour without polls has a dot on the base line. */
-export function renderHourBars(counts: readonly number[]): Html {
+export function renderHourBars(counts: readonly number[], now: number): Html {
   const highest = Math.max(1, ...counts);
   const width = BARS_WIDTH / counts.length;
   let bars = '';
@@ -129,5 +143,12 @@ export function renderHourBars(counts: readonly number[]): Html {
   });
   const total = counts.reduce((sum, count) => sum + count, 0);
   const label = `${formatValue(total)} polls at this instance in 24 hours, at most ${formatValue(Math.max(0, ...counts))} in an hour`;
-  return html`<svg class="hours" viewBox="0 0 ${BARS_WIDTH} ${BARS_HEIGHT}" role="img" aria-label="${label}"><title>${label}</title><path class="gap" d="${gaps}"/><path class="bar main" d="${bars}"/></svg>`;
+  const from = (Math.floor(now / HOUR_MS) + 1 - counts.length) * HOUR_MS;
+  const data = dataOf({
+    from,
+    stepMs: HOUR_MS,
+    unit: '',
+    series: [{ kind: 'main', name: 'polls', values: counts }],
+  });
+  return html`<svg class="hours" viewBox="0 0 ${BARS_WIDTH} ${BARS_HEIGHT}" role="img" aria-label="${label}"${data}><title>${label}</title><path class="gap" d="${gaps}"/><path class="bar main" d="${bars}"/></svg>`;
 }

@@ -1,44 +1,67 @@
 /** The state of the installation: what `/status.json` contains and `/status` shows. */
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, toIso } from '../clock.ts';
+import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
+import type { ConsumerKey } from '../store/consumers.ts';
+import type { HookCounts, HookStore } from '../store/hooks.ts';
 import type { Store, StoreStatus } from '../store/store.ts';
 import { messageOf } from '../system-error.ts';
+import { withTimeout } from '../timeout.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
 import { ConsumersReader } from './consumers.ts';
 import { LeadHistory } from './lead-history.ts';
-import { findProblems, summarise } from './problems.ts';
-import type { ConsumersStatus, StatusHistory, StatusReport } from './report.ts';
+import { LeadSilence } from './lead-silence.ts';
+import { describeConsumers, findProblems } from './problems.ts';
+import type { Refusals } from './refusals.ts';
+import type {
+  ConsumersStatus,
+  LeadsStatus,
+  RefusalsOfCode,
+  RefusedConsumer,
+  StatusHistory,
+  StatusReport,
+} from './report.ts';
 import { MINUTE_MS, type RequestHistory } from './request-history.ts';
+import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers'>;
+  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'>;
   /** Of the database, without a password. */
   readonly databaseAddress: string;
   readonly databaseFile?: string | undefined;
+  /** Undefined if the database has its own tool for backups. */
+  readonly readLastBackup?: (() => Promise<number | undefined>) | undefined;
   readonly sharedLimits?: { readonly isUp: boolean } | undefined;
   readonly requests: RequestHistory;
+  readonly refusals: Refusals;
+  /** Undefined if webhook subscriptions are switched off. */
+  readonly hooks?: HookStore | undefined;
   /** Undefined if consumers are not recorded. */
   readonly consumerPolls: ConsumerPolls | undefined;
   readonly staleAfterMs?: number | undefined;
+  /** How the person started this program. */
+  readonly invocation: string;
   readonly log: { error(details: object, message: string): void };
+  readonly timeouts?: StatusTimeouts | undefined;
 }
 
-/** What is read from the database takes at most this long, so that the page appears while it hangs. */
-const DATABASE_LIMIT_MS = 3000;
 const NOT_RECORDED: ConsumersStatus = {
-  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0 },
-  listed: [],
+  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
+  ...{ refused: 0, expiring: 0, listed: [] },
 };
 
 /** The returned function reads once for all requests that arrive meanwhile. */
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
-  const { store, clock, consumerPolls: polls, staleAfterMs } = sources;
+  const { store, hooks, clock, consumerPolls: polls, staleAfterMs } = sources;
+  const { slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
+  const consumerSources = { consumers: store.consumers, hooks };
   const readers: Readers = {
     leads: new LeadHistory(store),
-    consumers: polls && new ConsumersReader({ store, clock, polls, staleAfterMs }),
+    silence: new LeadSilence(store),
+    consumers:
+      polls && new ConsumersReader({ sources: consumerSources, clock, polls, staleAfterMs, slowReadMs }),
   };
   let running: Promise<StatusReport> | undefined;
   return () => {
@@ -51,31 +74,43 @@ export function createStatusReader(sources: StatusSources): () => Promise<Status
 
 interface Readers {
   readonly leads: LeadHistory;
+  readonly silence: LeadSilence;
   readonly consumers: ConsumersReader | undefined;
 }
 
 async function readStatus(sources: StatusSources, readers: Readers): Promise<StatusReport> {
   const { clock, requests, sharedLimits, version } = sources;
-  const [{ stored, leads, consumers }, disk] = await Promise.all([
+  const [{ stored, leads, silence, bytes, consumers, hooks, refusals }, disk, backup] = await Promise.all([
     readDatabase(sources, readers),
     readDisk(sources),
+    readBackup(sources),
   ]);
   const now = clock();
   const facts = {
-    database: toDatabase(sources.databaseAddress, stored),
+    database: { ...toDatabase(sources.databaseAddress, stored), bytes },
+    leads: silence,
+    backup,
     redis: sharedLimits ? { reachable: sharedLimits.isUp } : null,
     disk,
     consumers,
+    hooks,
+    refusals,
+    errors: sources.refusals.readErrors(),
     history: {
       hour: toHistory(requests, leads, now, 60, MINUTE_MS),
       day: toHistory(requests, leads, now, 96, 15 * MINUTE_MS),
     },
   };
-  const problems = findProblems(facts, now);
+  const problems = findProblems(facts, now).map(({ fix, ...problem }) => ({
+    ...problem,
+    fix: fix.replaceAll('`leadtap ', () => `\`${sources.invocation} `),
+  }));
+  const good = describeConsumers(problems, consumers, sources.staleAfterMs);
   return {
     generatedAt: toIso(now),
-    healthy: problems.length === 0,
-    summary: summarise(problems, consumers, sources.staleAfterMs),
+    healthy: problems.every(({ severity }) => severity === 'warning'),
+    summary: [...(good === null ? [] : [good]), ...problems.map(({ message }) => message)].join(' '),
+    good,
     problems,
     version,
     startedAt: toIso(requests.startedAt),
@@ -85,7 +120,10 @@ async function readStatus(sources: StatusSources, readers: Readers): Promise<Sta
   };
 }
 
-function toDatabase(address: string, stored: StoreStatus | undefined): StatusReport['database'] {
+function toDatabase(
+  address: string,
+  stored: StoreStatus | undefined,
+): Omit<StatusReport['database'], 'bytes'> {
   if (!stored)
     return { address, reachable: false, engine: null, latestStamp: null, stampsAheadSeconds: null };
   const { engine, latestStamp, now } = stored;
@@ -103,39 +141,78 @@ interface DatabaseFacts {
   readonly stored: StoreStatus | undefined;
   /** Undefined if the leads could not be counted. */
   readonly leads: LeadHistory | undefined;
+  readonly silence: LeadsStatus | null;
+  readonly bytes: number | null;
   readonly consumers: ConsumersStatus | null;
+  readonly hooks: HookCounts | null;
+  readonly refusals: StatusReport['refusals'];
 }
 
 /** A part that fails or takes too long is missing; the others are there. */
-async function readDatabase({ store, log }: StatusSources, readers: Readers): Promise<DatabaseFacts> {
+async function readDatabase(
+  { store, hooks, refusals, log, timeouts: { readMs } = STATUS_TIMEOUTS }: StatusSources,
+  readers: Readers,
+): Promise<DatabaseFacts> {
   const attempt = async <T>(what: string, work: () => Promise<T>): Promise<T | undefined> => {
     try {
-      return await withTimeout(DATABASE_LIMIT_MS, work());
+      return await withTimeout(readMs, work());
     } catch (error) {
       log.error({ err: error }, `the ${what} could not be read for the status page`);
       return undefined;
     }
   };
   const stored = await attempt('state of the database', () => store.status());
-  if (!stored) return { stored, leads: undefined, consumers: null };
-  const [leads, consumers] = await Promise.all([
-    attempt('number of leads', async () =>
-      (await readers.leads.refresh(stored.now)) ? readers.leads : undefined,
-    ),
+  if (!stored) {
+    const unknown = { silence: null, bytes: null, consumers: null, hooks: null };
+    return { stored, leads: undefined, ...unknown, refusals: refusals.read().map(withoutNames) };
+  }
+  const { latestStamp, now } = stored;
+  const [leads, silence, bytes, consumers, counts, named] = await Promise.all([
+    attempt('number of leads', async () => ((await readers.leads.refresh(now)) ? readers.leads : undefined)),
+    attempt('usual number of leads', () => readers.silence.read(latestStamp, now)),
+    attempt('size of the database', async () => store.readSize?.()),
     attempt('consumers', async () => (readers.consumers ? readers.consumers.read() : NOT_RECORDED)),
+    attempt('webhook subscriptions', async () => hooks?.countByState()),
+    attempt('names of tokens', () => readNames(refusals.read(), store)),
   ]);
-  return { stored, leads, consumers: consumers ?? null };
+  return {
+    ...{ stored, leads, silence: silence ?? null, bytes: bytes ?? null },
+    ...{ consumers: consumers ?? null, hooks: counts ?? null },
+    refusals: named ?? refusals.read().map(withoutNames),
+  };
 }
 
-async function withTimeout<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
-  });
+type UnnamedRefusals = RefusalsOfCode<ConsumerKey>;
+
+const withoutNames = (refusals: UnnamedRefusals): RefusalsOfCode<RefusedConsumer> => ({
+  ...refusals,
+  consumers: refusals.consumers.map((consumer) => ({ name: null, ...consumer })),
+});
+
+/** Not those of the consumers: a revoked token is none. */
+const readNames = (
+  refusals: readonly UnnamedRefusals[],
+  store: Pick<Store, 'findToken'>,
+): Promise<RefusalsOfCode<RefusedConsumer>[]> =>
+  Promise.all(
+    refusals.map(async (ofCode) => ({
+      ...ofCode,
+      consumers: await Promise.all(
+        ofCode.consumers.map(async (consumer) => {
+          const token = consumer.tokenId === null ? undefined : await store.findToken(consumer.tokenId);
+          return { name: token?.name ?? null, ...consumer };
+        }),
+      ),
+    })),
+  );
+
+async function readBackup({ readLastBackup, log }: StatusSources): Promise<StatusReport['backup']> {
+  if (!readLastBackup) return null;
   try {
-    return await Promise.race([work, expired]);
-  } finally {
-    clearTimeout(timer);
+    return { lastAt: toIsoOrNull(await readLastBackup()) };
+  } catch (error) {
+    log.error({ err: error }, `the time of the last backup could not be read: ${messageOf(error)}`);
+    return { lastAt: null };
   }
 }
 

@@ -1,7 +1,5 @@
 /** What this instance answered in each minute of the last 24 hours, for the status page. In memory, so it begins with the process. */
 import type { Clock } from '../clock.ts';
-import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
 import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
 
 export const MINUTE_MS = 60_000;
@@ -25,9 +23,9 @@ export interface RequestCounts {
   readonly polls: number;
   /** The 99th percentile of the duration of polls, without the time that they waited for a lead. Null without polls. */
   readonly p99Ms: number | null;
-  /** Polls and requests that send leads, answered with 429. */
+  /** Requests of all endpoints, answered with 429. */
   readonly rateLimited: number;
-  /** Answered with another 4xx. A client that disconnected (499) is not counted. */
+  /** Answered with another 4xx. */
   readonly rejected: number;
   /** Answered with 5xx. */
   readonly failed: number;
@@ -36,7 +34,7 @@ export interface RequestCounts {
 const RATE_LIMITED = 429;
 
 /** A ring of minutes: 300 kB, whatever the load. */
-export class RequestHistory implements PollObserver, IntakeObserver {
+export class RequestHistory implements PollObserver {
   readonly #clock: Clock;
   /** The minute that a slot has now, counted since 1970. A slot of another minute is empty. */
   readonly #minutes = new Float64Array(HISTORY_MINUTES).fill(Number.NaN);
@@ -54,15 +52,18 @@ export class RequestHistory implements PollObserver, IntakeObserver {
     this.startedAt = clock();
   }
 
-  observe({ status, durationMs, waitedMs }: PollObservation): void {
+  observe({ durationMs, waitedMs }: PollObservation): void {
     const slot = this.#currentSlot();
     increment(this.#polls, slot);
     increment(this.#latencies, slot * LATENCY_BUCKETS + bucketOf(durationMs - waitedMs));
-    this.#countStatus(slot, status);
   }
 
-  observeIntake({ status }: IntakeObservation): void {
-    this.#countStatus(this.#currentSlot(), status);
+  /** With the status of the response. A client that disconnected before it was not refused. */
+  countRefusal(status: number): void {
+    const slot = this.#currentSlot();
+    if (status >= 500) increment(this.#failed, slot);
+    else if (status === RATE_LIMITED) increment(this.#rateLimited, slot);
+    else increment(this.#rejected, slot);
   }
 
   observeWaiting(count: number): void {
@@ -95,12 +96,6 @@ export class RequestHistory implements PollObserver, IntakeObserver {
       this.#latencies.fill(0, slot * LATENCY_BUCKETS, (slot + 1) * LATENCY_BUCKETS);
     }
     return slot;
-  }
-
-  #countStatus(slot: number, status: number): void {
-    if (status >= 500) increment(this.#failed, slot);
-    else if (status === RATE_LIMITED) increment(this.#rateLimited, slot);
-    else if (status >= 400 && status !== CLIENT_CLOSED_REQUEST) increment(this.#rejected, slot);
   }
 }
 

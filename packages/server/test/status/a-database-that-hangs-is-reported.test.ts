@@ -2,20 +2,23 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
 import { createStatusReader, type StatusSources } from '../../src/status/read-status.ts';
+import { Refusals } from '../../src/status/refusals.ts';
 import { RequestHistory } from '../../src/status/request-history.ts';
 
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
-function start(store: StatusSources['store']) {
+function start(store: Omit<StatusSources['store'], 'findToken'>) {
   const clock = manualClock();
   const errors: string[] = [];
   const readStatus = createStatusReader({
-    ...{ clock, version: '0.0.0', store, databaseAddress: 'test' },
+    ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
+    store: { ...store, findToken: never },
     requests: new RequestHistory(clock),
+    refusals: new Refusals(clock),
     consumerPolls: new ConsumerPolls(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });

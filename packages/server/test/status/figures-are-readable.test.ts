@@ -40,6 +40,7 @@ describe('figures', () => {
   });
 });
 
+const HOUR_MS = 3_600_000;
 const PLOT: Plot = {
   ...{
     title: 'Polls',
@@ -90,10 +91,20 @@ describe('plots', () => {
     expect(markup).toContain('<li class="amber">429: 1</li><li class="red">5xx: 1</li>');
   });
 
+  it('have their values for the pointer, and the day on an axis of more than an hour', () => {
+    expect(plot([1, null, 2.5])).toContain('data-names="polls" data-values="1,,2.5"');
+    expect(plot([1, 2])).toContain('<span><time datetime="1970-01-01T00:00:00.000Z">00:00</time> UTC</span>');
+    expect(plot([1, 2], { stepMs: HOUR_MS })).toContain('>1 Jan 00:00</time> UTC</span>');
+    expect(plot([1, 2], { stepMs: HOUR_MS })).toContain('>1 Jan 01:00</time>');
+  });
+
   it('of a consumer show hours without polls', () => {
-    const { markup } = renderHourBars([0, 4, 2]);
+    const { markup } = renderHourBars([0, 4, 2], 3 * HOUR_MS);
     expect(markup).toContain('class="gap" d="M0 20v-1.5h31v1.5z"');
     expect(markup).toContain('class="bar main" d="M32 20v-20h31v20zM64 20v-11.5h31v11.5z"');
+    expect(markup).toContain(
+      'data-from="3600000" data-step="3600000" data-unit="" data-names="polls" data-values="0,4,2"',
+    );
     expect(markup).toContain('6 polls at this instance in 24 hours, at most 4 in an hour');
   });
 });

@@ -40,13 +40,10 @@ describe('the history of requests', () => {
     expect(history.read(from + 2 * MINUTE_MS, from + 3 * MINUTE_MS)).toEqual(EMPTY);
   });
 
-  it('counts refusals and failures of polls and of requests that send leads, but no client that disconnected', () => {
+  it('counts refusals and failures', () => {
     const { history, readAll } = start();
-    for (const status of [200, 304, 400, 401, 403, 404, 429, 499, 500, 503])
-      history.observe(observation({ status }));
-    for (const status of [201, 422, 429, 503])
-      history.observeIntake({ status, durationMs: 1, added: 0, updated: 0, violatedPolicies: [] });
-    expect(readAll()).toMatchObject({ polls: 10, rejected: 5, rateLimited: 2, failed: 3 });
+    for (const status of [400, 401, 403, 404, 422, 429, 429, 500, 503, 503]) history.countRefusal(status);
+    expect(readAll()).toMatchObject({ polls: 0, rejected: 5, rateLimited: 2, failed: 3 });
   });
 
   it('has the 99th percentile within 10 %, without the time that a poll waited', () => {
@@ -67,7 +64,8 @@ describe('the history of requests', () => {
 
   it('forgets a minute after a day, and a clock that is set back mixes no minutes', () => {
     const { history, clock, from } = start();
-    history.observe(observation({ status: 503 }));
+    history.observe(observation());
+    history.countRefusal(503);
     clock.advance(DAY_MS);
     expect(history.read(from + DAY_MS, from + DAY_MS + MINUTE_MS)).toEqual(EMPTY);
     history.observe(observation());

@@ -41,30 +41,44 @@ describe('/status.json', () => {
     const report = await readStatus(service);
     expect(shapeOf(report)).toMatchObject({
       ...{ generatedAt: 'string', healthy: 'boolean', summary: 'string', problems: [], version: 'string' },
-      ...{ startedAt: 'string', uptimeSeconds: 'number', waitingRequests: 'number' },
+      ...{ good: 'string', startedAt: 'string', uptimeSeconds: 'number', waitingRequests: 'number' },
       database: {
         ...{ address: 'string', reachable: 'boolean', engine: 'string', latestStamp: 'string' },
-        stampsAheadSeconds: 'number',
+        ...{ stampsAheadSeconds: 'number', bytes: 'number' },
       },
+      leads: { latestAt: 'string', usualPerHour: null, isSilent: 'boolean' },
+      backup: inject('store') === 'sqlite' ? { lastAt: null } : null,
       redis: null,
       disk: inject('store') === 'sqlite' ? { freeBytes: 'number', totalBytes: 'number' } : null,
       consumers: {
         ...{ recorded: 'boolean', active: 'number', activeWithoutInterval: 'number' },
-        ...{ stale: 'number', inactive: 'number' },
+        ...{
+          stale: 'number',
+          inactive: 'number',
+          subscribed: 'number',
+          refused: 'number',
+          expiring: 'number',
+        },
         listed: [
           JSON.stringify({
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
+            tokenExpiresAt: 'string',
             ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
             ...{ confirmedThrough: null, deliveredThrough: 'string', waiting: 'number', waitingSince: null },
+            hook: null,
+            tokenExpiresSoon: 'boolean',
             pollsByHour: ['"number"'],
           }),
         ],
       },
+      hooks: { active: 'number', failing: 'number', disabled: 'number' },
+      ...{ refusals: [], errors: [] },
       history: { hour: history, day: history },
     });
     expect(Object.keys(report)).toEqual([
-      ...['generatedAt', 'healthy', 'summary', 'problems', 'version', 'startedAt', 'uptimeSeconds'],
-      ...['waitingRequests', 'database', 'redis', 'disk', 'consumers', 'history'],
+      ...['generatedAt', 'healthy', 'summary', 'good', 'problems', 'version', 'startedAt', 'uptimeSeconds'],
+      ...['waitingRequests', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers', 'hooks'],
+      ...['refusals', 'errors', 'history'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);
@@ -73,15 +87,19 @@ describe('/status.json', () => {
 
   it('is documented, each name', async () => {
     const service = await startService();
-    await service.poll('boss');
+    await service.poll('starter');
     await service.service.recorder?.flush();
+    const { changeTracking } = service.store;
+    if (!changeTracking) throw new Error('no change tracking');
+    vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
+    await service.poll('boss');
     const document = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
     const section = document.slice(
       document.indexOf('## Status page'),
       document.indexOf('## Several processes'),
     );
     const names = namesOf(await readStatus(service));
-    expect(names).toContain('pollsByHour');
+    for (const name of ['pollsByHour', 'fix', 'lastHour', 'requestId']) expect(names).toContain(name);
     expect(names.filter((name) => !section.includes(`\`${name}`))).toEqual([]);
   });
 
@@ -142,7 +160,7 @@ describe('/status.json', () => {
     });
     expect(report.problems).toEqual([]);
     clock.advance(-60_000);
-    expect((await readStatus(service)).problems).toEqual([
+    expect((await readStatus(service)).problems).toMatchObject([
       { kind: 'stamps-ahead', message: 'The newest lead is dated 1 min 2 s ahead of the clock.' },
     ]);
   });
@@ -180,10 +198,11 @@ describe('/status.json', () => {
     vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
     expect((await service.poll('boss')).status).toBe(500);
     const { problems } = await readStatus(service);
-    expect(problems).toEqual([
+    expect(problems).toMatchObject([
       {
         kind: 'requests-failed',
-        message: 'One request was answered with a 5xx in the last 5 minutes. The log has the causes.',
+        severity: 'error',
+        message: 'One request was answered with a 5xx in the last 5 minutes.',
       },
     ]);
     clock.advance(5 * 60_000);

@@ -126,7 +126,11 @@ describe('the status page', () => {
     const page = await readPage(service);
     const escaped = '&#34;&#62;&#60;script&#62;alert(&#39;&#38;&#39;)&#60;/script&#62;';
     expect(page).toContain(`${escaped} (user &#60;img src=x onerror=&#39;alert(1)&#39;&#62;) has not polled`);
-    expect(page).toMatch(new RegExp(`<th [^>]*>${escaped.replace(/[().]/g, '\\$&')}`));
+    expect(page).toMatch(
+      new RegExp(
+        `<th [^>]*><bdi title="${escaped.replace(/[().]/g, '\\$&')}">${escaped.replace(/[().]/g, '\\$&')}`,
+      ),
+    );
     expect(page).not.toContain(name);
     expect(page).not.toMatch(/<img|<script(?! src="status\.js" defer>)|\son\w+=(?!&)["']?alert/);
   });

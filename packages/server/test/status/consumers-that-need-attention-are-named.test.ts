@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import { type ServiceOptions, startService, type TestService } from '../../../testing/harness/service.ts';
+import { readPage, readStatus, writePolls } from './support/status.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A client whose token was issued here, or by an identity provider, and expires at this time. */
+async function client(
+  service: TestService,
+  clock: ManualClock,
+  {
+    userId = 'boss',
+    name = null as string | null,
+    expiresInMs = 90 * DAY_MS,
+    lifetimeMs = 90 * DAY_MS,
+    isIssued = true,
+  },
+) {
+  const tokenId = `token of ${userId} ${name?.length} ${expiresInMs}`;
+  const expiresAt = clock() + expiresInMs;
+  const issuedAt = expiresAt - lifetimeMs;
+  if (isIssued)
+    await service.store.recordTokens([
+      { id: tokenId, userId, name, issuedAt, expiresAt, scopes: ['leads:read'] },
+    ]);
+  const token = await service.token(userId, { tokenId, expiresInMs });
+  const headers = { authorization: `Bearer ${token}` };
+  return async () => {
+    const { status } = await fetch(`${service.url}/automation/new-leads`, { headers });
+    await writePolls(service);
+    return status;
+  };
+}
+
+async function start(options: ServiceOptions = {}) {
+  const clock = manualClock();
+  const service = await startService({ clock, ...options });
+  return { clock, service, add: (options: Parameters<typeof client>[2]) => client(service, clock, options) };
+}
+
+describe('tokens that expire', () => {
+  it('within 7 days are a warning with the command that issues a new one, the first one first', async () => {
+    const { clock, service, add } = await start();
+    await (await add({ name: 'fine', expiresInMs: 8 * DAY_MS }))();
+    const soon = await add({ name: 'n8n, sales', expiresInMs: 3 * DAY_MS });
+    await soon();
+    clock.advance(60_000);
+    await soon();
+    const report = await readStatus(service);
+    expect(report.healthy).toBe(true);
+    expect(report.consumers).toMatchObject({ expiring: 1 });
+    expect(report.consumers?.listed.map(({ name, tokenExpiresSoon }) => [name, tokenExpiresSoon])).toEqual([
+      ['n8n, sales', true],
+      ['fine', false],
+    ]);
+    expect(report.consumers?.listed[0]?.tokenExpiresAt).toBe('2026-03-05T09:30:00.000Z');
+    expect(report.problems).toEqual([
+      {
+        ...{ kind: 'tokens-expiring', severity: 'warning', docs: 'docs/errors.md#token-expired' },
+        message: 'The token of n8n, sales (user boss) expires in 3 days.',
+        fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation keeps its position.",
+      },
+    ]);
+    expect(report.good).toMatch(/^1 of 2 consumers polls as usual\./);
+    expect(report.summary).toBe(`${report.good} ${report.problems[0]?.message}`);
+    const page = await readPage(service);
+    expect(page).toContain('<div class="finding good" data-key="good">');
+    expect(page).toContain('<div class="finding warning" data-key="tokens-expiring">');
+    expect(page).toContain('<span class="badge">token expires in 3 days</span>');
+    await (await add({ name: 'make', expiresInMs: 2 * HOUR_MS }))();
+    expect((await readStatus(service)).problems[0]?.message).toBe(
+      '2 tokens expire within 7 days: make (user boss, in 2 h), n8n, sales (user boss, in 3 days).',
+    );
+  });
+
+  it('as they are meant to, because they were issued for a short time, are none before the last third of it', async () => {
+    const { clock, service, add } = await start();
+    await (await add({ expiresInMs: DAY_MS, lifetimeMs: DAY_MS }))();
+    expect((await readStatus(service)).problems).toEqual([]);
+    clock.advance(17 * HOUR_MS);
+    expect((await readStatus(service)).consumers).toMatchObject({ inactive: 1, expiring: 0 });
+    await (await add({ name: 'short', expiresInMs: 7 * HOUR_MS, lifetimeMs: DAY_MS }))();
+    expect((await readStatus(service)).problems).toMatchObject([{ kind: 'tokens-expiring' }]);
+  });
+
+  it('of an identity provider are none: it replaces them', async () => {
+    const { service, add } = await start();
+    await (await add({ expiresInMs: HOUR_MS, isIssued: false }))();
+    const { problems, consumers } = await readStatus(service);
+    expect(problems).toEqual([]);
+    expect(consumers?.listed).toMatchObject([{ tokenExpiresSoon: false }]);
+  });
+
+  it('and have expired are the reason why their consumer has stopped', async () => {
+    const { clock, service, add } = await start();
+    const poll = await add({ name: 'zapier', expiresInMs: HOUR_MS });
+    for (const _ of [1, 2]) {
+      await poll();
+      clock.advance(25 * 60_000);
+    }
+    clock.advance(HOUR_MS);
+    expect(await poll()).toBe(401);
+    const { problems } = await readStatus(service);
+    expect(problems).toMatchObject([
+      {
+        ...{ kind: 'consumers-stale', severity: 'error', docs: 'docs/errors.md#token-expired' },
+        message: 'zapier (user boss) has not polled for 1 h 25 min; its token expired 50 min ago.',
+        fix: expect.stringContaining('`leadtap token issue --user boss --name zapier`'),
+      },
+    ]);
+    expect(await readPage(service)).toContain('<span class="badge">token expired</span>');
+  });
+
+  it('are renewed with a command that begins as the person began, also on the page', async () => {
+    const { service, add } = await start({ invocation: 'npx leadtap' });
+    await (await add({ name: 'zapier', expiresInMs: HOUR_MS }))();
+    const [problem] = (await readStatus(service)).problems;
+    expect(problem?.fix).toContain('`npx leadtap token issue --user boss --name zapier`');
+    const commands = (await readPage(service)).match(/<code>[^<]*leadtap [^<]*/g);
+    expect(commands?.length).toBeGreaterThan(1);
+    for (const command of commands ?? []) expect(command).toMatch(/^<code>npx leadtap [a-z]/);
+  });
+
+  it.each(['`rm -rf ~`', 'sales\\team'])(
+    'with a name that no one should paste get a placeholder: %s',
+    async (name) => {
+      const { service, add } = await start();
+      await (await add({ name, expiresInMs: HOUR_MS }))();
+      const [problem] = (await readStatus(service)).problems;
+      expect(problem?.fix).toContain('`leadtap token issue --user boss --name NAME`');
+    },
+  );
+});
+
+describe('consumers that are refused', () => {
+  it('are not said to poll as usual: the warning has the code and the command', async () => {
+    const { clock, service, add } = await start();
+    const clients = [await add({ name: 'zapier' }), await add({ name: 'make', userId: 'starter' })];
+    for (const _ of [1, 2]) {
+      for (const poll of clients) await poll();
+      clock.advance(60_000);
+    }
+    const report = await readStatus(service);
+    expect(report).toMatchObject({ healthy: true, good: null, consumers: { active: 2, refused: 1 } });
+    expect(report.problems).toEqual([
+      {
+        ...{ kind: 'consumers-refused', severity: 'warning' },
+        message: 'make (user starter) polls, but is refused with 403 professional-plan-required.',
+        fix: 'No lead is lost. If the user has bought the plan: `leadtap user set starter --plan PROFESSIONAL`.',
+        docs: 'docs/errors.md#professional-plan-required',
+      },
+    ]);
+    expect(report.summary).toBe(report.problems[0]?.message);
+    expect(report.consumers?.listed[0]?.name).toBe('make');
+  });
+
+  it('by another instance have the status', async () => {
+    const { clock, service, add } = await start();
+    await (await add({ name: 'make', userId: 'starter' }))();
+    const other = await startService({ clock, beside: service });
+    expect((await readStatus(other)).problems).toMatchObject([
+      { message: 'make (user starter) polls, but is refused with 403.', docs: 'docs/errors.md' },
+    ]);
+  });
+});
+
+describe('names', () => {
+  it('of 10 kB, from right to left and with control characters change neither sentence nor table', async () => {
+    const { clock, service, add } = await start();
+    const name = `\u202Eevil\u0007\n${'x'.repeat(10_000)}`;
+    const poll = await add({ name });
+    for (const _ of [1, 2]) {
+      await poll();
+      clock.advance(60_000);
+    }
+    clock.advance(3 * 60_000);
+    const { problems, consumers } = await readStatus(service);
+    expect(consumers?.listed[0]?.name).toBe(name);
+    expect(problems[0]?.message).toBe(
+      `evil ${'x'.repeat(55)}… (user boss) has not polled for 4 min; it usually polls every 1 min.`,
+    );
+    const page = await readPage(service);
+    expect(page.length).toBeLessThan(30_000);
+    expect(page).toMatch(/<th [^>]*><bdi title="\u202Eevil/);
+  });
+});
+
+describe('columns and sections', () => {
+  it('that nothing is in are not shown, and consumers come first', async () => {
+    const { service, add } = await start();
+    await (await add({ name: 'zapier' }))();
+    const page = await readPage(service);
+    expect(page).not.toContain('Webhook');
+    expect([...page.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id)).toEqual([
+      ...['consumers', 'requests', 'system'],
+    ]);
+    expect(page).toContain('<span class="company"><bdi title="acme">acme</bdi></span>');
+    const hook = { userId: 'boss', tokenId: 'token-9', tokenExpiresAt: null, createdAt: Date.UTC(2026, 2) };
+    const url = 'https://hooks.zapier.com/a';
+    await service.store.hooks?.subscribe(
+      { ...hook, id: '1'.repeat(32), url, baseUrl: service.url, since: undefined },
+      20,
+    );
+    const withHooks = await readPage(service);
+    expect(withHooks).toContain('data-key="Webhook">Webhook</th>');
+    expect(withHooks).toContain('<dt>Webhooks</dt><dd>1 active</dd>');
+  });
+
+  it('many consumers: those that need no attention are behind a summary', async () => {
+    const { service, add } = await start();
+    for (let n = 0; n < 15; n += 1) await (await add({ name: 'x'.repeat(n + 1) }))();
+    const page = await readPage(service);
+    expect(page).toContain('<summary>3 more consumers</summary>');
+    expect(page.match(/<tr role="row" data-key=/g)).toHaveLength(15);
+  });
+});
