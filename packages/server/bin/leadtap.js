@@ -16,6 +16,16 @@ if (!existsSync(built)) {
   process.exit(1);
 }
 
+function currentFolder() {
+  try {
+    return process.cwd();
+  } catch {
+    process.stderr.write('leadtap: the current folder was deleted\n  Change to an existing folder.\n');
+    return process.exit(1);
+  }
+}
+const cwd = currentFolder();
+
 // Node warns that its SQLite is experimental. Leadtap is tested with every supported version of Node.
 const printWarning = process.listeners('warning');
 process.removeAllListeners('warning');
@@ -41,11 +51,11 @@ const { systemClock } = await import(new URL('../dist/clock.js', import.meta.url
 
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,
-  cwd: process.cwd(),
+  cwd,
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   clock: systemClock,
-  invocation: invocationOf(process.env, process.argv[1], process.cwd()),
+  invocation: invocationOf(process.env, process.argv[1], cwd),
   signal,
 });

@@ -49,6 +49,10 @@ export interface Config {
   readonly acceptsUrlTokens: boolean;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;
+  /** Accept webhook subscriptions and send their events. */
+  readonly hooks: boolean;
+  /** Hosts that events may be sent to, besides those of the platforms. */
+  readonly hookHosts: readonly string[];
   /** Default: 1.5 times the usual interval of each consumer. */
   readonly staleAfterMs: number | undefined;
   readonly autoMigrate: boolean;
@@ -77,6 +81,8 @@ export function parseConfig(sources: ConfigSources): Config {
     intake: intake !== 'off',
     acceptsUrlTokens: intake === 'urls',
     consumers: settings.read(VARIABLES.consumers),
+    hooks: settings.read(VARIABLES.hooks),
+    hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],
     staleAfterMs: settings.readOptional(VARIABLES.staleAfter),
     autoMigrate: settings.read(VARIABLES.autoMigrate),
     logLevel: settings.read(VARIABLES.logLevel),

@@ -71,6 +71,7 @@ export {
   mergePolls,
   type PollSummary,
 } from './store/consumers.ts';
+export type * from './store/hooks.ts';
 export type * from './store/lead-removal.ts';
 export { DEFAULT_LEAD_FIELDS } from './store/lead-row.ts';
 export type { OrganisationReader, StoredCompany } from './store/organisation-reader.ts';

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describeDatabase } from '../config.ts';
-import { engineOf } from '../open-store.ts';
+import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../store/store.ts';
+import { messageOf } from '../system-error.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -13,8 +14,10 @@ const HELP = `
 Copies an SQLite database while the service runs. The copy contains every lead that was acknowledged before the command
 started. It gets its name when it is complete, checked and on the disk; before that it is called FILE.….partial. An
 existing file is never replaced. Only its owner can read the file, because it contains the data of your customers.
+The status page shows the time of the last backup, from the file leadtap.db.last-backup beside the database.
 
-The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use.
+The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use, and
+the exit code is 1.
 
 Examples:
   leadtap backup backup.db
@@ -33,6 +36,15 @@ export function registerBackup(program: Command, context: CommandContext): void 
 const PASSWORD_HINT = 'The line has no password: pg_dump asks for it, or reads PGPASSWORD or ~/.pgpass.';
 const MIB = 1024 * 1024;
 
+/** For the status page. The backup is complete, whether it can be recorded or not. */
+async function recordBackup({ backupTimes }: Engine, at: number, { stderr }: CommandContext): Promise<void> {
+  try {
+    await backupTimes?.writeLast(at);
+  } catch (error) {
+    await writeLine(stderr, `The status page will not show this backup: ${messageOf(error)}`);
+  }
+}
+
 async function backup(file: string, json: boolean, context: CommandContext): Promise<void> {
   const { stdout, stderr, clock, signal, cwd } = context;
   const config = await loadConfig(context);
@@ -49,12 +61,14 @@ async function backup(file: string, json: boolean, context: CommandContext): Pro
         `leadtap backup copies SQLite files, and ${describeDatabase(database)} is a server`,
         ...(engine.dumpCommand ? [`Run: ${engine.dumpCommand(target)}`, PASSWORD_HINT] : []),
       );
+    const startedAt = clock();
     const { bytes } = await engine.backup(target, {
       signal,
       onProgress: (done, total) =>
         progress.update({ count: done / MIB, share: total > 0 ? Math.min(done / total, 1) : 1 }),
     });
     progress.clear();
+    await recordBackup(engine, startedAt, context);
     if (json) return await writeJson(stdout, { file: target, bytes });
     await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
     if ('file' in signingKey)

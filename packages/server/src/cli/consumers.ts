@@ -1,6 +1,15 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { toDurationMs, toIso, toIsoOrNull } from '../clock.ts';
-import { activityOf, consumerPages, seenAt } from '../leads/consumers.ts';
+import { toDurationMs, toIsoOrNull } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { ConsumerHook } from '../leads/consumer-hooks.ts';
+import {
+  type ConsumerSources,
+  consumerStateOf,
+  type ListedConsumer,
+  listedConsumerPages,
+  silenceOf,
+  toConsumerJson,
+} from '../leads/consumers.ts';
 import { formatDuration } from '../status/formats.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { Store } from '../store/store.ts';
@@ -12,9 +21,16 @@ import { Table, writeJsonArray, writeLine } from './output.ts';
 
 const HELP = `
 Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
-confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old.
+confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old. WEBHOOK is the
+state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
+state subscribed has a webhook subscription and has not polled yet.
 A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. With a
-time, such as --stale 15m, all consumers are listed that have not polled for so long. Revoke a token that is no longer used: it is not listed then.
+time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
+subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is not listed then.
+
+--json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), lastPollAt, lastStatus, polls,
+usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of the
+first of them), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.
 
 Examples:
   leadtap consumers
@@ -50,10 +66,15 @@ export function registerConsumers(program: Command, context: CommandContext): vo
       withStore(context, async (store, config) => {
         if (!config.consumers) throw switchedOff();
         if (options.company !== undefined) await findCompany(store, options.company, context.signal);
-        await printConsumers(store, options, context, config.staleAfterMs);
+        await printConsumers(sourcesOf(store, config), options, context, config.staleAfterMs);
       }),
     );
 }
+
+export const sourcesOf = ({ consumers, hooks }: Store, config: Pick<Config, 'hooks'>): ConsumerSources => ({
+  consumers: requirePart(consumers),
+  hooks: config.hooks ? hooks : undefined,
+});
 
 const switchedOff = (): Failure =>
   new Failure(
@@ -66,27 +87,27 @@ const switchedOff = (): Failure =>
 export const MAX_PENDING_LEADS = 100_000;
 
 async function* listedPages(
-  store: Store,
+  sources: ConsumerSources,
   { company: companyId, stale }: ConsumersOptions,
   { clock, signal }: CommandContext,
   staleAfterMs: number | undefined,
-): AsyncGenerator<readonly Consumer[]> {
+): AsyncGenerator<readonly ListedConsumer[]> {
   const now = clock();
-  const isListed = (consumer: Consumer): boolean => {
+  const isListed = (listed: ListedConsumer): boolean => {
     if (stale === undefined) return true;
     return stale === true
-      ? activityOf(consumer, now, staleAfterMs) === 'stale'
-      : now - seenAt(consumer, now) > stale;
+      ? consumerStateOf(listed, now, staleAfterMs) === 'stale'
+      : silenceOf(listed, now) > stale;
   };
-  requirePart(store.consumers);
-  for await (const page of consumerPages(store, { companyId, now, maxPendingLeads: MAX_PENDING_LEADS })) {
+  const query = { companyId, now, maxPendingLeads: MAX_PENDING_LEADS };
+  for await (const page of listedConsumerPages(sources, query)) {
     signal.throwIfAborted();
     yield page.filter(isListed);
   }
 }
 
 async function printConsumers(
-  store: Store,
+  sources: ConsumerSources,
   options: ConsumersOptions,
   context: CommandContext,
   staleAfterMs: number | undefined,
@@ -94,8 +115,8 @@ async function printConsumers(
   const { stdout, stderr, clock } = context;
   const { company, stale, json } = options;
   let count = 0;
-  async function* counted(): AsyncGenerator<readonly Consumer[]> {
-    for await (const page of listedPages(store, options, context, staleAfterMs)) {
+  async function* counted(): AsyncGenerator<readonly ListedConsumer[]> {
+    for await (const page of listedPages(sources, options, context, staleAfterMs)) {
       count += page.length;
       yield page;
     }
@@ -109,32 +130,19 @@ async function printConsumers(
 }
 
 async function* toJsonPages(
-  pages: AsyncIterable<readonly Consumer[]>,
+  pages: AsyncIterable<readonly ListedConsumer[]>,
   now: number,
   staleAfterMs: number | undefined,
 ) {
-  for await (const page of pages) yield page.map((consumer) => toJson(consumer, now, staleAfterMs));
+  for await (const page of pages)
+    yield page.map((listed) => ({
+      ...toConsumerJson(listed, now, staleAfterMs),
+      polls: listed.consumer?.polls ?? 0,
+    }));
 }
 
-/** A consumer as `--json` prints it. */
-export const toJson = (consumer: Consumer, now: number, staleAfterMs?: number) => ({
-  tokenId: consumer.tokenId,
-  name: consumer.name,
-  userId: consumer.userId,
-  companyId: consumer.user.companyId,
-  state: activityOf(consumer, now, staleAfterMs),
-  lastPollAt: toIso(consumer.lastPollAt),
-  lastStatus: consumer.lastStatus,
-  polls: consumer.polls,
-  usualIntervalSeconds: consumer.intervalMs === null ? null : consumer.intervalMs / 1000,
-  confirmedThrough: toIsoOrNull(consumer.confirmedThrough),
-  deliveredThrough: toIsoOrNull(consumer.deliveredThrough),
-  waiting: consumer.pendingLeads,
-  waitingSince: toIsoOrNull(consumer.pendingSince),
-});
-
 async function printTable(
-  pages: AsyncIterable<readonly Consumer[]>,
+  pages: AsyncIterable<readonly ListedConsumer[]>,
   hasCompany: boolean,
   { stdout, clock }: CommandContext,
   staleAfterMs: number | undefined,
@@ -142,30 +150,38 @@ async function printTable(
   const now = clock();
   const headings = [
     ...['TOKEN', 'NAME', 'USER', ...(hasCompany ? ['COMPANY'] : [])],
-    ...['STATE', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION', 'WAITING'],
+    ...['STATE', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION', 'WAITING', 'WEBHOOK'],
   ];
   const table = new Table(stdout, headings, ['NAME', 'COMPANY', 'USER', 'TOKEN']);
   for await (const page of pages)
-    await table.add(page.map((consumer) => toCells(consumer, hasCompany, now, staleAfterMs)));
+    await table.add(page.map((listed) => toCells(listed, hasCompany, now, staleAfterMs)));
 }
 
 function toCells(
-  consumer: Consumer,
+  listed: ListedConsumer,
   hasCompany: boolean,
   now: number,
   staleAfterMs: number | undefined,
 ): (string | null)[] {
-  const { tokenId, name, userId, user, lastPollAt, lastStatus, intervalMs, pendingLeads } = consumer;
+  const { tokenId, name, userId, companyId, consumer, hook } = listed;
+  const intervalMs = consumer?.intervalMs ?? null;
   return [
-    ...[tokenId, name, userId, ...(hasCompany ? [user.companyId] : [])],
-    activityOf(consumer, now, staleAfterMs),
-    `${formatDuration((now - lastPollAt) / 1000)} ago`,
-    String(lastStatus),
+    ...[tokenId, name, userId, ...(hasCompany ? [companyId] : [])],
+    consumerStateOf(listed, now, staleAfterMs),
+    consumer ? ago(consumer.lastPollAt, now) : 'never',
+    consumer ? String(consumer.lastStatus) : null,
     intervalMs === null ? null : formatDuration(intervalMs / 1000),
-    toIsoOrNull(positionOf(consumer)),
-    formatCount(pendingLeads),
+    consumer ? toIsoOrNull(positionOf(consumer)) : null,
+    consumer ? formatCount(consumer.pendingLeads) : null,
+    hook ? describeHook(hook, now) : null,
   ];
 }
+
+const ago = (time: number, now: number): string => `${formatDuration((now - time) / 1000)} ago`;
+
+/** `active, event 3 min ago` */
+const describeHook = ({ state, lastEventAt }: ConsumerHook, now: number): string =>
+  `${state}, ${lastEventAt === null ? 'no event yet' : `event ${ago(lastEventAt, now)}`}`;
 
 const formatCount = (count: number): string =>
   count >= MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : String(count);

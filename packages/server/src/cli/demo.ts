@@ -8,7 +8,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { issueToken } from '../accounts/own-tokens.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
-import { DEFAULT_TOKEN_SCOPES } from '../accounts/token-scopes.ts';
+import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { Running } from '../ops/lifecycle.ts';
@@ -17,7 +17,7 @@ import type { LeadInput } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
-import { asFailure } from './failure.ts';
+import { asFailure, Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { addressRows, hasColours, type Style, styled, toReachable, write, writeJson } from './output.ts';
 import { loadServer } from './serve.ts';
@@ -29,6 +29,8 @@ interface DemoFlags {
 }
 
 const DAY_MS = 86_400_000;
+/** So long that no page of the demo warns that a token expires. */
+const TOKEN_MS = 90 * DAY_MS;
 const HISTORY_LEADS = 20;
 
 export function registerDemo(program: Command, context: CommandContext): void {
@@ -47,9 +49,18 @@ export function registerDemo(program: Command, context: CommandContext): void {
     .action((flags: DemoFlags) => runDemo(context, flags));
 }
 
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
+  } catch (error) {
+    const fix = 'Set TMPDIR to a folder that this user may write to.';
+    throw new Failure('unavailable', `no folder can be created in ${tmpdir()}`, fix).causedBy(error);
+  }
+}
+
 async function runDemo(context: CommandContext, flags: DemoFlags): Promise<void> {
   const operatorConfig = await loadConfig(context, flags);
-  const folder = mkdtempSync(join(tmpdir(), 'leadtap-demo-'));
+  const folder = makeFolder();
   const removeFolder = () => rmSync(folder, { recursive: true, force: true });
   // Also when the process is forced to exit: by a second signal, or because the reader of its output has closed it.
   process.once('exit', removeFolder);
@@ -79,6 +90,8 @@ const demoConfig = (config: Config, folder: string): Config => ({
   externalTokens: undefined,
   publicUrl: undefined,
   metricsAddress: { host: '127.0.0.1', port: 0 },
+  // The console sends test leads.
+  intake: true,
   autoMigrate: true,
   logLevel: config.logLevel === 'info' ? 'warn' : config.logLevel,
 });
@@ -96,7 +109,10 @@ interface Demo {
 async function startDemo(config: Config, context: CommandContext, isDefaultPort: boolean): Promise<Demo> {
   const { compose, start, makeLogger } = await loadServer();
   const logger = makeLogger(config.logLevel, context.stderr);
-  const { store, keys, ...service } = await compose(config, logger, { clock: context.clock });
+  const { store, keys, ...service } = await compose(config, logger, {
+    clock: context.clock,
+    invocation: context.invocation,
+  });
   try {
     const running = await start(service, config);
     const baseUrl = toReachable(`${running.url}${config.basePath}`);
@@ -110,7 +126,7 @@ async function startDemo(config: Config, context: CommandContext, isDefaultPort:
 
 interface DemoFacts {
   readonly baseUrl: string;
-  /** Opens the console with Ada's token. Absent if the console is switched off. */
+  /** Opens the console with a token of Ada that may also send leads. Absent if the console is switched off. */
   readonly consoleUrl?: string;
   readonly metricsUrl: string | undefined;
   readonly statusUrl: string | undefined;
@@ -123,12 +139,21 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   const { clock, stdout, signal } = context;
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock());
-  const callers = await issueTokens(store, keys, clock());
+  const issue = (userId: string, name: string, scopes?: readonly TokenScope[]) =>
+    issueDemoToken(store, keys, { userId, name, issuedAt: clock(), ...(scopes && { scopes }) });
+  const callers = await Promise.all(
+    DEMO_TOKENS.map(async (caller) => ({
+      ...caller,
+      token: await issue(caller.userId, `demo, ${caller.userId}`),
+    })),
+  );
   const { metricsUrl, statusUrl } = running;
   const facts: DemoFacts = {
     baseUrl,
     // Browsers do not send the part after `#`, and the console removes it from the address.
-    ...(demo.hasConsole && { consoleUrl: `${baseUrl}/#token=${callers[0]?.token ?? ''}` }),
+    ...(demo.hasConsole && {
+      consoleUrl: `${baseUrl}/#token=${await issue(DEMO_TOKENS[0].userId, 'console', TOKEN_SCOPES)}`,
+    }),
     metricsUrl,
     statusUrl,
     callers,
@@ -146,19 +171,20 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   }
 }
 
-/** The names appear on the status page and in the list of consumers. */
-async function issueTokens(store: Store, keys: SigningKeys, issuedAt: number): Promise<DemoFacts['callers']> {
-  const grants = DEMO_TOKENS.map((caller) => {
-    const grant = { userId: caller.userId, issuedAt, expiresAt: issuedAt + DAY_MS };
-    return { caller, grant: { ...grant, id: randomUUID(), name: `demo, ${caller.userId}` } };
-  });
-  await store.recordTokens(grants.map(({ grant }) => ({ ...grant, scopes: DEFAULT_TOKEN_SCOPES })));
-  return Promise.all(
-    grants.map(async ({ caller, grant: { id: tokenId, ...grant } }) => ({
-      ...caller,
-      token: await issueToken(keys, { ...grant, tokenId }),
-    })),
-  );
+interface DemoGrant {
+  readonly userId: string;
+  /** Appears on the status page and in the list of consumers. */
+  readonly name: string;
+  readonly scopes?: readonly TokenScope[];
+  readonly issuedAt: number;
+}
+
+async function issueDemoToken(store: Store, keys: SigningKeys, demo: DemoGrant): Promise<string> {
+  const { name, ...grant } = { ...demo, expiresAt: demo.issuedAt + TOKEN_MS };
+  // Short, so that all that the demo prints fits on a terminal.
+  const tokenId = randomUUID().slice(0, 8);
+  await store.recordTokens([{ scopes: DEFAULT_TOKEN_SCOPES, ...grant, id: tokenId, name }]);
+  return issueToken(keys, { ...grant, tokenId });
 }
 
 /** Leads of the last five days, so that the first poll returns some. */

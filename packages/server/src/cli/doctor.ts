@@ -20,6 +20,13 @@ const HELP = `
 doctor only reads: it creates, migrates and changes nothing. You can run it while the service runs.
 The exit code is 1 if a problem keeps Leadtap from working, and 2 if that problem is the configuration.
 
+It checks Node.js, the configuration, the data folder, the database and its schema, the signing key, the identity provider,
+the clock, and both ports. ! is a warning, ✗ an error that prevents Leadtap from working.
+  SQLite      free disk space: a warning below 256 MiB, an error below 16 MiB
+  PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, connections, roles, both clocks, and
+              whether other machines know the signing key
+  Redis       the rate limits, with a key that expires after a second; polls work without it, so it is only a warning
+
 Examples:
   leadtap doctor
   leadtap doctor --json | jq '.checks[] | select(.state != "ok")'`;

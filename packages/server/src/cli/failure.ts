@@ -114,8 +114,9 @@ function schemaFailure(
   if (found > expected)
     return new Failure(
       'unavailable',
-      `a newer Leadtap created ${database}: its schema has version ${found}, this program supports version ${expected}`,
+      `a newer Leadtap has updated ${database}: its schema has version ${found}, this program supports version ${expected}. Nothing was changed.`,
       'Update this Leadtap.',
+      'To stay at this version, restore the backup that was made before the update: docs/upgrading.md has the steps, and what they cost.',
     );
   return new Failure(
     'unavailable',

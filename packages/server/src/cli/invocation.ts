@@ -1,5 +1,5 @@
 /** How the person started this program, so that every command it prints can be pasted where it was printed. */
-import { basename, delimiter, dirname, relative } from 'node:path';
+import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path';
 import { quoteForShell } from '../escape.ts';
 
 /** `leadtap` if that is on the PATH, `npx leadtap` below npm, otherwise the path of the program. */
@@ -12,10 +12,13 @@ export function invocationOf(
   if (env['npm_command']) return 'npx leadtap';
   const isOnPath = (env['PATH'] ?? '').split(delimiter).includes(dirname(script));
   if (isOnPath && basename(script) === 'leadtap') return 'leadtap';
-  const inFolder = relative(cwd, script);
+  // Node gives the path of a script, but the name of the single executable as it was typed: without a folder, it is on the PATH.
+  if (basename(script) === script) return quoteForShell(script);
+  const inFolder = relative(cwd, resolve(cwd, script));
   const path = inFolder.startsWith('..') ? script : inFolder;
-  const quoted = quoteForShell(path);
-  return path.endsWith('.js') ? `node ${quoted}` : quoted;
+  if (path.endsWith('.js')) return `node ${quoteForShell(path)}`;
+  // A shell looks for a name without a folder on the PATH only.
+  return quoteForShell(path.includes(sep) ? path : `.${sep}${path}`);
 }
 
 /** `leadtap` as a command: in backquotes, indented, after `Usage:` (with colours), a pipe, a variable, `;` or "with". Not in `leadtap: an error` or in prose. */

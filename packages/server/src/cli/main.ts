@@ -8,6 +8,7 @@ import { registerDemo } from './demo.ts';
 import { registerDoctor } from './doctor.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
+import { registerHooks } from './hooks.ts';
 import { withInvocation } from './invocation.ts';
 import { registerLeads } from './leads.ts';
 import { registerMigrate } from './migrate.ts';
@@ -83,6 +84,7 @@ export function buildProgram(context: CommandContext): Command {
   registerToken(program, context);
   registerLeads(program, context);
   registerConsumers(program, context);
+  registerHooks(program, context);
   program.commandsGroup('Maintain the installation:');
   registerMigrate(program, context);
   registerBackup(program, context);

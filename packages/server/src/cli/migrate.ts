@@ -9,8 +9,9 @@ const HELP = `
 Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
 It is safe to run it twice, and from several places at once.
 
-With PostgreSQL it creates the schema leadtap and, if its role may, the roles leadtap_owner, leadtap_service and
-leadtap_writer. The service needs only leadtap_service: docs/postgresql.md shows how to run it with these rights.
+With PostgreSQL it creates the schema leadtap and the roles leadtap_owner, leadtap_service and leadtap_writer. If its login
+may not create roles, it continues without them and says so. The service needs only leadtap_service: docs/postgresql.md
+shows how to run it with these rights.
 
 With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy. The default of both
 is LEADTAP_DATABASE_URL. Stop the service first. To continue after an interruption, run the same command again.
@@ -37,7 +38,10 @@ export function registerMigrate(program: Command, context: CommandContext): void
       'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
     )
     .option('--replace-characters', 'move: write U+FFFD for characters that PostgreSQL cannot store')
-    .option('--json', 'print { from, to, applied }; for a move, the number of rows and the checksums')
+    .option(
+      '--json',
+      'print { from, to, applied }; for a move { from, to, verified, rows, leads: [{ companyId, rows, sha256 }], replaced }',
+    )
     .addHelpText('after', HELP)
     .action((flags: MigrateFlags) => migrate(context, flags));
 }

@@ -18,7 +18,8 @@ import { toTerminalLine } from './terminal-log.ts';
 
 const HELP = `
 serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. At a terminal it prints its addresses and a
-short line for each request. To a file or a pipe it logs JSON lines.
+short line for each request. To a file or a pipe it logs JSON lines. A warning that it created the database or the
+signing key is normal only for a new installation.
 
 SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
 new connections for 3 more seconds, so that load balancers can react.
@@ -92,6 +93,7 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
         () => replaced.abort(),
       ),
       drain: () => drain(signal),
+      invocation: context.invocation,
     });
     store = service.store;
     running = await start(service, config);

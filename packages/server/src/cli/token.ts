@@ -25,7 +25,8 @@ import { Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 import { userPages } from './user.ts';
 
 const ISSUE_HELP = `
-The command prints only the token on standard output. The token is not stored and cannot be shown again.
+The command prints only the token on standard output. The token is not stored and cannot be shown again. Use one token
+for each purpose, so that you can revoke it alone.
 
 A scope says what the token may do with the rights of its user: leads:read polls new leads, leads:write sends leads
 to POST {base_url}/leads. Without --scope, the token has leads:read. Give --scope twice for a token with both.
@@ -76,7 +77,7 @@ export function registerToken(program: Command, context: CommandContext): void {
     .option('--all-users', 'create one token for every user; needs --json')
     .option('--name <name>', 'what the token is for')
     .addOption(
-      new Option('--expires-in <time>', 'how long the token is valid: 30m, 12h, 90d, 1y')
+      new Option('--expires-in <time>', 'how long the token is valid, from 1m to 10y: 30m, 12h, 90d')
         .argParser(parseLifetime)
         .default(parseLifetime('90d'), '90d'),
     )
@@ -145,7 +146,8 @@ function collectAnswer(text: string, collected: AnswerMap = []): AnswerMap {
   return [...collected, [text.slice(0, at), text.slice(at + 1).trim()]];
 }
 
-interface IssuedToken {
+/** A new token as it is printed; the store has its `IssuedToken`. */
+interface PrintedToken {
   readonly userId: string;
   readonly tokenId: string;
   readonly token: string;
@@ -153,7 +155,7 @@ interface IssuedToken {
   readonly scopes: readonly TokenScope[];
 }
 
-type IssueFor = (userIds: readonly string[]) => Promise<IssuedToken[]>;
+type IssueFor = (userIds: readonly string[]) => Promise<PrintedToken[]>;
 
 async function issueTokens(options: IssueOptions, context: CommandContext): Promise<void> {
   checkIssueOptions(options);
@@ -218,7 +220,7 @@ function requireUsableLength(token: string): string {
 async function* issuePages(
   pages: AsyncIterable<readonly User[]>,
   issueFor: IssueFor,
-): AsyncGenerator<IssuedToken[]> {
+): AsyncGenerator<PrintedToken[]> {
   for await (const users of pages) yield issueFor(users.map(({ id }) => id));
 }
 
@@ -249,7 +251,7 @@ function checkSource({ source, map = [], scope }: IssueOptions): void {
   }
 }
 
-function describeIssued(issued: IssuedToken, user: User | undefined): string {
+function describeIssued(issued: PrintedToken, user: User | undefined): string {
   const { userId, tokenId, expiresAt, scopes } = issued;
   const lines = [
     `This is a token of user ${userId}. It expires at ${expiresAt}. Its scope is ${formatTokenScopes(scopes)}.`,

@@ -28,7 +28,8 @@ Examples:
   leadtap user set ben --access-level DEPARTMENT --department lyon-repairs`;
 
 const REMOVE_HELP = `
-The tokens of the user then get the response 404. The leads stay.
+The tokens of the user then get the response 404. The leads stay. The tokens work again if the user is added again: to
+block a token for good, revoke it.
 
 Example:
   leadtap user remove ben`;

@@ -138,7 +138,7 @@ const BYTE_ORDER_MARK = /^\uFEFF/;
 
 /** An empty line, a comment, or NAME=value, whose quoted value may have several lines. Any other line is invalid. */
 const STATEMENT =
-  /^[ \t]*(?:(?:#.*)?|(?:export[ \t]+)?[^\s=#]+[ \t]*=[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)?.*)\r?$|^(?<invalid>.*)$/gm;
+  /^[ \t]*(?:(?:#.*)?|(?:export[ \t]+)?[^\s=#]+[ \t]*=(?:[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`))?.*)\r?$|^(?<invalid>.*)$/gm;
 
 /** Node ignores a line without `=`, or joins it with the next line. Here it is a problem. */
 function parseDotenv(text: string): Pick<Source, 'values'> & { readonly problems: readonly ConfigProblem[] } {

@@ -189,6 +189,35 @@ export const parsePublicUrl: Parser<string> = (text) => {
   return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '')}`;
 };
 
+/** Names, `*.` and a name, or origins, as the URL parser writes them. */
+export const parseHookHosts: Parser<readonly string[]> = (text) =>
+  text
+    .split(',')
+    .map((host) => host.trim())
+    .filter((host) => host !== '')
+    .map(parseHookHost);
+
+function parseHookHost(text: string): string {
+  const fix =
+    'Write host names separated by commas, such as n8n.example.com or *.example.org, or whole origins such as http://127.0.0.1:5678.';
+  if (text.includes('://')) {
+    const url = parseHttpUrl(text, fix);
+    check(url.href === `${url.origin}/` && !/[?#*]/.test(text), 'an origin in it has a path or a `*`', fix);
+    return url.origin;
+  }
+  const isWildcard = text.startsWith('*.');
+  const name = isWildcard ? text.slice(2) : text;
+  const url = `https://${name}`;
+  const isName = /^(?:[^\s/?#@:\\%*[\]]+|\[[^\]]*\])$/.test(name) && URL.canParse(url);
+  check(isName, `${JSON.stringify(text)} in it is not a host`, fix);
+  const { hostname } = new URL(url);
+  const [last = '', ...others] = hostname.split('.').reverse();
+  // All hosts of `*.com` are as good as all hosts. An IP address has no letters in its last part, or no dots.
+  const isNarrow = others.some((label) => label !== '') && /[a-z]/.test(last);
+  check(!isWildcard || isNarrow, `${JSON.stringify(text)} in it is too wide`, fix);
+  return isWildcard ? `*.${hostname}` : hostname;
+}
+
 function parseHttpUrl(text: string, fix: string): URL {
   const isHttp = /^https?:\/\//i.test(text) && URL.canParse(text);
   check(isHttp, 'it is not a valid http:// or https:// address', fix);

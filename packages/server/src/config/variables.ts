@@ -75,7 +75,7 @@ export const VARIABLES = {
     name: 'LEADTAP_SIGNING_KEY_FILE',
     parse: values.parsePath,
     meaning:
-      'File with these secrets, one per line. If you do not set it, Leadtap uses `signing.key` in the folder of the SQLite file; with PostgreSQL, `./data/signing.key`. If the file does not exist, `serve` and `org apply` create it.',
+      'File with these secrets, one per line. Without it: `signing.key` in the folder of the SQLite file; with PostgreSQL, `./data/signing.key`. `serve` and `org apply` create it if it does not exist.',
   },
   jwksUrl: {
     name: 'LEADTAP_JWKS_URL',
@@ -97,7 +97,7 @@ export const VARIABLES = {
     default: '20000',
     parse: values.parseMaxWaiting,
     meaning:
-      'Maximum number of requests per process that wait for a lead (`Prefer: wait`), but at most 80 % of the connections that the limit of open files allows. Further ones are answered at once. `0` turns waiting off.',
+      'Maximum number of requests per process that wait for a lead (`Prefer: wait`), but at most 80 % of the open connections. Further ones are answered at once. `0` turns waiting off.',
   },
   metricsAddress: {
     name: 'LEADTAP_METRICS_ADDRESS',
@@ -117,20 +117,33 @@ export const VARIABLES = {
     default: 'off',
     parse: values.parseIntake,
     meaning:
-      '`on`: accept leads over HTTP, at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: accept such a token in the URL too, as `?access_token=…`, for services that cannot send headers.',
+      '`on`: accept leads at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: also with the token in the URL, as `?access_token=…`.',
   },
   consumers: {
     name: 'LEADTAP_CONSUMERS',
     default: 'on',
     parse: values.parseOnOff,
     meaning:
-      '`on`: record for every token when it last polled and which leads it has got, for `leadtap consumers`, `leadtap leads show` and the metrics. `off`: record nothing.',
+      '`on`: record for every token when it last polled and which leads it has got. `off`: record nothing.',
+  },
+  hooks: {
+    name: 'LEADTAP_HOOKS',
+    default: 'on',
+    parse: values.parseOnOff,
+    meaning:
+      '`on`: automation platforms can subscribe webhooks, at `{base_url}/automation/hooks`. `off`: they cannot, and no event is sent.',
+  },
+  hookHosts: {
+    name: 'LEADTAP_HOOK_HOSTS',
+    parse: urls.parseHookHosts,
+    meaning:
+      'Hosts that webhooks may be sent to, besides those of the platforms, separated by commas: `n8n.example.com`, `*.example.org`, or a whole origin such as `http://127.0.0.1:5678`.',
   },
   staleAfter: {
     name: 'LEADTAP_STALE_AFTER',
     parse: values.parseDuration,
     meaning:
-      'A token that has not polled for this long, such as `15m`, counts as stale in the metrics, on the status page and for `leadtap consumers`. Without it: 1.5 times the usual interval of each token.',
+      'A token that has not polled for this long, such as `15m`, counts as stale. Without it: 1.5 times the usual interval of each token.',
   },
   autoMigrate: {
     name: 'LEADTAP_AUTO_MIGRATE',
