@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { HANG_LIMIT_MS } from './packages/testing/vitest/hang-limit.ts';
 import { testsOnBothStores, testsWithoutProperties } from './packages/testing/vitest/on-both-stores.ts';
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -30,7 +31,7 @@ const ABOUT_SQLITE = ['packages/server/test/store/sqlite/**/*.test.ts'];
 /** `vitest --mode fast` tests the core: contract, accounts, polls and what they are answered from, leads over HTTP. */
 const FAST = [
   'packages/contract/test/**/*.test.ts',
-  'packages/server/test/{accounts,cache,config,http,intake,waiting}/**/*.test.ts',
+  'packages/server/test/{accounts,cache,config,http,intake,held-polls}/**/*.test.ts',
 ];
 const ABOUT_POSTGRES = ['packages/server/test/{store/postgres,faults}/**/*.test.ts'];
 
@@ -93,15 +94,16 @@ export default defineConfig(({ mode }) => ({
       },
     ],
     globalSetup: ['./packages/testing/servers/shared-servers.ts'],
-    setupFiles: ['./packages/testing/vitest/property-seed.ts'],
+    setupFiles: ['./packages/testing/vitest/property-seed.ts', './packages/testing/vitest/wait-limit.ts'],
     pool: 'forks',
     // The tests share no state but the modules themselves; loading those anew for each file took two thirds of the time.
     isolate: false,
     // Much of the time they wait for a database or a process.
     maxWorkers: '150%',
-    // They end tests that hang. How fast a test is depends on the machine, and is not judged.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    // They end tests that hang, after what these wait for themselves.
+    testTimeout: 3 * HANG_LIMIT_MS,
+    hookTimeout: 3 * HANG_LIMIT_MS,
+    expect: { poll: { timeout: HANG_LIMIT_MS } },
     reporters: ['default', './packages/testing/vitest/summary-reporter.ts'],
     coverage: {
       provider: 'v8',

@@ -38,19 +38,10 @@ const FLAGS = [
 /** Starts a browser with an empty profile. Playwright removes the profile, and ends the browser with this process. */
 export const launchChromium = (): Promise<Browser> =>
   chromium.launch({
+    // A test that hangs has a limit of its own.
+    timeout: 0,
     executablePath: findProgram(CHROMIUM),
     args: FLAGS,
     // Chromium's sandbox refuses to run as root and in most containers; it would protect from pages of others only.
     chromiumSandbox: false,
   });
-
-let shared: Promise<Browser> | undefined;
-
-/** One browser for each worker process. A page of `openPage` has cookies, storage and cache of its own. */
-export async function sharedBrowser(): Promise<Browser> {
-  shared ??= launchChromium();
-  const browser = await shared;
-  if (browser.isConnected()) return browser;
-  shared = launchChromium();
-  return shared;
-}

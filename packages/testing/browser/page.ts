@@ -1,14 +1,17 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { WhenDone } from '../harness/temp-folder.ts';
-import { sharedBrowser } from './chromium.ts';
+import { HANG_LIMIT_MS } from '../vitest/hang-limit.ts';
 import { type Screen, type Theme, VIEWPORTS } from './looks.ts';
 import { collectPageErrors } from './page-errors.ts';
+import { type BrowserName, sharedBrowser } from './shared-browser.ts';
 
 export type { Look, Screen, Theme } from './looks.ts';
 export { LOOKS, THEMES, VIEWPORTS } from './looks.ts';
 
 export interface PageOptions {
+  /** Default: Chromium. Firefox has the theme and the motion of the system. */
+  readonly browser?: BrowserName;
   /** Default: desktop. */
   readonly screen?: Screen;
   /** What the system prefers. Default: light. */
@@ -17,6 +20,8 @@ export interface PageOptions {
   readonly javaScript?: 'on' | 'off';
   /** Default: no animations, so that nothing moves while a test looks at it. */
   readonly motion?: 'reduce' | 'no-preference';
+  /** `Date` stands at this time, in milliseconds since 1970; timers run. Default: the time of the system. */
+  readonly fixedTime?: number;
   /** Lets the page read and write the clipboard. */
   readonly clipboard?: boolean;
   /** Errors that the test causes on purpose. */
@@ -27,6 +32,9 @@ export interface PageOptions {
   readonly whenDone?: WhenDone;
 }
 
+/** A service that is slow, on a machine that is slow, must not be taken for one that hangs. */
+const NO_TIME_LIMIT = 'AbortSignal.timeout = () => new AbortController().signal';
+
 /**
  * Opens an address in a fresh browser context. The test fails at its end if the page caused a report of the content
  * security policy, an error on the console, an uncaught error or a request to another origin.
@@ -34,7 +42,7 @@ export interface PageOptions {
 export async function openPage(url: string, options: PageOptions = {}): Promise<Page> {
   const { screen = 'desktop', theme = 'light', motion = 'reduce', whenDone = onTestFinished } = options;
   const { origin } = new URL(url);
-  const browser = await sharedBrowser();
+  const browser = await sharedBrowser(options.browser ?? 'chromium');
   const context = await browser.newContext({
     viewport: VIEWPORTS[screen],
     hasTouch: screen === 'phone',
@@ -54,9 +62,11 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     await context.close();
     if (errors.length > 0) throw new Error(`the page caused errors:\n${errors.join('\n')}`);
   });
-  const page = await context.newPage();
   // Ends a wait that would have no end; no slow machine reaches it.
-  page.setDefaultTimeout(120_000);
+  context.setDefaultTimeout(HANG_LIMIT_MS);
+  await context.addInitScript(NO_TIME_LIMIT);
+  if (options.fixedTime !== undefined) await context.clock.setFixedTime(options.fixedTime);
+  const page = await context.newPage();
   await page.goto(url);
   return page;
 }

@@ -1,4 +1,8 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import {
+  type ChildProcessWithoutNullStreams,
+  type SpawnOptionsWithoutStdio,
+  spawn,
+} from 'node:child_process';
 import { once } from 'node:events';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -29,13 +33,22 @@ export function spawnLeadtap(
   cwd = tempFolder(),
   /** A limit as the shell's `ulimit` takes it. */
   ulimit?: string,
+  /** Of another version. */
+  bin = BIN,
 ): LeadtapProcess {
   const limited = ulimit === undefined ? [] : ['sh', '-c', `ulimit ${ulimit} && exec "$0" "$@"`];
-  const [command, ...rest] = [...limited, process.execPath, BIN, ...argv] as [string, ...string[]];
-  const child = spawn(command, rest, {
+  return spawnProgram([...limited, process.execPath, bin, ...argv], {
     cwd,
     env: { PATH: process.env['PATH'] ?? '', ...env },
   });
+}
+
+/** Any program that runs Leadtap, killed when the test ends. */
+export function spawnProgram(
+  [program = '', ...argv]: readonly string[],
+  options: SpawnOptionsWithoutStdio,
+): LeadtapProcess {
+  const child = spawn(program, argv, options);
   const collected = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
     collected.stdout += chunk;

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import { type NginxOptions, startNginx } from '../servers/nginx.ts';
 import { type PostgresOptions, startPostgres } from '../servers/postgres.ts';
 import { startRedis } from '../servers/redis.ts';
+import { TcpProxy } from '../servers/tcp-proxy.ts';
 import type { WhenDone } from './temp-folder.ts';
 
 async function goneWhenDone<S extends { remove(): Promise<void> }>(
@@ -21,3 +22,6 @@ export const ownRedis = (whenDone: WhenDone = onTestFinished) => goneWhenDone(st
 
 export const ownNginx = (options: NginxOptions, whenDone: WhenDone = onTestFinished) =>
   goneWhenDone(startNginx(options), whenDone);
+
+export const ownTcpProxy = (targetPort: number, whenDone: WhenDone = onTestFinished) =>
+  goneWhenDone(TcpProxy.start(targetPort), whenDone);

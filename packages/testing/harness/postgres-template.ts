@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Pool } from 'pg';
 import { inject } from 'vitest';
 import { parseConfig } from '../../server/src/config.ts';
-import { migrateStore } from '../../server/src/open-store.ts';
+import { openStore } from '../../server/src/open-store.ts';
+import { LONG_STORE_TIMEOUTS } from './timeouts.ts';
 
 /** Any number will do for the lock under which the template is made. */
 const LOCK = 20_260_302;
@@ -41,7 +42,9 @@ async function makeUnlessMade(administrator: Pool, server: string, template: str
     await client.query(`DROP DATABASE IF EXISTS ${half}`);
     await client.query(`CREATE DATABASE ${half}`);
     const env = { LEADTAP_DATABASE_URL: databaseUrl(server, half) };
-    await migrateStore(parseConfig({ env, cwd: '/' }));
+    // Not with the timeouts of `leadtap migrate`: a server that has just started may be slow.
+    const store = await openStore(parseConfig({ env, cwd: '/' }), { timeouts: LONG_STORE_TIMEOUTS });
+    await store.close();
     await client.query(`ALTER DATABASE ${half} RENAME TO ${template}`);
   } finally {
     // The end of the connection is the end of its lock.

@@ -2,17 +2,27 @@ import { randomUUID } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
 import { issueToken, type LeadInput, type Organisation, type Store, type TokenScope } from 'leadtap';
 import { onTestFinished } from 'vitest';
+import type { ExternalTokens } from '../../server/src/accounts/external-tokens.ts';
 import { compose, type Service } from '../../server/src/app.ts';
+import type { Schedule } from '../../server/src/cache/held-polls.ts';
 import { type Clock, systemClock } from '../../server/src/clock.ts';
 import { type Config, parseConfig } from '../../server/src/config.ts';
+import type { DeliveryOptions } from '../../server/src/hooks/deliver.ts';
 import { type Limiters, type LimitersOptions, openLimiters } from '../../server/src/limits/open-limiters.ts';
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import { type LifecycleOptions, start } from '../../server/src/ops/lifecycle.ts';
 import { makeLogger } from '../../server/src/ops/logging.ts';
+import type { StatusTimeouts } from '../../server/src/status/timeouts.ts';
 import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';
 import { tempFolder, type WhenDone } from './temp-folder.ts';
-import { LONG_REDIS_TIMEOUTS, LONG_STORE_TIMEOUTS } from './timeouts.ts';
+import {
+  LONG_JWKS_TIMING,
+  LONG_REDIS_TIMEOUTS,
+  LONG_STATUS_TIMEOUTS,
+  LONG_STORE_TIMEOUTS,
+  NEVER_MS,
+} from './timeouts.ts';
 
 export interface ServiceOptions {
   readonly env?: Record<string, string>;
@@ -26,8 +36,16 @@ export interface ServiceOptions {
   /** A stop continues to answer until this resolves. Default: it does not, so that tests end at once. */
   readonly drain?: () => Promise<void>;
   readonly maxConnections?: number;
+  /** How the person started the program. Default: `leadtap`. */
+  readonly invocation?: string;
   /** How long after a poll its consumer is written. Default: 5 s, or when a test calls `recorder.flush`. */
   readonly consumerFlushMs?: number;
+  /** Default: long ones, for machines that are slow. */
+  readonly statusTimeouts?: StatusTimeouts;
+  /** The timers of held polls. Default: those of Node. */
+  readonly schedule?: Schedule;
+  /** How webhook events are sent. Default: without a timeout, for machines that are slow. */
+  readonly hookDelivery?: DeliveryOptions;
   /** Default: long ones, for machines that are slow. */
   readonly storeTimeouts?: StoreTimeouts;
   /** Default: the limits of the contract, in windows that end only when the test advances its clock. */
@@ -83,7 +101,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   const database = beside?.database ?? (await makeTestDatabase(whenDone, { folder }));
   const clock = options.clock ?? systemClock;
   if (options.clock) await database.useClock(options.clock);
-  const config = parseConfig({
+  const parsed = parseConfig({
     env: {
       ...database.env,
       LEADTAP_PORT: '0',
@@ -92,14 +110,23 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     },
     cwd: folder,
   });
+  const externalTokens: ExternalTokens | undefined = parsed.externalTokens && {
+    ...parsed.externalTokens,
+    timing: LONG_JWKS_TIMING,
+  };
+  const config: Config = { ...parsed, externalTokens };
   const logger = makeLogger('trace', options.logTo ?? { write: () => undefined });
   const startedAt = clock();
   let limiters: Limiters | undefined;
   const service = await compose(config, logger, {
     clock,
+    invocation: options.invocation,
     ...(options.drain && { drain: options.drain }),
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
     ...(options.consumerFlushMs !== undefined && { consumerFlushMs: options.consumerFlushMs }),
+    statusTimeouts: options.statusTimeouts ?? LONG_STATUS_TIMEOUTS,
+    ...(options.schedule && { schedule: options.schedule }),
+    hookDelivery: { timeoutMs: NEVER_MS, ...options.hookDelivery },
     open: (opened, parts) =>
       openStore(opened, { ...parts, timeouts: { ...LONG_STORE_TIMEOUTS, ...options.storeTimeouts } }),
     limits: async (parts) => {

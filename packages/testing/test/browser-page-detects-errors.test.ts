@@ -15,6 +15,8 @@ interface Site {
   readonly body?: string;
   readonly script?: string;
   readonly style?: string;
+  /** An expression that is true once the error has happened. Default: it happens before the page has loaded. */
+  readonly isDone?: string;
 }
 
 /** A site with one page, one script and one style, under a strict policy. All other paths answer 404. */
@@ -44,7 +46,8 @@ async function serveSite({ body = '', script = '', style = '' }: Site): Promise<
 /** Opens the site and ends the page. Rejects as the test's end would. */
 async function visit(site: Site, options: PageOptions = {}): Promise<void> {
   const cleanUps: (() => void | Promise<void>)[] = [];
-  await openPage(await serveSite(site), { ...options, whenDone: (end) => cleanUps.push(end) });
+  const page = await openPage(await serveSite(site), { ...options, whenDone: (end) => cleanUps.push(end) });
+  if (site.isDone !== undefined) await page.waitForFunction(site.isDone);
   for (const cleanUp of cleanUps) await cleanUp();
 }
 
@@ -63,7 +66,14 @@ describe('a page', () => {
       { script: 'throw new Error("out of leads")' },
       /uncaught error: Error: out of leads/,
     ],
-    ['a rejected promise', { script: 'Promise.reject(new Error("late"))' }, /uncaught error: Error: late/],
+    [
+      'a rejected promise',
+      {
+        script: 'onunhandledrejection = () => { isRejected = true }; Promise.reject(new Error("late"))',
+        isDone: 'window.isRejected',
+      },
+      /uncaught error: Error: late/,
+    ],
     ['a missing file', { script: request('missing.js') }, /status 404: .+missing\.js/],
     [
       'a request to another origin',

@@ -1,0 +1,25 @@
+import process from 'node:process';
+import { fileURLToPath } from 'node:url';
+import { type Browser, firefox } from 'playwright-core';
+import { findOnPath, findProgram, isExecutable, type Program } from '../servers/find-program.ts';
+
+const ON_A_MAC = '/Applications/Firefox.app/Contents/MacOS/firefox';
+
+export const FIREFOX: Program = {
+  name: 'Firefox',
+  debian: 'firefox-esr',
+  homebrew: '--cask firefox',
+  find: () => findOnPath('firefox-esr', 'firefox') ?? (isExecutable(ON_A_MAC) ? ON_A_MAC : undefined),
+};
+
+const PROXY = fileURLToPath(new URL('firefox-proxy.mjs', import.meta.url));
+
+/** The Firefox of the system, over WebDriver BiDi. Playwright removes the profile, and ends the browser with this process. */
+export const launchFirefox = (): Promise<Browser> =>
+  firefox.launch({
+    // A test that hangs has a limit of its own.
+    timeout: 0,
+    channel: 'moz-firefox',
+    executablePath: PROXY,
+    env: { ...process.env, FIREFOX: findProgram(FIREFOX) },
+  });
