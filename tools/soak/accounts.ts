@@ -11,17 +11,18 @@ import {
 import type { CleanUps } from './clean-ups.ts';
 import { PREPARE } from './environment.ts';
 import type { SoakOptions } from './options.ts';
+import type { TrialResult } from './result.ts';
 
 /** Each has one race at a time. */
 const COMPANIES = 8;
 const PROGRESS_EVERY_MS = 10_000;
 
-/** Prints what happened; true if no lead was returned or stored after the change of its account. */
+/** Fails if a lead was returned or stored after the change of its account. */
 export async function soakAccounts(
   options: SoakOptions,
   cleanUps: CleanUps,
   print: (text: string) => void,
-): Promise<boolean> {
+): Promise<TrialResult> {
   const { races, seed, instances, store: storeName } = options;
   const size = { races, companies: COMPANIES };
   const environment = await PREPARE[storeName](
@@ -48,13 +49,17 @@ export async function soakAccounts(
       },
     });
     print(`\n${describe(verdict)}`);
-    return verdict.late.length === 0 && verdict.wrong.length === 0;
+    const { counts, late, wrong } = verdict;
+    const changes = [...counts].map(([title, statuses]) => [title, sum([...statuses.values()])]);
+    return { figures: { races }, faults: Object.fromEntries(changes), findings: { late, wrong } };
   } finally {
     clearInterval(progress);
   }
 }
 
 const SHOWN = 10;
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);
 
 function describe({ counts, late, wrong }: AccountRaceVerdict): string {
   const rows = [...counts].sort().map(([title, statuses]) => {

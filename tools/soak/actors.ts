@@ -1,8 +1,9 @@
 import type { Organisation } from 'leadtap';
 import type { Actor } from '../../packages/testing/delivery-trial/actor.ts';
-import { clockStepper } from '../../packages/testing/delivery-trial/actors/clock-stepper.ts';
+import { CLOCK_STEP_MS, clockStepper } from '../../packages/testing/delivery-trial/actors/clock-stepper.ts';
 import { httpSender, sendersOf } from '../../packages/testing/delivery-trial/actors/http-sender.ts';
 import { importProcess } from '../../packages/testing/delivery-trial/actors/import-process.ts';
+import { networkFaults } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
 import { packageWriter } from '../../packages/testing/delivery-trial/actors/package-writer.ts';
 import { remadeCompany } from '../../packages/testing/delivery-trial/actors/remade-company.ts';
 import type { PollerSetup } from '../../packages/testing/delivery-trial/pollers/profiles.ts';
@@ -38,6 +39,8 @@ export interface Stage {
 }
 
 const BURST = 1000;
+/** Shorter than clients wait for an answer. */
+const MAX_FAULT_MS = 1000;
 
 const times = (count: number, make: (number: number) => Actor): Actor[] =>
   Array.from({ length: count }, (_, index) => make(index + 1));
@@ -45,6 +48,8 @@ const times = (count: number, make: (number: number) => Actor): Actor[] =>
 type MakeActors = (stage: Stage) => Actor[];
 
 const nameIn = ({ phase }: Stage, name: string): string => `${name}-${phase.replace(' ', '-')}`;
+/** While the clock is stepped, a historical lead must not be in the future after the next step. */
+const minHistoryAgeMsIn = ({ phase }: Stage): number => (phase === 'clock steps' ? 3 * CLOCK_STEP_MS : 1000);
 const fileOf = ({ environment }: Stage): string => environment.databaseUrl.slice('sqlite:'.length);
 
 const BOTH: Readonly<Record<string, MakeActors>> = {
@@ -55,7 +60,7 @@ const BOTH: Readonly<Record<string, MakeActors>> = {
         companyIds: stage.companyIds,
         contendedIds: CONTENDED_IDS,
         openStore: stage.environment.openStore,
-        toleratesFaults: stage.phase === 'faults',
+        minHistoryAgeMs: minHistoryAgeMsIn(stage),
       }),
     ),
   import: (stage) => [
@@ -93,6 +98,8 @@ const BOTH: Readonly<Record<string, MakeActors>> = {
             pollOnce: () => trial.pollOnce(({ scope }) => scope.companyId === remade.companyId),
           }),
         ],
+  network: ({ phase, environment }) =>
+    phase === 'faults' ? [networkFaults({ links: environment.links, maxFaultMs: MAX_FAULT_MS })] : [],
   clock: ({ phase, environment }) =>
     phase === 'clock steps' && environment.setClockOffset ? [clockStepper(environment.setClockOffset)] : [],
 };
@@ -107,7 +114,9 @@ const POSTGRES: Readonly<Record<string, MakeActors>> = {
     times(stage.options.writers, (number) =>
       contentionWriter(stage.environment.databaseUrl, nameIn(stage, `contender-${number}`), stage.companyIds),
     ),
-  history: ({ environment, companyIds }) => [historyWriter(environment.databaseUrl, companyIds)],
+  history: (stage) => [
+    historyWriter(stage.environment.databaseUrl, stage.companyIds, minHistoryAgeMsIn(stage)),
+  ],
   copying: ({ environment }) => [copiedWriter(environment.databaseUrl)],
   columns: ({ phase, environment }) => (phase === 'calm' ? [schemaChanger(environment.databaseUrl)] : []),
   crash: ({ phase, environment }) =>

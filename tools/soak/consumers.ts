@@ -15,6 +15,7 @@ import type { CleanUps } from './clean-ups.ts';
 import { PREPARE } from './environment.ts';
 import type { SoakInstallation } from './installation.ts';
 import type { SoakOptions } from './options.ts';
+import type { TrialResult } from './result.ts';
 
 const COMPANY = 'acme';
 const LEADS = 10_000;
@@ -45,12 +46,12 @@ const ORGANISATION: Organisation = {
   ],
 };
 
-/** Prints what happened; true if no answer was wrong. */
+/** Fails if an answer was wrong. */
 export async function soakConsumers(
   options: SoakOptions,
   cleanUps: CleanUps,
   print: (text: string) => void,
-): Promise<boolean> {
+): Promise<TrialResult> {
   const { seconds, seed, instances, store: storeName } = options;
   const environment = await PREPARE[storeName]({ ...options, actors: new Set() }, ORGANISATION, cleanUps);
   const { installation } = environment;
@@ -66,12 +67,16 @@ export async function soakConsumers(
   );
   const trial = await runPositionTrial({
     ...{ urls: installation.urls, leads: LEADS, polls, crashes, seed },
-    ...{ pauseMs: PAUSE_MS, maxLimit: 100, waitS: 1, windowMs: WINDOW_MS },
+    ...{ pauseMs: PAUSE_MS, maxLimit: 100, waitS: 1 },
     tokens: Object.fromEntries(tokens) as Record<ConsumerKind, string>,
     addLeads: async (count) => {
       await store.writeLeads(Array.from({ length: count }, () => ({ companyId: COMPANY, fields: {} })));
     },
-    crash: (index) => installation.crash(index),
+    crash: async (index) => {
+      const lostFrom = Date.now() - WINDOW_MS;
+      await installation.crash(index);
+      return lostFrom;
+    },
   });
   await wait(FLUSH_MS + 1000);
   const leads = await store.listLeads({ since: 0, limit: 2 * LEADS });
@@ -96,7 +101,7 @@ async function compare(
   installation: SoakInstallation,
   random: Random,
   print: (text: string) => void,
-): Promise<boolean> {
+): Promise<TrialResult> {
   const positions: Position[] = JSON.parse(await run(installation, 'consumers', '--json'));
   const shown = new Set(Array.from({ length: SHOWN_LEADS }, () => random.below(leads.length)));
   const counts = { confirmed: 0, delivered: 0, waiting: 0 };
@@ -127,7 +132,11 @@ async function compare(
   compared with \`leads show\`       ${shown.size * CONSUMER_KINDS.length}
   wrong                            ${wrong.length}`);
   for (const sentence of wrong.slice(0, 10)) print(`    ${sentence}`);
-  return wrong.length === 0;
+  return {
+    figures: { leads: leads.length, pairs, exact },
+    faults: { 'instance crashes': trial.instanceCrashes, 'consumer crashes': consumerCrashes },
+    findings: { wrong },
+  };
 }
 
 const reaches = (position: string | null | undefined, createdAt: number): boolean =>

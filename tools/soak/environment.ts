@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Organisation, openPostgresStore, openSqliteStore, type Store } from 'leadtap';
+import type { NetworkLink } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
 import type { StoredLead } from '../../packages/testing/delivery-trial/judge/history.ts';
 import {
   mutatePostgres,
@@ -19,9 +20,11 @@ import {
 } from '../../packages/testing/delivery-trial/sqlite/statements.ts';
 import { PGBOUNCER, startPgBouncer } from '../../packages/testing/servers/pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../../packages/testing/servers/postgres.ts';
+import { REDIS, startRedis } from '../../packages/testing/servers/redis.ts';
+import { TcpProxy } from '../../packages/testing/servers/tcp-proxy.ts';
 import type { CleanUps } from './clean-ups.ts';
 import { steppedProcessClock } from './faketime.ts';
-import { install, type SoakInstallation } from './installation.ts';
+import { type InstallOptions, install, type SoakInstallation } from './installation.ts';
 import type { SoakOptions } from './options.ts';
 
 type DeleteCompany = (
@@ -40,6 +43,8 @@ export interface Environment {
   /** Undefined where the clock cannot be stepped. */
   readonly setClockOffset: ((offsetMs: number) => Promise<void>) | undefined;
   readonly server: PostgresServer | undefined;
+  /** Empty without the actor `network`. */
+  readonly links: readonly NetworkLink[];
   readonly notes: readonly string[];
 }
 
@@ -47,12 +52,38 @@ export type Prepare = (
   options: SoakOptions,
   organisation: Organisation,
   cleanUps: CleanUps,
+  given?: Partial<Pick<InstallOptions, 'env' | 'onLogLine'>>,
 ) => Promise<Environment>;
 
 async function makeFolder(cleanUps: CleanUps): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'leadtap-soak-'));
   cleanUps.add(() => rm(folder, { recursive: true, force: true }));
   return folder;
+}
+
+const portOf = (url: string): number => Number(new URL(url).port);
+
+/** The same addresses, each through a proxy of its own. */
+async function linkThroughProxies(
+  to: NetworkLink['to'],
+  urls: readonly string[],
+  cleanUps: CleanUps,
+): Promise<{ readonly urls: string[]; readonly links: NetworkLink[] }> {
+  const links = await Promise.all(
+    urls.map(async (url) => ({ to, proxy: await TcpProxy.start(portOf(url)), url })),
+  );
+  for (const { proxy } of links) cleanUps.add(() => proxy.remove());
+  return { urls: links.map(({ proxy, url }) => proxy.through(url)), links };
+}
+
+/** With clients that connect through proxies. */
+async function installBehindProxies(
+  options: InstallOptions,
+  cleanUps: CleanUps,
+): Promise<{ readonly installation: SoakInstallation; readonly links: NetworkLink[] }> {
+  const installation = await install(options, cleanUps);
+  const { urls, links } = await linkThroughProxies('clients', installation.urls, cleanUps);
+  return { installation: { ...installation, urls }, links };
 }
 
 const SETTINGS = {
@@ -63,7 +94,28 @@ const SETTINGS = {
   deadlock_timeout: '200ms',
 };
 
-const preparePostgres: Prepare = async (options, organisation, cleanUps) => {
+/** Every instance has its own way to the database, to Redis and to its clients. */
+async function installOnNetwork(options: InstallOptions, cleanUps: CleanUps, notes: string[]) {
+  const database = await linkThroughProxies('database', options.instanceUrls, cleanUps);
+  let redis: Awaited<ReturnType<typeof linkThroughProxies>> | undefined;
+  if (REDIS.find() === undefined) notes.push('Redis is not installed: each instance counts its own limits');
+  else {
+    const server = await startRedis();
+    cleanUps.add(() => server.remove());
+    redis = await linkThroughProxies(
+      'Redis',
+      options.instanceUrls.map(() => server.url),
+      cleanUps,
+    );
+  }
+  const behind = await installBehindProxies(
+    { ...options, instanceUrls: database.urls, ...(redis && { redisUrls: redis.urls }) },
+    cleanUps,
+  );
+  return { ...behind, links: [...database.links, ...(redis?.links ?? []), ...behind.links] };
+}
+
+const preparePostgres: Prepare = async (options, organisation, cleanUps, { env = {}, onLogLine } = {}) => {
   const notes: string[] = [];
   const server = await startPostgres({ settings: SETTINGS });
   cleanUps.add(() => server.remove());
@@ -82,7 +134,10 @@ const preparePostgres: Prepare = async (options, organisation, cleanUps) => {
     }
   }
   const folder = await makeFolder(cleanUps);
-  const installation = await install({ folder, databaseUrl, instanceUrls, organisation, env: {} }, cleanUps);
+  const installOptions = { folder, databaseUrl, organisation, env, onLogLine };
+  const { installation, links } = options.actors.has('network')
+    ? await installOnNetwork({ ...installOptions, instanceUrls }, cleanUps, notes)
+    : { installation: await install({ ...installOptions, instanceUrls }, cleanUps), links: [] };
   const setClockOffset = options.actors.has('clock') ? await installSteppedClock(databaseUrl) : undefined;
   if (options.mutation) await mutatePostgres(databaseUrl, options.mutation as PostgresMutation);
   return {
@@ -104,21 +159,23 @@ const preparePostgres: Prepare = async (options, organisation, cleanUps) => {
     deleteCompany: deleteCompanyFrom(databaseUrl),
     setClockOffset,
     server,
+    links,
     notes,
   };
 };
 
-const prepareSqlite: Prepare = async (options, organisation, cleanUps) => {
+const prepareSqlite: Prepare = async (options, organisation, cleanUps, { env = {}, onLogLine } = {}) => {
   const folder = await makeFolder(cleanUps);
   const file = join(folder, 'leadtap.db');
   const databaseUrl = `sqlite:${file}`;
   const clock = options.actors.has('clock') ? await steppedProcessClock(folder) : undefined;
   const isMissing = options.actors.has('clock') && !clock;
   const instanceUrls = Array.from({ length: options.instances }, () => databaseUrl);
-  const installation = await install(
-    { folder, databaseUrl, instanceUrls, organisation, env: clock?.env ?? {} },
-    cleanUps,
-  );
+  const installOptions = { folder, databaseUrl, instanceUrls, organisation, onLogLine };
+  const allOptions = { ...installOptions, env: { ...clock?.env, ...env } };
+  const { installation, links } = options.actors.has('network')
+    ? await installBehindProxies(allOptions, cleanUps)
+    : { installation: await install(allOptions, cleanUps), links: [] };
   if (options.mutation) await mutateSqlite(file, options.mutation as SqliteMutation);
   return {
     installation,
@@ -129,6 +186,7 @@ const prepareSqlite: Prepare = async (options, organisation, cleanUps) => {
     deleteCompany: deleteCompanyFromFile(file),
     setClockOffset: clock?.setOffset,
     server: undefined,
+    links,
     notes: isMissing
       ? ['libfaketime is not installed: no clock steps here; the short form in npm test steps its own clock']
       : [],

@@ -7,6 +7,7 @@ import type { Organisation, UserInput } from 'leadtap';
 import type { CleanUps } from './clean-ups.ts';
 import { PREPARE } from './environment.ts';
 import type { SoakOptions } from './options.ts';
+import type { TrialResult } from './result.ts';
 
 const MAX_RATIO_OF_MEDIANS = 3;
 /** Of processor time: by the clock, a block also contains the time in which other programs have the processor. */
@@ -46,12 +47,12 @@ function makeBody(): Buffer {
   return Buffer.from(JSON.stringify(Array(LEADS_PER_REQUEST).fill(lead)));
 }
 
-/** Prints the figures; true if no bar was missed. */
+/** Fails if a bar was missed. */
 export async function soakFairness(
   options: SoakOptions,
   cleanUps: CleanUps,
   print: (text: string) => void,
-): Promise<boolean> {
+): Promise<TrialResult> {
   const { installation } = await PREPARE[options.store](
     { ...options, instances: 1, actors: new Set() },
     ORGANISATION,
@@ -129,5 +130,15 @@ export async function soakFairness(
   print(
     `  ratio of the medians ${ratio.toFixed(2)}, at most ${MAX_RATIO_OF_MEDIANS}; block at most ${MAX_BLOCK_MS} ms of processor time`,
   );
-  return ratio <= MAX_RATIO_OF_MEDIANS && beside.blockMs <= MAX_BLOCK_MS;
+  return {
+    figures: { polls: idle.polls + beside.polls, ratioOfMedians: ratio, blockMs: beside.blockMs },
+    faults: {},
+    findings: {
+      slow: ratio <= MAX_RATIO_OF_MEDIANS ? [] : [`the ratio of the medians is ${ratio.toFixed(2)}`],
+      blocked:
+        beside.blockMs <= MAX_BLOCK_MS
+          ? []
+          : [`the event loop was blocked for ${beside.blockMs.toFixed(0)} ms`],
+    },
+  };
 }

@@ -9,10 +9,11 @@ import { promisify } from 'node:util';
 import type { Organisation } from 'leadtap';
 import type { Installation } from '../../packages/testing/delivery-trial/pollers/http-caller.ts';
 import type { CleanUps } from './clean-ups.ts';
+import type { Resources } from './instance-probe.ts';
 
 /** From `dist/tools/soak/`. */
 const BIN = fileURLToPath(new URL('../../../../../packages/server/bin/leadtap.js', import.meta.url));
-const BLOCK_PROBE = new URL('block-probe.js', import.meta.url).href;
+const PROBE = new URL('instance-probe.js', import.meta.url).href;
 const MAX_OUTPUT_BYTES = 1 << 30;
 
 export interface SoakInstallation extends Installation {
@@ -20,17 +21,40 @@ export interface SoakInstallation extends Installation {
   metric(name: string): Promise<number>;
   /** The longest block of an event loop since the last call, by the processor time of its thread. */
   takeLongestBlockMs(): Promise<number>;
+  /** Of each instance, after a garbage collection. */
+  readResources(): Promise<Resources[]>;
+  /** Of the instances themselves, where `urls` are those of proxies. */
+  readonly directUrls: readonly string[];
+  /** Of the private listeners. */
+  readonly privateUrls: readonly string[];
   doctor(): Promise<string>;
   /** Kills one instance with SIGKILL and starts it again on the same port. */
   crash(index: number): Promise<void>;
   spawnLeadtap(argv: readonly string[]): ChildProcessWithoutNullStreams;
 }
 
+/** As far as trials read it. */
+export interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  /** Of a request. */
+  readonly method?: string;
+  readonly status?: number;
+  readonly err?: { readonly type?: string; readonly message?: string };
+}
+
+/** As pino numbers it. */
+export const ERROR_LEVEL = 50;
+
 export interface InstallOptions {
   readonly folder: string;
   readonly databaseUrl: string;
-  /** One instance for each: the database, directly or through a pool. */
+  /** One instance for each: the database, directly or through a pool or a proxy. */
   readonly instanceUrls: readonly string[];
+  /** For each instance, if they share limits. */
+  readonly redisUrls?: readonly string[];
+  /** Called with each line of an instance's log, and of its standard error as the message of an error. */
+  readonly onLogLine?: ((instance: number, line: LogLine) => void) | undefined;
   readonly organisation: Organisation;
   /** For every process, such as what steps its clock. */
   readonly env: Readonly<Record<string, string>>;
@@ -39,9 +63,10 @@ export interface InstallOptions {
 /** Does what an operator does: the built program alone, a process for each instance. */
 export async function install(options: InstallOptions, cleanUps: CleanUps): Promise<SoakInstallation> {
   const { folder: cwd, databaseUrl, instanceUrls, organisation } = options;
-  const envFor = (url: string) => ({
+  const envFor = (url: string, redisUrl?: string) => ({
     PATH: process.env['PATH'] ?? '',
     LEADTAP_DATABASE_URL: url,
+    ...(redisUrl !== undefined && { LEADTAP_REDIS_URL: redisUrl }),
     LEADTAP_METRICS_ADDRESS: '127.0.0.1:0',
     LEADTAP_PORT: '0',
     LEADTAP_LOG_LEVEL: 'info',
@@ -59,7 +84,11 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
   const list: { userId: string; token: string }[] = JSON.parse(issued.stdout);
   const tokens = new Map(list.map(({ userId, token }) => [userId, token]));
   const serving = await Promise.all(
-    instanceUrls.map((url) => Instance.start({ cwd, env: envFor(url) }, cleanUps)),
+    instanceUrls.map((url, index) => {
+      const env = envFor(url, options.redisUrls?.[index]);
+      const onLogLine = options.onLogLine && ((line: LogLine) => options.onLogLine?.(index, line));
+      return Instance.start({ cwd, env, onLogLine }, cleanUps);
+    }),
   );
   return {
     urls: serving.map(({ url }) => url),
@@ -69,7 +98,10 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
       return values.reduce((sum, value) => sum + value, 0);
     },
     takeLongestBlockMs: async () =>
-      Math.max(...(await Promise.all(serving.map((instance) => instance.takeLongestBlockMs())))),
+      Math.max(...(await Promise.all(serving.map((instance) => instance.ask<number>('block'))))),
+    readResources: () => Promise.all(serving.map((instance) => instance.ask<Resources>('resources'))),
+    directUrls: serving.map(({ url }) => url),
+    privateUrls: serving.map(({ metricsUrl }) => new URL(metricsUrl).origin),
     doctor: async () => (await leadtap('doctor').catch((error: { stdout: string }) => error)).stdout,
     crash: async (index) => serving[index]?.crash(),
     spawnLeadtap: (argv) => spawn(process.execPath, [BIN, ...argv], { cwd, env }),
@@ -84,6 +116,7 @@ interface Serving {
 interface ServeOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
+  readonly onLogLine: ((line: LogLine) => void) | undefined;
 }
 
 /** A process that serves. A crash replaces it by another one with the same addresses. */
@@ -113,22 +146,50 @@ class Instance implements Serving {
     });
   }
 
-  async takeLongestBlockMs(): Promise<number> {
-    if (!this.#process) return 0;
+  async ask<T extends number | Resources>(what: 'block' | 'resources'): Promise<T> {
+    if (!this.#process || this.#process.exitCode !== null) throw new Error('an instance has ended');
     const answered = once(this.#process, 'message');
-    this.#process.send('take');
-    const [blockMs] = await answered;
-    return Number(blockMs);
+    this.#process.send(what);
+    const [answer] = await answered;
+    return answer;
   }
 
   async #serve(env: NodeJS.ProcessEnv): Promise<void> {
-    this.#process = spawn(process.execPath, ['--import', BLOCK_PROBE, BIN, 'serve'], {
+    this.#process = spawn(process.execPath, ['--import', PROBE, BIN, 'serve'], {
       cwd: this.#options.cwd,
       env: { ...this.#options.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      stdio: ['ignore', 'pipe', this.#options.onLogLine ? 'pipe' : 'inherit', 'ipc'],
     });
-    const { url, metricsUrl } = await readAddress(this.#process);
+    const { url, metricsUrl } = await this.#readLog(this.#process);
     Object.assign(this, { url, metricsUrl });
+  }
+
+  /** Resolves with the addresses as soon as it serves. */
+  #readLog(serving: ChildProcess): Promise<Serving> {
+    const { onLogLine } = this.#options;
+    const { stdout, stderr } = serving;
+    return new Promise((resolve, reject) => {
+      if (!stdout) throw new Error('the service has no output');
+      const errors: string[] = [];
+      const lines = createInterface({ input: stdout });
+      lines.on('line', (text) => {
+        const line: LogLine & Serving = JSON.parse(text);
+        onLogLine?.(line);
+        if (line.msg !== 'serving new leads') return;
+        resolve(line);
+        if (onLogLine) return;
+        lines.close();
+        stdout.resume();
+      });
+      serving.on('close', () =>
+        reject(new Error(['the service ended before it logged its address', ...errors].join('\n'))),
+      );
+      if (stderr && onLogLine)
+        createInterface({ input: stderr }).on('line', (msg) => {
+          errors.push(msg);
+          onLogLine({ level: ERROR_LEVEL, msg });
+        });
+    });
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
@@ -138,17 +199,6 @@ class Instance implements Serving {
     ending.kill(signal);
     await closed;
   }
-}
-
-async function readAddress({ stdout }: ChildProcess): Promise<Serving> {
-  if (!stdout) throw new Error('the service has no output');
-  for await (const line of createInterface({ input: stdout })) {
-    const entry: { msg: string } & Serving = JSON.parse(line);
-    if (entry.msg !== 'serving new leads') continue;
-    stdout.resume();
-    return entry;
-  }
-  throw new Error('the service ended before it logged its address');
 }
 
 async function readMetric(url: string, name: string): Promise<number> {

@@ -7,6 +7,7 @@ import {
 import type { CleanUps } from './clean-ups.ts';
 import { PREPARE } from './environment.ts';
 import type { SoakOptions } from './options.ts';
+import type { TrialResult } from './result.ts';
 
 const SENDERS = 8;
 const REQUESTS_PER_KILL = 500;
@@ -29,12 +30,12 @@ const organisationOf = (companies: number): Organisation => ({
   }),
 });
 
-/** Prints what happened; true if nothing was lost or doubled. */
+/** Fails if a lead was lost or doubled. */
 export async function soakIntake(
   options: SoakOptions,
   cleanUps: CleanUps,
   print: (text: string) => void,
-): Promise<boolean> {
+): Promise<TrialResult> {
   const organisation = organisationOf(options.companies);
   const { installation } = await PREPARE[options.store](
     { ...options, actors: new Set() },
@@ -65,7 +66,12 @@ export async function soakIntake(
       },
     });
     print(`\n${describe(verdict, seconds())}`);
-    return [verdict.lost, verdict.doubled, verdict.unknown].every(({ length }) => length === 0);
+    const { requests, retries, kills, acknowledged, abandoned, polled, lost, doubled, unknown } = verdict;
+    return {
+      figures: { requests, retries, leads: acknowledged, delivered: polled },
+      faults: { 'instance crashes': kills, 'leads whose sender gave up': abandoned },
+      findings: { lost, doubled, unknown },
+    };
   } finally {
     clearInterval(progress);
   }

@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import { HOOK_MUTATIONS } from '../../packages/testing/delivery-trial/hooks/changed-sender.ts';
+import { MIXED_MUTATIONS } from '../../packages/testing/delivery-trial/mixed/mutations.ts';
 import { POSTGRES_MUTATIONS, SQLITE_MUTATIONS } from '../../packages/testing/delivery-trial/mutations.ts';
 
 export const STORES = ['postgres', 'sqlite'] as const;
@@ -20,6 +22,7 @@ export const ACTORS = {
     clock: 'the clock is set back by an hour, and forward',
     crash: 'the server crashes and starts again',
     cut: 'connections are cut',
+    network: 'delay, cut, half-open, slow bytes and reset between instances, database, Redis and clients',
     pgbouncer: 'PgBouncer in transaction mode in front of one instance',
   },
   sqlite: {
@@ -30,6 +33,7 @@ export const ACTORS = {
     remade: 'a company that is deleted and made again after a burst',
     clock: 'the clock is set back by an hour, and forward (libfaketime)',
     crash: 'an instance is killed with SIGKILL and starts again on the same port',
+    network: 'delay, cut, half-open, slow bytes and reset between instances and clients',
   },
 } as const;
 
@@ -42,7 +46,10 @@ export interface SoakOptions {
   readonly instances: number;
   /** How many leads one statement loads into one company; 0 leaves that part out. */
   readonly bulk: number;
+  /** A deliberate defect; `all`: the trial runs without any, and then with each. */
   readonly mutation: string | undefined;
+  /** Where the report is written. */
+  readonly report: string | undefined;
   /** Only this: leads are sent over HTTP while instances are killed. */
   readonly intake: boolean;
   /** With `intake`: how many, without retries. */
@@ -53,6 +60,12 @@ export interface SoakOptions {
   readonly accounts: boolean;
   /** Only this: polls are timed beside a user who sends as many leads as possible. */
   readonly fairness: boolean;
+  /** Only this: clients poll on webhook events alone, while receivers fail and everything crashes. */
+  readonly hooks: boolean;
+  /** Only this: everything at once on three instances with Redis, with faults of the network; resources are compared. */
+  readonly mixed: boolean;
+  /** With `hooks`: how many. */
+  readonly leads: number;
   /** With `accounts`: how many. */
   readonly races: number;
   readonly actors: ReadonlySet<string>;
@@ -60,8 +73,10 @@ export interface SoakOptions {
 
 const DEFAULTS = {
   ...{ seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0 },
-  ...{ requests: 10_000, races: 10_000 },
+  ...{ requests: 10_000, races: 10_000, leads: 20_000 },
 };
+
+const MIXED_INSTANCES = 3;
 
 const list = (table: Readonly<Record<string, string>>): string =>
   Object.entries(table)
@@ -72,19 +87,25 @@ export const USAGE = `npm run soak [-- OPTIONS]
 
   --store NAME      postgres or sqlite                                     postgres
   --seconds N       how long they write                                    ${DEFAULTS.seconds}
+  --minutes N       the same in minutes
   --seed N          other decisions than last time                         ${DEFAULTS.seed}
   --writers N       SQL writers, and as many on the same few leads         ${DEFAULTS.writers}
   --companies N     each with 14 clients, beside those of some actors      ${DEFAULTS.companies}
   --instances N     processes that serve                                   ${DEFAULTS.instances}
   --actors A,B      only these
   --without A,B     all but these
-  --mutation NAME   a deliberate defect of the schema, to see that it is found
+  --mutation NAME   a deliberate defect, to see that it is found; all: the trial passes without any, and finds each
+  --report FILE     write figures, faults, findings, commit and command to a JSON file
   --bulk N          leads that one statement loads at the end (postgres)   ${DEFAULTS.bulk}
   --intake          only this: 8 senders post leads with retries, instances are killed, clients follow Link
   --requests N      with --intake: requests, without retries               ${DEFAULTS.requests.toLocaleString('en')}
   --consumers       only this: five consumers and instances crash, then \`leads show\` must agree with the consumers
   --accounts        only this: tokens are revoked, users removed, plans and access levels changed while their requests run
   --races N         with --accounts: requests, each with a change      ${DEFAULTS.races.toLocaleString('en')}
+  --hooks           only this: clients poll on webhook events alone; receivers, instances and the database fail
+  --leads N         with --hooks: leads, in --seconds                      ${DEFAULTS.leads.toLocaleString('en')}
+  --mixed           only this: everything at once on three instances with PostgreSQL and Redis, with faults of the network;
+                    memory, handles and connections after it are compared with those after its first tenth
   --fairness        only this: polls are timed beside a user who sends as many leads as possible
 
   Actors with --store postgres:
@@ -95,10 +116,25 @@ ${list(ACTORS.sqlite)}
 
   Mutations with --store postgres: ${Object.keys(POSTGRES_MUTATIONS).join(', ')}
   Mutations with --store sqlite:   ${Object.keys(SQLITE_MUTATIONS).join(', ')}
+  Mutations with --hooks:          ${Object.keys(HOOK_MUTATIONS).join(', ')}
+  Mutations with --mixed:          ${Object.keys(MIXED_MUTATIONS).join(', ')}
 
-  A third of the time is calm, a third has crashes and cuts, a third has clock steps, as far as those are chosen.
+  A third of the time is calm, a third has crashes, cuts and faults of the network, a third has clock steps, as far as those are chosen.
   Exit code 0: nothing was lost, doubled or stale, and no promise was broken. Exit code 1: something was.
+  With --mutation all, 0 also means that each mutation was found.
 `;
+
+export const ALL = 'all';
+
+export function mutationsOf({
+  store,
+  hooks,
+  mixed,
+}: Pick<SoakOptions, 'store' | 'hooks' | 'mixed'>): string[] {
+  if (mixed) return Object.keys(MIXED_MUTATIONS);
+  const ofStore = store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS;
+  return Object.keys(hooks ? HOOK_MUTATIONS : ofStore);
+}
 
 /** Undefined when the usage is asked for. Throws on what is not understood. */
 export function readOptions(args: readonly string[]): SoakOptions | undefined {
@@ -108,6 +144,7 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     options: {
       store: { ...text, default: 'postgres' },
       seconds: text,
+      minutes: text,
       seed: text,
       writers: text,
       companies: text,
@@ -115,35 +152,45 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       bulk: text,
       requests: text,
       races: text,
+      leads: text,
+      hooks: { type: 'boolean', default: false },
       intake: { type: 'boolean', default: false },
       consumers: { type: 'boolean', default: false },
       accounts: { type: 'boolean', default: false },
       fairness: { type: 'boolean', default: false },
+      mixed: { type: 'boolean', default: false },
       actors: text,
       without: text,
       mutation: text,
+      report: text,
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, help, ...others } = values;
-  const { intake, consumers, accounts, fairness, ...given } = others;
+  const { store: storeText, actors, without, mutation, report, help, ...others } = values;
+  const { intake, consumers, accounts, hooks, fairness, mixed, minutes, ...given } = others;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
-  const mutations = Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
-  if (mutation !== undefined) oneOf('mutation', mutation, mutations);
+  if (mixed && store !== 'postgres')
+    throw new Error('--mixed needs PostgreSQL: instances share no SQLite file over a network');
+  if (mutation !== undefined) oneOf('mutation', mutation, [ALL, ...mutationsOf({ store, hooks, mixed })]);
   const known = Object.keys(ACTORS[store]);
   const chosen = actors === undefined ? known : namesOf('actors', actors, known);
   const left = without === undefined ? [] : namesOf('without', without, known);
   const numbers = Object.entries(given).map(([name, value]) => [name, wholeNumber(name, value)]);
   return {
     ...DEFAULTS,
+    ...(mixed && { instances: MIXED_INSTANCES }),
     ...Object.fromEntries(numbers),
+    ...(minutes !== undefined && { seconds: 60 * wholeNumber('minutes', minutes) }),
     store,
     mutation,
+    report,
     intake,
     consumers,
     accounts,
+    hooks,
     fairness,
+    mixed,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };
 }

@@ -8,7 +8,8 @@ import {
   remakeCompanyWithLateStamps,
   setClockBackOnEmptyFeed,
 } from '../../packages/testing/delivery-trial/actors/forced.ts';
-import { isFlawless } from '../../packages/testing/delivery-trial/judge/judge.ts';
+import { isNetworkFault } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
+import { isFaultStatus } from '../../packages/testing/delivery-trial/declared.ts';
 import {
   companyIds,
   organisationOf,
@@ -32,9 +33,13 @@ import { CleanUps } from './clean-ups.ts';
 import { soakConsumers } from './consumers.ts';
 import { type Environment, PREPARE } from './environment.ts';
 import { soakFairness } from './fairness.ts';
+import { soakHooks } from './hooks.ts';
 import { soakIntake } from './intake.ts';
-import { readOptions, type SoakOptions, USAGE } from './options.ts';
+import { soakMixed } from './mixed.ts';
+import { ALL, mutationsOf, readOptions, type SoakOptions, USAGE } from './options.ts';
 import { describeBulk, describeVerdict } from './report.ts';
+import { type Run, readSource, writeReport } from './report-file.ts';
+import { findingsOf, hasFoundDefect, hasPassed, type TrialResult } from './result.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
@@ -43,6 +48,16 @@ const usersOfEach = ({ seconds, bulk }: SoakOptions): number =>
   20 + Math.ceil((seconds * 30 + bulk / 50) / 90);
 
 const INTERRUPTED = 130;
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+
+/** Only while there are faults: otherwise, each request is answered, however long that takes. */
+const CLIENT_TIMEOUT_MS = 5000;
+
+/** As the actors count them. */
+const FAULTS: ReadonlySet<string> = new Set([
+  ...['clock steps', 'columns added and dropped', 'companies deleted and made again', 'connections cut'],
+  ...['imports killed', 'instance crashes', 'server crashes'],
+]);
 
 /** Its users get 404 while it is deleted. */
 const REMADE = 'remade';
@@ -97,7 +112,7 @@ async function runForced(
   await store.close();
 }
 
-async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> {
+async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<TrialResult> {
   const companies = companiesOf(options);
   const pollers = companies.flatMap((company) => pollersOf(company, usersOfEach(options)));
   const bulkPollers =
@@ -106,7 +121,10 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
     [...companies, ...(options.bulk > 0 ? BULK : [])],
     [...pollers, ...bulkPollers],
   );
-  const environment = await PREPARE[options.store](options, organisation, cleanUps);
+  const state = { phase: 'calm' as Phase };
+  const prepared = await PREPARE[options.store](options, organisation, cleanUps);
+  const timeoutMs = () => (state.phase === 'faults' ? CLIENT_TIMEOUT_MS : undefined);
+  const environment = { ...prepared, installation: { ...prepared.installation, timeoutMs } };
   if (options.actors.has('copying')) await installCopyingTrigger(environment.databaseUrl);
   for (const note of environment.notes) print(note);
   print(
@@ -115,16 +133,14 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
   const only = (companyId: string): Organisation => ({
     companies: organisation.companies.filter(({ id }) => id === companyId),
   });
-  const state = { phase: 'calm' as Phase };
   const trial = new Trial({
     installation: environment.installation,
     pollers,
     readStored: environment.readStored,
     mayFail: ({ scope }, status) =>
-      // Undefined: the connection failed.
-      (state.phase === 'faults' && (status === undefined || status === 503)) ||
-      // What a fault has left behind.
-      (state.phase === 'clock steps' && status === 503) ||
+      // Declared for a database that does not answer in time, as on a busy machine. The client polls again, and is judged then.
+      status === 503 ||
+      (state.phase === 'faults' && (status === undefined || isFaultStatus(status))) ||
       (status === 404 && scope.companyId === REMADE),
   });
   await runForced(options, environment, trial);
@@ -146,12 +162,21 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<boolean> 
   }
   const verdict = await trial.finish();
   print(`\n${describeVerdict(verdict, trial.recorder.counts)}`);
-  const isBulkFlawless = options.bulk === 0 || (await loadAll(options, environment));
-  return isFlawless(verdict) && isBulkFlawless;
+  const bulk = options.bulk === 0 ? {} : await loadAll(options, environment);
+  const counted = [...trial.recorder.counts].sort();
+  const isFault = ([name]: readonly [string, number]) => FAULTS.has(name) || isNetworkFault(name);
+  return {
+    figures: {
+      ...{ leads: verdict.leads, polls: trial.recorder.pages },
+      ...Object.fromEntries(counted.filter((entry) => !isFault(entry))),
+    },
+    faults: Object.fromEntries(counted.filter(isFault)),
+    findings: { ...findingsOf(verdict), ...bulk },
+  };
 }
 
 function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Phase[] {
-  const hasFaults = actors.has('crash') || actors.has('cut');
+  const hasFaults = ['crash', 'cut', 'network'].some((name) => actors.has(name));
   // Last, because stamps stay ahead of the clock then, and clients that remember a Date get them again and again.
   const steps: Phase[] = setClockOffset ? ['clock steps'] : [];
   return ['calm', ...(hasFaults ? ['faults' as const] : []), ...steps];
@@ -189,35 +214,67 @@ async function runForcedSteps(
   await store.close();
 }
 
-async function loadAll(options: SoakOptions, environment: Environment): Promise<boolean> {
+async function loadAll(options: SoakOptions, environment: Environment): Promise<TrialResult['findings']> {
   const results = await loadInBulk(environment, BULK, usersOfEach(options), options.bulk);
   for (const { title, result } of results) print(`\n${describeBulk(title, result)}`);
-  return results.every(({ result }) => isFlawless(result.verdict));
+  const found = results.map(({ title, result }) => [title, Object.values(findingsOf(result.verdict)).flat()]);
+  return Object.fromEntries(found);
 }
 
-function chooseTrial({ intake, consumers, accounts, fairness }: SoakOptions): typeof soakIntake {
+function chooseTrial({
+  intake,
+  consumers,
+  accounts,
+  hooks,
+  mixed,
+  fairness,
+}: SoakOptions): typeof soakIntake {
+  if (mixed) return soakMixed;
   if (intake) return soakIntake;
+  if (hooks) return soakHooks;
   if (fairness) return soakFairness;
   if (accounts) return soakAccounts;
   return consumers ? soakConsumers : soak;
 }
 
+async function runTrial(options: SoakOptions): Promise<TrialResult> {
+  const cleanUps = new CleanUps();
+  const interrupt = () => void cleanUps.run().finally(() => process.exit(INTERRUPTED));
+  for (const signal of SIGNALS) process.once(signal, interrupt);
+  try {
+    const result = await chooseTrial(options)(options, cleanUps, print);
+    print(hasPassed(result) ? '\npassed\n' : '\nfailed\n');
+    return result;
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    await cleanUps.run();
+  }
+}
+
 async function main(): Promise<boolean> {
-  const options = readOptions(process.argv.slice(2));
+  const args = process.argv.slice(2);
+  const options = readOptions(args);
   if (!options) {
     print(USAGE);
     return true;
   }
-  const cleanUps = new CleanUps();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void cleanUps.run().finally(() => process.exit(INTERRUPTED)));
-  try {
-    const flawless = await chooseTrial(options)(options, cleanUps, print);
-    print(flawless ? '\npassed' : '\nfailed');
-    return flawless;
-  } finally {
-    await cleanUps.run();
+  const isAll = options.mutation === ALL;
+  const mutations = isAll ? [undefined, ...mutationsOf(options)] : [options.mutation];
+  const runs: Run[] = [];
+  const report = { args, options, source: readSource(), startedAt: new Date(), runs };
+  // At the start, too: a file that cannot be written ends the trial before it begins.
+  if (options.report) writeReport(options.report, report);
+  for (const mutation of mutations) {
+    const result = await runTrial({ ...options, mutation });
+    runs.push({ mutation, result });
+    if (options.report) writeReport(options.report, report);
   }
+  const passed = runs.every(({ mutation, result }) =>
+    isAll && mutation !== undefined ? hasFoundDefect(result) : hasPassed(result),
+  );
+  if (isAll) print(passed ? 'passed, and each mutation was found' : 'failed, or a mutation was not found');
+  if (options.report) writeReport(options.report, { ...report, passed });
+  return passed;
 }
 
 try {

@@ -23,6 +23,18 @@ export const atMost = (times: number, actor: Actor): Actor => ({
   run: (context) => actor.run({ ...context, goesOn: (done) => done < times && context.goesOn(done) }),
 });
 
+/** The same actor in bursts, with pauses of this average between them: as often as this load needs, not as the machine can. */
+export const inBursts = (size: number, pauseMs: number, actor: Actor): Actor => ({
+  name: actor.name,
+  run: async (context) => {
+    const { random, goesOn, pause } = context;
+    for (let bursts = 0; goesOn(bursts); bursts += 1) {
+      await actor.run({ ...context, goesOn: (done) => done < size && goesOn(done) });
+      await pause(random.below(2 * pauseMs));
+    }
+  },
+});
+
 export interface Place {
   readonly branchId: string | null;
   readonly departmentId: string | null;

@@ -13,7 +13,10 @@ export interface TrialOptions {
   readonly pollers: readonly PollerSetup[];
   /** Reads all leads, when nothing is written any more. */
   readonly readStored: () => Promise<StoredLead[]>;
-  /** Whether a poll of this client may fail: while a server is down, or while the client's company is deleted. */
+  /**
+   * Whether a poll of this client may fail in a declared form: while a server is down, or while the client's company is deleted. The
+   * status is undefined if there was no answer.
+   */
   readonly mayFail?: (client: Client, status: number | undefined) => boolean;
 }
 
@@ -23,9 +26,11 @@ export interface RunOptions {
   readonly isEnough: (done: number) => boolean;
 }
 
-/** How long all clients may take to answer again after the last fault. */
-const RECOVERY_MS = 60_000;
+/** How long all clients may take until they are answered after the last fault, also on a busy machine. */
+const RECOVERY_MS = 600_000;
 const PAUSE_AFTER_FAILURE_MS = 25;
+/** The connection was closed, or the client gave up. */
+const NO_ANSWER = { status: undefined, isDeclared: true };
 
 /** Actors on one side, clients over HTTP on the other, and a judge who has seen every page. */
 export class Trial {
@@ -105,7 +110,7 @@ export class Trial {
       } catch (error) {
         if (performance.now() < deadline) continue;
         this.recorder.complain(
-          `${poller.setup.client.name} is still refused after a minute: ${String(error)}`,
+          `${poller.setup.client.name} is still refused after ten minutes: ${String(error)}`,
         );
         return;
       }
@@ -117,9 +122,9 @@ export class Trial {
       await poller.poll();
     } catch (error) {
       const { client } = poller.setup;
-      const status = error instanceof PollFailedError ? error.status : undefined;
+      const { status, isDeclared } = error instanceof PollFailedError ? error : NO_ANSWER;
       this.recorder.count(`polls answered ${status ?? 'not at all'}`);
-      if (!this.#options.mayFail?.(client, status))
+      if (!isDeclared || !this.#options.mayFail?.(client, status))
         this.recorder.complain(`${client.name}: ${String(error)}`);
       await wait(PAUSE_AFTER_FAILURE_MS);
     }

@@ -1,12 +1,12 @@
 import type { Actor } from '../actor.ts';
 
-const HOUR_MS = 3_600_000;
+export const CLOCK_STEP_MS = 3_600_000;
 
 /** Steps the clock back by an hour, and forward again. */
 export const clockStepper = (setOffset: (offsetMs: number) => Promise<void>): Actor => ({
   name: 'clock steps',
   run: async ({ recorder, goesOn, pause }) => {
-    const offsets = [-HOUR_MS, 0, HOUR_MS, 0];
+    const offsets = [-CLOCK_STEP_MS, 0, CLOCK_STEP_MS, 0];
     let before = 0;
     for (let done = 0; goesOn(done); done += 1) {
       await pause(1500);

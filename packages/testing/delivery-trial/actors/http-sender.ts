@@ -1,8 +1,9 @@
 import { LEADS_PATH } from '@leadtap/contract';
 import { type Actor, type ActorContext, PLACES, type Place } from '../actor.ts';
+import { findUndeclared, isFaultStatus, type ReceivedResponse } from '../declared.ts';
 import type { Change, Scope } from '../judge/history.ts';
 import { BRANCH, DEPARTMENT } from '../judge/timeline.ts';
-import type { Installation } from '../pollers/http-caller.ts';
+import { type Installation, timeoutSignal } from '../pollers/http-caller.ts';
 import type { PollerSetup } from '../pollers/profiles.ts';
 
 /** Users who may send leads of a company, at one access level. */
@@ -15,7 +16,7 @@ export interface HttpSenderOptions {
   readonly name: string;
   readonly installation: Installation;
   readonly users: readonly [SenderUsers, ...SenderUsers[]];
-  /** Requests that fail with 503, or without an answer, are expected. */
+  /** Requests without an answer are expected. A 503 always is: on a busy machine a request may wait too long for its database. */
   readonly toleratesFaults?: boolean;
 }
 
@@ -46,8 +47,11 @@ interface Request {
 
 const MAX_LEADS = 5;
 const PAUSE_AFTER_FAILURE_MS = 25;
-/** A busy machine is slow; a service that is down stays down for much longer. */
-const ACKNOWLEDGE_LIMIT_MS = 60_000;
+/**
+ * A busy machine is slow; a service that is down stays down for much longer. Leads without an id that were stored and never
+ * acknowledged cannot be told from ones that no program sent, so giving up too soon would look like a broken guarantee.
+ */
+const ACKNOWLEDGE_LIMIT_MS = 600_000;
 
 /** `POST /leads`, with ids and with idempotency keys, as JSON and as forms. Every request is sent until it is answered. */
 export const httpSender = (options: HttpSenderOptions): Actor => ({
@@ -112,9 +116,9 @@ async function send(
   const authorization = `Bearer ${await token(request.userId)}`;
   const commit = recorder.commit(request.changes);
   for (const deadline = performance.now() + ACKNOWLEDGE_LIMIT_MS; performance.now() < deadline; ) {
-    const response = await post(urls[random.below(urls.length)] ?? '', authorization, request);
-    if (response?.ok) {
-      const { leads } = response.body;
+    const response = await post(installation, urls[random.below(urls.length)] ?? '', authorization, request);
+    if (response && response.status < 300) {
+      const { leads }: Receipt = JSON.parse(response.text);
       commit.acknowledge(
         leads.map(({ createdAt }) => Date.parse(createdAt)),
         leads.map(({ id }) => id),
@@ -123,9 +127,9 @@ async function send(
       return;
     }
     recorder.count(`sent leads answered ${response?.status ?? 'not at all'}`);
-    const isTransient = response === undefined || response.status === 503;
-    if (!isTransient || !toleratesFaults)
-      recorder.complain(`${name} was refused: ${response?.status} ${JSON.stringify(response?.body)}`);
+    const isTransient = response === undefined || isFaultStatus(response.status);
+    const isExpected = response ? isTransient && findUndeclared(response) === undefined : toleratesFaults;
+    if (!isExpected) recorder.complain(`${name} was refused: ${response?.status} ${response?.text}`);
     if (!isTransient) return commit.refuse();
     await pause(PAUSE_AFTER_FAILURE_MS);
   }
@@ -136,7 +140,12 @@ interface Receipt {
   readonly leads: readonly { readonly id: string; readonly createdAt: string }[];
 }
 
-async function post(url: string, authorization: string, { leads, key, isForm }: Request) {
+async function post(
+  installation: Installation,
+  url: string,
+  authorization: string,
+  { leads, key, isForm }: Request,
+): Promise<(ReceivedResponse & { readonly text: string }) | undefined> {
   try {
     const [first] = leads;
     const fields = Object.entries(first ?? {}).filter(
@@ -150,8 +159,9 @@ async function post(url: string, authorization: string, { leads, key, isForm }: 
         ...(!isForm && { 'content-type': 'application/json' }),
       },
       body: isForm ? new URLSearchParams(fields) : JSON.stringify(leads.length === 1 ? first : leads),
+      signal: timeoutSignal(installation),
     });
-    return { ok: response.ok, status: response.status, body: (await response.json()) as Receipt };
+    return { status: response.status, headers: response.headers, text: await response.text() };
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
 import { type Actor, type ActorContext, PLACES } from '../actor.ts';
+import { isDeclaredCause } from '../declared.ts';
 import type { Change } from '../judge/history.ts';
 import type { Commit } from '../judge/recorder.ts';
 
@@ -21,7 +22,7 @@ export interface ImportProcessOptions {
 const BATCHES = 6;
 
 /** A busy machine is slow; an import that stalls waits for much longer. */
-const ACKNOWLEDGE_LIMIT_MS = 60_000;
+const ACKNOWLEDGE_LIMIT_MS = 600_000;
 const giveUp = (): Promise<undefined> => wait(ACKNOWLEDGE_LIMIT_MS, undefined, { ref: false });
 
 /** `leadtap leads import - --acknowledge` beside everything else. Some are killed with SIGKILL. */
@@ -81,7 +82,7 @@ async function runImport(
   child.stdout.resume();
   const [code] = await closed;
   recorder.count(isKilled ? 'imports killed' : 'imports');
-  if (!isKilled && (isRefused || code !== 0) && !options.toleratesFaults)
+  if (!isKilled && (isRefused || code !== 0) && !options.toleratesFaults && !isDeclaredCause(stderr))
     recorder.complain(`leads import ended with ${code}: ${stderr.trim()}`);
 }
 

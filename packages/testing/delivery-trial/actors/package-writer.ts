@@ -1,5 +1,6 @@
 import type { LeadInput, Store } from 'leadtap';
 import { type Actor, PLACES } from '../actor.ts';
+import { isDeclaredCause } from '../declared.ts';
 import type { Change } from '../judge/history.ts';
 import type { Commit, Recorder } from '../judge/recorder.ts';
 
@@ -9,15 +10,15 @@ export interface PackageWriterOptions {
   /** Ids that others write and delete as well. */
   readonly contendedIds: readonly string[];
   openStore(): Promise<Store>;
-  /** A database that goes away and comes back is expected. */
-  readonly toleratesFaults?: boolean;
+  /** Of historical leads. Longer than the clock is set back: a historical lead in the future is rejected. */
+  readonly minHistoryAgeMs?: number;
 }
 
 /** A program that embeds the package and writes batches through its store, to several companies at once. */
 export const packageWriter = (options: PackageWriterOptions): Actor => ({
   name: 'package writers',
   run: async ({ recorder, random, goesOn, pause }) => {
-    const { name, companyIds, contendedIds } = options;
+    const { name, companyIds, contendedIds, minHistoryAgeMs = 1000 } = options;
     const store = await options.openStore();
     const unsettled: Commit[] = [];
     for (let done = 0; goesOn(done); done += 1) {
@@ -34,9 +35,8 @@ export const packageWriter = (options: PackageWriterOptions): Actor => ({
       await writeThrough(store, recorder, leads, {
         name,
         isHistorical,
-        ageMs: 1000 + random.below(50_000),
+        ageMs: minHistoryAgeMs + random.below(50_000),
         unsettled,
-        toleratesFaults: options.toleratesFaults ?? false,
       });
       await pause(random.below(40));
     }
@@ -57,7 +57,6 @@ export interface WriteThroughOptions {
   readonly ageMs?: number;
   /** Commits whose outcome is unknown. They are settled by the next that succeeds. */
   readonly unsettled?: Commit[];
-  readonly toleratesFaults?: boolean;
 }
 
 /** Writes a batch, and records what came of it. */
@@ -65,7 +64,7 @@ export async function writeThrough(
   store: Store,
   recorder: Recorder,
   leads: readonly PlacedLead[],
-  { name, isHistorical = false, ageMs = 0, unsettled = [], toleratesFaults = false }: WriteThroughOptions,
+  { name, isHistorical = false, ageMs = 0, unsettled = [] }: WriteThroughOptions,
 ): Promise<void> {
   // The same id twice in a batch is written twice; only the last write stays.
   const last = new Map(leads.map((lead) => [`${lead.companyId}\0${lead.id}`, lead]));
@@ -77,18 +76,23 @@ export async function writeThrough(
     const createdAt = isHistorical ? { createdAt: Date.now() - ageMs } : {};
     return { ...lead, ...createdAt, fields: { firstName: version } };
   });
-  const commit = recorder.commit(changes);
+  // One for each lead: the others are stored if one is rejected.
+  const commits = changes.map((change) => recorder.commit([change]));
   try {
-    const outcome = await store.writeLeads(inputs, { historical: isHistorical });
-    const results = outcome.kind === 'written' ? outcome.results : [];
-    commit.acknowledge(results.map((result) => (result.kind === 'rejected' ? undefined : result.createdAt)));
+    const { results } = await store.writeLeads(inputs, { historical: isHistorical });
+    for (const [index, commit] of commits.entries()) {
+      const result = results[index];
+      if (result && result.kind !== 'rejected') commit.acknowledge([result.createdAt]);
+      else {
+        commit.refuse();
+        recorder.complain(`${name} was refused: ${JSON.stringify(result)}`);
+      }
+    }
     recorder.count('leads through the package', batch.length);
     for (const earlier of unsettled.splice(0)) earlier.settle();
-    const rejected = results.find(({ kind }) => kind === 'rejected');
-    if (rejected) recorder.complain(`${name} was refused: ${JSON.stringify(rejected)}`);
   } catch (error) {
-    unsettled.push(commit);
-    if (toleratesFaults) recorder.count('package writes with an unknown outcome');
-    else recorder.complain(`${name} failed: ${String(error)}`);
+    unsettled.push(...commits);
+    recorder.count('package writes with an unknown outcome');
+    if (!isDeclaredCause(String(error))) recorder.complain(`${name} failed: ${String(error)}`);
   }
 }

@@ -13,8 +13,8 @@ export interface PositionTrialOptions {
   readonly urls: readonly string[];
   readonly tokens: Readonly<Record<ConsumerKind, string>>;
   addLeads(count: number): Promise<void>;
-  /** Kills an instance without any warning and starts it again. */
-  crash(index: number): Promise<void>;
+  /** Kills an instance without any warning and starts it again. Gives the time from which on its polls may be lost from the records. */
+  crash(index: number): Promise<number>;
   readonly leads: number;
   /** Of each consumer. A user may poll 100 times a minute. */
   readonly polls: number;
@@ -22,8 +22,6 @@ export interface PositionTrialOptions {
   readonly maxLimit: number;
   readonly waitS: number;
   readonly crashes: number;
-  /** Polls that ended so long before a crash may be lost from the records. */
-  readonly windowMs: number;
   readonly seed: number;
 }
 
@@ -70,9 +68,8 @@ export async function runPositionTrial(options: PositionTrialOptions): Promise<P
     for (let count = 1; count <= options.crashes; count += 1) {
       await untilProgress(((1 - CALM_SHARE) * count) / (options.crashes + 1));
       const instance = random.below(urls.length);
-      const at = Date.now();
-      await options.crash(instance);
-      crashes.push({ instance, at, endedAt: Date.now() });
+      const lostFrom = await options.crash(instance);
+      crashes.push({ instance, lostFrom, endedAt: Date.now() });
     }
   };
   await Promise.all([...polling, writing(), crashing()]);
@@ -81,28 +78,27 @@ export async function runPositionTrial(options: PositionTrialOptions): Promise<P
     instanceCrashes: crashes.length,
     allowedStates(kind, createdAt) {
       const consumer = consumers.find((found) => found.kind === kind);
-      return statesOf(consumer, crashes, options.windowMs, createdAt);
+      return statesOf(consumer, crashes, createdAt);
     },
   };
 }
 
 interface Crash {
   readonly instance: number;
-  readonly at: number;
+  readonly lostFrom: number;
   readonly endedAt: number;
 }
 
 function statesOf(
   consumer: TrialConsumer | undefined,
   crashes: readonly Crash[],
-  windowMs: number,
   createdAt: number,
 ): ReadonlySet<State> {
   const isUncertain = (poll: OwnPoll): boolean =>
     poll.isBroken ||
     crashes.some(
-      ({ instance, at, endedAt }) =>
-        instance === poll.instance && poll.endedAt > at - windowMs && poll.endedAt <= endedAt,
+      ({ instance, lostFrom, endedAt }) =>
+        instance === poll.instance && poll.endedAt >= lostFrom && poll.endedAt <= endedAt,
     );
   const polls = consumer?.polls ?? [];
   const certain = polls.filter((poll) => !isUncertain(poll));

@@ -6,6 +6,14 @@ export interface Installation {
   token(userId: string): Promise<string>;
   /** Called with the duration of each poll. */
   readonly onAnswer?: (durationMs: number) => void;
+  /** After which clients give up a request. Absent, or undefined: they wait for as long as it takes. */
+  readonly timeoutMs?: () => number | undefined;
+}
+
+/** Of one request. */
+export function timeoutSignal({ timeoutMs }: Installation): AbortSignal | null {
+  const ms = timeoutMs?.();
+  return ms === undefined ? null : AbortSignal.timeout(ms);
 }
 
 /** Below the 100 a minute that a user may ask. */
@@ -33,7 +41,8 @@ export class HttpCaller {
     this.#polls += 1;
     const begun = performance.now();
     const authorization = `Bearer ${await this.#token}`;
-    const response = await fetch(url, { method, headers: { authorization, ...headers } });
+    const signal = timeoutSignal(this.#installation);
+    const response = await fetch(url, { method, headers: { authorization, ...headers }, signal });
     onAnswer?.(performance.now() - begun);
     return response;
   }

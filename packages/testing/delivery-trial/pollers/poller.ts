@@ -1,16 +1,19 @@
 import type { Lead } from '@leadtap/contract';
+import { findUndeclared, type ReceivedResponse } from '../declared.ts';
 import type { Page, SeenLead } from '../judge/history.ts';
 import type { Recorder } from '../judge/recorder.ts';
 import { HttpCaller, type Installation } from './http-caller.ts';
 import type { PollerSetup } from './profiles.ts';
 
-/** An answer that no poll should get. */
+/** An answer without a page. */
 export class PollFailedError extends Error {
   readonly status: number;
+  readonly isDeclared: boolean;
 
-  constructor(status: number, text: string) {
-    super(`a poll was answered with ${status}: ${text}`);
-    this.status = status;
+  constructor(response: ReceivedResponse) {
+    super(`a poll was answered with ${response.status}: ${response.text}`);
+    this.status = response.status;
+    this.isDeclared = findUndeclared(response) === undefined;
   }
 }
 
@@ -111,7 +114,8 @@ export class TrialPoller {
   async #request(method: 'GET' | 'HEAD', query: string, headers: Record<string, string>): Promise<Response> {
     const response = await this.#caller.request(method, query, headers);
     if (response.status === 200 || response.status === 304) return response;
-    throw new PollFailedError(response.status, await response.text());
+    const text = method === 'HEAD' ? undefined : await response.text();
+    throw new PollFailedError({ status: response.status, headers: response.headers, text });
   }
 }
 

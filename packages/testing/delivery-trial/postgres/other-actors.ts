@@ -3,8 +3,11 @@ import { type Actor, PLACES } from '../actor.ts';
 import { SqlSession } from './session.ts';
 import { withClient } from './with-client.ts';
 
-/** Imports of the past: they keep their `created_at`, and move no stamp. */
-export const historyWriter = (url: string, companyIds: readonly string[]): Actor => ({
+/**
+ * Imports of the past: they keep their `created_at`, and move no stamp. They must be older than the clock is set back: a historical
+ * lead in the future is rejected.
+ */
+export const historyWriter = (url: string, companyIds: readonly string[], minAgeMs = 1000): Actor => ({
   name: 'SQL writers of history',
   run: async ({ recorder, random, goesOn, pause }) => {
     const session = new SqlSession({ url, name: 'history', recorder });
@@ -12,7 +15,7 @@ export const historyWriter = (url: string, companyIds: readonly string[]): Actor
       const companyId = companyIds[random.below(companyIds.length)] ?? '';
       const ids = Array.from({ length: 1 + random.below(3) }, () => `history-${recorder.next()}`);
       await session.transaction('READ COMMITTED', (transaction) =>
-        transaction.insertHistory(companyId, ids, random.pick(...PLACES), 1000 + random.below(60_000)),
+        transaction.insertHistory(companyId, ids, random.pick(...PLACES), minAgeMs + random.below(60_000)),
       );
       await pause(random.below(80));
     }
@@ -41,18 +44,22 @@ export const schemaChanger = (url: string): Actor => ({
   },
 });
 
+/** About half of those to this database. */
+export const cutConnections = (url: string): Promise<void> =>
+  withClient(url, async (client) => {
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.5`,
+    );
+  });
+
 /** Ends the connections of the instances, as a failing network or an administrator would. */
 export const connectionCutter = (url: string): Actor => ({
   name: 'connections cut',
   run: async ({ recorder, random, goesOn, pause }) => {
     for (let done = 0; goesOn(done); done += 1) {
       await pause(500 + random.below(1000));
-      await withClient(url, (client) =>
-        client.query(
-          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid() AND random() < 0.5`,
-        ),
-      ).catch(() => undefined);
+      await cutConnections(url).catch(() => undefined);
       recorder.count('connections cut');
       recorder.announce();
     }

@@ -1,0 +1,57 @@
+/**
+ * The sender of events waits for seconds up to an hour, and no setting changes that. The instances of a trial load its modules with
+ * shorter times, and with a deliberate defect if one is chosen.
+ */
+import { changedModules, type Replacement } from '../changed-modules.ts';
+
+/** Of one attempt. */
+export const TIMEOUT_MS = 1000;
+/** Longer than consumers take to be written (5 s), so that clients that have polled get no reminder. */
+export const REMIND_AFTER_MS = 8000;
+
+export const SHORT_TIMES: readonly Replacement[] = [
+  {
+    module: 'hooks/rules.js',
+    part: 'BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS]',
+    by: 'BACKOFF_MS = [250, 1000, 2000]',
+  },
+  {
+    module: 'hooks/rules.js',
+    part: 'REMIND_AFTER_MS = 2 * MINUTE_MS',
+    by: `REMIND_AFTER_MS = ${REMIND_AFTER_MS}`,
+  },
+  { module: 'hooks/deliver.js', part: 'TIMEOUT_MS = 10_000', by: `TIMEOUT_MS = ${TIMEOUT_MS}` },
+  { module: 'hooks/sender.js', part: 'CLAIM_MS = 15_000', by: `CLAIM_MS = ${3 * TIMEOUT_MS}` },
+];
+
+export const HOOK_MUTATIONS = {
+  /** An event that failed counts as announced. */
+  'announced-by-failure': [
+    {
+      module: 'hooks/rules.js',
+      part: 'progressAfterFailure(due.hook, outcome, context);',
+      by: '{ ...progressAfterFailure(due.hook, outcome, context), announcedThrough: due.through };',
+    },
+  ],
+  /** An accepted event counts for the leads that were committed while it was in flight. */
+  'announced-too-far': [
+    {
+      module: 'hooks/rules.js',
+      part: 'Math.max(due.through, due.hook.announcedThrough)',
+      by: 'Math.max(due.through, now)',
+    },
+  ],
+  'no-reminder': [
+    {
+      module: 'hooks/rules.js',
+      part: 'hasConsumers && !isReminder(due) ? now + REMIND_AFTER_MS : null',
+      by: 'null',
+    },
+  ],
+} satisfies Record<string, readonly Replacement[]>;
+
+export type HookMutation = keyof typeof HOOK_MUTATIONS;
+
+/** The environment of an instance. */
+export const changedSender = (mutation?: HookMutation): { readonly NODE_OPTIONS: string } =>
+  changedModules([...SHORT_TIMES, ...(mutation ? HOOK_MUTATIONS[mutation] : [])]);
