@@ -52,6 +52,8 @@ export async function layRoad(whenDone: WhenDone): Promise<Road> {
   const server = createServer((asked, answered) => {
     travel(road, agent, asked, answered).catch(() => answered.destroy());
   });
+  // An idle connection must not be closed at the moment when a poller sends its next request over it.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   whenDone(() => {
     agent.destroy();

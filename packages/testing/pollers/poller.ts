@@ -1,3 +1,4 @@
+import type { Receiver } from '../integrations/hook-receiver.ts';
 import type { Connection } from '../integrations/new-leads.ts';
 
 /** What a poller delivers: a lead with at least these fields. */
@@ -16,6 +17,10 @@ export interface Environment {
   readonly store: (write: () => void) => void;
   /** Resolves when the service holds a request of the poller, and there is no lead that would end the wait. */
   readonly untilHeld: () => Promise<void>;
+  /** Where the platform receives events of webhook subscriptions. The service may send them there. */
+  readonly receiver: Receiver;
+  /** Resolves when the service has sent every event that is due now. */
+  readonly untilSent: () => Promise<void>;
 }
 
 /** A platform's way of polling. */
@@ -26,6 +31,8 @@ export interface Poller {
   poll(): Promise<void>;
   /** Its process is gone, and another one begins with what was stored. */
   restart(): void;
+  /** After so many polls in a row that bring nothing, nothing more comes. Default: 2. */
+  readonly idlePolls?: number;
 }
 
 export type MakePoller = (environment: Environment) => Poller;

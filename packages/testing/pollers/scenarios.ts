@@ -108,7 +108,7 @@ async function pollerKilledInBetween(world: World): Promise<void> {
 }
 
 export const SCENARIOS: Readonly<Record<ScenarioKey, Scenario>> = {
-  burst: { happens: (world) => world.add(5000) },
+  burst: { happens: (world) => world.add(2500) },
   equalMilliseconds: { happens: equalMilliseconds },
   refusedOnce: { happens: refusedOnce },
   refusedBetweenPages: { happens: refusedBetweenPages },

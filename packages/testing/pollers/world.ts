@@ -1,12 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Lead } from '@leadtap/contract';
-import type { Store } from 'leadtap';
+import type { Hook, Store } from 'leadtap';
 import type { Outcome } from '../../../tools/generate/poller-outcomes.ts';
 import { deferred } from '../harness/deferred.ts';
-import { countHeld } from '../harness/held-polls.ts';
 import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../harness/service.ts';
 import type { WhenDone } from '../harness/temp-folder.ts';
+import { type Receiver, startReceiver } from '../integrations/hook-receiver.ts';
 import { Automation } from './automation.ts';
 import { type Answer, layRoad, type Road } from './fault-proxy.ts';
 import type { MakePoller, Poller } from './poller.ts';
@@ -18,10 +18,13 @@ const INTERVAL_MS = 2 * MINUTE_MS;
 const MOST_POLLS = 300;
 const USER = 'boss';
 const MONTH_MS = 30 * 24 * 60 * MINUTE_MS;
+/** Between two events of a hook. A claimed hook is blocked for longer. */
+const HOOK_PAUSE_MS = 1000;
 
 interface Parts {
   readonly clock: ManualClock;
   readonly road: Road;
+  readonly receiver: Receiver;
   readonly service: TestService;
   readonly token: string;
   readonly whenDone: WhenDone;
@@ -33,6 +36,7 @@ export class World {
   readonly road: Road;
   readonly automation = new Automation();
   readonly #poller: Poller;
+  readonly #receiver: Receiver;
   readonly #whenDone: WhenDone;
   /** The ids of the leads that came after the automation was turned on. */
   readonly #added: string[] = [];
@@ -44,12 +48,13 @@ export class World {
   #polling = deferred();
 
   private constructor(
-    { clock, road, service, token, whenDone }: Parts,
+    { clock, road, receiver, service, token, whenDone }: Parts,
     makePoller: MakePoller,
     skewMs: number,
   ) {
     this.clock = clock;
     this.road = road;
+    this.#receiver = receiver;
     this.#service = service;
     this.#whenDone = whenDone;
     this.#nextPollAt = clock();
@@ -59,6 +64,8 @@ export class World {
       handOn: this.automation.handOn,
       store: this.automation.store,
       untilHeld: () => this.#untilHeld(),
+      receiver,
+      untilSent: () => this.#untilSent(),
     });
     road.untilPoll = () => this.#polling.promise;
   }
@@ -67,10 +74,11 @@ export class World {
   static async begin(makePoller: MakePoller, skewMs: number, whenDone: WhenDone): Promise<World> {
     const clock = manualClock();
     const road = await layRoad(whenDone);
-    const service = await startService({ clock, whenDone });
+    const receiver = await startReceiver(whenDone);
+    const service = await startService({ ...serviceOptions(clock, receiver), whenDone });
     road.target = service.url;
     const token = await service.token(USER, { expiresInMs: MONTH_MS });
-    const world = new World({ clock, road, service, token, whenDone }, makePoller, skewMs);
+    const world = new World({ clock, road, receiver, service, token, whenDone }, makePoller, skewMs);
     const old = await service.add({ id: 'old-1' }, { id: 'old-2' }, { id: 'old-3' });
     world.#lastStamp = old.at(-1) ?? 0;
     clock.advance(60 * MINUTE_MS);
@@ -140,8 +148,30 @@ export class World {
     const polling = this.#polling;
     while (this.#polling === polling) {
       const since = Date.parse(this.road.heldSince ?? '');
-      if (since >= this.#lastStamp && (await countHeld(this.#service)) > 0) return;
+      if (since >= this.#lastStamp && (await this.#countHeld()) > 0) return;
       await wait(5);
+    }
+  }
+
+  async #countHeld(): Promise<number> {
+    const { registry } = this.#service.service.metrics;
+    const held = await registry.getSingleMetric('leadtap_waiting_polls')?.get();
+    return held?.values[0]?.value ?? 0;
+  }
+
+  async #untilSent(): Promise<void> {
+    const { hooks } = this.#service.store;
+    const isPending = ({ failures, notBefore, announcedThrough, checkAt, remindAt }: Hook) => {
+      const now = this.clock();
+      const isPast = (at: number | null) => at !== null && at <= now;
+      const isClaimed = failures === 0 && notBefore > now + HOOK_PAUSE_MS;
+      const isDue = announcedThrough < this.#lastStamp || (isPast(checkAt) && isPast(remindAt));
+      return isClaimed || (notBefore <= now && isDue);
+    };
+    while (this.road.target !== undefined) {
+      const listed = await hooks?.list({ now: this.clock(), limit: 100 });
+      if (!listed?.some(({ hook }) => isPending(hook))) return;
+      await wait(20);
     }
   }
 
@@ -194,7 +224,7 @@ export class World {
 
   async startService(): Promise<void> {
     this.#service = await startService({
-      clock: this.clock,
+      ...serviceOptions(this.clock, this.#receiver),
       beside: this.#service,
       whenDone: this.#whenDone,
     });
@@ -206,18 +236,19 @@ export class World {
     await leaveRequests(this.#service, USER, count);
   }
 
-  /** Polls until two polls bring nothing, or have failed; for ten hours at most. */
+  /** Polls until two polls, or as many as the poller says, bring nothing, or have failed; for ten hours at most. */
   async outcome(): Promise<Outcome> {
+    const { idlePolls = 2 } = this.#poller;
     let idle = 0;
     let failed = 0;
-    for (let polls = 0; polls < MOST_POLLS && idle < 2; polls += 1) {
+    for (let polls = 0; polls < MOST_POLLS && idle < idlePolls; polls += 1) {
       const before = this.automation.received.length;
       await this.poll().catch(() => {
         failed += 1;
       });
       idle = this.automation.received.length > before ? 0 : idle + 1;
     }
-    return { ...this.#count(idle === 2), failed };
+    return { ...this.#count(idle === idlePolls), failed };
   }
 
   #count(isOver: boolean): Omit<Outcome, 'failed'> {
@@ -233,6 +264,13 @@ export class World {
     };
   }
 }
+
+/** Positions of consumers are written at once: the real time until then is no part of the time of the world. */
+const serviceOptions = (clock: ManualClock, { origin }: Receiver) => ({
+  clock,
+  consumerFlushMs: 0,
+  env: { LEADTAP_HOOK_HOSTS: origin },
+});
 
 function leadsIn({ status, body }: Answer): number {
   if (status !== 200) return 0;

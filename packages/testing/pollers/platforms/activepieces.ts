@@ -2,10 +2,11 @@ import { DedupeStrategy, type Polling, pollingHelper } from '@activepieces/piece
 import { AppConnectionType } from '@activepieces/shared';
 import type { Lead } from '@leadtap/contract';
 import { vi } from 'vitest';
-import { Flow } from '../../../../integrations/activepieces/test/activepieces.ts';
+import { Flow, InstantFlow } from '../../../../integrations/activepieces/test/activepieces.ts';
 import { polling as timeBased } from '../../../../integrations/activepieces/test/piece.ts';
 import { readPage } from '../page.ts';
 import { type Environment, type MakePoller, type Poller, Storage } from '../poller.ts';
+import { QUARTER_HOUR, QuarterHours } from '../quarter-hours.ts';
 
 /** A flow with our piece. */
 export const activepiecesPiece: MakePoller = (environment) => {
@@ -18,6 +19,45 @@ export const activepiecesPiece: MakePoller = (environment) => {
     },
     restart: () => {
       flow = new Flow(connection, undefined, new Storage(environment, flow.memory));
+    },
+  };
+};
+
+/** A flow with our instant trigger. Activepieces has queued the events, and handles them in the poll of the world. */
+export const activepiecesInstant: MakePoller = (environment) => {
+  const { connection, now, handOn, receiver, untilSent } = environment;
+  const makeFlow = (kept: Iterable<[string, string]> = []): InstantFlow => {
+    const made = new InstantFlow(connection, { memory: new Storage(environment, kept), now });
+    made.webhookUrl = receiver.url;
+    made.started.push = (...leads) => {
+      // Two events are handled at once. If the process is killed while it reads the page of one, the other one hands on nothing.
+      if (made === flow) leads.forEach(handOn);
+      return leads.length;
+    };
+    return made;
+  };
+  let flow = makeFlow();
+  const renewal = new QuarterHours(now);
+  receiver.respond = (response, event) => void response.writeHead(flow.receive(event)).end();
+  return {
+    idlePolls: QUARTER_HOUR.idlePolls,
+    turnOn: async () => {
+      await flow.enable();
+      renewal.start();
+    },
+    poll: async () => {
+      const current = flow;
+      // Activepieces does not show that it has failed.
+      if (renewal.isDue()) await current.renew().catch(() => undefined);
+      await untilSent();
+      // A run that leaves some leads to the next one asks for another event.
+      for (; current.queue.length > 0; await untilSent()) await current.work();
+      if (current.errors.length > 0) throw new Error(current.errors.splice(0).join());
+    },
+    restart: () => {
+      const { status, memory } = flow;
+      flow = makeFlow(memory);
+      flow.status = status;
     },
   };
 };

@@ -1,5 +1,7 @@
 import type { Lead } from '@leadtap/contract';
+import { InstantScenario } from '../../../../integrations/make/test/interpreter/instant-scenario.ts';
 import { listChoices, Scenario } from '../../../../integrations/make/test/interpreter/scenario.ts';
+import type { ReceivedEvent } from '../../integrations/hook-receiver.ts';
 import type { MakePoller } from '../poller.ts';
 
 /** More than a page, so that a run reads several. */
@@ -29,5 +31,30 @@ export const makeApp: MakePoller = ({ connection, handOn, store }) => {
     restart: () => {
       scenario = undefined;
     },
+  };
+};
+
+/**
+ * A scenario of our instant modules. Make queues the events, and runs the scenario in the poll of the world. It also continues
+ * incomplete executions then, if they are due: after half an hour at most in these trials.
+ */
+export const makeInstant: MakePoller = ({ connection, now, handOn, receiver, untilSent }) => {
+  const queue: ReceivedEvent[] = [];
+  receiver.respond = (response, event) => {
+    queue.push(event);
+    response.writeHead(200).end();
+  };
+  const process = (bundle: unknown) => handOn(bundle as Lead);
+  const scenario = new InstantScenario({ connection, url: receiver.url, process, now });
+  return {
+    idlePolls: 16,
+    turnOn: () => scenario.attach(),
+    poll: async () => {
+      await untilSent();
+      await scenario.retry();
+      for (const event of queue.splice(0)) await scenario.receive(event);
+      if (!scenario.active) throw scenario.error;
+    },
+    restart: () => undefined,
   };
 };

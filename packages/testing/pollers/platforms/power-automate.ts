@@ -1,5 +1,7 @@
 import type { Lead } from '@leadtap/contract';
+import { InstantFlow } from '../../../../integrations/power-automate/test/instant-flow.ts';
 import { PollingTrigger } from '../../../../integrations/power-automate/test/power-automate.ts';
+import type { ReceivedEvent } from '../../integrations/hook-receiver.ts';
 import { readPage } from '../page.ts';
 import type { MakePoller } from '../poller.ts';
 
@@ -12,6 +14,26 @@ export const powerAutomateConnector: MakePoller = ({ connection, handOn, store }
       const leads = await trigger.poll();
       store(() => undefined);
       for (const lead of leads) handOn(lead as Lead);
+    },
+    restart: () => undefined,
+  };
+};
+
+/** The instant flow of docs/integrations/power-automate.md. It runs, and its retry policy repeats actions, in the poll of the world. */
+export const powerAutomateInstant: MakePoller = ({ connection, now, handOn, receiver, untilSent }) => {
+  const queue: ReceivedEvent[] = [];
+  receiver.respond = (response, event) => {
+    queue.push(event);
+    response.writeHead(202).end();
+  };
+  const flow = new InstantFlow({ connection, url: receiver.url, process: handOn, now });
+  return {
+    turnOn: () => flow.turnOn(),
+    poll: async () => {
+      await untilSent();
+      await flow.retry();
+      for (const event of queue.splice(0)) await flow.receive(event);
+      if (flow.failed.length > 0) throw new Error(flow.failed.splice(0).join());
     },
     restart: () => undefined,
   };

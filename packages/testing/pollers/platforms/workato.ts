@@ -1,4 +1,5 @@
-import { type Lead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { HOOKS_PATH, type Lead, MAX_LEADS_PER_PAGE } from '@leadtap/contract';
+import { respondWith } from '../../integrations/hook-receiver.ts';
 import { readPage } from '../page.ts';
 import type { Environment, MakePoller, Poller } from '../poller.ts';
 
@@ -44,6 +45,35 @@ function workatoTrigger(
 
 export const workatoConnector: MakePoller = (environment) =>
   workatoTrigger(environment, ({ createdAt }) => createdAt);
+
+/** The hybrid trigger: a poll follows events. Those of the 12 hours are left out. */
+export const workatoInstant: MakePoller = (environment) => {
+  const { connection, receiver, untilSent } = environment;
+  const trigger = workatoTrigger(environment, ({ createdAt }) => createdAt);
+  let hasEvents = false;
+  receiver.respond = (response) => {
+    hasEvents = true;
+    respondWith(200)(response);
+  };
+  return {
+    ...trigger,
+    turnOn: async () => {
+      const subscribed = await fetch(connection.baseUrl + HOOKS_PATH, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${connection.token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ url: receiver.url }),
+      });
+      if (!subscribed.ok) throw new Error(`no subscription: ${subscribed.status}`);
+      await trigger.turnOn();
+    },
+    poll: async () => {
+      await untilSent();
+      if (!hasEvents) return;
+      hasEvents = false;
+      await trigger.poll();
+    },
+  };
+};
 
 /** The cursor as connectors often write it, with `iso8601`: whole seconds. */
 export const workatoWholeSeconds: MakePoller = (environment) =>

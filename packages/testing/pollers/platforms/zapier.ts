@@ -1,14 +1,8 @@
-import { createRequire } from 'node:module';
 import type { Lead } from '@leadtap/contract';
+import { InstantZap } from '../../../../integrations/zapier/test/instant-zap.ts';
 import { ZapierPoller } from '../../../../integrations/zapier/test/zapier-poller.ts';
 import { readPage } from '../page.ts';
 import type { MakePoller } from '../poller.ts';
-
-/** After 250 runs in a process that has grown large, Zapier's core ends it; this one is that of many tests. */
-const limits: { KILL_MAX_LIMIT: number } = createRequire(import.meta.url)(
-  'zapier-platform-core/src/constants',
-);
-limits.KILL_MAX_LIMIT = Number.POSITIVE_INFINITY;
 
 /**
  * A Zap over the bare endpoint: Zapier asks for one page, starts the Zap for every `id` that is not in its table, and fills
@@ -40,5 +34,53 @@ export const zapierApp: MakePoller = ({ connection, handOn, store }) => {
       zapier.runs.splice(0).forEach(handOn);
     },
     restart: () => undefined,
+  };
+};
+
+/**
+ * A Zap with our instant trigger. Zapier accepts an event when it arrives, and its run sees the time of then; it is under way in the
+ * next poll of the world. Zapier keeps events and its cache, whatever run is killed.
+ */
+export const zapierInstant: MakePoller = ({ connection, now, handOn, store, receiver, untilSent }) => {
+  const kept = new Map<string, unknown>();
+  const arrivals = new Map<string, number>();
+  let zap: InstantZap | undefined;
+  let process = Symbol('process');
+  const startProcess = () => {
+    process = Symbol('process');
+    const own = process;
+    if (!zap) return;
+    zap.cache = {
+      get: async (key) => kept.get(key),
+      // A run that was killed stores nothing.
+      set: async (key, value) => {
+        if (own === process) store(() => kept.set(key, value));
+        return true;
+      },
+      delete: async (key) => kept.delete(key),
+    };
+  };
+  return {
+    turnOn: async () => {
+      zap = await InstantZap.turnOn(receiver, connection);
+      const accept = receiver.respond;
+      receiver.respond = (response, event) => {
+        arrivals.set(event.text, now());
+        accept(response, event);
+      };
+      startProcess();
+    },
+    poll: async () => {
+      const own = process;
+      const failures: unknown[] = [];
+      await untilSent();
+      for (let event = zap?.accepted.shift(); event && own === process; event = zap?.accepted.shift()) {
+        const arrivedAt = arrivals.get(event.text) ?? now();
+        await zap?.runEvent(event, () => arrivedAt).catch((error: unknown) => failures.push(error));
+      }
+      if (own === process) zap?.runs.splice(0).forEach(handOn);
+      if (failures.length > 0) throw failures[0];
+    },
+    restart: startProcess,
   };
 };
