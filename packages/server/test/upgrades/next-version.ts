@@ -1,0 +1,28 @@
+import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url));
+
+export const migrationsOf = (store: 'sqlite' | 'postgres'): string => join('src/store', store, 'migrations');
+
+/** The number of the newest migration. */
+export const schemaVersionOf = (store: 'sqlite' | 'postgres'): number =>
+  readdirSync(join(PACKAGE, migrationsOf(store))).length;
+
+/** The built program with one more migration. Gives the path of its `bin`. */
+export function makeNextVersion(sql: string): string {
+  const folder = tempFolder();
+  for (const part of ['bin', 'dist', 'assets', 'package.json', 'src/store'])
+    cpSync(join(PACKAGE, part), join(folder, part), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.map'),
+    });
+  symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
+  const store = inject('store');
+  const name = `${String(schemaVersionOf(store) + 1).padStart(4, '0')}_next.sql`;
+  writeFileSync(join(folder, migrationsOf(store), name), sql);
+  return join(folder, 'bin/leadtap.js');
+}

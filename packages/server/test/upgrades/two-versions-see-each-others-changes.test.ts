@@ -1,0 +1,73 @@
+import type { Lead } from '@leadtap/contract';
+import { expect, it } from 'vitest';
+import { type Instance, type LeadtapVersion, programOf } from './programs.ts';
+import { LAST_VERSION, restoreRelease, unpackProgram } from './release.ts';
+
+it('two versions on one database answer the same, and follow the changes of each other', async () => {
+  const database = await restoreRelease(LAST_VERSION);
+  const { tokens } = database.expected;
+  const [old, current] = [programOf(database, unpackProgram()), programOf(database)];
+  const first = await old.serve();
+  // It migrates the database that the other one serves.
+  const second = await current.serve();
+  const both = [first, second];
+
+  const request = ({ url }: Instance, name: string, path: string, options: RequestInit = {}) =>
+    fetch(`${url}${path}`, {
+      ...options,
+      headers: { ...options.headers, authorization: `Bearer ${tokens[name]?.token}` },
+    });
+  const poll = async (instance: Instance, since: string, headers: Record<string, string> = {}) => {
+    const response = await request(instance, 'ada', `/automation/new-leads?since=${since}`, { headers });
+    expect(response.status).toBe(200);
+    return { etag: response.headers.get('etag'), body: await response.text() };
+  };
+  const send = async (instance: Instance, id: string): Promise<string> => {
+    const response = await request(instance, 'sender', '/leads', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, fullName: id }),
+    });
+    expect(response.status).toBe(201);
+    return ((await response.json()) as { leads: [Lead] }).leads[0].createdAt;
+  };
+
+  // By turns, so that each stamps after a lead that the other one has stamped.
+  const stamps: string[] = [];
+  for (let sent = 0; sent < 6; sent += 1) {
+    for (const instance of both) stamps.push(await send(instance, `turn-${stamps.length}`));
+    const [one, other] = await Promise.all(both.map((instance) => poll(instance, stamps[0] ?? '')));
+    expect(one).toEqual(other);
+    expect(JSON.parse(one?.body ?? '')).toHaveLength(stamps.length - 1);
+  }
+  expect(stamps).toEqual([...new Set(stamps)].sort());
+
+  for (const [holding, sending] of [both, both.toReversed()] as [Instance, Instance][]) {
+    const since = stamps.at(-1) ?? '';
+    const held = poll(holding, since, { prefer: 'wait=50' });
+    stamps.push(await send(sending, `held-${stamps.length}`));
+    expect(JSON.parse((await held).body)).toMatchObject([{ createdAt: stamps.at(-1) }]);
+  }
+
+  for (const [revoking, name] of [
+    [old, 'ben'],
+    [current, 'cleo'],
+  ] as const) {
+    const statuses = () =>
+      Promise.all(
+        both.map(async (instance) => (await request(instance, name, '/automation/new-leads')).status),
+      );
+    for (let asked = 0; asked < 3; asked += 1) expect(await statuses()).toEqual([200, 200]);
+    const revoke = (program: LeadtapVersion) => program.run('token', 'revoke', tokens[name]?.tokenId ?? '');
+    const { code, stderr } = await revoke(revoking);
+    if (revoking === old && LAST_VERSION === '0.1.0') {
+      // Later versions start on a newer schema.
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('Update this Leadtap.'),
+      });
+      await revoke(current);
+    } else expect({ code, stderr }).toMatchObject({ code: 0 });
+    expect(await statuses()).toEqual([401, 401]);
+  }
+});
