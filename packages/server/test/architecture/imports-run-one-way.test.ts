@@ -4,24 +4,37 @@ import { type SourceFile, sourceFiles } from './source-files.ts';
 /** Every part of packages/server/src, and the parts that it may import. */
 const MAY_IMPORT = {
   // `limits/redis` only for `doctor`, which checks that Redis responds.
-  cli: ['app', 'open-store', 'config', 'ops', 'status', 'leads', 'accounts', 'limits/redis', 'store'],
+  cli: [
+    'app',
+    'open-store',
+    'config',
+    'ops',
+    'status',
+    'hooks',
+    'leads',
+    'accounts',
+    'limits/redis',
+    'store',
+  ],
   'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
   app: [
-    'cache',
+    'build-app',
     'http',
+    'hooks',
     'leads',
     'open-store',
     'config',
     'ops',
     'status',
     'accounts',
-    'limits',
     'limits/open-limiters',
     'store',
   ],
+  'build-app': ['cache', 'http', 'hooks', 'limits', 'store'],
   ops: ['status', 'http', 'leads', 'store'],
   status: ['http', 'leads', 'store'],
-  http: ['cache', 'leads', 'accounts', 'limits', 'store'],
+  http: ['cache', 'hooks', 'leads', 'accounts', 'limits', 'store'],
+  hooks: ['cache', 'store'],
   cache: ['leads', 'store'],
   leads: ['store'],
   accounts: ['store'],
@@ -43,6 +56,7 @@ const FOUNDATION = [
   'event-loop',
   'version',
   'system-error',
+  'timeout',
   'nearest-name',
   'escape',
   'nearest-existing',
@@ -52,15 +66,15 @@ const FOUNDATION = [
 /** The parts that may use a package. All may use `@leadtap/contract`. */
 const MAY_USE = {
   typebox: ['contract', 'accounts'],
-  fastify: ['app', 'ops', 'http'],
+  fastify: ['app', 'build-app', 'ops', 'http'],
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
-  'lru-cache': ['cache', 'accounts', 'limits'],
+  'lru-cache': ['cache', 'accounts', 'limits', 'status'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['leads'],
-  pino: ['app', 'ops'],
+  pino: ['app', 'build-app', 'ops'],
   'prom-client': ['ops'],
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
@@ -108,7 +122,7 @@ const uses = new Map<string, readonly string[]>(Object.entries(MAY_USE));
 describe('imports', () => {
   it('are found', () => {
     expect(files.length).toBeGreaterThan(50);
-    const app = files.find(({ path }) => path === `${SERVER}app.ts`);
+    const app = files.find(({ path }) => path === `${SERVER}build-app.ts`);
     expect(app?.imports).toContain(`${SERVER}http/fastify-plugins.ts`);
     expect(app?.imports).toContain('fastify');
   });

@@ -69,6 +69,18 @@ test('a signal stops it cleanly', { timeout: TIMEOUT_MS }, async () => {
   expect(await once(child, 'close')).toEqual([0, null]);
 });
 
+test('in a deleted folder it says so', { timeout: TIMEOUT_MS }, async () => {
+  const script = 'rmdir "$PWD" && exec "$@"';
+  const run = execute('sh', ['-c', script, 'sh', process.execPath, BIN, '--version'], {
+    cwd: tempFolder(),
+    env,
+  });
+  await expect(run).rejects.toMatchObject({
+    code: 1,
+    stderr: 'leadtap: the current folder was deleted\n  Change to an existing folder.\n',
+  });
+});
+
 test('without a build it names the build command', { timeout: TIMEOUT_MS }, async () => {
   const folder = tempFolder();
   mkdirSync(join(folder, 'bin'));

@@ -43,8 +43,8 @@ describe('leadtap consumers', () => {
     const { code, stdout, stderr } = await run('consumers');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
-      'TOKEN    NAME        USER  COMPANY  STATE   LAST POLL  STATUS  INTERVAL  POSITION                  WAITING',
-      `token-1  n8n, sales  boss  acme     active  30 s ago   200     -         ${iso(first)}  2`,
+      'TOKEN    NAME        USER  COMPANY  STATE   LAST POLL  STATUS  INTERVAL  POSITION                  WAITING  WEBHOOK',
+      `token-1  n8n, sales  boss  acme     active  30 s ago   200     -         ${iso(first)}  2        -`,
       '',
     ]);
     expect(JSON.parse((await run('consumers --json')).stdout)).toEqual([
@@ -54,6 +54,7 @@ describe('leadtap consumers', () => {
         userId: 'boss',
         companyId: 'acme',
         state: 'active',
+        tokenExpiresAt: iso(polledAt + 90 * 86_400_000),
         lastPollAt: iso(polledAt),
         lastStatus: 200,
         polls: 1,
@@ -62,6 +63,7 @@ describe('leadtap consumers', () => {
         deliveredThrough: iso(first),
         waiting: 2,
         waitingSince: iso(second),
+        hook: null,
       },
     ]);
   });

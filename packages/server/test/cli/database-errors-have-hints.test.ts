@@ -36,6 +36,7 @@ describe('PostgreSQL', () => {
     ['28000', 'allow app to connect from this machine in pg_hba.conf'],
     ['3D000', 'Run: createdb --owner=app --encoding=UTF8 --template=template0 "lead-base"'],
     ['42501', 'GRANT CREATE ON DATABASE "lead-base" TO app'],
+    ['42501', 'GRANT leadtap_owner TO app'],
     ['42501', 'GRANT leadtap_service TO app'],
     ['53300', 'LEADTAP_DATABASE_CONNECTIONS'],
     ['53100', 'Free some space'],

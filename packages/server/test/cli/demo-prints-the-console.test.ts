@@ -1,13 +1,17 @@
+import { decodeJwt } from 'jose';
 import { expect, test } from 'vitest';
 import { terminal } from './terminal.ts';
 
 /** The demo prints its addresses and ends at once. */
 const parts = { signal: AbortSignal.abort() };
 
-test('one address, with the token of the first user behind #', async () => {
+test('one address, with a token of the first user behind # that may also send leads', async () => {
   const { stdout } = await terminal().run('demo --port 0 --json', { parts });
   const { baseUrl, consoleUrl, callers } = JSON.parse(stdout);
-  expect(consoleUrl).toBe(`${baseUrl}/#token=${callers[0].token}`);
+  const [address, token = ''] = consoleUrl.split('#token=');
+  expect(address).toBe(`${baseUrl}/`);
+  expect(callers.map((caller: { token: string }) => caller.token)).not.toContain(token);
+  expect(decodeJwt(token)).toMatchObject({ sub: 'ada', scope: 'leads:read leads:write' });
 });
 
 /** The rows of a terminal with 80 columns, and the row of the cursor. */

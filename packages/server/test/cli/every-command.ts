@@ -38,6 +38,8 @@ const ARGUMENTS: Readonly<Record<string, string>> = {
   'token issue': '--user boss',
   'token list': '--user boss',
   'token revoke': '5b1f0c5e',
+  'hooks remove': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
+  'hooks send-test': '8c1f0a62d94e4b7f9d3a5e60c27b1f48',
   'leads import': '-',
   'leads show': '4711',
   'leads send-test': '--company acme',

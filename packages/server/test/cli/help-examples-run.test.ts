@@ -12,7 +12,7 @@ import { terminal } from './terminal.ts';
 const NOT_RUN: readonly (readonly [RegExp, string])[] = [
   [/leadtap (serve|demo)\b/, 'does not end'],
   [/postgres:\/\//, 'needs a server'],
-  [/token revoke/, 'the id is made up'],
+  [/token revoke|hooks (remove|send-test)/, 'the id is made up'],
   [/leads (erase|prune) (?!.*--(yes|dry-run))/, 'asks a person'],
   ...(inject('store') === 'postgres' ? ([[/leadtap backup/, 'copies SQLite files']] as const) : []),
 ];

@@ -39,6 +39,10 @@ describe('how it was started', () => {
       '/repo/packages/server/bin/leadtap.js',
       'node packages/server/bin/leadtap.js',
     ],
+    ['in the folder itself', { PATH: '/usr/bin' }, '/repo/leadtap', './leadtap'],
+    ['as a single executable in the folder', { PATH: '/usr/bin' }, './leadtap', './leadtap'],
+    ['as a single executable in another folder', { PATH: '/usr/bin' }, '../leadtap', '../leadtap'],
+    ['as a single executable on the PATH', { PATH: '/opt/bin' }, 'leadtap', 'leadtap'],
     ['by a path with a space', { PATH: '/usr/bin' }, '/my files/leadtap', "'/my files/leadtap'"],
   ])('%s', (_, env, script, expected) => {
     expect(invocationOf(env, script, '/repo')).toBe(expected);
@@ -99,7 +103,7 @@ describe('a shell runs what was printed', () => {
     ['node_modules/.bin/leadtap', {}],
     [`node ${BIN}`, {}],
     ['leadtap', { onPath: true }],
-  ])('%s', { timeout: 120_000 }, async (start, { onPath = false }: { onPath?: boolean }) => {
+  ])('%s', async (start, { onPath = false }: { onPath?: boolean }) => {
     const folder = makeFolder();
     const env = onPath ? { PATH: `${join(folder, 'bin')}:${process.env['PATH']}` } : {};
     await bash(`${start} org apply examples/organisation.json`, folder, env);

@@ -21,6 +21,8 @@ test('an empty environment gives a configuration that works on one machine', () 
     intake: false,
     acceptsUrlTokens: false,
     consumers: true,
+    hooks: true,
+    hookHosts: [],
     staleAfterMs: undefined,
     autoMigrate: true,
     logLevel: 'info',

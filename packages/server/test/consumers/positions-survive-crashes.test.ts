@@ -2,36 +2,52 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, vi } from 'vitest';
 import { runPositionTrial } from '../../../testing/delivery-trial/consumers/position-trial.ts';
 import { CONSUMER_KINDS } from '../../../testing/delivery-trial/consumers/trial-consumer.ts';
-import { startService, type TestService } from '../../../testing/harness/service.ts';
+import { type ServiceOptions, startService, type TestService } from '../../../testing/harness/service.ts';
 import { leadStateOf } from '../../src/leads/consumers.ts';
 import { terminal } from '../cli/terminal.ts';
 
 const FLUSH_MS = 20;
-/** Of polls before a crash that may be lost: generous, for machines that are busy. */
-const WINDOW_MS = 2000;
 const LEADS = 600;
 
+/** An instance, and the time of its last write of consumers that was successful. */
+interface Instance extends TestService {
+  lastWriteAt(): number;
+}
+
+async function startInstance(options: ServiceOptions = {}): Promise<Instance> {
+  const service = await startService({ consumerFlushMs: FLUSH_MS, ...options });
+  const { consumers } = service.store;
+  if (!consumers) throw new Error('the store has no consumers');
+  const { record } = consumers;
+  let lastWriteAt = 0;
+  /** A write that has failed is repeated first. */
+  let triedAt: number | undefined;
+  vi.spyOn(consumers, 'record').mockImplementation(async (polls) => {
+    triedAt ??= Date.now();
+    const written = await record.call(consumers, polls);
+    lastWriteAt = triedAt;
+    triedAt = undefined;
+    return written;
+  });
+  return { ...service, lastWriteAt: () => lastWriteAt };
+}
+
 /** Ends an instance as SIGKILL does: what it has in memory is lost. A new one takes its address. */
-async function replace(crashed: TestService): Promise<TestService> {
+async function replace(crashed: Instance): Promise<Instance> {
   const { consumers } = crashed.store;
   if (consumers) vi.spyOn(consumers, 'record').mockRejectedValue(new Error('the instance was killed'));
   crashed.service.app.server.closeAllConnections();
   await crashed.stop();
-  return startService({
+  return startInstance({
     beside: crashed,
     organisation: { companies: [] },
-    consumerFlushMs: FLUSH_MS,
     env: { LEADTAP_PORT: new URL(crashed.url).port },
   });
 }
 
 it('positions say of every lead what five consumers know, while they and two instances crash', async () => {
-  const first = await startService({ consumerFlushMs: FLUSH_MS });
-  const second = await startService({
-    beside: first,
-    organisation: { companies: [] },
-    consumerFlushMs: FLUSH_MS,
-  });
+  const first = await startInstance();
+  const second = await startInstance({ beside: first, organisation: { companies: [] } });
   const instances = [first, second];
   const users = ['boss', 'north-lead', 'seller', 'boss', 'boss'];
   const tokens = await Promise.all(
@@ -58,7 +74,10 @@ it('positions say of every lead what five consumers know, while they and two ins
     },
     crash: async (index) => {
       const crashed = instances[index];
-      if (crashed) instances[index] = await replace(crashed);
+      if (!crashed) throw new Error(`there is no instance ${index}`);
+      const lostFrom = crashed.lastWriteAt();
+      instances[index] = await replace(crashed);
+      return lostFrom;
     },
     leads: LEADS,
     polls: 30,
@@ -66,7 +85,6 @@ it('positions say of every lead what five consumers know, while they and two ins
     maxLimit: 25,
     waitS: 1,
     crashes: 4,
-    windowMs: WINDOW_MS,
     seed: 7,
   });
   for (const { service } of instances) await service.recorder?.flush();

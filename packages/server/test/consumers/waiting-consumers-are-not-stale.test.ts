@@ -28,6 +28,14 @@ it('a consumer that waits for a lead is active for the whole wait, and stale aft
   expect(await position(clock())).toMatchObject({ polls: 5, deliveredThrough: added });
 });
 
+it('a consumer whose poll finds no free place is not recorded as one that waits', async () => {
+  const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
+  const { poll, position } = await client(service, 'boss', 'n8n');
+  const answer = await poll(`since=${iso(Date.now())}`, { headers: { prefer: 'wait=50' } });
+  expect(await answer.json()).toEqual([]);
+  expect(await position()).toMatchObject({ polls: 1, heldUntil: null });
+});
+
 it('a recorder that throws fails no poll, also not one that waits', async () => {
   const service = await startService();
   const { recorder } = service.service;

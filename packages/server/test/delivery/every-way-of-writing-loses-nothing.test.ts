@@ -18,55 +18,47 @@ import {
 import { statementWriter } from '../../../testing/delivery-trial/sqlite/statements.ts';
 import { makeTestTrial } from '../../../testing/harness/delivery-trial.ts';
 
-/** Many writes and processes, also on a busy machine. Only a trial that hangs comes to this end. */
-const SLOW = { timeout: 300_000 };
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
 
 describe('leads that are written in every supported way at once', () => {
-  it(
-    'reach every client: from imports, over HTTP, from programs with the package, and beside SQL',
-    SLOW,
-    async () => {
-      const { trial, url, file, service, installation, pollers, companyIds, openStore } = await makeTestTrial(
-        {
-          companies: 2,
-          usersOfEach: 25,
-          hasWaitingClients: true,
-        },
-      );
-      const options = { companyIds, contendedIds: CONTENDED_IDS };
-      const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
-      const spawnLeadtap = (argv: readonly string[]) =>
-        spawn(process.execPath, [BIN, ...argv], { cwd: service.folder, env });
-      const sql = (name: string) =>
-        inject('store') === 'sqlite'
-          ? statementWriter({ file, name, companyIds, ids: CONTENDED_IDS })
-          : contentionWriter(url, name, companyIds);
-      const actors = [
-        atMost(20, packageWriter({ ...options, name: 'package-1', openStore })),
-        atMost(20, packageWriter({ ...options, name: 'package-2', openStore })),
-        atMost(2, importProcess({ ...options, name: 'import', spawnLeadtap })),
-        ...['http-1', 'http-2'].map((name) =>
-          // On a busy machine a request may wait too long for its database.
-          atMost(20, httpSender({ name, installation, users: sendersOf(pollers), toleratesFaults: true })),
-        ),
-        atMost(20, sql('sql-1')),
-        atMost(20, sql('sql-2')),
-      ];
-      await trial.run(actors, { seed: 4, isEnough: () => false });
-      expect(findingsOf(await trial.finish())).toEqual({});
-      const counts = [
-        'leads through the package',
-        'leads imported',
-        'leads over HTTP',
-        'deletes',
-        'updates',
-        'moves',
-        'answers to waiting clients',
-      ];
-      expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
-    },
-  );
+  it('reach every client: from imports, over HTTP, from programs with the package, and beside SQL', async () => {
+    const { trial, url, file, service, installation, pollers, companyIds, openStore } = await makeTestTrial({
+      companies: 2,
+      usersOfEach: 25,
+      hasWaitingClients: true,
+    });
+    const options = { companyIds, contendedIds: CONTENDED_IDS };
+    const env = { PATH: process.env['PATH'] ?? '', ...service.database.env };
+    const spawnLeadtap = (argv: readonly string[]) =>
+      spawn(process.execPath, [BIN, ...argv], { cwd: service.folder, env });
+    const sql = (name: string) =>
+      inject('store') === 'sqlite'
+        ? statementWriter({ file, name, companyIds, ids: CONTENDED_IDS })
+        : contentionWriter(url, name, companyIds);
+    const actors = [
+      atMost(20, packageWriter({ ...options, name: 'package-1', openStore })),
+      atMost(20, packageWriter({ ...options, name: 'package-2', openStore })),
+      atMost(2, importProcess({ ...options, name: 'import', spawnLeadtap })),
+      ...['http-1', 'http-2'].map((name) =>
+        // On a busy machine a request may wait too long for its database.
+        atMost(20, httpSender({ name, installation, users: sendersOf(pollers), toleratesFaults: true })),
+      ),
+      atMost(20, sql('sql-1')),
+      atMost(20, sql('sql-2')),
+    ];
+    await trial.run(actors, { seed: 4, isEnough: () => false });
+    expect(findingsOf(await trial.finish())).toEqual({});
+    const counts = [
+      'leads through the package',
+      'leads imported',
+      'leads over HTTP',
+      'deletes',
+      'updates',
+      'moves',
+      'answers to waiting clients',
+    ];
+    expect([...trial.recorder.counts.keys()]).toEqual(expect.arrayContaining(counts));
+  });
 });
 
 describe('a clock that is set back by an hour', () => {

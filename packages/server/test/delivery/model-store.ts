@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { SteppedClock } from './stepped-clock.ts';
 
 export interface ModelLead {
@@ -12,24 +13,43 @@ export class ModelStore {
   /** The leads that are news: all that were not imported as history. */
   readonly news = new Set<string>();
   readonly #erased = new Set<string>();
+  readonly #erasedStamps = new Set<number>();
   #lastStamp = 0;
 
   constructor(clock: SteppedClock) {
     this.clock = clock;
   }
 
-  write(ids: readonly string[], firstName: string, createdAt?: number): void {
-    for (const id of ids.filter((id) => !this.#erased.has(id))) {
-      const existing = this.leads.get(id);
-      const at = existing?.createdAt ?? (createdAt === undefined ? this.#stamp(id) : this.#free(createdAt));
-      this.#lastStamp = Math.max(this.#lastStamp, at);
-      this.leads.set(id, { createdAt: at, firstName });
-    }
+  write(ids: readonly string[], firstName: string): void {
+    this.#put(ids, firstName, (id) => {
+      this.news.add(id);
+      return Math.max(this.#lastStamp, this.clock.now) + 1;
+    });
+  }
+
+  /** Each gets a free millisecond. Which one is up to the store, because it may pass over those of erased leads. */
+  writeHistory(
+    ids: readonly string[],
+    firstName: string,
+    wanted: number,
+    given: ReadonlyMap<string, number>,
+  ): void {
+    this.#put(ids, firstName, (id) => {
+      const at = given.get(id) ?? Number.NaN;
+      const taken = new Set([...this.leads.values()].map(({ createdAt }) => createdAt));
+      let first = wanted;
+      while (first < at && (taken.has(first) || this.#erasedStamps.has(first))) first += 1;
+      assert.equal(at, first, `${id} could have an earlier time`);
+      assert.ok(!taken.has(at), `${id} has the time of another lead`);
+      return at;
+    });
   }
 
   /** Their stamps stay given. An erased lead that comes again is rejected. */
   erase(ids: readonly string[]): void {
     for (const id of ids) {
+      const { createdAt } = this.leads.get(id) ?? {};
+      if (createdAt !== undefined) this.#erasedStamps.add(createdAt);
       this.leads.delete(id);
       this.news.delete(id);
       this.#erased.add(id);
@@ -46,15 +66,11 @@ export class ModelStore {
     return leads.sort((a, b) => a.createdAt - b.createdAt);
   }
 
-  #stamp(id: string): number {
-    this.news.add(id);
-    return Math.max(this.#lastStamp, this.clock.now) + 1;
-  }
-
-  #free(wanted: number): number {
-    const taken = new Set([...this.leads.values()].map(({ createdAt }) => createdAt));
-    let at = wanted;
-    while (taken.has(at)) at += 1;
-    return at;
+  #put(ids: readonly string[], firstName: string, stampOf: (id: string) => number): void {
+    for (const id of ids.filter((id) => !this.#erased.has(id))) {
+      const createdAt = this.leads.get(id)?.createdAt ?? stampOf(id);
+      this.#lastStamp = Math.max(this.#lastStamp, createdAt);
+      this.leads.set(id, { createdAt, firstName });
+    }
   }
 }

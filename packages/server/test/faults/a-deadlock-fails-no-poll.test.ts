@@ -4,10 +4,11 @@ import { eventually } from './eventually.ts';
 import { addLead, serve } from './instance.ts';
 import { connect, connectionsOf, holdLock } from './sql.ts';
 
-const server = shareCluster({ deadlock_timeout: '500ms' });
+/** After this wait for a lock, a connection looks for a deadlock once: by then, the test has made it. */
+const server = shareCluster({ deadlock_timeout: '3s' });
 
 it('a poll that waits among writers in a deadlock answers what is committed', async () => {
-  const { store, poll, metric } = await serve(server().url, { pollLockWaitMs: 2500 });
+  const { store, poll, metric } = await serve(server().url, { pollLockWaitMs: 120_000 });
   const observer = await connect(server().url);
   await addLead(store, 'committed');
   const [one, two] = [await holdLock(server().url, 'acme'), await holdLock(server().url, 'globex')];

@@ -1,9 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { ownTcpProxy } from '../../../testing/harness/own-servers.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, ERROR, expectUnavailable, serve } from './instance.ts';
-import { Network } from './network.ts';
 import { connect, endAllConnections } from './sql.ts';
 import { startStandby } from './standby.ts';
 
@@ -27,8 +27,8 @@ it('a primary that is made read-only answers polls, and takes no leads', async (
 });
 
 it('a standby answers no polls, and all of them once it is the primary', async () => {
-  const network = await Network.to(primary().port);
-  const { store, poll, probe, log } = await serve(network.through(primary().url));
+  const proxy = await ownTcpProxy(primary().port);
+  const { store, poll, probe, log } = await serve(proxy.through(primary().url));
   await addLead(store, 'before');
   const standby = await startStandby(primary());
   const replica = await connect(standby.url);
@@ -37,14 +37,14 @@ it('a standby answers no polls, and all of them once it is the primary', async (
   );
 
   await primary().stop('immediate');
-  network.leadTo(standby.port);
+  proxy.redirectTo(standby.port);
   expectUnavailable(await poll('acme'));
   expectUnavailable(await probe('/readyz'));
   expect(await probe('/livez')).toMatchObject({ status: 200 });
   expect(log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message).toContain('standby');
   await expect(addLead(store, 'refused')).rejects.toBeInstanceOf(StoreUnavailableError);
 
-  await replica.query('SELECT pg_promote()');
+  await replica.query('SELECT pg_promote(wait_seconds => 240)');
   expect(await poll('acme')).toMatchObject({ status: 200, leads: [{ id: 'before' }] });
   expect(await probe('/readyz')).toMatchObject({ status: 200 });
   await addLead(store, 'after');

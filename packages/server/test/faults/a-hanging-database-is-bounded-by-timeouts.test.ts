@@ -1,11 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { setTimeout as wait } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ownTcpProxy } from '../../../testing/harness/own-servers.ts';
+import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { addLead, expectUnavailable, serve } from './instance.ts';
-import { Network } from './network.ts';
-import { connect, connectionsOf } from './sql.ts';
+import { connect, connectionsOf, holdLock } from './sql.ts';
 
 const CONNECTIONS = 4;
 const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
@@ -34,24 +36,66 @@ describe('while the database hangs', () => {
   });
 
   it('the number of waiting requests is bounded, and no connection is leaked', async () => {
-    const network = await Network.to(server().port);
-    const store = await openPostgresStore({
-      url: network.through(server().url),
-      connections: CONNECTIONS,
-      connectLimitMs: 500,
-      queryLimitMs: 500,
-    });
-    network.silence();
+    const proxy = await ownTcpProxy(server().port);
+    const url = proxy.through(server().url);
+    const limits = { connectLimitMs: 500, queryLimitMs: 500 };
+    const store = await eventually(() => openPostgresStore({ url, connections: CONNECTIONS, ...limits }));
+    proxy.begin({ kind: 'hang' });
     const asked = await Promise.allSettled(many(1200, () => store.findUser('anybody')));
     const reasons = asked.map((outcome) => outcome.status === 'rejected' && outcome.reason);
     for (const reason of reasons) expect(reason).toBeInstanceOf(StoreUnavailableError);
     expect(reasons.filter(({ message }) => message.startsWith('too many'))).toHaveLength(200);
 
-    network.speak();
+    proxy.recover();
     await eventually(() => store.ping());
-    await eventually(() => expect(network.connections).toBeLessThanOrEqual(CONNECTIONS));
+    await eventually(() => expect(proxy.connections).toBeLessThanOrEqual(CONNECTIONS));
     await store.close();
-    await eventually(() => expect(network.connections).toBe(0));
+    await eventually(() => expect(proxy.connections).toBe(0));
+  });
+});
+
+describe('a connection that the network has lost (half-open)', () => {
+  const lead = { companyId: 'acme', fields: { firstName: 'Ada' } };
+  const scope = { level: 'COMPANY', companyId: 'acme' } as const;
+  /** Without the timeout that a test sets, a write would wait four minutes for an answer. */
+  const inTime = <T>(work: Promise<T>): Promise<T> =>
+    Promise.race([
+      work,
+      wait(120_000, undefined, { ref: false }).then(() => expect.fail('no answer for two minutes')),
+    ]);
+
+  it('fails the next write within the time of a query, and then is replaced', async () => {
+    await serve(server().url);
+    const proxy = await ownTcpProxy(server().port);
+    const url = proxy.through(server().url);
+    const limits = { ...LONG_STORE_TIMEOUTS, queryLimitMs: 500 };
+    const store = await eventually(() => openPostgresStore({ url, connections: 1, ...limits }));
+    onTestFinished(() => store.close());
+    await eventually(() => store.ping());
+    proxy.begin({ kind: 'half-open' });
+    await expect(inTime(store.writeLeads([lead]))).rejects.toBeInstanceOf(StoreUnavailableError);
+    proxy.recover();
+    await eventually(() => store.writeLeads([lead]));
+  });
+
+  it('during a request that sends leads fails it within the time of a write, and the next one succeeds', async () => {
+    await serve(server().url);
+    const proxy = await ownTcpProxy(server().port);
+    const url = proxy.through(server().url);
+    const store = await openPostgresStore({ url, ...LONG_STORE_TIMEOUTS, writeLimitMs: 500 });
+    onTestFinished(() => store.close());
+    const writer = await holdLock(server().url, 'acme');
+    const observer = await connect(server().url);
+    const cutOff = store.writeAllLeads([{ ...lead, id: 'cut-off' }], scope);
+    cutOff.catch(() => undefined);
+    await eventually(async () =>
+      expect(await connectionsOf(observer)).toContainEqual(expect.objectContaining({ waits: true })),
+    );
+    proxy.begin({ kind: 'half-open' });
+    await writer.end();
+    await expect(inTime(cutOff)).rejects.toBeInstanceOf(StoreUnavailableError);
+    proxy.recover();
+    await inTime(store.writeAllLeads([{ ...lead, id: 'next' }], scope));
   });
 });
 

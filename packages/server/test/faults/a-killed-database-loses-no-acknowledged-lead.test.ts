@@ -13,7 +13,7 @@ import { connect, connectionsOf } from './sql.ts';
 
 const server = shareCluster();
 
-const KILLS = 4;
+const KILLS = 2;
 /** Of the service. */
 const CONNECTIONS = 4;
 /** What must be written and polled between two kills. */
@@ -50,7 +50,7 @@ function startImport(url: string) {
     isStopping = true;
     return { ...(await ended), given };
   };
-  return { stop };
+  return { given, stop };
 }
 
 async function untilPollSucceeds(service: Instance): Promise<void> {
@@ -64,6 +64,8 @@ it(`killed ${KILLS} times under load, the database is found again, and nothing a
   const writers = new Writers(store, server().url);
   const pollers = new Pollers(service);
   const importing = startImport(server().url);
+  // It has opened the database: one that cannot be opened ends it.
+  await eventually(() => expect(importing.given).not.toEqual([]));
 
   for (let kill = 0; kill < KILLS; kill += 1) {
     const written = writers.acknowledged.size;

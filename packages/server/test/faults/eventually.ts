@@ -2,4 +2,4 @@ import { vi } from 'vitest';
 
 /** Waits until the expectation holds. The limit only ends tests that would hang; no slow machine reaches it. */
 export const eventually = <T>(expectation: () => T | Promise<T>): Promise<T> =>
-  vi.waitFor(expectation, { timeout: 240_000, interval: 20 });
+  vi.waitFor(expectation, { interval: 20 });

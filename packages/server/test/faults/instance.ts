@@ -6,12 +6,13 @@ import { tempFolder, type WhenDone } from '../../../testing/harness/temp-folder.
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { compose, type Service } from '../../src/app.ts';
 import { parseConfig } from '../../src/config.ts';
+import { openLimiters } from '../../src/limits/open-limiters.ts';
 import { start } from '../../src/ops/lifecycle.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { openPostgresStore, type PostgresOptions } from '../../src/store/postgres/store.ts';
+import { eventually } from './eventually.ts';
 
-/** Enough that no user reaches a rate limit, however fast the machine is. */
-const USERS = 400;
+const USERS = 10;
 const company = (id: string): Organisation['companies'][number] => ({
   id,
   name: id,
@@ -71,11 +72,14 @@ export async function serve(url: string, options: InstanceOptions = {}): Promise
   const logger = makeLogger('trace', { write: (line) => void log.push(JSON.parse(line)) });
   const env = { LEADTAP_DATABASE_URL: url, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const config = parseConfig({ env, cwd: tempFolder(whenDone) });
-  const open = () => openPostgresStore({ url, ...LONG_STORE_TIMEOUTS, ...storeOptions });
-  const service = await compose(config, logger, { open });
+  // With short timeouts, a slow machine may need several attempts.
+  const open = () => eventually(() => openPostgresStore({ url, ...LONG_STORE_TIMEOUTS, ...storeOptions }));
+  // However fast the machine is, no user reaches a rate limit.
+  const limits: typeof openLimiters = (options) => openLimiters({ ...options, userPolicies: [] });
+  const service = await compose(config, logger, { open, limits });
   const running = await start(service, config);
   whenDone(() => running.stop());
-  await service.store.applyOrganisation(TWO_COMPANIES);
+  await eventually(() => service.store.applyOrganisation(TWO_COMPANIES));
   const token = tokens(service);
   const ask = async (path: string, headers: Record<string, string> = {}) =>
     readAnswer(await fetch(`${running.url}${path}`, { headers }));

@@ -83,7 +83,7 @@ describe('through PgBouncer in transaction mode', () => {
   });
 
   it('the query of a client that disconnects ends after its wait for the lock', async () => {
-    const service = await serve(bouncer.url, { queryLimitMs: NEVER_MS, pollLockWaitMs: 1000 });
+    const service = await serve(bouncer.url, { queryLimitMs: NEVER_MS, pollLockWaitMs: 10_000 });
     const observer = await connect(server().url);
     const waiting = async () => (await connectionsOf(observer)).filter(({ waits }) => waits).length;
     await holdLock(server().url, 'acme');
@@ -107,7 +107,7 @@ describe('through PgBouncer in transaction mode', () => {
 
   it('a database that is killed is used again', async () => {
     const { store, poll } = await serve(bouncer.url, IMPATIENT);
-    await addLead(store, 'before');
+    await eventually(() => addLead(store, 'before'));
     await server().stop('immediate');
     expectUnavailable(await poll('acme'));
     await server().start();

@@ -40,3 +40,9 @@ export async function connectionsOf(observer: Client): Promise<Connection[]> {
 
 export const endAllConnections = (observer: Client) =>
   observer.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'leadtap'`);
+
+export const endWaitingConnections = (observer: Client) =>
+  observer.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'leadtap' AND wait_event_type = 'Lock'`,
+  );

@@ -11,12 +11,28 @@ const CONNECTIONS = 6;
 /** Polls may wait on half of the connections, and one stays free. */
 const MAX_WAITING = 2;
 const WRITES = 30;
+const NEVER_MS = 240_000;
 
 const blocked = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
 const ORGANISATION = { companies: blocked.map((id) => ({ id, name: id, branches: [], users: [] })) };
 
+/** Instead of the few seconds of the service, in which a slow machine may not get to the end of the test. */
+function waitLong(): void {
+  const { run } = LockQueue.prototype;
+  const spy = vi.spyOn(LockQueue.prototype, 'run').mockImplementation(function (
+    this: LockQueue,
+    id,
+    _ms,
+    attempt,
+  ) {
+    return run.call(this, id, NEVER_MS, attempt) as ReturnType<typeof attempt>;
+  });
+  onTestFinished(() => spy.mockRestore());
+}
+
 /** Serves, and locks companies until `release`. `send` starts one write in each of these companies. */
 async function serveBlocked(companies: readonly string[]) {
+  waitLong();
   const { store, poll } = await serve(server().url, { connections: CONNECTIONS });
   await store.applyOrganisation(ORGANISATION);
   const observer = await connect(server().url);

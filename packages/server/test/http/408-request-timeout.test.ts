@@ -7,7 +7,7 @@ import { noLimit } from '../../../testing/harness/endpoint.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { buildApp } from '../../src/app.ts';
+import { buildApp } from '../../src/build-app.ts';
 
 /** The application as it is, except that it waits less long for a request to arrive. */
 async function startImpatient(isTokenValid = false): Promise<string> {

@@ -18,8 +18,7 @@ async function startLogged() {
     new Promise<number>((resolve) =>
       service.service.app.server.getConnections((_error, count) => resolve(count)),
     );
-  const opened = (count: number) =>
-    vi.waitFor(async () => expect(await openConnections()).toBe(count), { timeout: 30_000 });
+  const opened = (count: number) => vi.waitFor(async () => expect(await openConnections()).toBe(count));
   const settled = () => opened(0);
   return { ...service, lines, opened, settled };
 }

@@ -5,7 +5,7 @@ import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/e
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { sampleLead } from '../cache/support/sample-lead.ts';
-import { startWaitingService } from '../waiting/support/waiting-service.ts';
+import { startWaitingService } from '../held-polls/support/held-polls-service.ts';
 
 const TOKEN = { tokenId: 'automation' };
 const SINCE = 'since=2026-01-01';

@@ -31,7 +31,7 @@ describe('requests that send leads', () => {
 
     // The line of a request is written after its response.
     const linesOf = () => texts.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request');
-    await vi.waitFor(() => expect(linesOf()).toHaveLength(6), { timeout: 30_000 });
+    await vi.waitFor(() => expect(linesOf()).toHaveLength(6));
     const lines = linesOf().sort((a, b) => a.status - b.status);
     const text = texts.join('');
     expect(text).toContain('violates check constraint');

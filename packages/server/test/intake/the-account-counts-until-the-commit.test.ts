@@ -27,7 +27,7 @@ async function openUpload(test: TestService, userId: string, lead: object) {
     });
   });
   upload.write(body.slice(0, -1));
-  await vi.waitFor(() => expect(consume).toHaveResolved(), { timeout: 60_000 });
+  await vi.waitFor(() => expect(consume).toHaveResolved());
   return {
     consume,
     finish: async () => {

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ownRedis } from '../../../testing/harness/own-servers.ts';
-import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import type { RedisServer } from '../../../testing/servers/redis.ts';
 import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
-import { REDIS_TIMEOUTS, type RedisTimeouts } from '../../src/limits/redis/connection.ts';
+import { REDIS_TIMEOUTS } from '../../src/limits/redis/connection.ts';
 import { afterSelfTest, startFakeRedis } from './support/fake-redis.ts';
 import {
   atOnce,
+  ChangingTimeouts,
   type Instance,
   LASTING_POLICIES,
   openInstance,
@@ -18,10 +18,9 @@ import {
 interface Fault {
   readonly name: string;
   /** Makes Redis unavailable, and returns the way to repair it. */
-  readonly inject: (server: RedisServer) => Promise<() => Promise<unknown>>;
+  readonly inject: (server: RedisServer, timeouts: ChangingTimeouts) => Promise<() => Promise<unknown>>;
   /** Redis loses its data. */
   readonly losesData?: boolean;
-  readonly timeouts?: RedisTimeouts;
 }
 
 /** Changes the server by commands over a connection that the fault does not close. */
@@ -36,14 +35,14 @@ const byCommands =
     return () => run(repairCommands);
   };
 
-/** Short enough to detect a Redis that hangs soon, and long enough for a slow machine. */
-const DETECTS_SILENCE: RedisTimeouts = { connectMs: 1000, attemptMs: 1000, silenceMs: 1500, retryMs: 50 };
-/** The default for a reply, and long timeouts for the connection, which these tests are not about. */
-const DEFAULT_SILENCE: RedisTimeouts = {
-  ...LONG_REDIS_TIMEOUTS,
-  silenceMs: REDIS_TIMEOUTS.silenceMs,
-  retryMs: REDIS_TIMEOUTS.retryMs,
-};
+/** An instance with the default timeout for a reply, and long timeouts for the connection, which these tests are not about. */
+async function openWithDefaultSilence(url: string): Promise<Instance> {
+  const timeouts = new ChangingTimeouts();
+  const instance = await openInstance(url, USER_POLICIES, timeouts);
+  timeouts.silenceMs = REDIS_TIMEOUTS.silenceMs;
+  timeouts.retryMs = REDIS_TIMEOUTS.retryMs;
+  return instance;
+}
 
 const DISCONNECT_OTHERS = 'CLIENT KILL TYPE normal SKIPME yes';
 
@@ -58,11 +57,14 @@ const FAULTS: readonly Fault[] = [
   },
   {
     name: 'hangs',
-    inject: async (server) => {
+    inject: async (server, timeouts) => {
       server.pause();
-      return async () => server.resume();
+      timeouts.detectSilence();
+      return async () => {
+        timeouts.wait();
+        server.resume();
+      };
     },
-    timeouts: DETECTS_SILENCE,
   },
   {
     name: 'becomes a replica, which takes no writes',
@@ -97,17 +99,17 @@ async function pass(ms: number): Promise<void> {
 /** The reply of the script to the first request of a user. */
 const COUNTED = '*5\r\n:0\r\n:1\r\n:60000\r\n:1\r\n:3600000\r\n';
 
-/** Blocks this process until Redis has replied to so many commands, and then for longer than the timeout. */
+/** Blocks this process until Redis has replied to so many commands. */
 function blockUntilReplied(port: number, commands: number): void {
   const program = `const socket = require('node:net').connect(${port}, '127.0.0.1');
     const ask = () => socket.write('INFO commandstats\\r\\n');
     socket.on('data', (answer) => {
       const [, calls] = /cmdstat_evalsha:calls=(\\d+)/.exec(answer) ?? [];
-      if (calls >= ${commands}) setTimeout(() => process.exit(0), ${2 * REDIS_TIMEOUTS.silenceMs});
-      else ask();
+      if (calls >= ${commands}) process.exit(0);
+      ask();
     });
     ask();`;
-  expect(spawnSync(process.execPath, ['-e', program], { timeout: 200_000 }).status).toBe(0);
+  expect(spawnSync(process.execPath, ['-e', program]).status).toBe(0);
 }
 
 /** Sends requests until the instance has detected the fault. None of them may fail. */
@@ -115,12 +117,13 @@ async function consumeUntilDown({ limiter, limits }: Instance): Promise<void> {
   while (limits.isUp) await limiter.consume('anyone');
 }
 
-describe.each(FAULTS)('while Redis $name', ({ inject, losesData = false, timeouts }) => {
+describe.each(FAULTS)('while Redis $name', ({ inject, losesData = false }) => {
   it('each instance limits by itself without delay, logs one warning, and shares again afterwards', async () => {
     const redis = await ownRedis();
+    const timeouts = new ChangingTimeouts();
     const instances = await openInstances(3, redis.url, LASTING_POLICIES, timeouts);
     await atOnce(3, instances, 'known');
-    const repair = await inject(redis);
+    const repair = await inject(redis, timeouts);
     let isRepaired = false;
     const repairOnce = async () => {
       if (!isRepaired) await repair();
@@ -156,7 +159,7 @@ describe.each(FAULTS)('while Redis $name', ({ inject, losesData = false, timeout
 describe('a request', () => {
   it('waits for a Redis that hangs for 200 ms at most, and the next one not at all', async () => {
     const redis = await ownRedis();
-    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, DEFAULT_SILENCE);
+    const { limiter, limits } = await openWithDefaultSilence(redis.url);
     redis.pause();
     onTestFinished(() => redis.resume());
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -179,11 +182,7 @@ describe('a request', () => {
     const { port } = await startFakeRedis(
       afterSelfTest((socket) => void held.push(() => socket.write(COUNTED))),
     );
-    const { limiter, limits } = await openInstance(
-      `redis://127.0.0.1:${port}`,
-      USER_POLICIES,
-      DEFAULT_SILENCE,
-    );
+    const { limiter, limits } = await openWithDefaultSilence(`redis://127.0.0.1:${port}`);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const waiting: (Verdict | Promise<Verdict>)[] = [];
@@ -203,11 +202,18 @@ describe('a request', () => {
 
   it('does not time out when this process was blocked', async () => {
     const redis = await ownRedis();
-    const { limiter, limits } = await openInstance(redis.url, USER_POLICIES, DEFAULT_SILENCE);
+    const { limiter, limits } = await openWithDefaultSilence(redis.url);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    redis.pause();
+    onTestFinished(() => redis.resume());
     const verdict = limiter.consume('ada');
     // The command is sent within a few turns, and its reply arrives while this process is blocked.
-    for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+    for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
+    redis.resume();
     blockUntilReplied(redis.port, 2);
+    // The timer of the timeout runs before this process reads the reply.
+    vi.advanceTimersByTime(REDIS_TIMEOUTS.silenceMs);
     expect((await verdict).violated).toEqual([]);
     expect(limits.fallbacks).toBe(0);
   });

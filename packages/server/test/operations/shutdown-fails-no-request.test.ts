@@ -17,6 +17,16 @@ const USERS = Array.from({ length: 20 }, (_, n) => ({
   departmentId: null,
 }));
 
+/** Loaded by the process: its drain time of 3 s ends with SIGUSR2 instead, so that clients may be slow. */
+const DRAIN_UNTIL_SIGUSR2 = `
+  import timers from 'node:timers/promises';
+  import { syncBuiltinESMExports } from 'node:module';
+  const { setTimeout } = timers;
+  timers.setTimeout = (ms, ...rest) =>
+    ms === 3000 ? new Promise((resolve) => process.once('SIGUSR2', resolve)) : setTimeout(ms, ...rest);
+  syncBuiltinESMExports();
+`;
+
 describe('during shutdown', () => {
   it.each([
     ['probes', '/livez'],
@@ -66,7 +76,12 @@ describe('during shutdown', () => {
   });
 
   it('after SIGTERM, no request of 20 busy clients fails', async () => {
-    const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
+    const preloaded = `data:text/javascript,${encodeURIComponent(DRAIN_UNTIL_SIGUSR2)}`;
+    const env = {
+      LEADTAP_PORT: '0',
+      LEADTAP_METRICS_ADDRESS: 'off',
+      NODE_OPTIONS: `--import=${preloaded}`,
+    };
     const { child, lines, ended } = spawnLeadtap(['serve'], env);
     let url = '';
     while (url === '') url = JSON.parse((await lines.next()).value ?? '{"url":"ended"}').url ?? '';
@@ -74,6 +89,7 @@ describe('during shutdown', () => {
     await clients.busy;
     child.kill('SIGTERM');
     expect(await clients.ended).toEqual([]);
+    child.kill('SIGUSR2');
     expect(await ended).toMatchObject({ code: 0, stderr: '' });
   });
 });

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { MemoryLimiter, makeVerifyToken, systemClock } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
 import { startService } from '../../../testing/harness/service.ts';
-import { buildApp } from '../../src/app.ts';
+import { buildApp } from '../../src/build-app.ts';
 import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
 import { makeLogger } from '../../src/ops/logging.ts';
 import { connectRaw } from './raw-connection.ts';

@@ -3,6 +3,7 @@ import { storeConformance } from '@leadtap/store-conformance';
 import {
   type Bearer,
   type Clock,
+  type HookStore,
   type IssuedToken,
   type LeadInput,
   type LeadListQuery,
@@ -118,6 +119,22 @@ class WritesItsPlans extends DelegatingStore {
   }
 }
 
+/** Of two processes that have claimed the same hook, the slower one overwrites what the other has stored. */
+class SettlesEndedClaims extends DelegatingStore {
+  readonly hooks: HookStore;
+
+  constructor(inner: Store) {
+    super(inner);
+    const { hooks } = inner;
+    if (!hooks) throw new Error('the store has no hooks');
+    const refresh = async ({ claimed, progress }: Parameters<HookStore['settle']>[0][number]) => ({
+      claimed: (await hooks.find(claimed.id)) ?? claimed,
+      progress,
+    });
+    this.hooks = { ...hooks, settle: async (all) => hooks.settle(await Promise.all(all.map(refresh))) };
+  }
+}
+
 /** A defect, and the prefix of the checks that must detect it. */
 const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['stamps before the lock and reads without it', naive, ['D1', 'D2', 'D3']],
@@ -133,6 +150,7 @@ const DEFECTS: readonly [string, Open, readonly string[]][] = [
   ['forgets the scopes of tokens', broken(ForgetsScopes), ['tokens']],
   ['stamps history', broken(StampsHistory), ['history']],
   ['returns the clock as the last stamp', broken(ReturnsClockAsLastStamp), ['pages']],
+  ['stores the result of a claim that has ended', broken(SettlesEndedClaims), ['hooks']],
   ['finds a user by an id with spaces', broken(TrimsIds), ['users']],
 ];
 

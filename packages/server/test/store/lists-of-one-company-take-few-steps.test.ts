@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { firstStep, type ListStep, nextStep } from '../../src/store/lead-list.ts';
+import { firstStep, type ListStep, nextStep } from '../../src/store/list-steps.ts';
 import type { StoredLead } from '../../src/store/records.ts';
 
 /** Each step reads every company. `lookahead` bounds how many leads of one company it returns. */

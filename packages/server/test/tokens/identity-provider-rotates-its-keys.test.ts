@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { startService } from '../../../testing/harness/service.ts';
 import { makeKey, sign, startIdentityProvider } from './support/identity-provider.ts';
-import { outcome, pollWith } from './support/polling.ts';
+import { outcome, startEndpoint } from './support/polling.ts';
 
 const SECOND = 1_000;
 
@@ -18,14 +17,14 @@ describe('a key that the identity provider adds', () => {
     const clock = stopClock();
     const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(old);
-    const { url } = await startService({ env: provider.env });
-    expect(await outcome(await pollWith(url, await sign(old)))).toBe('200');
+    const { poll } = await startEndpoint(provider);
+    expect(await outcome(await poll(await sign(old)))).toBe('200');
     provider.keys = [old, next];
     clock.advance(29 * SECOND);
-    expect(await outcome(await pollWith(url, await sign(next)))).toBe('401 token-invalid');
+    expect(await outcome(await poll(await sign(next)))).toBe('401 token-invalid');
     expect(provider.fetches).toBe(1);
     clock.advance(SECOND);
-    expect(await outcome(await pollWith(url, await sign(next)))).toBe('200');
+    expect(await outcome(await poll(await sign(next)))).toBe('200');
     expect(provider.fetches).toBe(2);
   });
 });
@@ -35,14 +34,14 @@ describe('a key that it withdraws', () => {
     const clock = stopClock();
     const [old, next] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(old);
-    const { url } = await startService({ env: provider.env });
+    const { poll } = await startEndpoint(provider);
     const token = await sign(old);
-    expect(await outcome(await pollWith(url, token))).toBe('200');
+    expect(await outcome(await poll(token))).toBe('200');
     provider.keys = [next];
     clock.advance(599 * SECOND);
-    expect(await outcome(await pollWith(url, token))).toBe('200');
+    expect(await outcome(await poll(token))).toBe('200');
     clock.advance(SECOND);
-    expect(await outcome(await pollWith(url, token))).toBe('401 token-invalid');
+    expect(await outcome(await poll(token))).toBe('401 token-invalid');
   });
 });
 
@@ -51,12 +50,12 @@ describe('many tokens with unknown keys', () => {
     const clock = stopClock();
     const [key, madeUp] = [await makeKey('ES256'), await makeKey('ES256')];
     const provider = await startIdentityProvider(key);
-    const { url } = await startService({ env: provider.env });
+    const { poll } = await startEndpoint(provider);
     const flood = async () => {
       const tokens = await Promise.all(
         Array.from({ length: 20 }, (_, i) => sign({ ...madeUp, kid: `${i}` })),
       );
-      const responses = await Promise.all(tokens.map((token) => pollWith(url, token)));
+      const responses = await Promise.all(tokens.map((token) => poll(token)));
       expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([401]));
     };
     for (const fetches of [1, 2, 3]) {

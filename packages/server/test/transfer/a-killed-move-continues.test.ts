@@ -1,26 +1,29 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { eventually } from '../faults/eventually.ts';
 import { connect } from '../faults/sql.ts';
-import { moveArgv, run, runMove } from './commands.ts';
+import { moveArgv, runMove } from './commands.ts';
 import { type Endpoints, makeEndpoints } from './endpoints.ts';
 import { StoreProcess } from './store-process.ts';
 
 /** The number of leads in one transaction of a move. */
 const BATCH = 1000;
-const BATCHES = 5;
+const BATCHES = 3;
 const LEADS = BATCH * BATCHES;
 /** An arbitrary key of the lock that a move waits for. */
 const LOCK = 20_260_302;
 
-/** Two thirds of the leads are those of acme, which are moved first. */
-const companyOf = (index: number) => (index % 3 === 0 ? 'globex' : 'acme');
+/** Three quarters of the leads are those of acme, which are moved first. */
+const companyOf = (index: number) => (index % 4 === 0 ? 'globex' : 'acme');
 
-async function makeFullEndpoints(): Promise<Endpoints> {
-  const endpoints = await makeEndpoints();
-  const store = new StoreProcess(endpoints.from);
+async function makeSource(): Promise<Buffer> {
+  const file = join(tempFolder(), 'leadtap.db');
+  const store = new StoreProcess(`sqlite:${file}`);
   await store.call('applyOrganisation', ORGANISATION);
   for (let start = 0; start < LEADS; start += BATCH) {
     const batch = Array.from({ length: BATCH }, (_, index) => ({
@@ -32,8 +35,14 @@ async function makeFullEndpoints(): Promise<Endpoints> {
     await store.add(batch, { historical: true });
   }
   await store.close();
-  await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
-  return endpoints;
+  return readFileSync(file);
+}
+
+let source: Promise<Buffer> | undefined;
+
+async function makeFullEndpoints(): Promise<Endpoints> {
+  source ??= makeSource();
+  return makeEndpoints({ source: await source });
 }
 
 async function count({ sql }: Endpoints, table: string): Promise<number> {
@@ -79,7 +88,7 @@ async function moveAndStop(endpoints: Endpoints, signal: NodeJS.Signals, leadId:
 
 test('a move that is killed in its first, second and last batch is complete when it is run again', async () => {
   const endpoints = await makeFullEndpoints();
-  const moments = { 'lead-1': 0, 'lead-2000': BATCH, 'lead-4998': LEADS - BATCH };
+  const moments = { 'lead-1': 0, 'lead-2001': BATCH, 'lead-2996': LEADS - BATCH };
   for (const [leadId, committed] of Object.entries(moments)) {
     expect(await moveAndStop(endpoints, 'SIGKILL', leadId)).toMatchObject({ signal: 'SIGKILL' });
     expect(await count(endpoints, 'leads'), 'a page is there as a whole or not at all').toBe(committed);
@@ -93,7 +102,7 @@ test('a move that is killed in its first, second and last batch is complete when
 
 test('Ctrl+C stops a move cleanly, and it continues when it is run again', async () => {
   const endpoints = await makeFullEndpoints();
-  const { code, stdout, stderr } = await moveAndStop(endpoints, 'SIGINT', 'lead-2000');
+  const { code, stdout, stderr } = await moveAndStop(endpoints, 'SIGINT', 'lead-2001');
   expect({ code, stdout, stderr }).toEqual({
     code: 130,
     stdout: '',

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { loadDriver } from '../../src/store/sqlite/connection.ts';
+import { expectedVersion } from '../../src/store/sqlite/migrate.ts';
 import { openSqliteMoveSource } from '../../src/store/sqlite/transfer-source.ts';
 import { moveArgv, run, runMove } from './commands.ts';
 import { makeEndpoints } from './endpoints.ts';
@@ -88,6 +89,18 @@ describe('the source', () => {
     expect(stderr).not.toContain('LEADTAP_DATABASE_URL');
   });
 
+  it('is refused if a newer Leadtap has updated it, whose tables would not be copied', async () => {
+    const endpoints = await makeFilledEndpoints();
+    const { DatabaseSync } = loadDriver();
+    const source = new DatabaseSync(endpoints.file);
+    const next = expectedVersion() + 1;
+    source.exec(`INSERT INTO migrations VALUES (${next}, 'next.sql', ''); PRAGMA user_version = ${next}`);
+    source.close();
+    const { code, stderr } = await runMove(endpoints);
+    expect(code).toBe(1);
+    expect(stderr).toContain('a newer Leadtap has updated the database');
+  });
+
   it('is refused while a service has it open', async () => {
     const endpoints = await makeFilledEndpoints();
     const service = new StoreProcess(endpoints.from);
@@ -129,18 +142,16 @@ describe('the target', () => {
 
   it('is refused if a newer Leadtap has created it', async () => {
     const endpoints = await makeFilledEndpoints();
-    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
     await endpoints.sql(`INSERT INTO leadtap.migrations (version, name) VALUES (9999, '9999')`);
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
-    expect(stderr).toContain('a newer Leadtap created the database');
+    expect(stderr).toContain('a newer Leadtap has updated the database');
     await endpoints.sql('DELETE FROM leadtap.migrations WHERE version = 9999');
     expect((await runMove(endpoints)).code).toBe(0);
   });
 
   it('needs only the rights of the service when its schema exists', async () => {
     const endpoints = await makeFilledEndpoints();
-    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
     const role = `mover_${randomBytes(6).toString('hex')}`;
     await endpoints.sql(`CREATE ROLE ${role} LOGIN IN ROLE leadtap_service`);
     const url = new URL(endpoints.to);

@@ -4,7 +4,7 @@ import type { LeadInput } from 'leadtap';
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { toIso } from '../../src/clock.ts';
-import { run, runMove } from './commands.ts';
+import { runMove } from './commands.ts';
 import { makeEndpoints } from './endpoints.ts';
 import { leads } from './made-up-leads.ts';
 import { makeToken, queryOfLink, type Served, serve } from './served.ts';
@@ -51,7 +51,7 @@ const answersTo = (service: Served, token: string, queries: readonly string[]) =
   );
 
 async function compareBeforeAndAfter(inputs: readonly LeadInput[]): Promise<void> {
-  const endpoints = await makeEndpoints();
+  const endpoints = await makeEndpoints({ hasSchema: false });
   const store = new StoreProcess(endpoints.from);
   const stamps = await fill(store, inputs);
   const listed = [];
@@ -85,8 +85,7 @@ async function compareBeforeAndAfter(inputs: readonly LeadInput[]): Promise<void
 }
 
 test('every user gets the same answers to the same queries, with the same tokens', async () => {
-  const inputs = fc.tuple(leads, leads, leads).map((batches) => batches.flat());
-  await fc.assert(fc.asyncProperty(inputs, compareBeforeAndAfter), { numRuns: 1, endOnFailure: true });
+  await fc.assert(fc.asyncProperty(leads, compareBeforeAndAfter), { numRuns: 1, endOnFailure: true });
 });
 
 test('a target that sorts in another way is verified all the same', async () => {
@@ -99,7 +98,6 @@ test('a target that sorts in another way is verified all the same', async () => 
     ids.map((id) => ({ id, userId: 'boss', name: null, issuedAt: 1, expiresAt: 2, scopes: ['leads:read'] })),
   );
   await store.close();
-  await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
   await endpoints.sql('ALTER TABLE leadtap.issued_tokens ALTER COLUMN id TYPE text COLLATE "en-x-icu"');
   expect(await runMove(endpoints)).toMatchObject({
     code: 0,

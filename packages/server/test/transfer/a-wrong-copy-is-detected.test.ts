@@ -7,7 +7,7 @@ import {
   LEADS,
   TABLES,
 } from '../../src/store/transfer/tables.ts';
-import { run, runMove } from './commands.ts';
+import { runMove } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
 /** A trigger in the target that changes the lead 2 of Globex when it is inserted. */
@@ -28,7 +28,6 @@ describe('a copy that differs from its source', () => {
     `NEW.created_at := NEW.created_at - interval '1 day';`,
   ])('is reported with the company, and cannot be polled: %s', async (change) => {
     const endpoints = await makeFilledEndpoints();
-    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
     await endpoints.sql(changeOnInsert(change));
     const { code, stdout, stderr } = await runMove(endpoints);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -53,7 +52,6 @@ describe('a copy that differs from its source', () => {
 
   it('is reported when the target rejects a row', async () => {
     const endpoints = await makeFilledEndpoints();
-    await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
     await endpoints.sql(`ALTER TABLE leadtap.leads ADD CONSTRAINT no_second CHECK (id <> 'lead-2')`);
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
@@ -75,7 +73,6 @@ const CONCURRENT_INSERT = `
 
 it('a lead that another program adds during the move stops it, and is not overwritten', async () => {
   const endpoints = await makeFilledEndpoints();
-  await run(endpoints, ['migrate'], { env: { LEADTAP_DATABASE_URL: endpoints.to } });
   await endpoints.sql(CONCURRENT_INSERT);
   const { code, stderr } = await runMove(endpoints);
   expect(code).toBe(1);

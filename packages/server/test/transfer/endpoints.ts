@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { inject, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { withClient } from '../../../testing/delivery-trial/postgres/with-client.ts';
-import { sharedServer } from '../../../testing/harness/shared-servers.ts';
+import { makePostgresDatabase } from '../../../testing/harness/postgres-database.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 
 /** Both databases of a move, in a folder like that of an installation. */
@@ -11,16 +11,27 @@ export interface Endpoints {
   readonly folder: string;
   readonly file: string;
   readonly from: string;
-  /** An empty database. */
+  /** A database without rows. */
   readonly to: string;
   /** Runs SQL in it. */
   sql(text: string): Promise<Record<string, unknown>[]>;
 }
 
-export async function makeEndpoints(): Promise<Endpoints> {
+export interface EndpointsOptions {
+  /** The bytes of the source. Default: there is no such file. */
+  readonly source?: Buffer;
+  /** Without it, the move creates the schema of the target, which takes longer than the rest of a small move. Default: true. */
+  readonly hasSchema?: boolean;
+}
+
+export async function makeEndpoints({ source, hasSchema = true }: EndpointsOptions = {}): Promise<Endpoints> {
   const folder = tempFolder();
   const file = join(folder, 'data', 'leadtap.db');
-  const to = await makeDatabase();
+  if (source) {
+    mkdirSync(join(folder, 'data'));
+    writeFileSync(file, source);
+  }
+  const { url: to } = await makePostgresDatabase(onTestFinished, { empty: !hasSchema });
   return {
     folder,
     file,
@@ -32,17 +43,3 @@ export async function makeEndpoints(): Promise<Endpoints> {
 
 const rowsOf = async (client: Client, text: string): Promise<Record<string, unknown>[]> =>
   (await client.query(text)).rows;
-
-async function makeDatabase(): Promise<string> {
-  const server = await sharedServer('postgres');
-  const name = `${inject('runName')}_${randomBytes(6).toString('hex')}`;
-  await withClient(server, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`));
-  onTestFinished(() =>
-    withClient(server, async (client) => {
-      await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
-    }),
-  );
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return url.href;
-}

@@ -38,7 +38,7 @@ describe('docs/moving-to-postgresql.md', () => {
   });
 
   it.each(commands)('its command does what it says: %s', async (command) => {
-    const endpoints = await makeFilledEndpoints();
+    const endpoints = await makeFilledEndpoints({ hasSchema: false });
     if (!command.includes('--to'))
       writeFileSync(join(endpoints.folder, '.env'), `LEADTAP_DATABASE_URL=${endpoints.to}\n`);
     const argv = command.replace(EXAMPLE, endpoints.to).replace('npx leadtap ', '').split(' ');

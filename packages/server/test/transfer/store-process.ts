@@ -1,4 +1,14 @@
-import type { Consumer, ConsumerQuery, LeadInput, PollSummary, Store, WriteOptions } from 'leadtap';
+import type {
+  Consumer,
+  ConsumerQuery,
+  HookQuery,
+  LeadInput,
+  ListedHook,
+  NewHook,
+  PollSummary,
+  Store,
+  WriteOptions,
+} from 'leadtap';
 import { FixtureProcess } from '../store/fixture-process.ts';
 
 const SCRIPT = new URL('./fixtures/call-store.js', import.meta.url);
@@ -33,6 +43,14 @@ export class StoreProcess {
 
   async listConsumers(query: ConsumerQuery): Promise<readonly Consumer[]> {
     return (await this.#call('consumers.list', query)) as readonly Consumer[];
+  }
+
+  async subscribeHook(hook: NewHook): Promise<void> {
+    await this.#call('hooks.subscribe', hook, 20);
+  }
+
+  async listHooks(query: HookQuery): Promise<readonly ListedHook[]> {
+    return (await this.#call('hooks.list', query)) as readonly ListedHook[];
   }
 
   async #call(method: string, ...values: readonly unknown[]): Promise<unknown> {

@@ -15,7 +15,7 @@ const TWINS = { companyId: 'acme', id: 'twins', fields: { customFields: { 'a\0':
 const isEmpty = async ({ sql }: Endpoints) => (await sql('SELECT FROM leadtap.companies')).length === 0;
 
 test('values that PostgreSQL cannot store are named before anything is copied', async () => {
-  const endpoints = await makeFilledEndpoints(NUL, HALF, BEFORE_YEAR_0);
+  const endpoints = await makeFilledEndpoints({ more: [NUL, HALF, BEFORE_YEAR_0] });
   const { code, stdout, stderr } = await runMove(endpoints);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain(
@@ -34,13 +34,13 @@ test('values that PostgreSQL cannot store are named before anything is copied', 
 
 test('at most 20 are listed, and the others are counted', async () => {
   const many = Array.from({ length: 23 }, (_, index) => ({ ...NUL, id: `nul-${index}` }));
-  const { stderr } = await runMove(await makeFilledEndpoints(...many));
+  const { stderr } = await runMove(await makeFilledEndpoints({ more: many }));
   expect(stderr.match(/custom_fields holds/g)).toHaveLength(20);
   expect(stderr).toMatch(/^ {2}and 3 more$/m);
 });
 
 test('--replace-characters writes U+FFFD, reports where, and verifies the copy', async () => {
-  const endpoints = await makeFilledEndpoints(NUL, HALF);
+  const endpoints = await makeFilledEndpoints({ more: [NUL, HALF] });
   const { code, stdout, stderr } = await runMove(endpoints, '--replace-characters');
   expect(code).toBe(0);
   expect(stdout).toContain('moved and verified: ');
@@ -61,7 +61,7 @@ test.each([
   ['where two keys would become equal and lose a value', TWINS],
   ['in times', BEFORE_YEAR_0],
 ])('--replace-characters changes nothing %s', async (_where, lead) => {
-  const endpoints = await makeFilledEndpoints(lead);
+  const endpoints = await makeFilledEndpoints({ more: [lead] });
   const { code, stderr } = await runMove(endpoints, '--replace-characters');
   expect(code).toBe(1);
   expect(stderr).toContain('PostgreSQL cannot store a value');

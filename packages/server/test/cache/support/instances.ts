@@ -2,7 +2,7 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { type Store, systemClock, type VerifyToken } from 'leadtap';
 import { noLimit } from '../../../../testing/harness/endpoint.ts';
 import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
-import { buildApp } from '../../../src/app.ts';
+import { buildApp } from '../../../src/build-app.ts';
 import { makeLogger } from '../../../src/ops/logging.ts';
 
 export interface Answer {

@@ -18,7 +18,7 @@ interface PollResult {
 const { signal } = new AbortController();
 
 async function poll(cache: PollCache, bearer: Bearer, query: PollQuery): Promise<PollResult> {
-  const reader = await cache.createReader(bearer);
+  const reader = await cache.revalidateFor(bearer);
   const [isRevoked, user] = [await reader.isTokenRevoked(), await reader.findUser()];
   const scope = user && scopeOf(user);
   if (isRevoked || !scope) return { isRevoked, user };

@@ -72,7 +72,7 @@ interface Polled {
 
 /** Polls once, from the beginning. */
 export async function pollOnce(cache: PollCache, bearer: Bearer, limit = 100): Promise<Polled> {
-  const reader = await cache.createReader(bearer);
+  const reader = await cache.revalidateFor(bearer);
   const user = await reader.findUser();
   const scope = user && scopeOf(user);
   if (!scope) throw new Error(`${bearer.userId} has no scope`);

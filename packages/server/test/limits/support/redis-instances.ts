@@ -14,6 +14,24 @@ export const LASTING_POLICIES: readonly Policy[] = [
   { name: 'hour', quota: 100, windowS: 86_400 },
 ];
 
+/** Timeouts that the test changes while a limiter uses them: short ones would also detect faults that are not there, on a slow machine. */
+export class ChangingTimeouts implements RedisTimeouts {
+  connectMs = LONG_REDIS_TIMEOUTS.connectMs;
+  attemptMs = LONG_REDIS_TIMEOUTS.attemptMs;
+  silenceMs = LONG_REDIS_TIMEOUTS.silenceMs;
+  retryMs = LONG_REDIS_TIMEOUTS.retryMs;
+
+  /** From now on a Redis that hangs is detected soon. */
+  detectSilence(): void {
+    Object.assign(this, { connectMs: 1000, attemptMs: 1000, silenceMs: 200 });
+  }
+
+  /** From now on only a Redis that never replies is unavailable. */
+  wait(): void {
+    Object.assign(this, LONG_REDIS_TIMEOUTS);
+  }
+}
+
 /** A connection of the test itself, to read and to change data. */
 export async function redisCommands(url: string) {
   const client = createClient({ url });

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { startService } from '../../../../testing/harness/service.ts';
 import { pgDumpCommand } from '../../../src/store/postgres/dump-command.ts';
 import { terminalWithUsers } from '../../cli/terminal.ts';
+import { readPage, readStatus } from '../../status/support/status.ts';
 
 test('backup is 1 and prints a pg_dump line that works as it is', async () => {
   const { run, path } = await terminalWithUsers();
@@ -27,4 +29,10 @@ test.each([
     `pg_dump --format=custom --schema=leadtap --file='/backups/it'\\''s.dump' ${expected.replaceAll('%2F', '%2F')}`,
   );
   expect(line).not.toContain('s3cr3t');
+});
+
+test('the status page does not know the last backup, and names the command', async () => {
+  const service = await startService();
+  expect((await readStatus(service)).backup).toBeNull();
+  expect(await readPage(service)).toContain('<code>leadtap backup FILE</code> prints the pg_dump line');
 });

@@ -106,7 +106,7 @@ async function migrateAtOnce(program: string, database: string, { statement, wai
   await client.query(`BEGIN; ${statement}`);
   const reports = Promise.all([migrate(program, database), migrate(program, database)]);
   const areWaiting = async () => expect(await lockWaits(observer)).toEqual(['advisory', wait]);
-  await vi.waitFor(areWaiting, { timeout: 60_000, interval: 20 });
+  await vi.waitFor(areWaiting, { interval: 20 });
   await client.query('ROLLBACK');
   await Promise.all([client.end(), observer.end()]);
   return reports;

@@ -161,6 +161,27 @@ describe('leadtap_service', () => {
     expect(await consumers?.prune(0, Date.now())).toBe(1);
   });
 
+  test('can subscribe, claim, settle, list, remove and prune hooks', async () => {
+    const { applyOrganisation, hooks } = await openAsService();
+    await applyOrganisation(ORGANISATION);
+    const hook = {
+      userId: 'boss',
+      tokenId: 't',
+      tokenExpiresAt: 1000,
+      url: 'https://a',
+      baseUrl: 'https://b',
+    };
+    const times = { since: undefined, createdAt: 1 };
+    expect(await hooks?.subscribe({ id: 'a', ...hook, ...times }, 2)).toMatchObject({ kind: 'created' });
+    await hooks?.subscribe({ id: 'b', ...hook, ...times, url: 'https://c' }, 2);
+    expect(await hooks?.claim({ now: 2, claimUntil: 3, companies: 'all', limit: 2 })).toEqual([]);
+    const listed = (await hooks?.list({ now: 2, limit: 2 })) ?? [];
+    expect(listed).toHaveLength(2);
+    await hooks?.settle(listed.map(({ hook }) => ({ claimed: hook, progress: hook })));
+    expect(await hooks?.remove('a')).toBe(true);
+    expect(await hooks?.prune(1000)).toBe(1);
+  });
+
   test('can be the login of a move, which keeps the stamps of deleted companies', async () => {
     const target = await openPostgresMoveTarget(address('app', name));
     const stamp = Date.now() + 3_600_000;
@@ -238,6 +259,7 @@ describe('leadtap_writer', () => {
         'migrations',
         'erased_leads',
         'consumers',
+        'hooks',
         'idempotency_keys',
       ].map((table) => `SELECT FROM leadtap.${table}`),
       `SELECT leadtap.revalidate('{}', '{boss}', '{t}', NULL)`,

@@ -18,7 +18,7 @@ test('serve starts and stops although the accounts cannot be counted', async () 
   const stdout = captureStream();
   const env = { LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: 'off' };
   const ran = shell.run('serve', { parts: { signal: stop.signal, stdout }, env });
-  await vi.waitFor(async () => expect(await counting()).toBe(1), { timeout: 60_000 });
+  await vi.waitFor(async () => expect(await counting()).toBe(1));
   await vi.waitFor(() => expect(stdout.text()).toContain('serving new leads'));
   stop.abort();
   expect(await ran).toMatchObject({ code: 0 });

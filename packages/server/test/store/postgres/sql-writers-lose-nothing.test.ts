@@ -16,43 +16,37 @@ import { historyWriter } from '../../../../testing/delivery-trial/postgres/other
 import { makeTestTrial } from '../../../../testing/harness/delivery-trial.ts';
 
 const TRANSACTIONS_OF_EACH = 10;
-/** Many transactions, also on a busy machine. Only a trial that hangs reaches it. */
-const SLOW = { timeout: 300_000 };
 
 describe('programs that write leads with plain SQL', () => {
-  it(
-    'lose, double and hide nothing, whatever they insert, update, move, delete and roll back',
-    SLOW,
-    async () => {
-      const { trial, url, companyIds } = await makeTestTrial({ companies: 2, usersOfEach: 25 });
-      const names = (name: string) => Array.from({ length: 4 }, (_, index) => `${name}-${index + 1}`);
-      const actors = [
-        ...names('writer').map((name) => insertWriter(url, name, companyIds)),
-        ...names('contender').map((name) => contentionWriter(url, name, companyIds)),
-        historyWriter(url, companyIds),
-      ];
-      await trial.run(actors, { seed: 20_260_302, isEnough: (done) => done >= TRANSACTIONS_OF_EACH });
-      expect(findingsOf(await trial.finish())).toEqual({});
-      // Every kind of event happened.
-      expect([...trial.recorder.counts.keys()]).toEqual(
-        expect.arrayContaining([
-          'inserts (values)',
-          'inserts (select)',
-          'inserts (copy)',
-          'historical inserts',
-          'updates',
-          'moves',
-          'deletes',
-          'transactions: commit',
-          'transactions: roll back',
-          'transactions: cut off',
-          'answers 304',
-        ]),
-      );
-    },
-  );
+  it('lose, double and hide nothing, whatever they insert, update, move, delete and roll back', async () => {
+    const { trial, url, companyIds } = await makeTestTrial({ companies: 2, usersOfEach: 25 });
+    const names = (name: string) => Array.from({ length: 4 }, (_, index) => `${name}-${index + 1}`);
+    const actors = [
+      ...names('writer').map((name) => insertWriter(url, name, companyIds)),
+      ...names('contender').map((name) => contentionWriter(url, name, companyIds)),
+      historyWriter(url, companyIds),
+    ];
+    await trial.run(actors, { seed: 20_260_302, isEnough: (done) => done >= TRANSACTIONS_OF_EACH });
+    expect(findingsOf(await trial.finish())).toEqual({});
+    // Every kind of event happened.
+    expect([...trial.recorder.counts.keys()]).toEqual(
+      expect.arrayContaining([
+        'inserts (values)',
+        'inserts (select)',
+        'inserts (copy)',
+        'historical inserts',
+        'updates',
+        'moves',
+        'deletes',
+        'transactions: commit',
+        'transactions: roll back',
+        'transactions: cut off',
+        'answers 304',
+      ]),
+    );
+  });
 
-  it('lose nothing in any order of events that is known to be dangerous', SLOW, async () => {
+  it('lose nothing in any order of events that is known to be dangerous', async () => {
     const scene = await makeTestTrial({ companies: 2, isQuiet: true, usersOfEach: 25 });
     for (const act of [...FORCED_SCENES, copyByTrigger]) {
       await force(scene, act);
@@ -76,7 +70,6 @@ describe('a deliberate defect of the schema is seen', () => {
 
   it.each<PostgresMutation>(['no-writer-lock', 'no-poll-lock', 'early-snapshot', 'clock-date'])(
     '%s: a client that remembers the Date loses leads',
-    SLOW,
     async (mutation) => {
       const found = await find(mutation, overtake, commitWhilePollsWait);
       expect(found).toEqual(expect.arrayContaining(['lost', 'broken']));

@@ -73,7 +73,7 @@ describe('of deleted leads', () => {
     await client.query(`${insert('a')}; ${insert('b')}`);
     await client.query(`BEGIN; ${remove}`);
     const other = await connectSql(database.url);
-    await other.query(`SET statement_timeout = '10s'; ${insert('c')}`);
+    await other.query(`SET statement_timeout = '2min'; ${insert('c')}`);
     await client.query(`${insert('d')}; COMMIT`);
     expect(await stamps()).toEqual(expected);
   });

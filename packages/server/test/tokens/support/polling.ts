@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { loadSigningKeys, makeVerifyToken, newLeads, type PollStore, systemClock, type User } from 'leadtap';
 import { onTestFinished } from 'vitest';
+import { LONG_JWKS_TIMING } from '../../../../testing/harness/timeouts.ts';
 import type { JwksTiming } from '../../../src/accounts/external-tokens.ts';
 import { AUDIENCE, type IdentityProvider, ISSUER } from './identity-provider.ts';
 
@@ -35,12 +36,15 @@ const store: PollStore = {
 };
 
 /** The endpoint alone, with the timing of the identity provider set by the test. */
-export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming>) {
-  // Long enough for a slow machine.
-  const longTimeouts = { fetchTimeoutMs: 240_000, ...timing };
+export async function startEndpoint({ url }: IdentityProvider, timing: Partial<JwksTiming> = {}) {
   const verifyToken = makeVerifyToken({
     keys: await loadSigningKeys({ secrets: [randomBytes(32).toString('base64')] }),
-    external: { jwks: { kind: 'url', url }, issuer: ISSUER, audience: AUDIENCE, timing: longTimeouts },
+    external: {
+      jwks: { kind: 'url', url },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      timing: { ...LONG_JWKS_TIMING, ...timing },
+    },
     clock: systemClock,
   });
   const app = Fastify();

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
@@ -10,7 +10,7 @@ import { onTestFinished } from 'vitest';
 import { tempFolder, type WhenDone } from '../../../testing/harness/temp-folder.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
-const DOCUMENT = join(ROOT, 'docs/embedding.md');
+const PROGRAMS = join(ROOT, 'examples/embedding');
 const COMPILER_OPTIONS = {
   strict: true,
   skipLibCheck: true,
@@ -20,21 +20,13 @@ const COMPILER_OPTIONS = {
   types: ['node'],
 };
 
-/** The files in docs/embedding.md: each block begins with a comment that names it. */
-function writeFiles(folder: string): void {
-  for (const [, file = '', text = ''] of readFileSync(DOCUMENT, 'utf8').matchAll(
-    /```ts\n\/\/ ([\w.-]+)\n([\s\S]+?)```/g,
-  ))
-    writeFileSync(join(folder, file), text);
-}
-
 /** Compiles the programs with the compiler and the built packages of the repository. Returns their folder. */
 export async function compilePrograms(whenDone: WhenDone): Promise<string> {
   const folder = tempFolder(whenDone);
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: COMPILER_OPTIONS }));
-  writeFiles(folder);
+  cpSync(PROGRAMS, folder, { recursive: true });
   const compiler = join(ROOT, 'node_modules/typescript/bin/tsc');
   try {
     await promisify(execFile)(process.execPath, [compiler, '--project', folder]);

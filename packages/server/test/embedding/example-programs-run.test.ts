@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Lead } from '@leadtap/contract';
 import { beforeAll, expect, it } from 'vitest';
-import { compilePrograms, runProgram } from './document.ts';
+import { compilePrograms, runProgram } from './example-programs.ts';
 
 let folder = '';
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 
 it.each(['fastify', 'express', 'node'])(
-  'the %s program of docs/embedding.md serves the endpoint next to routes of its own',
+  'examples/embedding/%s.ts serves the endpoint next to routes of its own',
   async (program) => {
     const { url, line } = await runProgram(join(folder, `${program}.js`));
     const headers = { authorization: 'Bearer key-of-ada' };
@@ -57,7 +57,7 @@ it("an error in a route of the application stays the application's", async () =>
 });
 
 it.each(['fastify', 'express', 'node'])(
-  'the %s program of docs/embedding.md accepts leads and delivers them to polls',
+  'examples/embedding/%s.ts accepts leads and delivers them to polls',
   async (program) => {
     const { url, line } = await runProgram(join(folder, `${program}.js`));
     const send = (body: unknown, token = 'key-of-the-form') =>
