@@ -1,6 +1,7 @@
 import { errors } from 'zapier-platform-core';
 
 const NEW_LEADS_PATH = '/automation/new-leads';
+export const HOOKS_PATH = '/automation/hooks';
 
 const notAnAddress = (typed: string) =>
   new errors.Error(
@@ -25,8 +26,11 @@ export function newLeadsAddress(baseAddress: string): string {
   return `${origin}${base.endsWith(NEW_LEADS_PATH) ? base : base + NEW_LEADS_PATH}`;
 }
 
+const baseOf = (baseAddress: string): string => newLeadsAddress(baseAddress).slice(0, -NEW_LEADS_PATH.length);
+
+/** Where webhook subscriptions are made. */
+export const hooksAddress = (baseAddress: string): string => baseOf(baseAddress) + HOOKS_PATH;
+
 /** What to call the installation: its host, and its path if it has one. */
 export const installationName = (baseAddress: string): string =>
-  newLeadsAddress(baseAddress)
-    .slice(0, -NEW_LEADS_PATH.length)
-    .replace(/^https?:\/\//, '');
+  baseOf(baseAddress).replace(/^https?:\/\//, '');

@@ -3,6 +3,7 @@ import { authentication } from './authentication.ts';
 import { authorize } from './authorize.ts';
 import { explainRefusals } from './refusals.ts';
 import { newLead } from './triggers/new-lead.ts';
+import { newLeadInstant } from './triggers/new-lead-instant.ts';
 import { VERSION } from './version.ts';
 
 /** What Zapier loads. */
@@ -12,7 +13,7 @@ export default defineApp({
   authentication,
   beforeRequest: [authorize],
   afterResponse: [explainRefusals],
-  triggers: { [newLead.key]: newLead },
+  triggers: { [newLeadInstant.key]: newLeadInstant, [newLead.key]: newLead },
   flags: {
     // Every request goes through z.request, which logs it; nothing of Node has to be patched for that.
     skipHttpPatch: true,

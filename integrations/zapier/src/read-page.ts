@@ -1,7 +1,13 @@
 import type { Lead } from '@leadtap/contract';
-import { type Bundle, errors, type HttpResponse, type ZObject } from 'zapier-platform-core';
+import {
+  type Bundle,
+  errors,
+  type HttpRequestOptionsWithUrl,
+  type HttpResponse,
+  type ZObject,
+} from 'zapier-platform-core';
 import { installationName, newLeadsAddress } from './base-address.ts';
-import { notAPage } from './refusals.ts';
+import { unexpectedAnswer } from './refusals.ts';
 
 /** Zapier gives a poll 30 seconds. */
 const TIMEOUT_MS = 10_000;
@@ -19,16 +25,27 @@ export interface PageQuery {
   readonly since?: string;
 }
 
+/** Sends a request, and says so if no answer comes. */
+export function request<T>(
+  z: ZObject,
+  baseAddress: string,
+  options: HttpRequestOptionsWithUrl,
+): Promise<HttpResponse<T>> {
+  return z.request<T>({ ...options, timeout: TIMEOUT_MS }).catch((error: Error) => {
+    throw isUnreachable(error) ? unreachable(baseAddress, error) : error;
+  });
+}
+
 /** One page of leads: without `since` the newest, newest first; with `since` those that follow it, oldest first. */
 export async function readPage(z: ZObject, { authData }: Bundle, query: PageQuery = {}): Promise<Page> {
   const baseAddress = authData['baseUrl'] ?? '';
-  const response = await z
-    .request<unknown>({ url: newLeadsAddress(baseAddress), params: { ...query }, timeout: TIMEOUT_MS })
-    .catch((error: Error) => {
-      throw isUnreachable(error) ? unreachable(baseAddress, error) : error;
-    });
+  const response = await request<unknown>(z, baseAddress, {
+    url: newLeadsAddress(baseAddress),
+    params: { ...query },
+  });
   const leads = leadsIn(response);
-  if (leads === undefined) throw notAPage(installationName(baseAddress), response.status);
+  if (leads === undefined)
+    throw unexpectedAnswer(installationName(baseAddress), response.status, 'a list of leads');
   return {
     leads,
     readAt: Date.parse(response.headers.get('date') ?? ''),

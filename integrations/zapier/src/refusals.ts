@@ -1,5 +1,6 @@
 import type { Problem } from '@leadtap/contract';
 import { type AfterResponseMiddleware, errors, type HttpResponse } from 'zapier-platform-core';
+import { HOOKS_PATH } from './base-address.ts';
 
 /** Long enough for what stands before the service to recover when it does not say for how long. */
 const DEFAULT_DELAY_S = 60;
@@ -22,9 +23,11 @@ const tokenRefused = ({
   new errors.ExpiredAuthError(`${detail} Then reconnect Leadtap in Zapier with the new token.`);
 
 /** Zapier asks again after the delay, and counts it as no error of the Zap. */
-const waitAWhile = (response: HttpResponse, what: string) =>
+const waitAWhile = (response: HttpResponse, isEvent: boolean, what: string) =>
   new errors.ThrottledError(
-    `${what} Zapier tries again by itself. If no poll succeeds for half an hour, leads can be missed.`,
+    isEvent
+      ? `${what} The leads come with the next event.`
+      : `${what} Zapier tries again by itself. If no poll succeeds for half an hour, leads can be missed.`,
     delayS(response),
   );
 
@@ -32,6 +35,12 @@ function notFound(response: HttpResponse): Error {
   const { code, detail } = problemOf(response);
   if (code === 'user-not-found')
     return new errors.Error(`${detail} Ask the operator of Leadtap for another token.`, code, 404);
+  if (code === 'no-such-resource' && response.request.url?.endsWith(HOOKS_PATH))
+    return new errors.Error(
+      'This Leadtap sends no events: its operator has switched them off, or it is an older version. Choose the trigger New Lead instead.',
+      'no-events',
+      404,
+    );
   return noLeadtap(response.status);
 }
 
@@ -42,9 +51,9 @@ const noLeadtap = (status: number): Error =>
   new errors.Error(`There is no Leadtap at this address. ${CHECK_ADDRESS}`, 'no-leadtap', status);
 
 /** Maintenance and sign-in pages and wrong addresses answer 200 too. */
-export const notAPage = (installation: string, status: number): Error =>
+export const unexpectedAnswer = (installation: string, status: number, expected: string): Error =>
   new errors.Error(
-    `${installation} answered ${status}, but not with a list of leads of Leadtap. ${CHECK_ADDRESS}`,
+    `${installation} answered ${status}, but not with ${expected} of Leadtap. ${CHECK_ADDRESS}`,
     'no-leadtap',
     status,
   );
@@ -57,23 +66,28 @@ function failed(response: HttpResponse): Error {
   return new errors.Error(reason + id, code, status);
 }
 
-function refusal(response: HttpResponse): Error {
+function refusal(response: HttpResponse, isEvent: boolean): Error {
   switch (response.status) {
     case 401:
       return tokenRefused(problemOf(response));
     case 404:
       return notFound(response);
     case 429:
-      return waitAWhile(response, 'The limit of 100 requests a minute and 1000 an hour was reached.');
+      return waitAWhile(
+        response,
+        isEvent,
+        'The limit of 100 requests a minute and 1000 an hour was reached.',
+      );
     case 503:
-      return waitAWhile(response, 'Leadtap cannot answer right now.');
+      return waitAWhile(response, isEvent, 'Leadtap cannot answer right now.');
     default:
       return failed(response);
   }
 }
 
 /** Says in words what is wrong and what to do, instead of the bytes of the answer. */
-export const explainRefusals: AfterResponseMiddleware = (response) => {
-  if (response.status >= 400) throw refusal(response);
+export const explainRefusals: AfterResponseMiddleware = (response, _z, { rawRequest }) => {
+  // Zapier gives the request that it received to runs of events only.
+  if (response.status >= 400) throw refusal(response, rawRequest !== undefined);
   return response;
 };

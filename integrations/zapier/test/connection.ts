@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Bundle, ZObject } from 'zapier-platform-core';
 import { createAppTester } from 'zapier-platform-core';
 import type { TestService } from '../../../packages/testing/harness/service.ts';
@@ -16,6 +17,12 @@ export const connect = async ({ url, token }: TestService, userId = 'boss'): Pro
   token: await token(userId, { expiresInMs: 24 * 3_600_000 }),
 });
 
+/** After 250 runs in a process that has grown large, Zapier's core ends it; this one is that of many tests. */
+const limits: { KILL_MAX_LIMIT: number } = createRequire(import.meta.url)(
+  'zapier-platform-core/src/constants',
+);
+limits.KILL_MAX_LIMIT = Number.POSITIVE_INFINITY;
+
 const appTester = createAppTester(app);
 
 /** Runs a part of the app as Zapier does, with all that stands before and behind its requests. */
@@ -23,7 +30,8 @@ export const run = <T>(
   part: (z: ZObject, bundle: Bundle) => Promise<T>,
   { baseUrl, token }: Connection,
   meta: Meta = {},
-): Promise<T> => appTester(part, { authData: { baseUrl, token }, meta });
+  more: Partial<Bundle> = {},
+): Promise<T> => appTester(part, { authData: { baseUrl, token }, meta, ...more });
 
 export interface Failure {
   readonly name: string;

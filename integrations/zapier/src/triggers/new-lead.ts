@@ -8,11 +8,13 @@ import { LEAD_FIELDS, SAMPLE_LEAD } from './lead-fields.ts';
 /** The editor shows no more. */
 const SAMPLES = 3;
 
-export async function perform(z: ZObject, bundle: Bundle): Promise<Lead[]> {
-  if (!bundle.meta?.isLoadingSample) return recentLeads(z, bundle);
+export async function sampleLeads(z: ZObject, bundle: Bundle): Promise<Lead[]> {
   const { leads } = await readPage(z, bundle, { limit: SAMPLES });
   return [...leads];
 }
+
+export const perform = (z: ZObject, bundle: Bundle): Promise<Lead[]> =>
+  (bundle.meta?.isLoadingSample ? sampleLeads : recentLeads)(z, bundle);
 
 /**
  * Zapier tells leads apart by the output field that is `primary`: the trigger id. Its default would be `id`, the id in the
