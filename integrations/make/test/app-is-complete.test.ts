@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { exampleLead, MAX_LEADS_PER_PAGE, PROBLEMS } from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fileOf, readApp } from './interpreter/app.ts';
 import { inherit } from './interpreter/merge.ts';
 
@@ -44,23 +44,47 @@ it('the README gives an origin with every property that Make needs', () => {
   });
 });
 
-it('the interface names every field of a lead, in its order, with a label', () => {
-  expect(app.trigger.interface.map(({ name }) => name)).toEqual(Object.keys(Lead.properties));
-  expect(app.trigger.interface.filter(({ label }) => !label)).toEqual([]);
+describe.each([
+  ['Watch New Leads', app.trigger],
+  ['List Leads', app.list],
+])('%s', (_, module) => {
+  it('names every field of a lead, in its order, with a label', () => {
+    expect(module.interface.map(({ name }) => name)).toEqual(Object.keys(Lead.properties));
+    expect(module.interface.filter(({ label }) => !label)).toEqual([]);
+  });
+
+  it('has the lead of the documentation as its sample', () => {
+    expect(module.samples).toEqual(exampleLead);
+  });
+
+  it('takes a page for full when the contract says so', () => {
+    const { condition = '' } = module.communication.pagination ?? {};
+    expect(condition).toContain(`length(body) == ${MAX_LEADS_PER_PAGE}`);
+  });
 });
 
-it('the sample is the lead of the documentation', () => {
-  expect(app.trigger.samples).toEqual(exampleLead);
+it('the instant module offers what its webhook gives, and List Leads takes it', () => {
+  const given = Object.keys(app.webhook.communication.output);
+  expect(app.instant.interface.map(({ name }) => name).sort()).toEqual(given.sort());
+  expect(Object.keys(app.instant.samples as object).sort()).toEqual(given);
+  for (const { name, required } of app.list.mappableParams) {
+    expect(given).toContain(name);
+    expect(required).toBe(true);
+  }
+});
+
+it('the instant module has a webhook with an address of its own, and every module is in a group', () => {
+  const { module = {}, webhook } = app.manifest.components;
+  const instant = Object.values(module).filter(({ moduleType }) => moduleType === 'instant_trigger');
+  expect(instant.map((found) => webhook?.[found.webhook ?? '']?.webhookType)).toEqual(['web']);
+  const groups = JSON.parse(readFileSync(fileOf('general/groups.json'), 'utf8')) as { modules: string[] }[];
+  expect(groups.flatMap(({ modules }) => modules).sort()).toEqual(Object.keys(module).sort());
 });
 
 it('the token is never logged, and typed as a secret', () => {
   for (const { log } of [app.base, app.connection.communication])
     expect(log?.sanitize).toContain('request.headers.authorization');
   expect(app.connection.params.find(({ name }) => name === 'token')?.type).toBe('password');
-});
-
-it('a page is full when the contract says so', () => {
-  expect(app.trigger.communication.pagination?.condition).toBe(`{{length(body) == ${MAX_LEADS_PER_PAGE}}}`);
 });
 
 /** What Make must do about each status that Leadtap answers with. */
@@ -70,6 +94,7 @@ const TYPES: Readonly<Record<number, string>> = {
   403: 'InvalidConfigurationError',
   404: 'InvalidConfigurationError',
   405: 'RuntimeError',
+  409: 'RuntimeError',
   408: 'ConnectionError',
   413: 'RuntimeError',
   415: 'RuntimeError',
@@ -90,7 +115,7 @@ it.each([...new Set(Object.values(PROBLEMS).map(({ status }) => status))])(
 
 it('the parts of the app are listed in its README', () => {
   const readme = readFileSync(fileOf('README.md'), 'utf8');
-  const { connection, module } = app.manifest.components;
-  for (const { codeFiles } of [...Object.values(connection ?? {}), ...Object.values(module ?? {})])
+  const { connection = {}, module = {}, webhook = {} } = app.manifest.components;
+  for (const { codeFiles } of [connection, module, webhook].flatMap((kind) => Object.values(kind)))
     for (const path of Object.values(codeFiles)) expect(readme).toContain(path);
 });

@@ -15,6 +15,9 @@ describe('IML', () => {
     ['{{count == 100}}', true],
     ['{{count != 100}}', false],
     ['{{length(body) == 2}}', true],
+    ['{{count < 100}}', false],
+    ['{{count <= 100}}', true],
+    ["{{parseNumber(formatDate('2026-03-02T09:30:00.001Z', 'x'), '.')}}", 1772443800001],
     ['{{body[1].name}}', 'Ada'],
     ['{{body[2].name}} and {{body[1].name}}', 'Ben and Ada'],
     ['{{body[3].name}}', undefined],
@@ -30,8 +33,12 @@ describe('IML', () => {
     ["{{ifempty(text, ifempty(body[3].name, 'unknown'))}}", 'unknown'],
   ])('%s', (template, value) => expect(evaluate(template, variables)).toEqual(value));
 
-  it.each(['{{unknown.name}}', '{{nothing(count)}}', '{{count ==}}', '{{count count}}', '{{#}}'])(
-    '%s is refused',
-    (template) => expect(() => evaluate(template, variables)).toThrow('IML:'),
-  );
+  it.each([
+    '{{unknown.name}}',
+    '{{nothing(count)}}',
+    '{{count ==}}',
+    "{{count < '100'}}",
+    '{{count count}}',
+    '{{#}}',
+  ])('%s is refused', (template) => expect(() => evaluate(template, variables)).toThrow('IML:'));
 });

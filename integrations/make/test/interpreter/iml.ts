@@ -5,7 +5,7 @@
  */
 export type Variables = Readonly<Record<string, unknown>>;
 
-const TOKEN = /\s*(?:(\d+)|'([^']*)'|`([^`]*)`|([A-Za-z_]\w*)|(==|!=|[().,[\]]))/y;
+const TOKEN = /\s*(?:(\d+)|'([^']*)'|`([^`]*)`|([A-Za-z_]\w*)|(==|!=|<=|[<().,[\]]))/y;
 
 type Kind = 'number' | 'text' | 'ticked' | 'name' | 'sign' | 'end';
 interface Token {
@@ -42,15 +42,27 @@ const FUNCTIONS: Readonly<Record<string, (...values: readonly unknown[]) => unkn
     if (typeof text === 'string') return text.includes(String(part));
     throw new Error('IML: contains() is used with texts here');
   },
+  formatDate: (value, format) => {
+    if (format !== 'x') throw new Error('IML: only the format x, Unix milliseconds, is used here');
+    return String(Date.parse(String(value)));
+  },
+  parseNumber: (value) => Number(value),
   length: (value) => {
     if (Array.isArray(value) || typeof value === 'string') return value.length;
     throw new Error('IML: length() is of arrays and texts');
   },
 };
 
+function compare(a: unknown, b: unknown, holds: (a: number, b: number) => boolean): boolean {
+  if (typeof a === 'number' && typeof b === 'number') return holds(a, b);
+  throw new Error('IML: only numbers have a documented order');
+}
+
 const OPERATORS: Readonly<Record<string, (a: unknown, b: unknown) => unknown>> = {
   '==': (a, b) => a === b,
   '!=': (a, b) => a !== b,
+  '<': (a, b) => compare(a, b, (x, y) => x < y),
+  '<=': (a, b) => compare(a, b, (x, y) => x <= y),
 };
 
 /** What a dot leads to; from nothing it leads to nothing. */

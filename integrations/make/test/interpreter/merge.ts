@@ -10,8 +10,18 @@ function mergeValues(under: unknown, over: unknown): unknown {
   return Object.fromEntries([...keys].map((key) => [key, mergeValues(under[key], over[key])]));
 }
 
-const DIRECTIVES = new Set(['url', 'baseUrl', 'method', 'headers', 'response', 'pagination', 'log']);
-const OF_RESPONSE = new Set(['type', 'valid', 'iterate', 'limit', 'output', 'trigger', 'metadata', 'error']);
+const DIRECTIVES = new Set(['url', 'baseUrl', 'method', 'headers', 'body', 'response', 'pagination', 'log']);
+const OF_RESPONSE = new Set([
+  'type',
+  'valid',
+  'iterate',
+  'limit',
+  'output',
+  'trigger',
+  'metadata',
+  'data',
+  'error',
+]);
 
 const checkNames = (directives: object, known: ReadonlySet<string>): void => {
   const unknown = Object.keys(directives).filter((name) => !known.has(name));

@@ -29,7 +29,7 @@ export interface Answer {
 
 /** Sends one request, and gives its answer or throws what the error directives make of it. */
 export async function send(
-  { baseUrl = '', method = 'GET', headers = {}, response = {} }: Communication,
+  { baseUrl = '', method = 'GET', headers = {}, body: content, response = {} }: Communication,
   url: string,
   variables: Variables,
 ): Promise<Answer> {
@@ -37,9 +37,13 @@ export async function send(
   const address = path.startsWith('/') ? evaluateText(baseUrl, variables) + path : path;
   const answer = await fetchAnswer(address, {
     method,
-    headers: Object.fromEntries(
-      Object.entries(headers).map(([name, value]) => [name, evaluateText(value, variables)]),
-    ),
+    headers: {
+      ...(content !== undefined && { 'content-type': 'application/json' }),
+      ...Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, evaluateText(value, variables)]),
+      ),
+    },
+    ...(content !== undefined && { body: JSON.stringify(evaluate(content, variables)) }),
   });
   const body = parse(answer, response);
   const parsed = { ...answer, body };

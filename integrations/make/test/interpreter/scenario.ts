@@ -44,7 +44,7 @@ export type Run =
   | { readonly kind: 'delayed'; readonly error: MakeError }
   | { readonly kind: 'failed'; readonly error: MakeError };
 
-const DELAYS: ReadonlySet<ErrorType> = new Set(['RateLimitError', 'ConnectionError']);
+export const DELAYS: ReadonlySet<ErrorType> = new Set(['RateLimitError', 'ConnectionError']);
 const SWITCHES_OFF: ReadonlySet<ErrorType> = new Set([
   'InvalidConfigurationError',
   'InvalidAccessTokenError',

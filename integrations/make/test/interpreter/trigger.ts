@@ -31,7 +31,7 @@ export async function readItems(
   readsUntil: ReadsUntil,
 ): Promise<Item[]> {
   const { url = '', pagination, response = {} } = communication;
-  const limit = Math.min(Number(evaluate(response.limit, variables)), MAX_ITEMS);
+  const limit = response.limit === undefined ? Number.POSITIVE_INFINITY : limitOf(response.limit, variables);
   const enough = readsUntil === 'limit' ? limit : MAX_ITEMS;
   const items: Item[] = [];
   let next: string | undefined = url;
@@ -39,7 +39,8 @@ export async function readItems(
   for (let page = 0; next !== undefined && page <= MAX_FURTHER_PAGES && items.length < enough; page += 1) {
     const answer = await send(communication, next, seen);
     const container = containerOf(communication, answer, variables);
-    items.push(...container.map((item) => itemOf(communication, item, variables)));
+    const passed = container.filter((item) => passes(communication, item, variables));
+    items.push(...passed.map((item) => itemOf(communication, item, variables)));
     seen = {
       ...variables,
       ...answer,
@@ -51,8 +52,19 @@ export async function readItems(
   return items;
 }
 
+/** Of a trigger. A module of the type search has none. */
+const limitOf = (limit: string | number, variables: Variables): number =>
+  Math.min(Number(evaluate(limit, variables)), MAX_ITEMS);
+
+function passes({ response = {} }: Communication, item: unknown, variables: Variables): boolean {
+  const { iterate } = response;
+  return typeof iterate !== 'object' || evaluate(iterate.condition, { ...variables, item }) === true;
+}
+
 function containerOf({ response = {} }: Communication, answer: Answer, variables: Variables): unknown[] {
-  const container = evaluate(response.iterate, { ...variables, ...answer });
+  const { iterate } = response;
+  const path = typeof iterate === 'object' ? iterate.container : iterate;
+  const container = evaluate(path, { ...variables, ...answer });
   if (Array.isArray(container)) return container;
   throw new Error('iterate does not lead to an array');
 }
