@@ -6,10 +6,10 @@ import { FULL_PAGE, leadtap } from './piece.ts';
 const manifestAt = (path: string): Record<string, Record<string, string>> =>
   JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'));
 
-it('has one trigger, whose sample is the lead of the documentation', () => {
-  const { new_lead: trigger, ...others } = leadtap.triggers();
-  expect(others).toEqual({});
-  expect(trigger?.sampleData).toEqual(exampleLead);
+it('has two triggers, whose sample is the lead of the documentation', () => {
+  const triggers = Object.values(leadtap.triggers());
+  expect(triggers.map(({ name }) => name)).toEqual(['new_lead_instant', 'new_lead']);
+  for (const { sampleData } of triggers) expect(sampleData).toEqual(exampleLead);
   expect(leadtap.metadata().auth).toBeDefined();
 });
 

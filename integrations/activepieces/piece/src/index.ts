@@ -1,6 +1,7 @@
 import { createPiece } from '@activepieces/pieces-framework';
 import { leadtapAuth } from './auth.ts';
 import { newLead } from './new-lead.ts';
+import { newLeadInstant } from './new-lead-instant.ts';
 
 const LOGO = [
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">',
@@ -18,5 +19,5 @@ export const leadtap = createPiece({
   auth: leadtapAuth,
   minimumSupportedRelease: '0.82.0',
   actions: [],
-  triggers: [newLead],
+  triggers: [newLeadInstant, newLead],
 });
