@@ -1,4 +1,5 @@
 // A source for Pipedream: `pd deploy new-lead.mjs`. docs/integrations/pipedream.md says how.
+import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /** A page never holds more; one that holds as many may not be the last. */
 const FULL_PAGE = 100;
@@ -10,18 +11,16 @@ const SAMPLES = 10;
 
 const TIMEOUT_MS = 20_000;
 
-function newLeadsAddress(baseUrl, query) {
-  const address = `${baseUrl.trim().replace(/(?<!\/)\/+$/, '')}/automation/new-leads`;
+function addressOf(baseUrl, path) {
+  const address = `${baseUrl.trim().replace(/(?<!\/)\/+$/, '')}/automation/${path}`;
   if (!/^https?:\/\/[^/\s]/i.test(address) || !URL.canParse(address))
     throw new Error(
       `"${baseUrl}" is not a base address. It begins with https:// and looks like https://leads.example.com or https://example.com/api.`,
     );
-  const url = new URL(address);
-  url.search = new URLSearchParams(query).toString();
-  return url;
+  return new URL(address);
 }
 
-async function send(address, token) {
+async function send(address, token, { method = 'GET', body } = {}) {
   const bearer = token.trim();
   if (!/^[\x21-\x7e]+$/.test(bearer))
     throw new Error(
@@ -29,7 +28,9 @@ async function send(address, token) {
     );
   try {
     const headers = { authorization: `Bearer ${bearer}`, accept: 'application/json' };
-    const answer = await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (body) headers['content-type'] = 'application/json';
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const answer = await fetch(address, { method, headers, body: body && JSON.stringify(body), signal });
     return {
       status: answer.status,
       link: answer.headers.get('link') ?? '',
@@ -79,11 +80,25 @@ function explainRefusal({ host }, status, retryAfter, body) {
   return retryAfter ? `${reason} The request passes in ${retryAfter} s; nothing is lost.` : reason;
 }
 
+/**
+ * Whether the event is from Leadtap: a signature as in Standard Webhooks. Its age does not matter: an event that is repeated
+ * causes a poll, and nothing else.
+ */
+function isSigned({ headers, bodyRaw }, { secret }) {
+  const content = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${bodyRaw}`;
+  const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
+  const expected = Buffer.from(`v1,${createHmac('sha256', key).update(content).digest('base64')}`);
+  return String(headers['webhook-signature'])
+    .split(' ')
+    .map((signature) => Buffer.from(signature))
+    .some((given) => given.length === expected.length && timingSafeEqual(given, expected));
+}
+
 export default {
   key: 'leadtap-new-lead',
   name: 'New Lead (Leadtap)',
-  description: 'Emits each new lead once, oldest first.',
-  version: '0.1.0',
+  description: 'Emits each new lead once, as soon as it arrives, oldest first.',
+  version: '0.2.0',
   type: 'source',
   // Compares the last hundred ids: a second guard, should a run end before it could remember where it was.
   dedupe: 'unique',
@@ -99,13 +114,20 @@ export default {
       description: 'The operator of Leadtap issues it.',
       secret: true,
     },
-    timer: { type: '$.interface.timer', default: { intervalSeconds: 120 } },
+    http: { type: '$.interface.http', customResponse: true },
+    timer: {
+      type: '$.interface.timer',
+      label: 'Safety net',
+      description: 'Leads come at once. A poll on this schedule finds those whose event was lost.',
+      default: { intervalSeconds: 15 * 60 },
+    },
     db: '$.service.db',
   },
   methods: {
     /** One request. Whatever is not a page is thrown as an error whose message says what to do. */
     async readPage(query) {
-      const address = newLeadsAddress(this.baseUrl, query);
+      const address = addressOf(this.baseUrl, 'new-leads');
+      address.search = new URLSearchParams(query).toString();
       const { status, link, retryAfter, text } = await send(address, this.token);
       const body = parse(text);
       if (status !== 200) throw new Error(explainRefusal(address, status, retryAfter, body));
@@ -130,23 +152,63 @@ export default {
       this.emitAll(leads.toReversed());
       this.db.set('since', nextSince);
     },
-    /** Emits a page, and remembers where it ends only then. */
+    /** Emits a page, and remembers where it ends only then. Not if a run at the same time has come further. */
     async takePage(since) {
       const { leads, nextSince } = await this.readPage({ since });
       this.emitAll(leads);
-      this.db.set('since', nextSince);
+      if (nextSince > this.db.get('since')) this.db.set('since', nextSince);
       return leads.length === FULL_PAGE;
+    },
+    /** The same URL again is the same hook, enabled again. If there can be none, the timer still finds every lead. */
+    async subscribe() {
+      try {
+        const address = addressOf(this.baseUrl, 'hooks');
+        const body = { url: this.http.endpoint, since: this.db.get('since') };
+        const { status, retryAfter, text } = await send(address, this.token, { method: 'POST', body });
+        const { id, secret, ...answer } = parse(text) ?? {};
+        if (typeof secret !== 'string') throw new Error(explainRefusal(address, status, retryAfter, answer));
+        this.db.set('hook', { id, secret });
+      } catch (error) {
+        console.log(`Leads come on the schedule of the timer only. ${error.message}`);
+      }
+    },
+    async unsubscribe() {
+      const hook = this.db.get('hook');
+      this.db.set('hook', null);
+      try {
+        if (hook) await send(addressOf(this.baseUrl, `hooks/${hook.id}`), this.token, { method: 'DELETE' });
+      } catch {
+        // The source can be deleted all the same. Leadtap disables hooks whose events are not accepted.
+      }
     },
   },
   hooks: {
     async deploy() {
       await this.start();
     },
+    async activate() {
+      await this.subscribe();
+    },
+    async deactivate() {
+      await this.unsubscribe();
+    },
   },
-  async run() {
-    // `deploy` may have failed, or never have run for a source that was made through the API.
-    if (this.db.get('since') === undefined) return this.start();
-    let isFull = await this.takePage(this.db.get('since'));
+  /** For an event of Leadtap, and for the timer. Both poll from the position of the source. */
+  async run(event) {
+    const respond = (status) => event.headers && this.http.respond({ status });
+    const hook = this.db.get('hook');
+    if (event.headers && !(hook && isSigned(event, hook))) return respond(401);
+    let isFull;
+    try {
+      const since = this.db.get('since');
+      // `deploy` may have failed, or never have run for a source that was made through the API.
+      isFull = since === undefined ? await this.start() : await this.takePage(since);
+    } catch (error) {
+      // Leadtap sends the event again.
+      respond(503);
+      throw error;
+    }
+    respond(200);
     for (let pages = 1; isFull && pages < MAX_PAGES; pages += 1) {
       try {
         isFull = await this.takePage(this.db.get('since'));
@@ -155,5 +217,7 @@ export default {
         return;
       }
     }
+    // The hook may have been disabled or deleted meanwhile.
+    if (!event.headers) await this.subscribe();
   },
 };
