@@ -1,8 +1,11 @@
 # frozen_string_literal: true
 
-# Polls with the connector as Workato documents it, without Workato's gem: ruby check.rb BASE_URL TOKEN [SINCE [CLOSURE]]
-# Prints the id of each lead, one a line, and stops at the first page that is not full. The closure for the next call goes to the
-# standard error. An error of the connector is printed as its sentence alone, with exit code 1.
+# Runs the connector as Workato documents it, without Workato's gem.
+#   ruby check.rb BASE_URL TOKEN [SINCE [CLOSURE [TRIGGER]]]   polls: prints the id of each lead, one a line, and stops at the first page
+#                                                              that is not full. The closure for the next call goes to the standard error.
+#   ruby check.rb BASE_URL TOKEN --subscribe URL               starts an instant recipe: prints what Workato keeps to stop it
+#   ruby check.rb BASE_URL TOKEN --unsubscribe KEPT            stops it
+# An error of the connector is printed as its sentence alone, with exit code 1.
 
 require 'json'
 require 'net/http'
@@ -40,21 +43,28 @@ class Sandbox
 
   def parse_json(text) = JSON.parse(text)
 
-  def get(path) = Request.new(self, path)
+  def get(path) = Request.new(self, Net::HTTP::Get, path)
 
-  def send_get(path, params)
+  def post(path, payload) = Request.new(self, Net::HTTP::Post, path, JSON.generate(payload))
+
+  def delete(path) = Request.new(self, Net::HTTP::Delete, path)
+
+  def send_request(type, path, params, body)
     run(CONNECTOR[:connection][:authorization][:apply], @connection)
     uri = URI.join(run(CONNECTOR[:connection][:base_uri], @connection), path)
-    uri.query = URI.encode_www_form(params)
-    Net::HTTP.get_response(uri, @headers)
+    uri.query = URI.encode_www_form(params) if params
+    request = type.new(uri, body ? @headers.merge('Content-Type' => 'application/json') : @headers)
+    Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == 'https') { |http| http.request(request, body) }
   end
 end
 
 # A request of Workato's SDK: sent when its answer is used. Its blocks get header names in lower case, with underscores.
 class Request
-  def initialize(sandbox, path)
+  def initialize(sandbox, type, path, body = nil)
     @sandbox = sandbox
+    @type = type
     @path = path
+    @body = body
     @parse = ->(body) { JSON.parse(body) }
     @after = ->(_code, body, _headers) { body }
   end
@@ -77,7 +87,7 @@ class Request
 
   # Workato's HTTP library has a message of its own for a connection that is cut.
   def send
-    @sandbox.send_get(@path, @params)
+    @sandbox.send_request(@type, @path, @params, @body)
   rescue IOError, SystemCallError, Net::ProtocolError
     @sandbox.run(@after_error, nil, nil, nil, 'Server broke connection')
   end
@@ -88,18 +98,24 @@ class Request
     if code >= 400
       @sandbox.run(@after_error, code, response.body, headers, response.message)
     else
-      @sandbox.run(@after, code, @parse.call(response.body), headers)
+      @sandbox.run(@after, code, @parse.call(response.body.to_s), headers)
     end
   end
 end
 
-def poll_all(connection, since, closure)
+INSTANT = CONNECTOR[:triggers][:new_lead_instant]
+
+# What Workato keeps, it keeps as JSON.
+def kept(value) = JSON.parse(JSON.generate(value))
+
+def poll_all(connection, since = nil, closure = 'null', name = 'new_lead')
+  trigger = CONNECTOR[:triggers].fetch(name.to_sym)
+  closure = JSON.parse(closure)
   sandbox = Sandbox.new(connection)
   sandbox.run(CONNECTOR[:test], connection).length
-  trigger = CONNECTOR[:triggers][:new_lead]
   loop do
     page = sandbox.run(trigger[:poll], connection, { 'since' => since }, closure)
-    closure = JSON.parse(JSON.generate(page[:next_poll]))
+    closure = kept(page[:next_poll])
     page[:events].each do |lead|
       raise 'the lead has no dedup key' if sandbox.run(trigger[:dedup], lead).blank?
 
@@ -110,8 +126,23 @@ def poll_all(connection, since, closure)
   warn JSON.generate(closure)
 end
 
+def subscribe(connection, url)
+  puts JSON.generate(Sandbox.new(connection).run(INSTANT[:webhook_subscribe], url, connection, {}).answer)
+end
+
+def unsubscribe(connection, webhook)
+  Sandbox.new(connection).run(INSTANT[:webhook_unsubscribe], webhook).answer
+end
+
 begin
-  poll_all({ 'base_url' => ARGV.fetch(0), 'token' => ARGV.fetch(1) }, ARGV[2], ARGV[3] && JSON.parse(ARGV[3]))
+  base_url, token, *rest = ARGV
+  abort 'ruby check.rb BASE_URL TOKEN [SINCE [CLOSURE [TRIGGER]]]' unless token
+  connection = { 'base_url' => base_url, 'token' => token }
+  case rest[0]
+  when '--subscribe' then subscribe(connection, rest.fetch(1))
+  when '--unsubscribe' then unsubscribe(connection, JSON.parse(rest.fetch(1)))
+  else poll_all(connection, *rest)
+  end
 rescue ConnectorError => e
   abort e.message
 end

@@ -50,10 +50,7 @@
         .params(query)
         .response_format_raw
         .after_error_response(/.*/) do |code, body, headers, message|
-          # A connection that is cut or times out has no code, no body and no headers.
-          error("The base address did not answer: #{message}. The next poll sends the same request; nothing is lost.") if code.blank?
-          retry_after = headers['retry_after'] || headers['Retry-After']
-          error(call('explain_refusal', { code: code, body: body.to_s, retry_after: retry_after }))
+          error(call('explain_failure', { code: code, body: body.to_s, headers: headers, message: message }))
         end
         .after_response do |code, body, headers|
           leads = body.to_s =~ /\A\s*\[.*\]\s*\z/m ? parse_json(body) : nil
@@ -71,8 +68,63 @@
         end
     end,
 
+    # The leads after the cursor. The cursor is the createdAt of the last lead: unique within the company and rising, so no page edge
+    # splits a tie.
+    poll_leads: lambda do |state|
+      closure = state[:closure]
+      since = closure.present? ? closure['since'] : state[:since].presence&.to_time&.utc&.iso8601(3)
+      if since.blank?
+        # Leadtap names its time even for an empty list. From 1970, a user who sees no lead yet would get old leads that move
+        # to the user's branch later.
+        next { events: [], next_poll: { 'since' => call('read_page', { limit: 1 })['next_since'] }, can_poll_more: false }
+      end
+
+      leads = call('read_page', { since: since })['leads']
+      {
+        events: leads,
+        next_poll: { 'since' => leads.present? ? leads.last['createdAt'] : since },
+        can_poll_more: leads.length == 100
+      }
+    end,
+
+    subscribe: lambda do |url|
+      post('automation/hooks', { url: url })
+        .response_format_raw
+        .after_error_response(/.*/) do |code, body, headers, message|
+          if code == 404 && body.to_s.include?('no-such-resource')
+            error('This Leadtap sends no events: its operator has switched them off, or it is an older version. ' \
+                  'Use the trigger "New lead" instead.')
+          end
+          error(call('explain_failure', { code: code, body: body.to_s, headers: headers, message: message }))
+        end
+        .after_response do |code, body, _headers|
+          hook = body.to_s =~ /\A\s*\{.*\}\s*\z/m ? parse_json(body) : {}
+          unless hook['id'].is_a?(String)
+            error("The base address answered #{code}, but not with a subscription of Leadtap. " \
+                  'Check the base address: another page or program answers there.')
+          end
+
+          { 'id' => hook['id'] }
+        end
+    end,
+
+    unsubscribe: lambda do |id|
+      delete("automation/hooks/#{id}")
+        .response_format_raw
+        .after_error_response(/.*/) do |code, body, headers, message|
+          error(call('explain_failure', { code: code, body: body.to_s, headers: headers, message: message }))
+        end
+        .after_response { |_code, _body, _headers| {} }
+    end,
+
     # The sentence of the service, not the raw body. A body that is not Leadtap's, such as a proxy's page, is not shown.
-    explain_refusal: lambda do |answer|
+    explain_failure: lambda do |answer|
+      # A connection that is cut or times out has no code, no body and no headers.
+      if answer[:code].blank?
+        next "The base address did not answer: #{answer[:message]}. The next attempt sends the same request; nothing is lost."
+      end
+
+      retry_after = answer[:headers]['retry_after'] || answer[:headers]['Retry-After']
       problem = answer[:body] =~ /\A\s*\{.*\}\s*\z/m ? parse_json(answer[:body]) : {}
       reason =
         if problem['detail'].present?
@@ -81,7 +133,7 @@
           "The base address answered #{answer[:code]}, but not as Leadtap does. " \
             'Check the base address, and what stands before Leadtap, such as a proxy.'
         end
-      answer[:retry_after].present? ? "#{reason} The request passes in #{answer[:retry_after]} s; nothing is lost." : reason
+      retry_after.present? ? "#{reason} The request passes in #{retry_after} s; nothing is lost." : reason
     end
   },
 
@@ -125,17 +177,10 @@
           # end: lead fields
         ]
       end
-    }
-  },
+    },
 
-  triggers: {
-    new_lead: {
-      title: 'New lead',
-      subtitle: 'Triggers when a new lead arrives in Leadtap',
-      description: "New <span class='provider'>lead</span> in <span class='provider'>Leadtap</span>",
-      help: 'Each lead creates a job, oldest first.',
-
-      input_fields: lambda do
+    start: {
+      fields: lambda do |_connection, _config_fields|
         [
           {
             name: 'since',
@@ -146,23 +191,60 @@
             hint: 'Leads created after this time come too. Empty: only those that come from now on.'
           }
         ]
+      end
+    }
+  },
+
+  triggers: {
+    # Hybrid: for each event Workato calls `poll` with the closure, also when the recipe starts and every 12 hours. So an event has
+    # nothing that must be verified: a forged one only causes a poll.
+    new_lead_instant: {
+      title: 'New lead (instant)',
+      subtitle: 'Triggers within seconds when a new lead arrives in Leadtap',
+      description: "New <span class='provider'>lead</span> in <span class='provider'>Leadtap</span>, at once",
+      help: 'Each lead creates a job, oldest first. Leadtap tells Workato when to poll.',
+
+      input_fields: lambda do |object_definitions|
+        object_definitions['start']
       end,
 
-      # The cursor is the createdAt of the last lead: unique within the company and rising, so no page edge splits a tie.
-      poll: lambda do |_connection, input, closure|
-        since = closure.present? ? closure['since'] : input['since'].presence&.to_time&.utc&.iso8601(3)
-        if since.blank?
-          # Leadtap names its time even for an empty list. From 1970, a user who sees no lead yet would get old leads that move
-          # to the user's branch later.
-          next { events: [], next_poll: { 'since' => call('read_page', { limit: 1 })['next_since'] }, can_poll_more: false }
-        end
+      webhook_subscribe: lambda do |webhook_url, _connection, _input|
+        call('subscribe', webhook_url)
+      end,
 
-        leads = call('read_page', { since: since })['leads']
-        {
-          events: leads,
-          next_poll: { 'since' => leads.present? ? leads.last['createdAt'] : since },
-          can_poll_more: leads.length == 100
-        }
+      webhook_unsubscribe: lambda do |webhook|
+        call('unsubscribe', webhook['id'])
+      end,
+
+      poll: lambda do |_connection, input, closure|
+        call('poll_leads', { since: input['since'], closure: closure })
+      end,
+
+      dedup: lambda do |lead|
+        lead['automation_trigger_id']
+      end,
+
+      output_fields: lambda do |object_definitions|
+        object_definitions['lead']
+      end,
+
+      sample_output: lambda do |_connection, _input|
+        call('read_page', { limit: 1 })['leads'].first || {}
+      end
+    },
+
+    new_lead: {
+      title: 'New lead',
+      subtitle: 'Triggers when a new lead arrives in Leadtap',
+      description: "New <span class='provider'>lead</span> in <span class='provider'>Leadtap</span>",
+      help: 'Each lead creates a job, oldest first. Workato polls on a schedule.',
+
+      input_fields: lambda do |object_definitions|
+        object_definitions['start']
+      end,
+
+      poll: lambda do |_connection, input, closure|
+        call('poll_leads', { since: input['since'], closure: closure })
       end,
 
       dedup: lambda do |lead|

@@ -3,20 +3,22 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { PROBLEMS } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startService } from '../../../packages/testing/harness/service.ts';
+import { leaveRequests, startService } from '../../../packages/testing/harness/service.ts';
 import { shareService } from '../../../packages/testing/harness/shared-service.ts';
 import {
   FOREIGN_ANSWERS,
   NOT_LEADTAP,
   serveAnswer,
 } from '../../../packages/testing/integrations/foreign-answers.ts';
-import { addLeads, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
-import { pollWithConnector } from './ruby.ts';
+import { addLeads, type Connection, connectionOf } from '../../../packages/testing/integrations/new-leads.ts';
+import { pollWithConnector as pollWith } from './ruby.ts';
 
 const ALL = '1970-01-01';
 
-describe('the connector', () => {
+describe.each(['new_lead', 'new_lead_instant'])('the trigger %s of the connector', (trigger) => {
   const shared = shareService();
+  const pollWithConnector = (connection: Connection, since: string, closure = 'null') =>
+    pollWith(connection, since, closure, trigger);
   const errorFor = async (userId: string, path = '') =>
     (await pollWithConnector({ baseUrl: shared().url + path, token: await shared().token(userId) }, ALL))
       .error;
@@ -48,7 +50,7 @@ describe('the connector', () => {
     const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const { error } = await pollWithConnector({ baseUrl, token: 'any' }, ALL);
     expect(error).toBe(
-      'The base address did not answer: Server broke connection. The next poll sends the same request; nothing is lost.',
+      'The base address did not answer: Server broke connection. The next attempt sends the same request; nothing is lost.',
     );
   });
 
@@ -83,7 +85,7 @@ describe('the connector', () => {
 
   it('says when a request passes again that came too soon', async () => {
     const service = await startService();
-    for (let request = 0; request < 100; request += 1) await service.poll('boss', 'limit=1');
+    await leaveRequests(service, 'boss', 0);
     const { error } = await pollWithConnector(await connectionOf(service), ALL);
     expect(error).toMatch(/^Leadtap answered 429: .* The request passes in \d+ s; nothing is lost\.$/);
   });

@@ -1,9 +1,10 @@
-import { execFile } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Connection } from '../../../packages/testing/integrations/new-leads.ts';
 import { findOnPath, findProgram, type Program } from '../../../packages/testing/servers/find-program.ts';
 
-const CHECK = fileURLToPath(new URL('../check.rb', import.meta.url));
+const SERVE = fileURLToPath(new URL('serve-check.rb', import.meta.url));
 
 const RUBY: Program = {
   name: 'Ruby',
@@ -23,19 +24,60 @@ export interface Checked {
   readonly closure: string;
 }
 
-/** Tests the connection and polls with the connector, as check.rb does. */
-export const pollWithConnector = (
-  { baseUrl, token }: Connection,
-  since: string,
-  closure?: string,
-): Promise<Checked> =>
-  new Promise((resolve) => {
-    const argv = [CHECK, baseUrl, token, since, ...(closure === undefined ? [] : [closure])];
-    execFile(ruby, argv, (failure, stdout, stderr) =>
-      resolve({
-        ids: stdout.split('\n').filter(Boolean),
-        error: failure ? stderr.trim() : undefined,
-        closure: failure ? '' : stderr.trim(),
-      }),
-    );
+/** It ends with the process of the tests, when its standard input ends. */
+const server = spawn(ruby, [SERVE], { stdio: ['pipe', 'pipe', 'inherit'] });
+const responses = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+let last: Promise<unknown> = Promise.resolve();
+
+interface Response {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly isSuccess: boolean;
+}
+
+/** One at a time. */
+function run(args: readonly string[]): Promise<Response> {
+  const response = last.then(async () => {
+    server.stdin.write(`${JSON.stringify(args)}\n`);
+    const { value } = await responses.next();
+    return JSON.parse(value) as Response;
   });
+  last = response.catch(() => undefined);
+  return response;
+}
+
+/** What check.rb prints, and how it failed. */
+async function check(
+  { baseUrl, token }: Connection,
+  ...rest: readonly string[]
+): Promise<{ stdout: string; stderr: string; error: string | undefined }> {
+  const { stdout, stderr, isSuccess } = await run([baseUrl, token, ...rest]);
+  return { stdout, stderr, error: isSuccess ? undefined : stderr.trim() };
+}
+
+/** Tests the connection and polls with the connector, as check.rb does. */
+export async function pollWithConnector(
+  connection: Connection,
+  since: string,
+  closure = 'null',
+  trigger = 'new_lead',
+): Promise<Checked> {
+  const { stdout, stderr, error } = await check(connection, since, closure, trigger);
+  return {
+    ids: stdout.split('\n').filter(Boolean),
+    error,
+    closure: error === undefined ? stderr.trim() : '',
+  };
+}
+
+/** Returns what Workato keeps to unsubscribe. */
+export async function subscribeWithConnector(connection: Connection, url: string): Promise<string> {
+  const { stdout, error } = await check(connection, '--subscribe', url);
+  if (error !== undefined) throw new Error(error);
+  return stdout.trim();
+}
+
+export async function unsubscribeWithConnector(connection: Connection, kept: string): Promise<void> {
+  const { error } = await check(connection, '--unsubscribe', kept);
+  if (error !== undefined) throw new Error(error);
+}
