@@ -1,10 +1,10 @@
-import { RATE_LIMITS } from '@leadtap/contract';
+import { NEW_LEADS_PATH, RATE_LIMITS } from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
 import { expect, it } from 'vitest';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService } from '../../../packages/testing/harness/service.ts';
 import { addLeads, connectionOf, leaveRequests } from '../../../packages/testing/integrations/new-leads.ts';
-import { definition, PollingTrigger, properties } from './power-automate.ts';
+import { definition, operationOf, PollingTrigger, policiesOf } from './power-automate.ts';
 
 const poll = async (trigger: PollingTrigger): Promise<string[]> =>
   (await trigger.poll()).map((lead) => (lead as Lead).id);
@@ -12,11 +12,8 @@ const poll = async (trigger: PollingTrigger): Promise<string[]> =>
 it('describes the lead of the contract, and the policy is of the operation', () => {
   expect(definition.swagger).toBe('2.0');
   expect(Object.keys(definition.definitions.Lead.properties)).toEqual(Object.keys(Lead.properties));
-  const [path, ...others] = Object.values(definition.paths);
-  expect(others).toEqual([]);
-  expect(path?.get['x-ms-trigger']).toBe('batch');
-  const [policy] = properties.properties.policyTemplateInstances;
-  expect(policy?.parameters['x-ms-apimTemplate-operationName']).toEqual([path?.get.operationId]);
+  expect(operationOf('NewLead')).toMatchObject({ path: NEW_LEADS_PATH, 'x-ms-trigger': 'batch' });
+  expect(policiesOf('NewLead').map(({ templateId }) => templateId)).toEqual(['pollingtrigger']);
 });
 
 it('delivers a burst of one millisecond, a lead a poll, in order, whatever was changed since', async () => {
