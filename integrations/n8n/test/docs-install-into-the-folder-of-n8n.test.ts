@@ -16,7 +16,7 @@ it('the documented command installs into ~/.n8n/nodes, also below a folder with 
   const node = join(home, 'n8n-nodes-leadtap');
   for (const folder of [nodes, node]) mkdirSync(folder, { recursive: true });
   writeFileSync(join(home, 'package.json'), '{}');
-  writeFileSync(join(node, 'package.json'), '{ "name": "n8n-nodes-leadtap", "version": "0.1.0" }');
+  writeFileSync(join(node, 'package.json'), '{ "name": "n8n-nodes-leadtap", "version": "1.0.0" }');
   // By a shell, because `~` is in the command.
   await promisify(execFile)('sh', ['-c', `npm install ${options} --offline ${node}`], {
     cwd: home,

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { runInNewContext } from 'node:vm';
+import { compileFunction, createContext } from 'node:vm';
 
 export interface Message {
   readonly [key: string]: unknown;
@@ -60,7 +60,7 @@ export class NodeRed {
     this.#now = options.now ?? Date.now;
     this.#pause = options.pause ?? (() => Promise.reject(new Error('this flow has no delay node')));
     this.#yourNodes = options.yourNodes;
-    for (const { initialize = '' } of this.#flow) runInNewContext(initialize, this.#sandbox());
+    for (const { initialize } of this.#flow) if (initialize) run(initialize, this.#sandbox());
   }
 
   /** What the inject node does each time; done when all that follows is done. */
@@ -105,7 +105,9 @@ export class NodeRed {
 
   #show(id: string, message: Message): void {
     this.onShown(id, message);
-    this.shown.set(id, [...(this.shown.get(id) ?? []), message]);
+    const messages = this.shown.get(id) ?? [];
+    messages.push(message);
+    this.shown.set(id, messages);
   }
 
   async #send({ wires = [] }: Node, sent: Sent): Promise<void> {
@@ -114,7 +116,7 @@ export class NodeRed {
       if (message) for (const id of wires[output] ?? []) await this.#receive(id, message);
   }
 
-  /** What Node-RED shows to the code of function nodes. It sees nothing of this program. */
+  /** What Node-RED shows to the code of function nodes. */
   #sandbox() {
     return {
       flow: {
@@ -133,7 +135,7 @@ export class NodeRed {
   async #function(node: Node, msg: Message): Promise<void> {
     const sent: Sent[] = [];
     const errors: Message[] = [];
-    const result: Sent = runInNewContext(`(function () {${node.func}})()`, {
+    const result: Sent = run(node.func ?? '', {
       msg,
       ...this.#sandbox(),
       node: {
@@ -154,6 +156,20 @@ export class NodeRed {
     );
     for (const node of catchNodes) await this.#send(node, error);
   }
+}
+
+/** The code of function nodes sees nothing of this program. */
+const REALM = createContext();
+const compiled = new Map<string, (...values: readonly unknown[]) => Sent>();
+
+function run(code: string, sandbox: object): Sent {
+  const names = Object.keys(sandbox);
+  const key = `${names}:${code}`;
+  const body =
+    compiled.get(key) ??
+    (compileFunction(code, names, { parsingContext: REALM }) as (...values: readonly unknown[]) => Sent);
+  compiled.set(key, body);
+  return body(...Object.values(sandbox));
 }
 
 /** Of another realm, whose arrays are none here. */
