@@ -1,0 +1,14 @@
+import type { Consumer } from '@leadtap/contract';
+import type { JSX } from 'preact';
+
+/** `“Zapier”`, as the token was issued. */
+export function ConsumerName({ consumer: { name, tokenId } }: { readonly consumer: Consumer }): JSX.Element {
+  if (name !== null)
+    return (
+      <>
+        “<bdi>{name}</bdi>”
+      </>
+    );
+  if (tokenId === null) return <>A token without an id</>;
+  return <code>{tokenId}</code>;
+}
