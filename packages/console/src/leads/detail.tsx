@@ -1,14 +1,19 @@
 import type { Lead } from '@leadtap/client';
 import { type LeadFieldName, NEW_LEADS_PATH } from '@leadtap/contract';
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { WhoHasIt } from '../consumers/who-has-it.tsx';
 import { fieldLabels } from '../contract-texts.json';
+import { feedState, hasOlder, leads } from '../feed.ts';
+import { explain } from '../problem.tsx';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
 import { CopyButton, LongText } from '../text.tsx';
-import { formatExact, Relative } from '../time.tsx';
-import { openedLead } from './selection.ts';
+import { formatExact, formatShort, Time } from '../time.tsx';
+import { isFull, loading } from './history.ts';
+import { formatCount, LoadOlder } from './loading.tsx';
+import { findLinked, linked, openedLead } from './selection.ts';
 import { Status } from './status.tsx';
 
 type Group = readonly [title: string, fields: readonly LeadFieldName[]];
@@ -53,36 +58,101 @@ export function LeadDetail(): JSX.Element {
   );
 }
 
+/** For the lead of an address that is not among the newest ones. */
 const NoLead = () => (
-  <p class="empty" id={HEADING} tabIndex={-1}>
-    This lead is not among the loaded ones.
-  </p>
+  <div class="empty" id={HEADING} tabIndex={-1}>
+    {renderSearch()}
+  </div>
 );
 
+function renderSearch(): JSX.Element | null {
+  const { state = 'asked', error } = linked.value ?? {};
+  if (error)
+    return (
+      <p role="alert">
+        {explain(error).title}.{' '}
+        <button type="button" onClick={findLinked}>
+          Try again
+        </button>
+      </p>
+    );
+  if (feedState.value.kind === 'stopped') return null;
+  if (state === 'asked') return <p class="soft">Looking for this lead…</p>;
+  if (state === 'missing' || !hasOlder.value)
+    return (
+      <>
+        <p>This token sees no lead with this address.</p>
+        <p class="soft">
+          It may have been deleted, or belong to a branch, department or company that the token does not see.
+        </p>
+      </>
+    );
+  return (
+    <>
+      {loading.value.kind === 'idle' && (
+        <p>This lead is not among the {formatCount(leads.value.length)} that are loaded.</p>
+      )}
+      {!isFull.value && <LoadOlder label="Search further back" onStart={findLinked} />}
+    </>
+  );
+}
+
+/** Whether fields without a value are shown, too. */
+const showsEmpty = signal(false);
+
+function isEmptyField(lead: Lead, name: LeadFieldName): boolean {
+  const value = lead[name];
+  if (value === false) return lead.appointmentDateTime === null;
+  return value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
 function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
+  const groups = [...GROUPS, MORE, FEED].map(([title, names]) => {
+    const filled = names.filter((name) => !isEmptyField(lead, name));
+    return { title, names, filled };
+  });
+  const emptyCount = groups.reduce((count, { names, filled }) => count + names.length - filled.length, 0);
   return (
     <>
       <header>
         <h1 id={HEADING} tabIndex={-1}>
-          {lead.fullName === '' ? 'Without a name' : <LongText>{lead.fullName}</LongText>}
+          {lead.fullName.trim() === '' ? 'Without a name' : <LongText>{lead.fullName}</LongText>}
         </h1>
         <Status status={lead.status} />
       </header>
       <CopyBar lead={lead} key={lead.automation_trigger_id} />
-      {[...GROUPS, MORE, FEED].map(([title, names]) => (
-        <section key={title} aria-label={title}>
-          <h2>{title}</h2>
-          <dl>
-            {names.map((name) => (
-              <div key={name}>
-                <dt title={name}>{fieldLabels[name]}</dt>
-                <dd>{renderField(lead, name)}</dd>
-              </div>
-            ))}
-          </dl>
-        </section>
-      ))}
-      <details>
+      <WhoHasIt lead={lead} key={`who ${lead.automation_trigger_id}`} />
+      {groups.map(({ title, names, filled }) => {
+        const shown = showsEmpty.value ? names : filled;
+        if (shown.length === 0) return null;
+        return (
+          <section key={title} aria-label={title}>
+            <h2>{title}</h2>
+            <dl>
+              {shown.map((name) => (
+                <div key={name}>
+                  <dt title={name}>{fieldLabels[name]}</dt>
+                  <dd>{renderField(lead, name)}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        );
+      })}
+      {emptyCount > 0 && (
+        <p class="empty-fields">
+          <button
+            type="button"
+            aria-expanded={showsEmpty.value}
+            onClick={() => {
+              showsEmpty.value = !showsEmpty.value;
+            }}
+          >
+            {showsEmpty.value ? 'Hide' : 'Show'} {emptyCount} empty {emptyCount === 1 ? 'field' : 'fields'}
+          </button>
+        </p>
+      )}
+      <details class="json">
         <summary>JSON, as automations get it</summary>
         <pre>{JSON.stringify(lead, null, 2)}</pre>
       </details>
@@ -117,7 +187,7 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
     case 'createdAt':
     case 'updatedAt':
     case 'automation_created_at':
-      return <Instant text={value} />;
+      return <Instant text={value} isDate={name === 'appointmentDateTime'} />;
     case 'id':
     case 'statusValue':
     case 'automation_trigger_id':
@@ -137,12 +207,21 @@ const StatusDetail = ({ status }: Pick<Lead, 'status'>) => (
   </>
 );
 
-/** For people, and as it is on the wire. */
-const Instant = ({ text }: { readonly text: string }) => (
-  <time dateTime={text}>
-    {formatExact(Date.parse(text))} (<Relative at={Date.parse(text)} />) <code>{text}</code>
-  </time>
-);
+/** In words. The exact time, in the zone of the visitor and as it is in the JSON, on demand. */
+function Instant({ text, isDate }: { readonly text: string; readonly isDate: boolean }): JSX.Element {
+  const time = Date.parse(text);
+  return (
+    <details class="instant">
+      <summary>
+        {isDate && `${formatShort(time)}, `}
+        <Time at={time} />
+      </summary>
+      {formatExact(time)}
+      <br />
+      <code>{text}</code>
+    </details>
+  );
+}
 
 function CustomFields({ fields }: { readonly fields: Lead['customFields'] }) {
   const entries = Object.entries(fields);
@@ -193,6 +272,7 @@ function CopyBar({ lead }: { readonly lead: Lead }): JSX.Element {
   return (
     <p class="copy-bar">
       <CopyButton text={() => JSON.stringify(lead, null, 2)}>Copy JSON</CopyButton>
+      <CopyButton text={() => location.href}>Copy link</CopyButton>
       <CopyButton text={curl}>Copy curl</CopyButton>
       <label>
         <input

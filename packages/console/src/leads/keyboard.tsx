@@ -2,13 +2,16 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { close, isPhone, open, place } from '../router.ts';
 import { focusDetail } from './detail.tsx';
-import { clearFilter, FILTER_ID, shownLeads } from './selection.ts';
+import { clearFilter, FILTER_ID, itemOf, openedId, shownLeads } from './selection.ts';
+
+export const DAY_ID = 'lead-day';
 
 const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['j', 'next lead'],
   ['k', 'previous lead'],
   ['Enter', 'open the lead'],
   ['/', 'filter'],
+  ['d', 'choose a day'],
   ['Esc', 'clear the filter, leave the lead'],
   ['?', 'this list'],
 ];
@@ -20,7 +23,7 @@ export const rowOf = (id: string): HTMLElement | null =>
 function currentIndex(): number {
   const focused =
     document.activeElement instanceof HTMLElement ? document.activeElement.dataset['lead'] : undefined;
-  const id = focused ?? place.value.item;
+  const id = focused ?? openedId.value;
   return shownLeads.value.findIndex(({ automation_trigger_id }) => automation_trigger_id === id);
 }
 
@@ -28,10 +31,10 @@ function move(step: 1 | -1): void {
   const { value: shown } = shownLeads;
   const index = currentIndex();
   const next = index === -1 ? 0 : Math.min(Math.max(index + step, 0), shown.length - 1);
-  const id = shown[next]?.automation_trigger_id;
-  if (id === undefined) return;
-  rowOf(id)?.focus();
-  if (!isPhone.value) open('leads', id, 'replace');
+  const lead = shown[next];
+  if (!lead) return;
+  rowOf(lead.automation_trigger_id)?.focus();
+  if (!isPhone.value) open('leads', itemOf(lead), 'replace');
 }
 
 function leave(target: EventTarget | null): void {
@@ -42,7 +45,7 @@ function leave(target: EventTarget | null): void {
   clearFilter();
   if (target instanceof HTMLElement && target.id === FILTER_ID) target.blur();
   // After the rows are back that the filter had removed.
-  requestAnimationFrame(() => rowOf(place.value.item)?.focus());
+  requestAnimationFrame(() => rowOf(openedId.value)?.focus());
 }
 
 const isTyping = (target: EventTarget | null): boolean =>
@@ -55,7 +58,7 @@ export function Keyboard(): JSX.Element {
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const { key, target } = event;
-      if (event.ctrlKey || event.metaKey || event.altKey || dialog.current?.open) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (key === 'Escape') return leave(target);
       if (isTyping(target)) return;
       const isButton = target instanceof HTMLElement && target.matches('a, button, summary, input');
@@ -63,6 +66,7 @@ export function Keyboard(): JSX.Element {
       else if (key === 'k') move(-1);
       else if (key === 'Enter' && !isButton && place.value.item !== '') focusDetail();
       else if (key === '/') document.getElementById(FILTER_ID)?.focus();
+      else if (key === 'd') document.getElementById(DAY_ID)?.focus();
       else if (key === '?') help();
       else return;
       event.preventDefault();

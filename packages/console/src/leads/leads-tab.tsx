@@ -2,24 +2,55 @@ import type { LeadtapError } from '@leadtap/client';
 import { computed, signal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { arrivedCount, feedState, leads } from '../feed.ts';
+import { EmptyState } from '../empty-state.tsx';
+import { arrivedCount, feedState, isRefused, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { isPhone, open, place } from '../router.ts';
 import { session } from '../session.ts';
-import { CopyButton } from '../text.tsx';
+import { TestLead, TestLeadProgress } from '../test-lead/test-lead.tsx';
+import { formatWeekday } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { LeadDetail } from './detail.tsx';
-import { Keyboard, rowOf } from './keyboard.tsx';
+import { Export } from './export.tsx';
+import {
+  type Day,
+  dateText,
+  day,
+  hasMore,
+  isFull,
+  loadedLeads,
+  loading,
+  showDay,
+  showNewest,
+  waitingCount,
+} from './history.ts';
+import { DAY_ID, Keyboard, rowOf } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
-import { FILTER_ID, filterStatus, filterText, shownLeads, statuses } from './selection.ts';
+import { backTo, FULL_TEXT, formatCount, LoadOlder } from './loading.tsx';
+import { isPaused } from './pause.ts';
+import { timeOf } from './read-back.ts';
+import {
+  FILTER_ID,
+  filterStatus,
+  filterText,
+  isFiltered,
+  itemOf,
+  openedId,
+  searchBack,
+  shownLeads,
+  statuses,
+} from './selection.ts';
 
 export function LeadsTab(): JSX.Element {
   if (!session.value)
     return (
       <div class="check">
-        <h1>Leads</h1>
-        <TokenForm />
+        <EmptyState drawing="no-token">
+          <h1>Leads</h1>
+          <p class="lede">With a token you see the leads that it may read, and each new one as it arrives.</p>
+          <TokenForm />
+        </EmptyState>
       </div>
     );
   return <Connected />;
@@ -28,34 +59,39 @@ export function LeadsTab(): JSX.Element {
 function Connected(): JSX.Element {
   // Beside the list there is room for a lead: the newest one at the start.
   useSignalEffect(() => {
-    const newest = leads.value[0];
+    const [newest] = day.value?.leads ?? leads.value;
     if (newest && place.value.item === '' && place.value.tab === 'leads' && !isPhone.value)
-      open('leads', newest.automation_trigger_id, 'replace');
+      open('leads', itemOf(newest), 'replace');
   });
-  const { item } = place.value;
+  const { value: id } = openedId;
   useEffect(
     () => () => {
       // Back in the list of a phone, where the lead was opened.
-      if (item !== '' && isPhone.value && place.value.item === '')
-        requestAnimationFrame(() => rowOf(item)?.focus({ preventScroll: true }));
+      if (id !== '' && isPhone.value && place.value.item === '')
+        requestAnimationFrame(() => rowOf(id)?.focus({ preventScroll: true }));
     },
-    [item],
+    [id],
   );
   const isEmpty = leads.value.length === 0;
-  if (hiddenBy.value) return <HiddenLeads error={hiddenBy.value} />;
+  const refusedBy = isEmpty && feedState.value.kind === 'stopped' ? feedState.value.error : hiddenBy.value;
+  if (refusedBy) return <Refused error={refusedBy} />;
   return (
     <div class="split">
       <div class="list-side" inert={isPhone.value && place.value.item !== ''}>
         <h1 class="vh">Leads</h1>
         <Notice />
         {!isEmpty && <FilterBar />}
+        {!isEmpty && <LoadedLeads />}
+        {day.value && <DayNotice day={day.value} />}
+        {!isEmpty && <TestLeadProgress />}
         {isEmpty ? <NoLeads /> : <LeadList />}
         <p class="vh" role="status">
           {arrivedCount.value > 0 &&
+            !isPaused.value &&
             `New lead: ${leads.value[0]?.fullName}. ${arrivedCount.value} since you opened the page.`}
         </p>
       </div>
-      {item !== '' && <LeadDetail key={item} />}
+      {id !== '' && <LeadDetail key={id} />}
     </div>
   );
 }
@@ -67,27 +103,30 @@ const revealedAfter = signal<LeadtapError | undefined>(undefined);
 const hiddenBy = computed((): LeadtapError | undefined => {
   const state = feedState.value;
   if (state.kind !== 'stopped' || leads.value.length === 0) return undefined;
-  const isRefused = state.error.status === 401 || state.error.status === 404;
-  return isRefused && state.error !== revealedAfter.value ? state.error : undefined;
+  return isRefused.value && state.error !== revealedAfter.value ? state.error : undefined;
 });
 
-const HiddenLeads = ({ error }: { readonly error: LeadtapError }) => (
-  <div class="check hidden-leads">
-    <h1>Leads</h1>
-    <Problem error={error} />
-    <p>
-      <button
-        type="button"
-        onClick={() => {
-          revealedAfter.value = error;
-        }}
-      >
-        {leads.value.length === 1
-          ? 'Show the lead that was loaded before'
-          : `Show the ${leads.value.length} leads that were loaded before`}
-      </button>
-    </p>
-    <TokenForm />
+const Refused = ({ error }: { readonly error: LeadtapError }) => (
+  <div class="check">
+    <EmptyState drawing="refused">
+      <h1>Leads</h1>
+      <Problem error={error} />
+      {leads.value.length > 0 && (
+        <p>
+          <button
+            type="button"
+            onClick={() => {
+              revealedAfter.value = error;
+            }}
+          >
+            {leads.value.length === 1
+              ? 'Show the lead that was loaded before'
+              : `Show the ${leads.value.length} leads that were loaded before`}
+          </button>
+        </p>
+      )}
+      <TokenForm />
+    </EmptyState>
   </div>
 );
 
@@ -106,7 +145,6 @@ function Notice(): JSX.Element | null {
 }
 
 function FilterBar(): JSX.Element {
-  const isFiltered = filterText.value !== '' || filterStatus.value !== '';
   return (
     <search class="filter">
       <label class="vh" for={FILTER_ID}>
@@ -137,28 +175,77 @@ function FilterBar(): JSX.Element {
           </option>
         ))}
       </select>
-      {/* Not announced for every lead that arrives. */}
-      <span class="soft" role={isFiltered ? 'status' : undefined}>
-        {isFiltered ? `${shownLeads.value.length} of ${leads.value.length}` : leads.value.length}
-      </span>
       <Keyboard />
     </search>
   );
 }
 
-const TEST_COMMAND = 'leadtap leads send-test --company ID';
+/** How many leads the list has, and what can be done with them. */
+function LoadedLeads(): JSX.Element {
+  const { length: loadedCount } = loadedLeads.value;
+  const ofText = isFiltered.value ? `${shownLeads.value.length.toLocaleString('en')} of ` : '';
+  const countText = `${loadedCount.toLocaleString('en')}${hasMore.value ? ' loaded' : ''} ${loadedCount === 1 ? 'lead' : 'leads'}`;
+  const loadedText = `${ofText}${countText}${hasMore.value ? backTo() : ''}`;
+  return (
+    <div class="loaded">
+      {/* Not announced for every lead that arrives. Of a day without leads, its notice says so. */}
+      <p class="soft" role={isFiltered.value && loading.value.kind === 'idle' ? 'status' : undefined}>
+        {loadedCount > 0 && loadedText}
+      </p>
+      <label for={DAY_ID}>Day</label>
+      <input
+        id={DAY_ID}
+        type="date"
+        aria-label="Show the leads of a day"
+        value={dateText.value}
+        onInput={({ currentTarget }) => showDay(currentTarget.value)}
+      />
+      <Export />
+      {isFiltered.value &&
+        hasMore.value &&
+        (isFull.value ? (
+          <p class="load-older">{FULL_TEXT}</p>
+        ) : (
+          <LoadOlder label="Search further back" onStart={searchBack} />
+        ))}
+    </div>
+  );
+}
+
+function DayNotice({ day: { start, end, leads: list, from } }: { readonly day: Day }): JSX.Element {
+  const ofDay = list.filter((lead) => timeOf(lead) >= start).length;
+  const isNoneBefore = from === 0 && list.length === 0;
+  const countText =
+    ofDay === 0 ? `no leads${isNoneBefore ? ' on this day or before' : ''}` : formatCount(ofDay);
+  const leave = () => {
+    showNewest();
+    // The button goes with the day.
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('.rows a')?.focus());
+  };
+  return (
+    <div class="day">
+      <p role="status">
+        {formatWeekday(start)}
+        {from < end && `: ${countText}${from > start ? ' loaded so far' : ''}.`}
+        {ofDay < list.length && ' Older ones follow.'}
+      </p>
+      <button type="button" onClick={leave}>
+        Back to the newest{waitingCount.value > 0 ? ` (${waitingCount.value} new)` : ''}
+      </button>
+    </div>
+  );
+}
 
 function NoLeads(): JSX.Element | null {
   const { kind } = feedState.value;
   if (kind === 'loading') return <Skeleton />;
   if (kind !== 'live') return null;
   return (
-    <div class="empty">
-      <p>No leads yet. They appear here by themselves.</p>
-      <p class="soft">The operator of the service sends a test lead with this command:</p>
-      <pre>{TEST_COMMAND}</pre>
-      <CopyButton text={() => TEST_COMMAND}>Copy the command</CopyButton>
-    </div>
+    <EmptyState drawing="no-leads">
+      <h2>No leads yet</h2>
+      <p class="lede">They appear here by themselves.</p>
+      <TestLead />
+    </EmptyState>
   );
 }
 

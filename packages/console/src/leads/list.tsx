@@ -1,58 +1,111 @@
 import type { Lead } from '@leadtap/client';
-import { useSignalEffect } from '@preact/signals';
+import { untracked, useSignal, useSignalEffect } from '@preact/signals';
 import { Component, type JSX, type TargetedMouseEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { arrivedCount, freshIds, hasOlder, leads } from '../feed.ts';
-import { hrefOf, isPhone, open, place } from '../router.ts';
+import { arrivedCount, freshIds, leads, MAX_LEADS } from '../feed.ts';
+import { hrefOf, isPhone, open } from '../router.ts';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
-import { clearFilter, FILTER_ID, showAll, shownLeads, waitingCount } from './selection.ts';
+import { day, hasMore, isFull, loadedLeads, loading, loadMore, showAll, waitingCount } from './history.ts';
+import { FULL_TEXT, LoadOlder } from './loading.tsx';
+import { isPaused } from './pause.ts';
+import {
+  clearFilter,
+  FILTER_ID,
+  filterStatus,
+  filterText,
+  isFiltered,
+  itemOf,
+  openedId,
+  shownLeads,
+} from './selection.ts';
 import { Status } from './status.tsx';
 
-/** The leads, newest first. While it is scrolled, new leads wait above it. */
+/**
+ * So many rows are added when their end is near, and removed when it is far below. Thousands of rows would take a second after a
+ * filter, and half of the time of a processor while 20 leads per second arrive.
+ */
+const ADDED_ROWS = 100;
+const NEAR_END_PX = 800;
+
+/** The leads, newest first. While it is scrolled or paused, new leads wait above it. */
 export function LeadList(): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
-  const isAtTop = (): boolean => {
-    // One column: the page scrolls, not the list.
-    if (isPhone.value) return scrollY < 8;
-    return (list.current?.scrollTop ?? 0) < 8;
+  const rowCount = useSignal(ADDED_ROWS);
+  // One column: the page scrolls, not the list.
+  const scroller = () => (isPhone.value ? document.documentElement : list.current);
+  const mayMove = (): boolean => !isPaused.value && !day.peek() && (scroller()?.scrollTop ?? 0) < 8;
+  const addRows = () => {
+    rowCount.value += ADDED_ROWS;
+    loadMore();
+  };
+  const belowPx = () => {
+    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller() ?? {};
+    return scrollHeight - scrollTop - clientHeight;
+  };
+  /** Shows the leads that wait, and then removes rows far below in steps, as all at once would take a second. */
+  const settle = () => {
+    if (mayMove()) showAll();
+    const rendered = Math.min(rowCount.value, shownLeads.value.length);
+    if ((belowPx() / (scroller()?.scrollHeight ?? 1)) * rendered > 2 * ADDED_ROWS) {
+      rowCount.value = rendered - ADDED_ROWS;
+      requestAnimationFrame(settle);
+    }
   };
   const onScroll = () => {
-    if (isAtTop()) showAll();
+    settle();
+    if (scroller()?.scrollTop === 0 || belowPx() > NEAR_END_PX) return;
+    if (rowCount.value < shownLeads.value.length) rowCount.value += ADDED_ROWS;
+    else if (mayLoadMore()) addRows();
   };
   useSignalEffect(() => {
-    if (arrivedCount.value > 0 && isAtTop()) showAll();
+    if (arrivedCount.value > 0 && !isPaused.value) untracked(settle);
+  });
+  useSignalEffect(() => {
+    // Another list begins at its top.
+    if (filterText.value || filterStatus.value || day.value?.end) rowCount.value = ADDED_ROWS;
   });
   useEffect(() => {
+    const showWhole = () => {
+      rowCount.value = MAX_LEADS;
+    };
     addEventListener('scroll', onScroll, { passive: true });
-    return () => removeEventListener('scroll', onScroll);
+    addEventListener('beforeprint', showWhole);
+    return () => {
+      removeEventListener('scroll', onScroll);
+      removeEventListener('beforeprint', showWhole);
+    };
   }, []);
   const toTop = () => {
     showAll();
-    list.current?.scrollTo({ top: 0 });
-    if (isPhone.value) scrollTo({ top: 0 });
+    scroller()?.scrollTo({ top: 0 });
     list.current?.querySelector('a')?.focus({ preventScroll: true });
   };
   return (
     <div class="list">
-      {waitingCount.value > 0 && (
+      {waitingCount.value > 0 && !day.value && (
         <button type="button" class="pill primary" onClick={toTop}>
           <span aria-hidden="true">↑ </span>
           {waitingCount} new
         </button>
       )}
       {shownLeads.value.length > 0 ? (
-        <ul class="rows" aria-label="Leads, newest first" ref={list} onScroll={onScroll}>
-          {shownLeads.value.map((lead) => (
+        <ul
+          class="rows"
+          aria-label="Leads, newest first"
+          // Another day begins at its top.
+          key={day.value?.end}
+          ref={list}
+          onScroll={onScroll}
+        >
+          {shownLeads.value.slice(0, rowCount.value).map((lead) => (
             <Row
               key={lead.automation_trigger_id}
               lead={lead}
-              isOpened={lead.automation_trigger_id === place.value.item}
+              isOpened={lead.automation_trigger_id === openedId.value}
             />
           ))}
-          {hasOlder.value && (
-            <li class="empty soft">Older leads are not loaded. Explore shows them, from any time on.</li>
-          )}
+          {rowCount.value >= shownLeads.value.length && <ListEnd onStart={addRows} />}
         </ul>
       ) : (
         <NoMatch />
@@ -61,8 +114,24 @@ export function LeadList(): JSX.Element {
   );
 }
 
+/** Not after a failure, which would then follow at once. With a filter, the visitor decides how far to search. */
+const mayLoadMore = (): boolean => loading.peek().kind === 'idle' && !isFiltered.peek();
+
+const olderLabel = (): string => (day.value ? 'Show earlier days' : 'Load older leads');
+
+function ListEnd({ onStart }: { readonly onStart: () => void }): JSX.Element | null {
+  if (!hasMore.value || isFiltered.value) return null;
+  return (
+    <li class="list-end">
+      {isFull.value ? <p class="soft">{FULL_TEXT}</p> : <LoadOlder label={olderLabel()} onStart={onStart} />}
+    </li>
+  );
+}
+
 function NoMatch(): JSX.Element | null {
   if (leads.value.length === 0) return null;
+  if (loadedLeads.value.length === 0)
+    return <div class="empty">{hasMore.value && <LoadOlder label={olderLabel()} onStart={loadMore} />}</div>;
   const clear = () => {
     clearFilter();
     // The button goes with the filter.
@@ -70,7 +139,7 @@ function NoMatch(): JSX.Element | null {
   };
   return (
     <p class="empty">
-      None of the {leads.value.length} loaded leads matches.{' '}
+      None of the {loadedLeads.value.length.toLocaleString('en')} loaded leads matches.{' '}
       <button type="button" onClick={clear}>
         Clear the filter
       </button>
@@ -86,7 +155,7 @@ interface RowProps {
 export const placeOf = ({ branchName, departmentName }: Lead): string =>
   [branchName, departmentName].filter((name) => name !== null).join(' · ');
 
-/** With 1,000 rows, only those that have changed are rendered. */
+/** Of thousands of rows, only those that have changed are rendered. */
 class Row extends Component<RowProps> {
   override shouldComponentUpdate({ lead, isOpened }: RowProps): boolean {
     return lead !== this.props.lead || isOpened !== this.props.isOpened;
@@ -96,8 +165,21 @@ class Row extends Component<RowProps> {
   }
 }
 
-/** A longer one is cut here, and complete in the detail. */
-const MAX_NAME_LENGTH = 200;
+/** A longer text is cut here, and complete in the detail. */
+const MAX_TEXT_LENGTH = 200;
+
+/** Names of custom fields that say where a lead comes from, in lower case and without separators. The first one counts. */
+const SOURCES = ['source', 'leadsource', 'utmsource', 'channel', 'campaign', 'campaignname', 'utmcampaign'];
+
+function sourceOf({ customFields }: Lead): string {
+  const named = new Map(
+    Object.entries(customFields).map(([name, value]) => [name.toLowerCase().replace(/[^a-z]/g, ''), value]),
+  );
+  const found = SOURCES.map((name) => named.get(name)).find(
+    (value) => typeof value === 'string' && value !== '',
+  );
+  return String(found ?? '');
+}
 
 function renderRow({ lead, isOpened }: RowProps): JSX.Element {
   const { automation_trigger_id: id, fullName, status, createdAt, appointmentDateTime } = lead;
@@ -105,26 +187,38 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
     // With a modifier the browser opens a tab or a window.
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    open('leads', id, isPhone.value ? 'push' : 'replace');
+    open('leads', itemOf(lead), isPhone.value ? 'push' : 'replace');
     // A click by the key Enter, or a detail that covers the list.
     if (event.detail === 0 || isPhone.value) focusDetail();
   };
   const place = placeOf(lead);
+  const contact = lead.phone1 || lead.email || lead.phone2;
+  const source = sourceOf(lead);
   return (
     <li class={freshIds.has(id) ? 'lead-row fresh' : 'lead-row'}>
       <a
-        href={hrefOf('leads', id)}
+        href={hrefOf('leads', itemOf(lead))}
         onClick={onClick}
         aria-current={isOpened ? 'true' : undefined}
         data-lead={id}
       >
-        <bdi class="row-name">{fullName === '' ? 'Without a name' : fullName.slice(0, MAX_NAME_LENGTH)}</bdi>
+        <span class="row-head">
+          <bdi class="row-name">
+            {fullName.trim() === '' ? 'Without a name' : fullName.slice(0, MAX_TEXT_LENGTH)}
+          </bdi>
+          {source !== '' && (
+            <span class="row-source">
+              via <bdi>{source.slice(0, MAX_TEXT_LENGTH)}</bdi>
+            </span>
+          )}
+        </span>
         <span class="row-age">
           <Time at={createdAt} form="age" />
         </span>
         <span class="row-more">
           <Status status={status} />
-          {place !== '' && <bdi class="row-place">{place}</bdi>}
+          {contact && <bdi class="row-contact">{contact.slice(0, MAX_TEXT_LENGTH)}</bdi>}
+          {place !== '' && <bdi>{place}</bdi>}
           {appointmentDateTime !== null && <Appointment at={Date.parse(appointmentDateTime)} />}
         </span>
       </a>
@@ -134,6 +228,6 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
 
 const Appointment = ({ at }: { readonly at: number }) => (
   <span class="row-appointment" title={`Appointment: ${formatExact(at)}`}>
-    appointment {formatShort(at)}
+    Appointment {formatShort(at)}
   </span>
 );

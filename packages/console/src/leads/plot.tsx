@@ -1,56 +1,51 @@
 import { computed } from '@preact/signals';
 import type { JSX } from 'preact';
 import { now } from '../clock.ts';
-import { hasOlder, leads } from '../feed.ts';
+import { HOUR_MS, COUNTED_HOURS as HOURS, hourCounts, leads, loadedFrom } from '../feed.ts';
 import { formatShort } from '../time.tsx';
 
-const HOUR_MS = 3_600_000;
-const HOURS = 24;
 const BAR_WIDTH = 5;
 const HEIGHT = 24;
 
 const currentHour = computed(() => Math.floor(now.value / HOUR_MS));
 
-/** Leads per hour, the current hour last. Undefined for hours of which not all leads are loaded. */
-const counts = computed((): (number | undefined)[] => {
-  const firstHour = currentHour.value - HOURS + 1;
-  const hours = leads.value.map(({ createdAt }) => Math.floor(Date.parse(createdAt) / HOUR_MS));
-  const oldestLoaded = hasOlder.value ? (hours.at(-1) ?? 0) : 0;
-  const perHour = Array.from({ length: HOURS }, (_, index): number | undefined =>
-    firstHour + index < oldestLoaded ? undefined : 0,
-  );
-  for (const hour of hours) {
-    const index = Math.min(hour - firstHour, HOURS - 1);
-    if (index >= 0) perHour[index] = (perHour[index] ?? 0) + 1;
-  }
-  return perHour;
-});
+/** Leads per hour, the current hour last. Undefined for hours of which not all leads were loaded. */
+const counts = computed((): (number | undefined)[] =>
+  Array.from({ length: HOURS }, (_, index): number | undefined => {
+    const hour = currentHour.value - HOURS + 1 + index;
+    if (hour * HOUR_MS < loadedFrom.value) return undefined;
+    const countOf = (of: number) => hourCounts.value.get(of) ?? 0;
+    // Many leads at once are stamped ahead of the clock.
+    return countOf(hour) + (index === HOURS - 1 ? countOf(hour + 1) : 0);
+  }),
+);
 
 /** A small plot of the leads per hour, in the last 24 hours. */
 export function Plot(): JSX.Element | null {
   if (leads.value.length === 0) return null;
-  const highest = Math.max(1, ...counts.value.map((count) => count ?? 0));
-  const title = describe(counts.value, highest);
+  const known = counts.value.filter((count) => count !== undefined);
+  const highest = Math.max(1, ...known);
+  const title = describe(known, highest);
   return (
     <figure class="plot" title={title}>
       <svg viewBox={`0 0 ${HOURS * BAR_WIDTH} ${HEIGHT}`} role="img" aria-label={title}>
         {counts.value.map((count, index) => {
-          if (count === undefined) return null;
-          const height = count === 0 ? 1 : 2 + (count / highest) * (HEIGHT - 2);
+          const height = count === 0 ? 1 : 2 + ((count ?? highest) / highest) * (HEIGHT - 2);
           const [x, y] = [index * BAR_WIDTH, HEIGHT - height];
-          return <rect key={x} x={x} y={y} width={BAR_WIDTH - 1} height={height} />;
+          const opacity = count === undefined ? 0.15 : 1;
+          return <rect key={x} x={x} y={y} width={BAR_WIDTH - 1} height={height} opacity={opacity} />;
         })}
       </svg>
-      <figcaption aria-hidden="true">24 h</figcaption>
+      <figcaption aria-hidden="true">{known.length === HOURS ? '' : `${known.length} of `}24 h</figcaption>
     </figure>
   );
 }
 
-function describe(perHour: readonly (number | undefined)[], highest: number): string {
-  const total = perHour.reduce((sum: number, count) => sum + (count ?? 0), 0);
-  const unknown = perHour.filter((count) => count === undefined).length;
-  const start = unknown === 0 ? 'in the last 24 hours' : `loaded since ${formatShort(startOf(unknown))}`;
-  return `Leads per hour: ${total} ${start}, at most ${highest} in one hour`;
+function describe(known: readonly number[], highest: number): string {
+  const total = known.reduce((sum, count) => sum + count, 0);
+  if (known.length === HOURS)
+    return `Leads per hour: ${total} in the last 24 hours, at most ${highest} in one hour`;
+  const start = formatShort((currentHour.value + 1 - known.length) * HOUR_MS);
+  const counted = known.length === 0 ? '' : `${total} since ${start}, at most ${highest} in one hour. `;
+  return `Leads per hour: ${counted}Earlier hours are not counted: they have too many leads`;
 }
-
-const startOf = (index: number): number => (currentHour.value - HOURS + 1 + index) * HOUR_MS;

@@ -1,0 +1,84 @@
+/** The leads of the list, as a file. */
+import type { Lead } from '@leadtap/client';
+import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
+import { hasMore } from './history.ts';
+import { formatCount } from './loading.tsx';
+import { shownLeads } from './selection.ts';
+
+/** A spreadsheet would run such a text as a formula, but for numbers. The same rule as `leadtap leads export` has. */
+const FORMULA = /^'*[=+\-@\t\r\n]/;
+const NUMBER = /^[+-][\d\s().,/-]*$/;
+
+function toCell(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  const cell = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
+  return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
+}
+
+/** Custom fields have a column each, as in `leadtap leads import`: `customFields.roof`. */
+function flatten({ status, customFields, images, ...fields }: Lead): Readonly<Record<string, unknown>> {
+  return {
+    ...fields,
+    'status.label': status.label,
+    images: images.join('|'),
+    ...Object.fromEntries(
+      Object.entries(customFields).map(([name, value]) => [`customFields.${name}`, value]),
+    ),
+  };
+}
+
+function toCsv(leads: readonly Lead[]): string {
+  const rows = leads.map(flatten);
+  const names = [...new Set(rows.flatMap(Object.keys))];
+  const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
+  // Excel reads UTF-8 only after a byte order mark.
+  return `\uFEFF${lines.map((cells) => `${cells.map(toCell).join(',')}\r\n`).join('')}`;
+}
+
+const FORMATS = {
+  csv: { type: 'text/csv', write: toCsv },
+  json: { type: 'application/json', write: (leads: readonly Lead[]) => JSON.stringify(leads, null, 2) },
+} as const;
+
+function download(format: keyof typeof FORMATS): void {
+  const { type, write } = FORMATS[format];
+  const url = URL.createObjectURL(new Blob([write(shownLeads.peek())], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = `leads-${new Date().toLocaleDateString('sv')}.${format}`;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+export function Export(): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <button
+        type="button"
+        disabled={shownLeads.value.length === 0}
+        onClick={() => dialog.current?.showModal()}
+      >
+        Export
+      </button>
+      <dialog ref={dialog} aria-labelledby="export-title">
+        <h2 id="export-title">Export {formatCount(shownLeads.value.length)}</h2>
+        <p>
+          The file has the leads of the list.
+          {hasMore.value && ' Older leads that are not loaded are not in it.'}
+        </p>
+        <form method="dialog">
+          <button type="submit" class="primary" onClick={() => download('csv')}>
+            CSV, for spreadsheets
+          </button>
+          <button type="submit" onClick={() => download('json')}>
+            JSON
+          </button>
+          <button type="submit">Cancel</button>
+        </form>
+      </dialog>
+    </>
+  );
+}

@@ -1,0 +1,478 @@
+import type { Page, Request } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
+import { untilHeld } from '../../testing/harness/held-polls.ts';
+import {
+  leaveRequests,
+  type ServiceOptions,
+  startService,
+  type TestService,
+} from '../../testing/harness/service.ts';
+import { addHistorical } from './support/historical-leads.ts';
+import { openTab } from './support/open-tab.ts';
+import { expectUnmoved, topOf } from './support/rows.ts';
+
+const ENDPOINT = '**/automation/new-leads*';
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+const row = (page: Page, name: string) => page.locator('.lead-row').filter({ hasText: name });
+const names = (page: Page) => page.locator('.row-name').allTextContents();
+const filter = (page: Page) => page.getByLabel('Filter the loaded leads');
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+
+const leadNames = (from: number, to: number) =>
+  Array.from({ length: to - from + 1 }, (_, index) => `Lead ${from + index}.`);
+
+/** `Lead 1.` is the newest, and each one is 20 minutes older than the one before it, so that the first page has more than a day. */
+async function startWithLeads(
+  count: number,
+  options: ServiceOptions & { stepMs?: number } = {},
+): Promise<TestService> {
+  const { stepMs = 20 * MINUTE, ...rest } = options;
+  const service = await startService(rest);
+  const newest = Date.now() - 2 * MINUTE;
+  const leads = leadNames(1, count).map((firstName, index) => ({
+    createdAt: newest - index * stepMs,
+    fields: { firstName, ...((index + 1) % 150 === 0 && { email: 'teal@example.com' }) },
+  }));
+  for (let first = 0; first < count; first += 1000)
+    await addHistorical(service, ...leads.slice(first, first + 1000));
+  return service;
+}
+
+/** Requests for older leads: with `since`, and not held. */
+function countOlder(page: Page): Request[] {
+  const requests: Request[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('since=') && !request.headers()['prefer']) requests.push(request);
+  });
+  return requests;
+}
+
+const scrollToEnd = (page: Page, selector = '.rows') =>
+  page.evaluate(`document.querySelector('${selector}').scrollTo({ top: 1e9 })`);
+
+describe('older leads', () => {
+  it('are loaded at the end of the list, until there are none', async () => {
+    const service = await startWithLeads(330);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    expect(await names(page)).toEqual(leadNames(1, 100));
+    await page.getByText(/^100 loaded leads, back to /).waitFor();
+    await expectEveryLook(page);
+    const loaded = async () => {
+      await scrollToEnd(page);
+      return page.locator('.loaded > .soft').innerText();
+    };
+    await expect.poll(loaded).toBe('330 leads');
+    expect(await names(page)).toEqual(leadNames(1, 330));
+    expect(await button(page, 'Load older leads').count()).toBe(0);
+  });
+
+  it('are loaded on a phone, and with the keyboard by a button that keeps the focus', async () => {
+    const service = await startWithLeads(300);
+    const page = await openTab(service, 'Leads', { screen: 'phone' });
+    await row(page, 'Lead 1.').first().waitFor();
+    await scrollToEnd(page, 'html');
+    await expect.poll(() => page.locator('.lead-row').count()).toBeGreaterThan(100);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const before = await page.locator('.lead-row').count();
+    await page.evaluate(`document.querySelector('.list-end button').focus({ preventScroll: true })`);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.locator('.lead-row').count()).toBeGreaterThan(before);
+    expect(await page.evaluate(`document.activeElement.matches('.list-end button')`)).toBe(true);
+  });
+
+  it('do not move the rows, and those that arrive meanwhile wait above', async () => {
+    const service = await startWithLeads(300);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    await row(page, 'Lead 90.').scrollIntoViewIfNeeded();
+    const before = await topOf(row(page, 'Lead 90.'));
+    await service.add({ fields: { firstName: 'Eve' } });
+    await button(page, '1 new').waitFor();
+    await expect.poll(async () => (await names(page)).slice(0, 150)).toEqual(leadNames(1, 150));
+    await expectUnmoved(row(page, 'Lead 90.'), before);
+    await button(page, '1 new').click();
+    await expect.poll(async () => (await names(page)).slice(0, 2)).toEqual(['Eve', 'Lead 1.']);
+  });
+
+  it('are listed once each, although a new one arrives while they are loaded', async () => {
+    const service = await startWithLeads(300);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    const requests = countOlder(page);
+    let loadOlder = (): void => undefined;
+    const mayLoad = new Promise<void>((resolve) => {
+      loadOlder = resolve;
+    });
+    await page.route(ENDPOINT, async (route) => {
+      if (requests.length > 0) await mayLoad;
+      await route.continue();
+    });
+    await scrollToEnd(page);
+    await expect.poll(() => requests.length).toBe(1);
+    await service.add({ fields: { firstName: 'Eve' } });
+    await button(page, '1 new').waitFor();
+    loadOlder();
+    await expect.poll(async () => (await names(page)).length).toBeGreaterThan(100);
+    expect((await names(page)).slice(0, 150)).toEqual(leadNames(1, 150));
+  });
+
+  it('are rendered as far as the visitor has scrolled, and no longer when they are far below', async () => {
+    const service = await startWithLeads(900);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    const rendered = async () => {
+      await scrollToEnd(page);
+      return page.locator('.lead-row').count();
+    };
+    await expect.poll(rendered).toBe(900);
+    await service.add({ fields: { firstName: 'Eve' } });
+    await button(page, '1 new').waitFor();
+    await page.evaluate(`document.querySelector('.rows').scrollTop = 0`);
+    await row(page, 'Eve').waitFor();
+    await expect.poll(() => page.locator('.lead-row').count()).toBeLessThanOrEqual(300);
+    await page.getByText(/^901 (loaded )?leads/).waitFor();
+  });
+
+  it('are kept up to 5,000, which the page says', async () => {
+    const service = await startWithLeads(5050);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await filter(page).fill('nothing like this');
+    await button(page, 'Search further back').click();
+    await page.getByText('0 of 5,000 loaded leads').waitFor();
+    expect(await button(page, 'Search further back').count()).toBe(0);
+    await page.getByText('The page keeps at most 5,000 leads. For older ones, choose a day').waitFor();
+    await button(page, 'Clear the filter').click();
+    await service.add({ fields: { firstName: 'Eve' } });
+    await row(page, 'Eve').waitFor();
+    await page.getByText(/^5,000 loaded leads/).waitFor();
+    // On paper, too.
+    await page.evaluate(`dispatchEvent(new Event('beforeprint'))`);
+    await page.getByText('The page keeps at most 5,000 leads.').waitFor({ state: 'attached' });
+    expect(await names(page)).toEqual(['Eve', ...leadNames(1, 4999)]);
+  });
+});
+
+describe('a search', () => {
+  it('says what it has searched, goes further back on request, and then knows all leads', async () => {
+    const service = await startWithLeads(400);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await filter(page).fill('lead 390.');
+    await page.getByText(/^0 of 100 loaded leads, back to /).waitFor();
+    await page.getByText('None of the 100 loaded leads matches.').waitFor();
+    await expectEveryLook(page);
+    await button(page, 'Search further back').click();
+    await row(page, 'Lead 390.').waitFor();
+    await page.getByText('1 of 400 leads', { exact: true }).waitFor();
+  });
+
+  it('stops when it has found a screen of leads', async () => {
+    const service = await startWithLeads(400);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await filter(page).fill('lead');
+    await button(page, 'Search further back').click();
+    const found = async () => Number.parseInt(await page.locator('.loaded > .soft').innerText(), 10);
+    await expect.poll(found).toBeGreaterThan(124);
+    await button(page, 'Search further back').waitFor();
+    expect(await found()).toBeLessThan(400);
+  });
+
+  it('shows its progress, is stopped by a button that keeps the focus, and keeps what it has loaded', async () => {
+    const service = await startWithLeads(400);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    const requests = countOlder(page);
+    // The third request has no answer.
+    await page.route(ENDPOINT, (route) => (requests.length < 3 ? route.continue() : undefined));
+    await filter(page).fill('lead 399.');
+    await button(page, 'Search further back').click();
+    await page.getByText(/^Searching… \d+ leads, back to \d+ \w+, \d\d:\d\d\.$/).waitFor();
+    await expect.poll(() => requests.length).toBe(3);
+    await expectAccessible(page);
+    await button(page, 'Stop').click();
+    await button(page, 'Search further back').waitFor();
+    expect(await page.evaluate('document.activeElement.innerText')).toBe('Search further back');
+    const [, loaded] = /^0 of (\d+) loaded/.exec(await page.locator('.loaded').innerText()) ?? [];
+    expect(Number(loaded)).toBeGreaterThan(200);
+  });
+
+  it('leaves a fifth of the limit to automations, and continues in the next minute or at once on request', async () => {
+    let now = Date.now();
+    // Who polls is not requested, so that few requests of the page itself come in between.
+    const env = { LEADTAP_CONSUMERS: 'off' };
+    const service = await startWithLeads(1500, { env, limits: { clock: () => now } });
+    const page = await openPage(service.url);
+    await page.clock.install();
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    await leaveRequests(service, 'boss', 30);
+    const requests = countOlder(page);
+    await filter(page).fill('nothing like this');
+    await button(page, 'Search further back').click();
+    await page.getByText(/^Paused for \d+ s: the rest of the limit is left to your automations\.$/).waitFor();
+    // Of 30 requests 20 are left alone. On a slow machine the page may ask for new leads in between.
+    const used = requests.length;
+    expect(used).toBeGreaterThanOrEqual(5);
+    expect(used).toBeLessThanOrEqual(10);
+    await expectEveryLook(page);
+    now += MINUTE;
+    await page.clock.fastForward('01:00');
+    await page.getByText('0 of 1,500 leads', { exact: true }).waitFor();
+    expect(requests.length).toBeGreaterThan(used);
+  });
+
+  it('knows what is left of the limits, although a request that was held before says more', async () => {
+    const service = await startWithLeads(300);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    await leaveRequests(service, 'boss', 60);
+    await filter(page).fill('lead 101.');
+    await button(page, 'Search further back').click();
+    await row(page, 'Lead 101.').waitFor();
+    await page.getByText('1 of 300 leads', { exact: true }).waitFor();
+    const left = async () => Number.parseInt(await page.locator('.limits').innerText(), 10);
+    const before = await left();
+    expect(before).toBeLessThan(60);
+    await filter(page).fill('');
+    await service.add({ fields: { firstName: 'Eve' } });
+    await row(page, 'Eve').waitFor();
+    // Less if a timer of the page has sent a request meanwhile; never what the held one said.
+    expect(await left()).toBeLessThanOrEqual(before);
+  });
+
+  it('uses the reserve when the visitor does not want to wait', async () => {
+    const service = await startWithLeads(600);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    await leaveRequests(service, 'boss', 21);
+    await filter(page).fill('lead 600.');
+    await button(page, 'Search further back').click();
+    await button(page, 'Continue now').click();
+    await row(page, 'Lead 600.').waitFor();
+  });
+
+  it.each([
+    // So long that it does not continue by itself.
+    ['a 429', { status: 429, headers: { 'retry-after': '3600' }, body: '' }, 'Paused for'],
+    ['an error of the service', { status: 500, body: '' }, 'What was loaded is kept.'],
+    ['an unreachable service', undefined, 'The service cannot be reached. What was loaded is kept.'],
+  ])('keeps what it has found after %s, and goes on', async (_, answer, text) => {
+    const service = await startWithLeads(400);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    const requests = countOlder(page);
+    await page.route(ENDPOINT, (route) => {
+      if (requests.length < 2) return route.continue();
+      return answer ? route.fulfill(answer) : route.abort('connectionrefused');
+    });
+    await filter(page).fill('teal');
+    await button(page, 'Search further back').click();
+    await page.locator('.load-older').getByText(text).waitFor();
+    expect(await names(page)).toEqual(['Lead 150.']);
+    if (!answer) await expectAccessible(page);
+    await page.unroute(ENDPOINT);
+    await button(page, /^Continue now$|^Try again$/).click();
+    await page.getByText('2 of 400 leads', { exact: true }).waitFor();
+  });
+});
+
+describe('a day', () => {
+  /** At noon, so many days ago. */
+  const noon = (daysAgo: number) => {
+    const time = new Date(Date.now() - daysAgo * DAY);
+    time.setUTCHours(12, 0, 0, 0);
+    return time.getTime();
+  };
+  const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+  const onDay = (daysAgo: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      createdAt: noon(daysAgo) + index * MINUTE,
+      fields: { firstName: `Day ${daysAgo}, ${index + 1}.` },
+    }));
+
+  it('is shown with its leads and older ones after them; new leads do not disturb, and there is a way back', async () => {
+    const service = await startWithLeads(150);
+    await addHistorical(service, ...onDay(12, 3), ...onDay(9, 4));
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 1.').first().waitFor();
+    await untilHeld(service);
+    const requests = countOlder(page);
+    const field = page.getByLabel('Show the leads of a day');
+    await field.fill(dateOf(noon(9)));
+    const weekday = new Intl.DateTimeFormat('en-GB', {
+      weekday: 'long',
+      month: 'long',
+      day: 'numeric',
+      timeZone: 'UTC',
+    }).format(noon(9));
+    await page.getByText(`${weekday}: 4 leads.`, { exact: true }).waitFor();
+    // Not one of another day.
+    await page.locator('.detail h1').getByText('Day 9, 4.').waitFor();
+    expect(requests).toHaveLength(1);
+    const ofDay = [4, 3, 2, 1].map((number) => `Day 9, ${number}.`);
+    expect(await names(page)).toEqual(ofDay);
+    await expectEveryLook(page);
+    await service.add({ fields: { firstName: 'Eve' } });
+    await button(page, 'Back to the newest (1 new)').waitFor();
+    expect(await names(page)).toEqual(ofDay);
+    await row(page, 'Day 9, 2.').click();
+    await page.locator('.detail h1').getByText('Day 9, 2.').waitFor();
+    await button(page, 'Show earlier days').click();
+    await page.getByText(`${weekday}: 4 leads. Older ones follow.`).waitFor();
+    expect((await names(page)).slice(3)).toEqual(['Day 9, 1.', 'Day 12, 3.', 'Day 12, 2.', 'Day 12, 1.']);
+    await button(page, 'Back to the newest').click();
+    await expect.poll(async () => (await names(page)).slice(0, 2)).toEqual(['Eve', 'Lead 1.']);
+    expect(await field.inputValue()).toBe('');
+    await expect.poll(() => page.evaluate(`document.activeElement.matches('.lead-row a')`)).toBe(true);
+    expect(await page.locator('.detail h1').innerText()).toBe('Day 9, 2.');
+  });
+
+  it('without leads says so, and the key d goes to the field', async () => {
+    const service = await startWithLeads(3);
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Lead 3.').waitFor();
+    await page.keyboard.press('d');
+    expect(await page.evaluate('document.activeElement.id')).toBe('lead-day');
+    await page.getByLabel('Show the leads of a day').fill(dateOf(noon(40)));
+    await page.getByText(/: no leads on this day or before\.$/).waitFor();
+    const text = await page.locator('.list-side').innerText();
+    expect(text.match(/\b(0|no) leads/g)).toEqual(['no leads']);
+    expect(await page.locator('.detail').count()).toBe(0);
+    await expectAccessible(page);
+    await page.getByLabel('Show the leads of a day').fill('');
+    await row(page, 'Lead 3.').waitFor();
+    await page.locator('.detail').waitFor();
+  });
+});
+
+describe('a link', () => {
+  async function openLink(service: TestService, path: string, user = 'boss'): Promise<Page> {
+    const page = await openPage(`${service.url}/#leads/${path}`);
+    await page.getByLabel('Paste the token you were given').fill(await service.token(user));
+    await page.keyboard.press('Enter');
+    return page;
+  }
+  const heading = (page: Page) => page.locator('.detail h1');
+
+  /** The address of a lead, as its row has it. */
+  async function findAddress(service: TestService, createdAt: number): Promise<{ id: string; link: string }> {
+    const since = new Date(createdAt - 1).toISOString();
+    const [lead] = await service.leads('boss', `limit=1&since=${since}`);
+    if (!lead) throw new Error('there is no such lead');
+    return { id: lead.automation_trigger_id, link: `${lead.automation_trigger_id}@${lead.createdAt}` };
+  }
+
+  it('opens a lead that is not loaded with one request, below a base path as well', async () => {
+    const service = await startWithLeads(300, { env: { LEADTAP_BASE_PATH: '/api' } });
+    const createdAt = Date.now() - 300 * DAY;
+    await addHistorical(service, { createdAt, fields: { firstName: 'Needle' } });
+    const { link } = await findAddress(service, createdAt);
+    const page = await openPage(`${service.url}/#leads/${link}`);
+    const requests = countOlder(page);
+    await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
+    await page.keyboard.press('Enter');
+    await heading(page).getByText('Needle').waitFor();
+    expect(requests).toHaveLength(1);
+    expect(await names(page)).toEqual(leadNames(1, 100));
+    await expectEveryLook(page);
+  });
+
+  it('is that of a row, and can be copied', async () => {
+    const service = await startWithLeads(2);
+    const page = await openTab(service, 'Leads', { clipboard: true });
+    await row(page, 'Lead 2.').click();
+    await heading(page).getByText('Lead 2.').waitFor();
+    await button(page, 'Copy link').click();
+    await page.getByText('copied', { exact: true }).waitFor();
+    const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect(copied).toMatch(/\/#leads\/[\w-]+@\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(new URL(copied).hash).toBe(await row(page, 'Lead 2.').locator('a').getAttribute('href'));
+  });
+
+  it('without the time of the lead, as it was before, searches from the newest lead on back', async () => {
+    const service = await startWithLeads(300);
+    const { id } = await findAddress(
+      service,
+      (await service.leads('boss', 'limit=1&since=1970-01-01')).map((lead) =>
+        Date.parse(lead.createdAt),
+      )[0] ?? 0,
+    );
+    const page = await openLink(service, id);
+    await heading(page).getByText('Lead 300.').waitFor();
+  });
+
+  it('that no lead has, or one that the token may not see, says so', async () => {
+    const service = await startWithLeads(130);
+    const [createdAt = 0] = await service.add({ branchId: 'south', fields: { firstName: 'Hidden' } });
+    const { link } = await findAddress(service, createdAt);
+    for (const [path, user] of [
+      ['unknown', 'boss'],
+      ['unknown@2026-01-01T00:00:00.000Z', 'boss'],
+      [link, 'north-lead'],
+    ] as const) {
+      const page = await openLink(service, path, user);
+      await page.getByText('This token sees no lead with this address.').waitFor();
+    }
+  });
+
+  it('is opened again after the service could not be reached', async () => {
+    const service = await startWithLeads(101);
+    const [oldest] = await service.leads('boss', 'limit=1&since=1970-01-01');
+    const { link } = await findAddress(service, Date.parse(oldest?.createdAt ?? ''));
+    const page = await openPage(`${service.url}/#leads/${link}`);
+    await page.route('**/automation/new-leads?limit=1&*', (route) =>
+      route.fulfill({ status: 500, body: '' }),
+    );
+    await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
+    await page.keyboard.press('Enter');
+    await page.locator('.detail').getByRole('alert').waitFor();
+    await page.unroute('**/automation/new-leads?limit=1&*');
+    await button(page, 'Try again').click();
+    await heading(page).getByText('Lead 101.').waitFor();
+  });
+});
+
+describe('the plot', () => {
+  const plot = (page: Page) => page.getByRole('img', { name: /^Leads per hour/ });
+
+  it('counts all leads of 24 hours, also those that were not loaded at first', async () => {
+    // An hour has 20 of them, so that 24 hours have 460 to 480.
+    const service = await startWithLeads(900, { stepMs: 3 * MINUTE });
+    const page = await openTab(service, 'Leads');
+    await page.getByText('24 h', { exact: true }).waitFor();
+    const label = (await plot(page).getAttribute('aria-label')) ?? '';
+    const [, total] =
+      /^Leads per hour: (\d+) in the last 24 hours, at most 20 in one hour$/.exec(label) ?? [];
+    // None of the hour that may have begun meanwhile.
+    expect(Number(total)).toBeGreaterThanOrEqual(440);
+    expect(Number(total)).toBeLessThanOrEqual(480);
+  });
+
+  it('shows which hours it does not know if there are too many leads', async () => {
+    const service = await startWithLeads(3000, { stepMs: MINUTE / 4 });
+    const page = await openPage(service.url);
+    const requests = countOlder(page);
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    await page.getByText(/^7[34]\d loaded leads/).waitFor();
+    expect(await page.locator('.plot figcaption').innerText()).toMatch(/^\d of 24 h$/);
+    const label = await plot(page).getAttribute('aria-label');
+    expect(label).toMatch(
+      /^Leads per hour: \d+ since .*, at most 240 in one hour\. Earlier hours are not counted: they have too many leads$/,
+    );
+    expect(requests.length).toBeLessThanOrEqual(10);
+  });
+});

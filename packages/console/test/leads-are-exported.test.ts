@@ -1,0 +1,94 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { escapeFormula } from '../../server/src/leads/import/formulas.ts';
+import { expectAccessible } from '../../testing/browser/accessibility.ts';
+import { startService } from '../../testing/harness/service.ts';
+import { addHistorical } from './support/historical-leads.ts';
+import { openTab } from './support/open-tab.ts';
+
+async function download(page: Page, format: string): Promise<{ name: string; text: string }> {
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('dialog').getByRole('button', { name: format }).click(),
+  ]);
+  return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') };
+}
+
+const today = () => new Date().toISOString().slice(0, 10);
+
+it('exports the filtered list as JSON, as automations get it, and says what is in the file', async () => {
+  const service = await startService();
+  await addHistorical(
+    service,
+    ...Array.from({ length: 120 }, (_, index) => ({
+      createdAt: Date.now() - (index + 1) * 3_600_000,
+      fields: { firstName: 'Ada', ...(index % 10 === 5 && { email: 'teal@example.com' }) },
+    })),
+  );
+  const page = await openTab(service, 'Leads');
+  await page.getByLabel('Filter the loaded leads').fill('teal');
+  await page.getByText(/^10 of 100 loaded leads/).waitFor();
+  await page.getByRole('button', { name: 'Export' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Export 10 leads' });
+  await dialog.getByText('Older leads that are not loaded are not in it.').waitFor();
+  await expectAccessible(page);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'hidden' });
+  // Escape has closed the dialog, and nothing else.
+  expect(await page.getByLabel('Filter the loaded leads').inputValue()).toBe('teal');
+  const { name, text } = await download(page, 'JSON');
+  expect(name).toBe(`leads-${today()}.json`);
+  const newest = await service.leads('boss');
+  expect(JSON.parse(text)).toEqual(newest.filter(({ email }) => email !== null));
+});
+
+it('exports CSV that spreadsheets open: umlauts, custom fields in columns, and no formulas', async () => {
+  const service = await startService();
+  const texts = ['=1+1', '@SUM(A1)', '-2+3', '+33 1 99 00 12 34', "'=x", 'a "quoted", text', 'two\nlines'];
+  await service.add({
+    fields: {
+      firstName: 'Jürgen',
+      phone1: '+33 1 99 00 12 34',
+      images: ['https://images.example.com/1.jpg', 'https://images.example.com/2.jpg'],
+      customFields: {
+        roof: 'tile',
+        area: 120,
+        ...Object.fromEntries(texts.map((text, index) => [index, text])),
+      },
+    },
+  });
+  await service.add({ fields: { firstName: 'Ada', customFields: { source: 'fair' } } });
+  const page = await openTab(service, 'Leads');
+  await page.locator('.lead-row').nth(1).waitFor();
+  const { name, text } = await download(page, 'CSV');
+  expect(name).toBe(`leads-${today()}.csv`);
+  expect(text.startsWith('\uFEFFid,firstName,')).toBe(true);
+  const rows = parseCsv(text.slice(1));
+  const [header = [], ada = [], jurgen = []] = rows;
+  expect(rows).toHaveLength(3);
+  const cell = (row: readonly string[], column: string) => row[header.indexOf(column)];
+  expect(cell(ada, 'customFields.source')).toBe('fair');
+  expect(cell(ada, 'customFields.roof')).toBe('');
+  expect(cell(jurgen, 'firstName')).toBe('Jürgen');
+  expect(cell(jurgen, 'customFields.area')).toBe('120');
+  expect(cell(jurgen, 'status.label')).toBe('New');
+  expect(cell(jurgen, 'images')).toBe('https://images.example.com/1.jpg|https://images.example.com/2.jpg');
+  // The same rule as the export of the command line.
+  for (const [index, given] of texts.entries())
+    expect(cell(jurgen, `customFields.${index}`)).toBe(escapeFormula(given));
+  const fields = Object.keys((await service.leads('boss'))[0] ?? {});
+  expect(fields.filter((field) => !header.includes(field))).toEqual(['status', 'customFields']);
+});
+
+/** RFC 4180. */
+function parseCsv(text: string): string[][] {
+  const cells = [...text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/g)];
+  const rows: string[][] = [[]];
+  for (const [, quoted, plain = '', end] of cells) {
+    rows.at(-1)?.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === '\r\n') rows.push([]);
+  }
+  return rows.slice(0, -1);
+}
