@@ -1,0 +1,206 @@
+import type { LeadtapError } from '@leadtap/client';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { clock, now } from '../clock.ts';
+import { consumerList, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
+import { ConsumerName } from '../consumers/consumer-name.tsx';
+import { ConsumerStates, ListDelay } from '../consumers/who-has-it.tsx';
+import { leads } from '../feed.ts';
+import { isFocusLost } from '../focus.ts';
+import { itemOf } from '../leads/selection.ts';
+import { Problem } from '../problem.tsx';
+import { hrefOf } from '../router.ts';
+import { session } from '../session.ts';
+import { CopyButton, shellWord } from '../text.tsx';
+import { Time } from '../time.tsx';
+import { closeTestLead, type StoredTestLead, sendTestLead, testLead } from './send.ts';
+
+const FOLLOW_MINUTES = 3;
+const FOLLOW_MS = FOLLOW_MINUTES * 60_000;
+/** Most automations that get leads at once have the lead by then. */
+const FAST_MS = 20_000;
+const FAST_INTERVAL_MS = 2000;
+/** The panel is complete by then. */
+const OPENING_MS = 2000;
+const INTERVAL_MS = 10_000;
+
+/** Offers to send a test lead, and follows it. */
+export function TestLead(): JSX.Element | null {
+  if (!session.value) return null;
+  const { claims } = session.value;
+  return (
+    <div class="test-lead">
+      {claims.canSendLeads ? <SendButton /> : <WithoutScope userId={claims.userId} />}
+      <TestLeadProgress />
+    </div>
+  );
+}
+
+function SendButton(): JSX.Element {
+  const state = testLead.value;
+  const leftS =
+    state?.kind === 'failed' ? Math.ceil((state.retryAt - Math.max(now.value, clock())) / 1000) : 0;
+  const isBlocked = state?.kind === 'sending' || leftS > 0;
+  return (
+    <>
+      <p>A test lead shows whether everything works. Automations run for it, as for a real lead.</p>
+      <p>
+        {/* Not `disabled`, which would lose the focus. */}
+        <button type="button" class="primary" aria-disabled={isBlocked} onClick={() => void sendTestLead()}>
+          {state?.kind === 'sending'
+            ? 'Sending…'
+            : leftS > 0
+              ? `Send it again in ${leftS} s`
+              : state?.kind === 'failed'
+                ? 'Send it again'
+                : state
+                  ? 'Send another test lead'
+                  : 'Send a test lead'}
+        </button>
+      </p>
+      {state?.kind === 'failed' && <Failure error={state.error} />}
+    </>
+  );
+}
+
+const Failure = ({ error }: { readonly error: LeadtapError }) => (
+  <div role="alert">
+    {error.code === 'no-such-resource' ? (
+      <>
+        <p>
+          This service does not accept leads over HTTP. Ask the operator to set <code>LEADTAP_INTAKE=on</code>
+          , or to send a test lead with this command:
+        </p>
+        <Command>{SEND_COMMAND}</Command>
+      </>
+    ) : (
+      <>
+        <Problem error={error} isOfApi />
+        <ul>
+          {error.problem?.errors?.map(({ detail, ...at }) => (
+            <li key={detail}>
+              {'field' in at && at.field !== null && <code>{at.field}</code>} {detail}
+            </li>
+          ))}
+        </ul>
+      </>
+    )}
+  </div>
+);
+
+const SEND_COMMAND = 'npx leadtap leads send-test --company ID';
+
+const WithoutScope = ({ userId }: { readonly userId: string | undefined }) => (
+  <>
+    <p>The operator, the person who runs this service, sends a test lead with this command:</p>
+    <Command>{SEND_COMMAND}</Command>
+    <p>Or you send it from this page, with a token that may also send leads. The operator makes it with:</p>
+    <Command>
+      {`npx leadtap token issue --user ${shellWord(userId ?? 'ID')} --name console --scope leads:read --scope leads:write`}
+    </Command>
+  </>
+);
+
+const Command = ({ children }: { readonly children: string }) => (
+  <div class="snippet">
+    <pre>
+      <code>{children}</code>
+    </pre>
+    <CopyButton text={() => children}>Copy command</CopyButton>
+  </div>
+);
+
+/** How far the test lead has come: stored, seen here, got by the first automation. */
+export function TestLeadProgress(): JSX.Element | null {
+  const lead = testLead.value;
+  return lead?.kind === 'stored' ? <Progress key={lead.id} lead={lead} /> : null;
+}
+
+function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
+  const { id, createdAt, storedAt, receiver } = lead;
+  const list = consumerList.value;
+  const isListed = list.kind === 'listed';
+  const isEnded =
+    receiver !== undefined ||
+    (isListed ? list.readAt > storedAt + FOLLOW_MS : list.kind !== 'loading') ||
+    listDelay.value === 'limit';
+  const isSlow = isListed && list.readAt > storedAt + FAST_MS;
+  useConsumerList(isEnded ? undefined : isSlow ? INTERVAL_MS : FAST_INTERVAL_MS);
+  const seen = leads.value.find((loaded) => loaded.id === id && loaded.createdAt === createdAt);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    // Not when the visitor comes back to it later.
+    if (Date.now() > storedAt + OPENING_MS) return;
+    // In an empty list the button is removed when its lead comes.
+    if (isFocusLost()) section.current?.focus({ preventScroll: true });
+    section.current?.scrollIntoView({ block: 'nearest' });
+  }, [isListed, seen]);
+  return (
+    <section class="progress who-has" ref={section} tabIndex={-1} aria-label="The test lead">
+      <div role="status">
+        <ul>
+          <Line isDone>
+            Test lead stored at <Time at={createdAt} form="clock" />.
+          </Line>
+          <Line isDone={seen !== undefined}>
+            {seen ? (
+              <>
+                Seen in this console: <a href={hrefOf('leads', itemOf(seen))}>open it</a>
+              </>
+            ) : (
+              'Not seen in this console yet…'
+            )}
+          </Line>
+          <Line isDone={receiver !== undefined}>
+            {receiver ? (
+              <>
+                <b>
+                  <ConsumerName consumer={receiver} />
+                </b>{' '}
+                got it{formatElapsed(Date.parse(receiver.lastPollAt ?? createdAt) - Date.parse(createdAt))}.
+              </>
+            ) : list.kind === 'not-recorded' ? (
+              'This service does not record who polls. Look in the platform whether the lead has come.'
+            ) : isEnded ? (
+              isListed && list.consumers.length > 0 ? (
+                `No automation got it within ${FOLLOW_MINUTES} minutes. This page has stopped watching.`
+              ) : (
+                'This page cannot see whether an automation has got it.'
+              )
+            ) : (
+              `Waiting for the first automation that gets it${isListed ? ':' : '…'}`
+            )}
+          </Line>
+        </ul>
+      </div>
+      {!receiver && isListed && (
+        <ConsumerStates consumers={list.consumers} lead={{ createdAt, automation_created_at: createdAt }} />
+      )}
+      {!receiver && list.kind === 'failed' && <Problem error={list.error} />}
+      {!receiver && <ListDelay />}
+      <p>
+        <button type="button" onClick={closeTestLead}>
+          Close
+        </button>
+      </p>
+    </section>
+  );
+}
+
+const Line = ({ isDone, children }: { readonly isDone: boolean; readonly children: ComponentChildren }) => (
+  <li class={isDone ? 'confirmed' : 'pending'}>
+    <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
+    <span>{children}</span>
+  </li>
+);
+
+/**
+ * ` after at most 2.1 s`, rounded up: the poll that got it may have been an earlier one than the last. Of a burst of leads some
+ * have a `createdAt` that is ahead of the clock.
+ */
+function formatElapsed(ms: number): string {
+  if (ms <= 0) return '';
+  if (ms < 60_000) return ` after at most ${Math.ceil(ms / 100) / 10} s`;
+  const seconds = Math.ceil(ms / 1000);
+  return ` after at most ${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+}

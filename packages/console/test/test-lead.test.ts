@@ -1,0 +1,252 @@
+import { testLeadFrom } from '@leadtap/contract';
+import type { Page, Request, Route } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
+import { openPage } from '../../testing/browser/page.ts';
+import { startIntake } from '../../testing/harness/intake.ts';
+import { startService, type TestService } from '../../testing/harness/service.ts';
+import { addAutomation, countConsumersRequests, letTimersFire } from './support/automation.ts';
+import { openTab, type TabOptions } from './support/open-tab.ts';
+
+const isSent = (request: Request): boolean => request.method() === 'POST' && /\/leads$/.test(request.url());
+
+const senderToken = (service: TestService, user = 'boss') =>
+  service.token(user, { scopes: ['leads:read', 'leads:write'] });
+
+/** The console with a token that may also send leads. */
+const openSender = async (
+  service: TestService,
+  tab: 'Leads' | 'Connect',
+  { user, ...options }: TabOptions = {},
+) => openTab(service, tab, { token: await senderToken(service, user), ...options });
+
+const button = (page: Page) => page.getByRole('button', { name: /^Send (a|another) test lead$/ });
+const progress = (page: Page) => page.getByRole('region', { name: 'The test lead' });
+
+/** Between two requests for who has it, at first. */
+const FAST_INTERVAL_MS = 2000;
+
+const IS_IN_SIGHT = `(() => {
+  const { top, bottom } = document.querySelector('.progress').getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+})()`;
+
+describe('a test lead', () => {
+  it('is sent from the empty list when the visitor asks, and followed to the first automation', async () => {
+    const service = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const { poll } = await addAutomation(service, 'Zapier');
+    await poll();
+    const now = Date.now();
+    const page = await openSender(service, 'Leads', { fixedTime: now });
+    const sent: Request[] = [];
+    page.on('request', (request) => {
+      if (isSent(request)) sent.push(request);
+    });
+    await button(page).waitFor();
+    await expectEveryLook(page);
+    expect(sent).toEqual([]);
+    await button(page).dblclick();
+    await page.getByText('Test lead stored at').waitFor();
+    await page.getByText('Seen in this console:').waitFor();
+    await page.getByText('Waiting for the first automation that gets it:').waitFor();
+    await progress(page).getByText('“Zapier” does not have it yet: it last polled').waitFor();
+    expect(sent).toHaveLength(1);
+    expect(await page.evaluate(`document.activeElement.getAttribute('aria-label')`)).toBe('The test lead');
+    await expectEveryLook(page);
+    // The limits of sending leads are not those of polls.
+    expect(await page.locator('.limits').innerText()).toMatch(/^\d+ left this minute, \d+ this hour$/);
+    await poll();
+    await page.clock.setFixedTime(now + FAST_INTERVAL_MS);
+    await progress(page)
+      .getByText(/^“Zapier” got it after at most (\d+ min )?[\d.]+ s\.$/)
+      .waitFor();
+    await expectAccessible(page);
+    const count = countConsumersRequests(page);
+    await page.getByRole('link', { name: 'open it' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Test Lead' }).waitFor();
+    expect(count()).toBeLessThanOrEqual(1);
+    const [lead, ...others] = await service.leads('boss');
+    expect(others).toEqual([]);
+    expect(lead).toMatchObject({
+      ...testLeadFrom('the console of Leadtap'),
+      id: expect.stringMatching(/^test-/),
+      appointmentDateTime: expect.stringMatching(/T14:00:00\.000Z$/),
+    });
+    await page.getByRole('button', { name: 'Close' }).click();
+    await progress(page).waitFor({ state: 'detached' });
+  });
+
+  it('is sent from Connect, into the branch of a user who sees only that branch', async () => {
+    const service = await startIntake();
+    const page = await openSender(service, 'Connect', {
+      ...{ user: 'north-lead', screen: 'phone' },
+      fixedTime: Date.now(),
+    });
+    await page.getByRole('link', { name: 'n8n' }).click();
+    await button(page).click();
+    await page.getByText('Seen in this console:').waitFor();
+    await progress(page).getByText('No automation polls with a token of this user.').waitFor();
+    expect(await page.evaluate(IS_IN_SIGHT)).toBe(true);
+    expect((await service.leads('north-lead')).map(({ branchName }) => branchName)).toEqual(['North']);
+    await expectAccessible(page);
+    await button(page).click();
+    await expect.poll(async () => (await service.leads('north-lead')).length).toBe(2);
+  });
+
+  it('was got after at most the time until the last poll, to the second', async () => {
+    const service = await startIntake();
+    const { recordPoll } = await addAutomation(service, 'Zapier');
+    const now = Date.now();
+    await recordPoll({ lastPollAt: now - 60_000 });
+    const page = await openSender(service, 'Connect', { fixedTime: now });
+    const answered = page.waitForResponse((response) => isSent(response.request()));
+    await button(page).click();
+    const { leads }: { leads: { createdAt: string }[] } = await (await answered).json();
+    const createdAt = Date.parse(leads[0]?.createdAt ?? '');
+    await recordPoll({ lastPollAt: createdAt + 126_500, deliveredThrough: createdAt });
+    await page.clock.setFixedTime(now + FAST_INTERVAL_MS);
+    await progress(page).getByText('“Zapier” got it after at most 2 min 7 s.').waitFor();
+  });
+
+  it('says after three minutes why no automation has got it, and then asks no more', async () => {
+    const service = await startIntake();
+    const { poll } = await addAutomation(service, 'Zapier');
+    await poll();
+    const now = Date.now();
+    const page = await openSender(service, 'Connect', { fixedTime: now });
+    await button(page).click();
+    await page.getByText('Waiting for the first automation that gets it:').waitFor();
+    await page.clock.setFixedTime(now + 181_000);
+    await page.getByText('No automation got it within 3 minutes. This page has stopped watching.').waitFor();
+    await progress(page).getByText('It gets it with its next poll').waitFor();
+    const count = countConsumersRequests(page);
+    await page.clock.setFixedTime(now + 600_000);
+    await letTimersFire(page);
+    expect(count()).toBe(0);
+  });
+
+  it('says that the service does not record who polls', async () => {
+    const service = await startIntake({ env: { LEADTAP_CONSUMERS: 'off' } });
+    const page = await openSender(service, 'Connect');
+    await button(page).click();
+    await page.getByText('This service does not record who polls.').waitFor();
+  });
+
+  it('is not followed when few requests are left, which are for the automations', async () => {
+    const userPolicies = [{ name: 'hour', quota: 150, windowS: 3600 }];
+    const service = await startIntake({ limits: { userPolicies } });
+    const page = await openSender(service, 'Connect');
+    await button(page).click();
+    await page.getByText('This page cannot see whether an automation has got it.').waitFor();
+    await page.getByText('few requests are left this hour').waitFor();
+  });
+});
+
+describe('without the right to send leads', () => {
+  it('says which token can, and gives the command for operators', async () => {
+    const service = await startIntake();
+    const page = await openTab(service, 'Connect');
+    const commands = page.locator('.test-lead pre');
+    expect(await commands.allInnerTexts()).toEqual([
+      'npx leadtap leads send-test --company ID',
+      'npx leadtap token issue --user boss --name console --scope leads:read --scope leads:write',
+    ]);
+    expect(await button(page).count()).toBe(0);
+    await expectEveryLook(page);
+  });
+
+  it('says that the service does not accept leads over HTTP', async () => {
+    const service = await startService();
+    const page = await openSender(service, 'Connect');
+    await button(page).click();
+    await page.getByText('This service does not accept leads over HTTP.').waitFor();
+    expect(await page.locator('.test-lead pre').innerText()).toBe('npx leadtap leads send-test --company ID');
+    await expectAccessible(page);
+  });
+});
+
+describe('a test lead that is refused', () => {
+  const LEADS = /\/leads$/;
+
+  it('is sent again without a second one, if the answer was lost', async () => {
+    const service = await startIntake();
+    const page = await openSender(service, 'Connect');
+    await page.route(
+      LEADS,
+      async (route) => {
+        await route.fetch();
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    await button(page).click();
+    await page.getByText('The service cannot be reached.').waitFor();
+    await page.getByRole('button', { name: 'Send it again' }).click();
+    await page.getByText('Test lead stored at').waitFor();
+    expect(await service.leads('boss')).toHaveLength(1);
+  });
+
+  it('429: says so, and can be sent again after the time that the service gives', async () => {
+    const intakePolicies = [{ name: 'intake', quota: 1, windowS: 60 }];
+    const service = await startIntake({ limits: { intakePolicies } });
+    await service.limiters.intake.consume('boss');
+    const now = Date.now();
+    const page = await openPage(`${service.url}/`, { fixedTime: now });
+    // The page follows the clock of the service: another answer would set its own back.
+    await page.route('**/automation/new-leads*', () => undefined);
+    await page.evaluate(`location.hash = '#token=${await senderToken(service)}'`);
+    await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    await button(page).click();
+    await page.getByText('Too many requests.').waitFor();
+    await page.getByRole('button', { name: /^Send it again in \d+ s$/ }).waitFor();
+    await expectAccessible(page);
+    let sent = 0;
+    page.on('request', (request) => {
+      if (isSent(request)) sent += 1;
+    });
+    await page.getByRole('button', { name: /^Send it again in/ }).click({ force: true });
+    expect(sent).toBe(0);
+    await page.clock.setFixedTime(now + 61_000);
+    await page.getByRole('button', { name: 'Send it again', exact: true }).click();
+    await expect.poll(() => sent).toBe(1);
+  });
+
+  // The request is changed on its way, so that the service refuses it as it would.
+  it.each<[string, (service: TestService, route: Route) => Promise<void>, string]>([
+    [
+      '403',
+      async (service, route) => {
+        const authorization = `Bearer ${await service.token('boss', { scopes: ['leads:read'] })}`;
+        await route.continue({ headers: { ...route.request().headers(), authorization } });
+      },
+      'The scope of the access token is not sufficient.',
+    ],
+    [
+      '422',
+      (_service, route) => route.continue({ postData: JSON.stringify({ email: 'no address' }) }),
+      'At least one lead is not valid.',
+    ],
+    [
+      '503',
+      (_service, route) =>
+        route.fulfill({
+          status: 503,
+          contentType: 'application/problem+json',
+          headers: { 'retry-after': '2' },
+          body: JSON.stringify({ code: 'unavailable', detail: 'The leads may not be stored.', status: 503 }),
+        }),
+      'The service cannot answer right now.',
+    ],
+  ])('%s: says why, in the words of the contract', async (_status, change, title) => {
+    const service = await startIntake();
+    const page = await openSender(service, 'Connect');
+    await page.route(LEADS, (route) => change(service, route));
+    await button(page).click();
+    await page.getByRole('alert').getByText(title).waitFor();
+    if (title.includes('not valid')) {
+      await page.getByText('is not an e-mail address').waitFor();
+      await expectAccessible(page);
+    }
+    expect(await service.leads('boss')).toEqual([]);
+  });
+});
