@@ -8,11 +8,14 @@ import { findOverflow } from '../../testing/browser/page.ts';
 import { startService, type TestService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
 import { DOWNLOADS } from '../downloads.ts';
-import { addressOf, platforms } from '../src/connect/platforms.ts';
-import { ARCHIVES } from './support/archives.ts';
+import { addressOf, type Platform, platforms } from '../src/connect/platforms.ts';
+import { ARCHIVES, VERSION } from './support/archives.ts';
+import { addAutomation, countConsumersRequests, isConsumersRequest } from './support/automation.ts';
 import { openTab, type TabOptions } from './support/open-tab.ts';
 
-const PLATFORMS = platforms(addressOf('https://leads.example.com'));
+const PLATFORMS = platforms({ ...addressOf('https://leads.example.com'), hasHooks: true, version: VERSION });
+
+const stepsOf = ({ setup, ways }: Platform) => [...setup, ...ways.flatMap(({ steps }) => steps)];
 
 const openPlatform = async (
   service: Parameters<typeof openTab>[0],
@@ -55,16 +58,72 @@ describe('Connect', () => {
 
   it('shows the steps of every platform with the address of this service', async () => {
     const page = await openTab(service(), 'Connect', { screen: 'phone' });
-    for (const { id, name, steps } of PLATFORMS) {
+    for (const platform of PLATFORMS) {
+      const { id, name } = platform;
       await page.goto(`${service().url}/#connect/${id}`);
       await page.getByRole('heading', { name, level: 1 }).waitFor();
-      const shown = await page.locator('.steps').innerText();
-      expect(await page.locator('.steps > li').count()).toBe(steps.length);
+      await page.locator('.steps').first().waitFor({ state: 'attached' });
+      const shown = (await page.locator('.steps').allInnerTexts()).join('\n');
+      expect(await page.locator('.steps > li').count()).toBe(stepsOf(platform).length);
       expect(shown).toContain(new URL(service().url).host);
       expect(shown).not.toMatch(/leads\.example\.com|[*`]\w+[*`]|undefined/);
       expect(await findOverflow(page)).toEqual([]);
-      await expectAccessible(page);
+      // One of each kind; the others have the same elements.
+      if (['zapier', 'node-red', 'python'].includes(id)) await expectAccessible(page);
     }
+  });
+
+  it('offers leads at once first, and the schedule after it, with numbers that continue those of the setup', async () => {
+    const page = await openPlatform(service(), 'Zapier');
+    const ways = page.locator('main section').filter({ has: page.locator('.steps') });
+    await ways.first().waitFor();
+    expect(await ways.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
+      'Leads at once',
+      'Leads on a schedule',
+    ]);
+    expect(await ways.nth(0).innerText()).toContain('New Lead (Instant)');
+    expect(await ways.nth(1).innerText()).not.toContain('Instant');
+    expect(
+      await page.locator('.steps').evaluateAll((lists) => lists.map((it) => it.getAttribute('start'))),
+    ).toEqual(['1', '2', '2']);
+  });
+
+  it('promises nothing at once that the service does not offer', async () => {
+    const own = await startService({ env: { LEADTAP_HOOKS: 'off' } });
+    const page = await openTab(own, 'Connect');
+    for (const { id, name } of PLATFORMS) {
+      await page.goto(`${own.url}/#connect/${id}`);
+      await page.getByRole('heading', { name, level: 1 }).waitFor();
+      await page.locator('.steps').first().waitFor({ state: 'attached' });
+      const text = await page.locator('main').innerText();
+      // They hold a poll, which needs no webhook.
+      const isHeld = ['n8n', 'node-red', 'typescript'].includes(id);
+      expect([
+        id,
+        /Leads at once|\(Instant\)|\(instant\)|Lead Events|\(at once\)|as soon as|within seconds/.test(text),
+      ]).toEqual([id, isHeld]);
+    }
+  });
+
+  it('shows the schedule if the service does not say what it offers', async () => {
+    const page = await openTab(service(), 'Check');
+    await page.route('**/automation/hooks', (route) => route.abort());
+    await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
+    await page.getByText('the event New Lead.').waitFor();
+    expect(await page.locator('main').innerText()).not.toContain('Instant');
+  });
+
+  it('says that the steps could not be loaded, and loads them again', async () => {
+    const page = await openTab(service(), 'Check', { expectedErrors: /platforms/ });
+    await page.route('**/platforms-*.json', (route) => route.abort(), { times: 1 });
+    await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
+    await page.getByText('The steps could not be loaded.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.locator('.steps').first().waitFor();
+    expect(await page.getByText('could not be loaded').count()).toBe(0);
   });
 
   it('begins at the top of a page, wherever the one before was scrolled to', async () => {
@@ -83,25 +142,32 @@ describe('Connect', () => {
     expect(await top()).toBe(0);
   });
 
-  it('copies address, command and snippets as they are', async () => {
+  it('copies address, command and snippets as they are, and says so until something else is done', async () => {
     const page = await openPlatform(service(), 'curl', { clipboard: true });
-    const copied = async (button: string) => {
+    await page.clock.install();
+    const copied = page.getByText('copied', { exact: true });
+    const expectCopied = async (button: string, text: string) => {
       await page.getByRole('button', { name: button, exact: true }).first().click();
-      await page.getByText('copied', { exact: true }).first().waitFor();
-      return page.evaluate<string>('navigator.clipboard.readText()');
+      await copied.waitFor();
+      await expect.poll(() => page.evaluate<string>('navigator.clipboard.readText()')).toBe(text);
     };
     const before = await page
       .locator('.needs, .steps')
       .evaluateAll((parts) => parts.map((it) => it.getBoundingClientRect().toJSON()));
-    expect(await copied('Copy address')).toBe(service().url);
+    await expectCopied('Copy address', service().url);
     const after = await page
       .locator('.needs, .steps')
       .evaluateAll((parts) => parts.map((it) => it.getBoundingClientRect().toJSON()));
     expect(after).toEqual(before);
-    expect(await copied('Copy command')).toBe('npx leadtap token issue --user boss --name "curl"');
-    expect(await copied('Copy')).toBe(
+    await expectCopied('Copy command', 'npx leadtap token issue --user boss --name "curl"');
+    await expectCopied(
+      'Copy',
       `export LEADTAP_URL='${service().url}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
     );
+    await page.clock.runFor(60_000);
+    expect(await copied.count()).toBe(1);
+    await page.keyboard.press('Shift');
+    await copied.waitFor({ state: 'detached' });
   });
 
   it('asks for a token of its own for each platform, and never offers the one of the console', async () => {
@@ -131,13 +197,21 @@ describe('Connect', () => {
     const archives: string[] = [];
     const token = await service().token('boss');
     const page = await openTab(service(), 'Connect', { token });
-    for (const { id, name } of PLATFORMS) {
-      // A new document each time: Chromium drops downloads after ten within a second of one document.
+    // A new document after some of them: Chromium drops downloads after ten within a second of one document.
+    const open = async ({ id, name }: Platform) => {
       await page.goto('about:blank');
       await page.goto(`${service().url}/#token=${token}`);
       await page.goto(`${service().url}/#connect/${id}`);
       await page.getByRole('heading', { name, level: 1 }).waitFor();
-      for (const button of await page.locator('.download').all()) {
+      await page.locator('.steps').first().waitFor({ state: 'attached' });
+    };
+    for (const platform of PLATFORMS) {
+      const { id } = platform;
+      await open(platform);
+      const count = await page.locator('.download').count();
+      for (let index = 0; index < count; index += 1) {
+        if (index > 0 && index % 8 === 0) await open(platform);
+        const button = page.locator('.download').nth(index);
         const downloading = page.waitForEvent('download');
         await button.click();
         const file = await downloading;
@@ -160,6 +234,7 @@ describe('Connect', () => {
         'package/dist/nodes/Leadtap/LeadtapTrigger.node.js',
         'package/dist/nodes/Leadtap/LeadtapTrigger.node.json',
         'package/dist/new-lead.js',
+        'package/dist/new-lead-instant.js',
         'package/dist/index.js',
         'package/cjs/dist/index.js',
       ]),
@@ -179,41 +254,34 @@ describe('Connect', () => {
     const page = await openPlatform(service(), 'Make', { token: '' });
     await page.getByLabel('Paste the token you were given').fill(await service().token('boss'));
     await page.keyboard.press('Enter');
-    await page.getByText('Waiting for the first poll of Make…').waitFor();
+    await page.getByText('Waiting for the first poll with the token “Make”…').waitFor();
     await page.getByRole('heading', { name: 'Make', level: 1 }).waitFor();
   });
 });
 
 describe('the first poll', () => {
   const state = (page: Page) => page.locator('.first-poll-state');
-  const isCheck = (response: { url(): string }) => response.url().endsWith('/automation/consumers');
+  const isGreen = async (page: Page) => (await page.locator('.first-poll.seen').count()) === 1;
   const checkNow = async (page: Page) => {
-    const checked = page.waitForResponse(isCheck);
+    const checked = page.waitForResponse(isConsumersRequest);
     await page.getByRole('button', { name: 'Check now' }).click();
     await checked;
   };
   const openWatching = async (service: TestService, options?: TabOptions) => {
     const page = await openTab(service, 'Connect', options);
-    const checked = page.waitForResponse(isCheck);
+    const checked = page.waitForResponse(isConsumersRequest);
     await page.getByRole('link', { name: 'n8n' }).click();
     await checked;
     return page;
   };
-  /** Polls with a token that was issued with a name. */
-  const pollAs = async (service: TestService, name: string | null, query = '') => {
-    const id = name ?? 'unnamed';
-    const token = { id, userId: 'boss', name, issuedAt: Date.now(), expiresAt: Date.now() + 3_600_000 };
-    if (name !== null && !(await service.store.findToken(id)))
-      await service.store.recordTokens([{ ...token, scopes: ['leads:read'] }]);
-    const authorization = `Bearer ${await service.token('boss', { tokenId: id })}`;
-    return service.poll('boss', query, { headers: { authorization } });
-  };
 
-  it('turns green for a poll that is not of the console, and says which token it was', async () => {
-    const service = await startService();
-    await pollAs(service, 'Make');
+  it('turns green for the token of the platform alone, and shows the polls of the others', async () => {
+    const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const make = await addAutomation(service, 'Make');
+    const n8n = await addAutomation(service, 'n8n');
+    await make.poll();
     const page = await openWatching(service);
-    await page.getByText('the token “Make”: last poll').waitFor();
+    await page.getByText('“Make” polled').waitFor();
     // The page follows the leads, and so does a second window of the console.
     const other = await openTab(service, 'Leads');
     const ownRequests = [page, other].map((tab) =>
@@ -221,27 +289,88 @@ describe('the first poll', () => {
     );
     await service.add({ fields: { firstName: 'Ada' } });
     await Promise.all(ownRequests);
+    expect(await make.poll()).toBe(200);
     await checkNow(page);
-    expect(await state(page).innerText()).toContain('Waiting for the first poll of n8n…');
-    await expectAccessible(page);
-    expect((await pollAs(service, 'n8n of Ada', 'limit=0')).status).toBe(400);
-    await checkNow(page);
-    await page.getByText('but it got no leads: something in the request is not valid (400).').waitFor();
-    expect(await page.locator('.first-poll.seen').count()).toBe(0);
-    expect((await pollAs(service, 'n8n of Ada')).status).toBe(200);
-    await checkNow(page);
-    await page.getByText('A poll came with the token “n8n of Ada” at').waitFor();
-    expect(await page.locator('.first-poll.seen').count()).toBe(1);
+    expect(await state(page).innerText()).toContain('Waiting for the first poll with the token “n8n”…');
+    expect(await isGreen(page)).toBe(false);
     await expectEveryLook(page);
-    await page.getByRole('button', { name: 'Watch again' }).click();
-    await page.getByText('Waiting for the first poll of n8n…').waitFor();
+    expect(await n8n.poll('limit=0')).toBe(400);
+    await checkNow(page);
+    await state(page).getByText('but got no leads: something in the request is not valid (400).').waitFor();
+    expect(await isGreen(page)).toBe(false);
+    expect(await n8n.poll()).toBe(200);
+    await service.add({ fields: { firstName: 'Bo' } });
+    await checkNow(page);
+    await expect
+      .poll(async () => (await state(page).innerText()).replace(/\s+/g, ' '))
+      .toMatch(/^ ?“n8n” polled (now|\d+ (s|min) ago).*, 200\. 1 lead is pending for it\.$/);
+    expect(await isGreen(page)).toBe(true);
+    await page.getByRole('heading', { name: 'Other tokens of this user that poll' }).waitFor();
+    await expectEveryLook(page);
+  });
+
+  it('turns green for another token if the visitor says that it is the one of the platform', async () => {
+    const service = await startService();
+    const { poll } = await addAutomation(service, 'Automation of Ada');
+    await poll();
+    const page = await openWatching(service);
+    await page.getByText('“Automation of Ada” polled').waitFor();
+    expect(await isGreen(page)).toBe(false);
+    await page.getByLabel('The token of n8n is').selectOption('Automation of Ada');
+    await state(page).getByText('“Automation of Ada” polled').waitFor();
+    expect(await isGreen(page)).toBe(true);
+  });
+
+  it('lets the visitor choose between two tokens of the same name', async () => {
+    const service = await startService();
+    const [old, current] = [
+      await addAutomation(service, 'n8n', 'token-1'),
+      await addAutomation(service, 'n8n', 'token-2'),
+    ];
+    await old.poll();
+    await current.poll();
+    const page = await openWatching(service);
+    await page.getByText('Several tokens have this name: choose below which one is meant.').waitFor();
+    expect(await isGreen(page)).toBe(false);
+    await page.getByLabel('The token of n8n is').selectOption('n8n (token-2)');
+    await page.locator('.first-poll.seen').waitFor();
+  });
+
+  it('is not green for a token that has stopped', async () => {
+    const service = await startService();
+    const { recordPoll } = await addAutomation(service, 'n8n');
+    await recordPoll({ lastPollAt: Date.now() - 720_000 });
+    await recordPoll({ lastPollAt: Date.now() - 600_000 });
+    const page = await openWatching(service);
+    await state(page).getByText('It has stopped polling since.').waitFor();
+    expect(await isGreen(page)).toBe(false);
+  });
+
+  it('says that a platform has subscribed, and that it polls when a lead comes', async () => {
+    const service = await startService();
+    const page = await openWatching(service);
+    const { authorization, poll } = await addAutomation(service, 'n8n');
+    const subscribed = await fetch(`${service.url}/automation/hooks`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: JSON.stringify({ url: 'https://hooks.zapier.com/hooks/standard/1/a/' }),
+    });
+    expect(subscribed.status).toBe(201);
+    await checkNow(page);
+    await state(page)
+      .getByText('“n8n” has subscribed, and has not polled yet: it polls when the next lead comes.')
+      .waitFor();
+    expect(await isGreen(page)).toBe(false);
+    await poll();
+    await checkNow(page);
+    await page.locator('.first-poll.seen').waitFor();
   });
 
   it('says so when the platform has got the token of the console', async () => {
     const service = await startService();
-    const token = await service.token('boss', { tokenId: 'unnamed' });
-    const page = await openWatching(service, { token });
-    await pollAs(service, null);
+    const { authorization, poll } = await addAutomation(service, 'n8n');
+    const page = await openWatching(service, { token: authorization.replace('Bearer ', '') });
+    await poll();
     await checkNow(page);
     await page.getByText('This is the token of this console, though').waitFor();
   });
@@ -250,26 +379,43 @@ describe('the first poll', () => {
     const service = await startService({ env: { LEADTAP_CONSUMERS: 'off' } });
     const page = await openWatching(service);
     await page.getByText('This service does not record who polls').waitFor();
-    expect(await page.locator('.first-poll.seen').count()).toBe(0);
+    expect(await isGreen(page)).toBe(false);
   });
 
   it('sends no request after the visitor has left the page', async () => {
     const service = await startService();
     const page = await openWatching(service);
     await page.getByRole('link', { name: '← All platforms' }).click();
-    let checks = 0;
-    page.on('request', (request) => {
-      if (isCheck(request)) checks += 1;
-    });
+    const count = countConsumersRequests(page);
     await page.clock.install();
     await page.clock.runFor(30_000);
-    expect(checks).toBe(0);
+    expect(count()).toBe(0);
+  });
+
+  it('stops after ten minutes, until the visitor wants more', async () => {
+    const service = await startService();
+    const { poll } = await addAutomation(service, 'n8n');
+    await poll();
+    const page = await openTab(service, 'Connect');
+    await page.clock.install();
+    await page.getByRole('link', { name: 'n8n' }).click();
+    await page.locator('.first-poll.seen').waitFor();
+    await page.clock.fastForward(601_000);
+    await page.getByText('This page has stopped watching.').waitFor();
+    expect(await isGreen(page)).toBe(false);
+    await expectAccessible(page);
+    const count = countConsumersRequests(page);
+    await page.clock.runFor(60_000);
+    expect(count()).toBe(0);
+    await page.getByRole('button', { name: 'Watch again' }).click();
+    await page.locator('.first-poll.seen').waitFor();
   });
 
   it('stops when few requests are left, which are for the platform', async () => {
     const userPolicies = [{ name: 'hour', quota: 150, windowS: 3600 }];
     const service = await startService({ limits: { userPolicies } });
-    const page = await openWatching(service);
+    const page = await openTab(service, 'Connect');
+    await page.getByRole('link', { name: 'n8n' }).click();
     await page.getByText('because few requests are left this hour').waitFor();
   });
 
@@ -282,15 +428,14 @@ describe('the first poll', () => {
 
   it('continues after the service was unreachable', async () => {
     const service = await startService();
+    const { poll } = await addAutomation(service, 'n8n');
     const page = await openWatching(service);
     await page.context().setOffline(true);
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText('The service cannot be reached. It is checked again.').waitFor();
     await page.context().setOffline(false);
+    await poll();
     await checkNow(page);
-    await page.getByText('Waiting for the first poll of n8n…', { exact: true }).waitFor();
-    await pollAs(service, 'n8n');
-    await checkNow(page);
-    await page.getByText('A poll came with the token “n8n” at').waitFor();
+    await page.locator('.first-poll.seen').waitFor();
   });
 });

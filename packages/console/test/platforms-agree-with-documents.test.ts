@@ -5,7 +5,7 @@ import { DOWNLOADS } from '../downloads.ts';
 import { fillIn } from '../src/connect/fill-in.ts';
 import { addressOf, platforms } from '../src/connect/platforms.ts';
 import { pythonProgram, SHELL_LOOP, typeScriptProgram } from '../src/connect/programs.ts';
-import { ARCHIVES } from './support/archives.ts';
+import { ARCHIVES, VERSION } from './support/archives.ts';
 
 const ROOT = new URL('../../../', import.meta.url);
 const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8');
@@ -14,7 +14,14 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const plain = (text: string): string => text.replace(/[*\s]+/g, ' ');
 
 const BASE_URL = 'https://leads.example.com';
-const PLATFORMS = platforms(addressOf(BASE_URL));
+/** With webhooks, and without them. */
+const PLATFORMS = [true, false].flatMap((hasHooks) =>
+  platforms({ ...addressOf(BASE_URL), hasHooks, version: VERSION }).map((platform) => ({
+    ...platform,
+    with: hasHooks ? 'with webhooks' : 'without webhooks',
+    steps: [...platform.setup, ...platform.ways.flatMap((way) => way.steps)],
+  })),
+);
 const OFFERED: readonly string[] = [...DOWNLOADS.map((path) => basename(path)), ...ARCHIVES];
 const MADE_BY_THE_VISITOR = ['leads.sh', 'leads.mjs', 'leads.py', 'settings.js'];
 const CODE = /`([^`]+)`/g;
@@ -33,9 +40,13 @@ function codeBlocks(path: string): string[] {
 /** Where its custom app is described that people upload once. */
 const MAKE_APP = 'integrations/make/README.md';
 
-describe.each(PLATFORMS)('$name', ({ id, document, steps, result, notes }) => {
-  const texts = [...steps.map(({ text }) => text), result, ...notes];
-  const page = plain(read(document) + (id === 'make' ? read(MAKE_APP) : ''));
+/** A document, with the examples that it links to. */
+const withExamples = (document: string): string =>
+  [document, ...marked([read(document)], /\]\([./]+(examples\/[\w./-]+)\)/g)].map(read).join('\n');
+
+describe.each(PLATFORMS)('$name $with', ({ id, document, steps, ways, notes }) => {
+  const texts = [...steps.map(({ text }) => text), ...ways.map(({ result }) => result), ...notes];
+  const page = plain(withExamples(document) + (id === 'make' ? read(MAKE_APP) : ''));
 
   it('uses the labels of its document', () => {
     expect(marked(texts, LABEL).filter((label) => !page.includes(plain(label)))).toEqual([]);
@@ -65,11 +76,11 @@ describe.each(PLATFORMS)('$name', ({ id, document, steps, result, notes }) => {
 
 describe('programs are those of the documents, which are tested', () => {
   it.each([
-    ['the shell script', 'docs/instant-delivery.md', SHELL_LOOP],
-    ['TypeScript', 'docs/integrations/your-own-program.md', typeScriptProgram(BASE_URL)],
-    ['Python', 'docs/integrations/your-own-program.md', pythonProgram(BASE_URL)],
-  ])('%s', (_name, document, program) => {
-    expect(codeBlocks(document)).toContain(program);
+    ['the shell script', [read('examples/watch.sh')], SHELL_LOOP],
+    ['TypeScript', codeBlocks('docs/integrations/your-own-program.md'), typeScriptProgram(BASE_URL)],
+    ['Python', [read('examples/leads.py')], pythonProgram(BASE_URL)],
+  ])('%s', (_name, programs, program) => {
+    expect(programs).toContain(program);
   });
 });
 

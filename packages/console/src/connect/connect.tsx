@@ -1,36 +1,79 @@
+import { tiles } from 'virtual:platforms';
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { hrefOf, place } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton, quote } from '../text.tsx';
+import { TestLead } from '../test-lead/test-lead.tsx';
+import { CopyButton, shellWord } from '../text.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { FirstPoll } from './first-poll.tsx';
-import { addressOf, type Platform, platforms, type Step } from './platforms.ts';
+import { guides, hasFailed, loadGuides } from './guides.ts';
+import { askForHooks, hasHooks } from './hooks.ts';
+import type { Step, Way } from './platforms.ts';
 import { RichText } from './rich-text.tsx';
 
-const PLATFORMS = platforms(addressOf(baseUrl));
+type Tile = (typeof tiles)[number];
 
 /** A tile for each platform; then its steps, with the address of this service. */
 export function Connect(): JSX.Element {
-  const platform = PLATFORMS.find(({ id }) => id === place.value.item);
-  return <div class="connect">{platform ? <Steps platform={platform} /> : <Tiles />}</div>;
+  useEffect(() => {
+    void askForHooks();
+    void loadGuides();
+  }, []);
+  const tile = tiles.find(({ id }) => id === place.value.item);
+  return (
+    <div class="connect">
+      {tile ? <Steps tile={tile} /> : <Tiles />}
+      {session.value && (
+        <section>
+          <h2>Try it</h2>
+          <TestLead />
+        </section>
+      )}
+    </div>
+  );
 }
 
 const Tiles = () => (
   <>
     <h1>Connect a platform</h1>
-    <p>Every platform asks for the address of this service and for an access token of its own.</p>
+    <p class="lede">
+      Every platform asks for the address of this service and for an access token of its own.
+    </p>
+    <TileList title="Automation platforms" shown={tiles.filter(({ runs }) => runs !== 'on your machine')} />
+    <TileList title="Your own program" shown={tiles.filter(({ runs }) => runs === 'on your machine')} />
+  </>
+);
+
+const TileList = ({ title, shown }: { readonly title: string; readonly shown: readonly Tile[] }) => (
+  <section aria-label={title}>
+    <h2 class="tiles-title">{title}</h2>
     <ul class="tiles">
-      {PLATFORMS.map(({ id, name, summary }) => (
-        <li key={id}>
-          <a href={hrefOf('connect', id)}>
-            <strong>{name}</strong>
-            <span>{summary}</span>
+      {shown.map((tile) => (
+        <li key={tile.id}>
+          <a href={hrefOf('connect', tile.id)}>
+            <Mark tile={tile} />
+            <span>
+              <strong>{tile.name}</strong>
+              <span>{tile.summary}</span>
+            </span>
           </a>
         </li>
       ))}
     </ul>
-  </>
+  </section>
+);
+
+/** Two letters of the name in a colour of our own: logos belong to their owners. */
+const Mark = ({ tile: { id, name } }: { readonly tile: Tile }) => (
+  <span
+    class="mark"
+    aria-hidden="true"
+    style={{ '--hue': (tiles.findIndex((tile) => tile.id === id) * 360) / tiles.length }}
+  >
+    {name.slice(0, 2)}
+  </span>
 );
 
 /**
@@ -64,46 +107,83 @@ function Needs({ name }: { readonly name: string }): JSX.Element {
   );
 }
 
-const SAFE_IN_A_SHELL = /^[\w.@:+-]+$/;
+const issueCommand = (userId = 'ID', name: string): string =>
+  `npx leadtap token issue --user ${shellWord(userId)} --name "${name}"`;
 
-function issueCommand(userId: string | undefined, name: string): string {
-  const user = userId === undefined ? 'ID' : SAFE_IN_A_SHELL.test(userId) ? userId : quote(userId);
-  return `npx leadtap token issue --user ${user} --name "${name}"`;
-}
-
-function Steps({ platform }: { readonly platform: Platform }): JSX.Element {
-  const { name, steps, result, notes } = platform;
+function Steps({ tile }: { readonly tile: Tile }): JSX.Element {
+  const { id, name } = tile;
+  // Steps that change while somebody reads them would be worse than a moment without them.
+  const all = hasHooks.value === undefined ? undefined : guides.value;
+  const guide = all?.[hasHooks.value ? 'withHooks' : 'withoutHooks'].find((platform) => platform.id === id);
   return (
     <>
       <p class="up">
         <a href={hrefOf('connect')}>← All platforms</a>
       </p>
-      <h1>{name}</h1>
-      <AddressWarning platform={platform} />
+      <h1>
+        <Mark tile={tile} /> {name}
+      </h1>
+      <AddressWarning tile={tile} />
       <Needs name={name} />
-      <ol class="steps">
-        {steps.map((step) => (
-          <li key={step.text}>
-            <StepText step={step} />
-          </li>
-        ))}
-      </ol>
-      <h2>What you should see</h2>
-      <p>
-        <RichText>{result}</RichText>
-      </p>
-      {session.value ? <FirstPoll token={session.value.token} name={name} /> : <WithoutToken />}
-      <h2>Good to know</h2>
-      <ul class="notes">
-        {notes.map((note) => (
-          <li key={note}>
-            <RichText>{note}</RichText>
-          </li>
-        ))}
-      </ul>
+      {guide && (
+        <>
+          <StepList steps={guide.setup} start={1} />
+          {guide.ways.map((way) => (
+            <WaySteps key={way.title} way={way} start={guide.setup.length + 1} />
+          ))}
+        </>
+      )}
+      {hasFailed.value && (
+        <p class="note" role="alert">
+          The steps could not be loaded.{' '}
+          <button type="button" onClick={loadGuides}>
+            Try again
+          </button>
+        </p>
+      )}
+      {session.value ? <FirstPoll key={name} name={name} /> : <WithoutToken />}
+      {guide && (
+        <>
+          <h2>Good to know</h2>
+          <ul class="notes">
+            {guide.notes.map((note) => (
+              <li key={note}>
+                <RichText>{note}</RichText>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
     </>
   );
 }
+
+interface StepListProps {
+  readonly steps: readonly Step[];
+  /** The number of the first one. */
+  readonly start: number;
+}
+
+const StepList = ({ steps, start }: StepListProps) => (
+  <ol class="steps" start={start}>
+    {steps.map((step) => (
+      <li key={step.text}>
+        <StepText step={step} />
+      </li>
+    ))}
+  </ol>
+);
+
+const WaySteps = ({ way, start }: { readonly way: Way; readonly start: number }) => (
+  <section>
+    {way.title && <h2>{way.title}</h2>}
+    <StepList steps={way.steps} start={start} />
+    {way.title ? <h3>What you should see</h3> : <h2>What you should see</h2>}
+    <p>
+      <RichText>{way.result}</RichText>
+    </p>
+  </section>
+);
 
 const StepText = ({ step: { text, code } }: { readonly step: Step }) => (
   <>
@@ -133,7 +213,7 @@ const PRIVATE_HOST =
   /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|169\.254\.|\[(::1|f[cd]|fe80))|\.(local|internal|lan|home\.arpa)$/i;
 
 /** Says why this address will not work, or not safely, before the visitor tries it. */
-function AddressWarning({ platform: { name, runs } }: { readonly platform: Platform }): JSX.Element | null {
+function AddressWarning({ tile: { name, runs } }: { readonly tile: Tile }): JSX.Element | null {
   const { hostname, protocol } = new URL(baseUrl);
   const isPrivate = PRIVATE_HOST.test(hostname);
   if (isPrivate && runs === 'cloud')

@@ -1,44 +1,88 @@
 import type { Consumer } from '@leadtap/contract';
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import {
+  type ConsumerList,
+  checkNow,
+  consumerList,
+  listDelay,
+  useConsumerList,
+} from '../consumers/consumer-list.ts';
+import { ConsumerName } from '../consumers/consumer-name.tsx';
+import {
+  formatPending,
+  hasPolled,
+  isAnswered,
+  isStopped,
+  type PolledConsumer,
+  refusalOf,
+} from '../consumers/polls.ts';
 import { explain, Problem } from '../problem.tsx';
 import { Time } from '../time.tsx';
-import { checkNow, consumers, INTERVAL_MS, isAnswered, startWatch, type Watch, watch } from './watch.ts';
+
+const INTERVAL_MS = 10_000;
+/** After the token was seen. */
+const SEEN_INTERVAL_MS = 30_000;
+const MAX_MINUTES = 10;
 
 interface FirstPollProps {
-  readonly token: string;
-  /** The platform that is being connected. */
+  /** The platform that is being connected. Its token has this name, unless the visitor says otherwise. */
   readonly name: string;
 }
 
-/** Turns green when a program, not this page, has polled and got an answer, and says with which token. */
-export function FirstPoll({ token, name }: FirstPollProps): JSX.Element {
+/** Turns green when the token of the platform has polled and got an answer. Polls of other tokens are listed. */
+export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
-  useEffect(() => startWatch(token), [token, round.value]);
-  const again = () => {
-    round.value += 1;
-  };
-  const state = watch.value;
+  const isEnded = useSignal(false);
+  /** The token that the visitor has chosen. */
+  const chosenKey = useSignal('');
+  useEffect(() => {
+    isEnded.value = false;
+    const timer = setTimeout(() => {
+      isEnded.value = true;
+    }, MAX_MINUTES * 60_000);
+    return () => clearTimeout(timer);
+  }, [round.value]);
+  const list = consumerList.value;
+  const consumers = list.kind === 'listed' ? list.consumers : [];
+  const named = consumers.filter((consumer) => consumer.name?.trim().toLowerCase() === name.toLowerCase());
+  // Two tokens with the same name: only the visitor knows which one is meant.
+  const expected =
+    chosenKey.value === '' && named.length === 1
+      ? named[0]
+      : consumers.find((consumer) => keyOf(consumer) === chosenKey.value);
+  const isSeen = expected !== undefined && works(expected);
+  const isWatching = !isEnded.value && (list.kind === 'loading' || list.kind === 'listed');
+  useConsumerList(isEnded.value ? undefined : isSeen ? SEEN_INTERVAL_MS : INTERVAL_MS);
+  const look = isWatching ? (isSeen ? 'seen' : 'waiting') : list.kind === 'failed' ? 'failed' : 'stopped';
   return (
-    <section class={`first-poll ${state.kind}`} aria-labelledby="first-poll-title">
+    <section class={`first-poll ${look}`} aria-labelledby="first-poll-title">
       <h2 id="first-poll-title">The first poll</h2>
       <p class="first-poll-state" role="status">
-        <span class="first-poll-sign" aria-hidden="true" /> <StateText state={state} name={name} />
+        <span class="first-poll-sign" aria-hidden="true" />{' '}
+        {isEnded.value && 'This page has stopped watching. '}
+        <StateText list={list} name={name} expected={expected} isNamedTwice={named.length > 1} />
       </p>
-      {state.kind === 'failed' && <Problem error={state.error} />}
+      {list.kind === 'failed' && <Problem error={list.error} />}
       <p class="buttons">
-        {state.kind === 'waiting' ? (
+        {isWatching && (
           <button type="button" onClick={checkNow}>
             Check now
           </button>
-        ) : (
-          <button type="button" onClick={again}>
+        )}
+        {isEnded.value && (
+          <button
+            type="button"
+            onClick={() => {
+              round.value += 1;
+            }}
+          >
             Watch again
           </button>
         )}
       </p>
-      <Polling />
+      <Polling {...{ consumers, name, expected, chosenKey }} />
       <details>
         <summary>How this page knows</summary>
         <p>
@@ -52,89 +96,108 @@ export function FirstPoll({ token, name }: FirstPollProps): JSX.Element {
   );
 }
 
-/** `the token “Zapier”` */
-function TokenName({ consumer: { name, tokenId } }: { readonly consumer: Consumer }): JSX.Element {
-  if (name !== null)
+const works = (consumer: Consumer): consumer is PolledConsumer =>
+  hasPolled(consumer) && isAnswered(consumer.lastStatus) && !isStopped(consumer);
+
+interface StateTextProps extends FirstPollProps {
+  readonly list: ConsumerList;
+  readonly expected: Consumer | undefined;
+  readonly isNamedTwice: boolean;
+}
+
+function StateText({ list, name, expected, isNamedTwice }: StateTextProps): JSX.Element {
+  if (list.kind === 'not-recorded')
     return (
       <>
-        the token “<bdi>{name}</bdi>”
+        This service does not record who polls, so this page cannot see it. Look in the platform whether it
+        has got leads.
       </>
     );
-  if (tokenId === null) return <>a token without an id</>;
+  if (list.kind === 'failed') return <>This page cannot watch: its token does not work.</>;
+  const delay = listDelay.value;
+  const delayText =
+    delay === 'limit'
+      ? ' Not checked now, because few requests are left this hour. They are for the platform.'
+      : delay && ` ${explain(delay).title}. It is checked again.`;
+  if (!expected)
+    return (
+      <>
+        Waiting for the first poll with the token “{name}”…
+        {isNamedTwice && ' Several tokens have this name: choose below which one is meant.'}
+        {delayText}
+      </>
+    );
   return (
     <>
-      the token <code>{tokenId}</code>
+      <ConsumerName consumer={expected} /> <PollText consumer={expected} />
+      {works(expected) && ` ${formatPending(expected.pendingLeads)} for it.`}
+      {expected.isThisToken && ` This is the token of this console, though: give ${name} one of its own.`}
+      {delayText}
     </>
   );
 }
 
-function StateText({ state, name }: { readonly state: Watch; readonly name: string }): JSX.Element {
-  switch (state.kind) {
-    case 'off':
-      return <>Not watching.</>;
-    case 'waiting':
-      return (
-        <>
-          Waiting for the first poll of {name}…
-          {state.rejected && (
-            <>
-              {' '}
-              A poll came with <TokenName consumer={state.rejected} /> at{' '}
-              <Time at={state.rejected.lastPollAt} form="clock" />, but it got no leads:{' '}
-              {reasonOf(state.rejected.lastStatus)}.
-            </>
-          )}
-          {state.error && ` (${explain(state.error).title}. It is checked again.)`}
-        </>
-      );
-    case 'seen':
-      return (
-        <>
-          A poll came with <TokenName consumer={state.consumer} /> at{' '}
-          <Time at={state.consumer.lastPollAt} form="clock" />, and the service answered it.{' '}
-          {state.consumer.isThisToken
-            ? `It works. This is the token of this console, though: give ${name} one of its own.`
-            : `If this is the token of ${name}, it works.`}
-        </>
-      );
-    case 'stopped':
-      return <>{STOPPED[state.reason]}</>;
-    case 'failed':
-      return <>This page cannot watch: its token does not work.</>;
-  }
-}
-
-const STOPPED = {
-  time: 'No poll came within ten minutes. Check that the platform is switched on, and how often it polls.',
-  limit: 'Stopped watching, because few requests are left this hour. They are for the platform.',
-  'not-recorded':
-    'This service does not record who polls, so this page cannot see it. Look in the platform whether it has got leads.',
-} as const;
-
-const REASONS: Readonly<Record<number, string>> = {
-  400: 'something in the request is not valid (400)',
-  403: 'its user or token may not read leads (403)',
-  429: 'it has sent too many requests (429)',
-  499: 'it closed the connection before the answer',
-};
-
-const reasonOf = (status: number): string => REASONS[status] ?? `the service could not answer (${status})`;
-
-/** Every token of the user that polls. */
-function Polling(): JSX.Element | null {
-  if (consumers.value.length === 0) return null;
+/** `polled 3 s ago, 200.` */
+function PollText({ consumer }: { readonly consumer: Consumer }): JSX.Element {
+  if (!hasPolled(consumer))
+    return <>has subscribed, and has not polled yet: it polls when the next lead comes.</>;
+  const { lastStatus, lastPollAt } = consumer;
+  const [reason, nextStep] = refusalOf(lastStatus);
   return (
     <>
-      <h3>Tokens of this user that poll</h3>
+      polled <Time at={lastPollAt} />,{' '}
+      {isAnswered(lastStatus) ? `${lastStatus}.` : `but got no leads: ${reason}. ${nextStep}`}
+      {isAnswered(lastStatus) && isStopped(consumer) && ' It has stopped polling since.'}
+    </>
+  );
+}
+
+interface PollingProps extends FirstPollProps {
+  readonly consumers: readonly Consumer[];
+  readonly expected: Consumer | undefined;
+  readonly chosenKey: Signal<string>;
+}
+
+/** For a choice: empty means the token that has the name of the platform. */
+const keyOf = ({ tokenId }: Consumer): string => tokenId ?? 'no id';
+
+/** Every other token of the user that polls, and the choice of the one that is meant. */
+function Polling({ consumers, name, expected, chosenKey }: PollingProps): JSX.Element | null {
+  const others = consumers.filter((consumer) => consumer !== expected);
+  if (others.length === 0 && chosenKey.value === '') return null;
+  const labelOf = (consumer: Consumer): string =>
+    consumer.name === null || consumers.some((other) => other !== consumer && other.name === consumer.name)
+      ? `${consumer.name ?? 'token'} (${consumer.tokenId ?? 'without an id'})`
+      : consumer.name;
+  return (
+    <>
+      {others.length > 0 && <h3>{expected ? 'Other tokens' : 'Tokens'} of this user that poll</h3>}
       <ul class="polling">
-        {consumers.value.map((consumer) => (
+        {others.map((consumer) => (
           <li key={consumer.tokenId}>
-            <TokenName consumer={consumer} />
-            {consumer.isThisToken && ' (of this console)'}: last poll <Time at={consumer.lastPollAt} />
-            {!isAnswered(consumer.lastStatus) && `, ${reasonOf(consumer.lastStatus)}`}
+            “<bdi>{labelOf(consumer)}</bdi>”{consumer.isThisToken && ' (of this console)'}{' '}
+            <PollText consumer={consumer} />
           </li>
         ))}
       </ul>
+      <p>
+        <label>
+          The token of {name} is{' '}
+          <select
+            value={chosenKey.value}
+            onChange={({ currentTarget }) => {
+              chosenKey.value = currentTarget.value;
+            }}
+          >
+            <option value="">the one named {name}</option>
+            {consumers.map((consumer) => (
+              <option key={keyOf(consumer)} value={keyOf(consumer)}>
+                {labelOf(consumer)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </p>
     </>
   );
 }

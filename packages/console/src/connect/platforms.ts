@@ -10,6 +10,15 @@ export interface Step {
   readonly code?: string;
 }
 
+/** One way to get leads from the service. */
+export interface Way {
+  /** Empty if there is no other. */
+  readonly title: string;
+  readonly steps: readonly Step[];
+  /** What the visitor should see when it works. */
+  readonly result: string;
+}
+
 export interface Platform {
   /** Part of the address of the page, and of the name of its document. */
   readonly id: string;
@@ -19,9 +28,10 @@ export interface Platform {
   /** `cloud`: it must be able to reach this service over the internet. */
   readonly runs: 'cloud' | 'anywhere' | 'on your machine';
   readonly document: string;
-  readonly steps: readonly Step[];
-  /** What the visitor should see when it works. */
-  readonly result: string;
+  /** The steps before those of a way. */
+  readonly setup: readonly Step[];
+  /** The fastest first. */
+  readonly ways: readonly [Way, ...Way[]];
   readonly notes: readonly string[];
 }
 
@@ -35,159 +45,273 @@ export interface Address {
   readonly path: string;
 }
 
+/** Of this service, as far as the steps depend on it. */
+export interface Service extends Address {
+  /** Whether platforms can subscribe webhooks. */
+  readonly hasHooks: boolean;
+  /** Of Leadtap; the names of the packages contain it. */
+  readonly version: string;
+}
+
 export const addressOf = (baseUrl: string): Address => {
   const { host, pathname } = new URL(baseUrl);
   return { baseUrl, host, path: pathname };
 };
 
 const BURSTS = 'More than 100 leads between two polls: you get all.';
+const AT_ONCE = 'Leads at once';
+const ON_A_SCHEDULE = 'Leads on a schedule';
+const OWN_TOKEN =
+  'Give each automation a token of its own: only then this service knows which of them has read its leads.';
 
-const zapier = ({ baseUrl }: Address): Platform => ({
+interface Triggers {
+  readonly atOnce: string;
+  readonly onASchedule: string;
+  /** The step in which the visitor chooses a trigger. */
+  readonly choose: (trigger: string) => string;
+  readonly next: readonly Step[];
+  /** Without a full stop. */
+  readonly result: string;
+  readonly interval: string;
+}
+
+/** Of a platform with two triggers that differ in how soon they start, and in nothing else. */
+function triggerWays(hasInstant: boolean, triggers: Triggers): readonly [Way, ...Way[]] {
+  const { atOnce, onASchedule, choose, next, result, interval } = triggers;
+  const stepsWith = (trigger: string): Step[] => [{ text: choose(trigger) }, ...next];
+  const polled = `${result}, with the next poll: ${interval}.`;
+  if (!hasInstant) return [{ title: '', steps: stepsWith(onASchedule), result: polled }];
+  return [
+    { title: AT_ONCE, steps: stepsWith(atOnce), result: `${result}, within seconds.` },
+    {
+      title: ON_A_SCHEDULE,
+      steps: [{ text: `The same steps, with *${onASchedule}*.` }],
+      result: polled,
+    },
+  ];
+}
+
+const zapier = ({ baseUrl, hasHooks }: Service): Platform => ({
   id: 'zapier',
   name: 'Zapier',
-  summary: 'An app with the trigger New Lead',
+  summary: 'An app with triggers for new leads',
   runs: 'cloud',
   document: 'docs/integrations/zapier.md',
-  steps: [
+  setup: [
     { text: 'Open the invitation to the Leadtap app, which you get from the operator, and accept it.' },
-    { text: 'In Zapier, create a Zap. As its trigger, choose the app *Leadtap* and the event *New Lead*.' },
-    {
-      text: 'Choose *Sign in*. Enter the access token and this base address. Zapier tests them at once.',
-      code: baseUrl,
-    },
-    { text: 'Choose *Test trigger*. Zapier shows your newest leads, or a sample lead if there is none.' },
-    {
-      text: 'Add an action, such as *Google Sheets: Create Spreadsheet Row*, and map the fields of the lead.',
-    },
-    { text: '*Publish* the Zap.' },
   ],
-  result: 'The Zap runs once for each new lead. Existing leads do not start it.',
+  ways: triggerWays(hasHooks, {
+    atOnce: 'New Lead (Instant)',
+    onASchedule: 'New Lead',
+    choose: (trigger) =>
+      `In Zapier, create a Zap. As its trigger, choose the app *Leadtap* and the event *${trigger}*.`,
+    next: [
+      {
+        text: 'Choose *Sign in*. Enter the access token and this base address. Zapier tests them at once.',
+        code: baseUrl,
+      },
+      { text: 'Choose *Test trigger*. Zapier shows your newest leads, or a sample lead if there is none.' },
+      {
+        text: 'Add an action, such as *Google Sheets: Create Spreadsheet Row*, and map the fields of the lead.',
+      },
+      { text: '*Publish* the Zap.' },
+    ],
+    result: 'The Zap runs once for each new lead',
+    interval: 'every 1 to 15 minutes, depending on your Zapier plan',
+  }),
   notes: [
-    'Zapier polls every 1 to 15 minutes, depending on your Zapier plan.',
+    'Existing leads do not start the Zap. While it is off, leads do not start it, also not later.',
     'No invitation? Ask the operator, who uploads the app to Zapier once.',
-    'While a Zap is off, leads do not start it, also not later.',
   ],
 });
 
-const make = ({ baseUrl }: Address): Platform => ({
-  id: 'make',
-  name: 'Make',
-  summary: 'A custom app with the trigger Watch New Leads',
-  runs: 'cloud',
-  document: 'docs/integrations/make.md',
-  steps: [
-    {
-      text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`',
-    },
-    {
-      text: 'A connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json` *Parameters*: `leadtap.params.iml.json`',
-    },
-    {
-      text: 'A module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json` *Epoch*: `watch-new-leads.epoch.iml.json` *Static parameters*: `watch-new-leads.static-params.iml.json` *Interface*: `watch-new-leads.interface.iml.json` *Samples*: `watch-new-leads.samples.iml.json`',
-    },
-    { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
-    {
-      text: 'Choose *Create a connection*. Enter the token and this base address. *Save* tests them.',
-      code: baseUrl,
-    },
-    { text: '*Limit* is the maximum number of leads in one run. Start with 100.' },
-    { text: 'At *Choose where to start*, choose *From now on*, or *All* for the leads of the past, too.' },
-    {
-      text: 'Add your next module and map the fields of the lead. Run the trigger once, so that Make knows your custom fields.',
-    },
-    { text: 'Switch the scenario on, and set its schedule to every 2 minutes or more.' },
-  ],
-  result: 'Each run gets the leads that are new, oldest first. The connection has the name of your company.',
-  notes: [
-    'More leads than the limit: the next run continues there. No lead is lost.',
-    'If the scenario was switched off, fix what its history says and switch it on: you get the leads that arrived meanwhile.',
-  ],
-});
+const make = ({ baseUrl, hasHooks }: Service): Platform => {
+  const polling = {
+    title: hasHooks ? ON_A_SCHEDULE : '',
+    steps: [
+      {
+        text: 'Once: a module of the type *Trigger (polling)* with the name `watchNewLeads`, the label *Watch New Leads* and that connection. *Communication*: `watch-new-leads.communication.iml.json` *Epoch*: `watch-new-leads.epoch.iml.json` *Static parameters*: `watch-new-leads.static-params.iml.json` *Interface*: `watch-new-leads.interface.iml.json` *Samples*: `watch-new-leads.samples.iml.json`',
+      },
+      { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch New Leads*.' },
+      {
+        text: 'Choose *Create a connection*. Enter the token and this base address. *Save* tests them.',
+        code: baseUrl,
+      },
+      { text: '*Limit* is the maximum number of leads in one run. Start with 100.' },
+      {
+        text: 'At *Choose where to start*, choose *From now on*, or *All* for the leads of the past, too.',
+      },
+      {
+        text: 'Add your next module and map the fields of the lead. Run the trigger once, so that Make knows your custom fields.',
+      },
+      { text: 'Switch the scenario on, and set its schedule to every 2 minutes or more.' },
+    ],
+    result:
+      'Each run gets the leads that are new, oldest first. The connection has the name of your company.',
+  };
+  const instant = {
+    title: AT_ONCE,
+    steps: [
+      {
+        text: 'Once: a webhook of the type *Dedicated* with the name *New leads* and that connection. *Communication*: `new-leads.communication.iml.json` *Attach*: `new-leads.attach.iml.json` *Detach*: `new-leads.detach.iml.json`',
+      },
+      {
+        text: 'Once: a module of the type *Instant trigger (webhook)* with the name `watchLeadEvents`, the label *Watch Lead Events* and that webhook. *Interface*: `watch-lead-events.interface.iml.json` *Samples*: `watch-lead-events.samples.iml.json`',
+      },
+      {
+        text: 'Once: a module of the type *Search* with the name `listLeads`, the label *List Leads* and that connection. *Communication*: `list-leads.communication.iml.json` *Mappable parameters*: `list-leads.mappable-params.iml.json` *Interface*: `list-leads.interface.iml.json` *Samples*: `list-leads.samples.iml.json`',
+      },
+      { text: 'Create a scenario, click the plus, search for *Leadtap*, choose *Watch Lead Events*.' },
+      {
+        text: 'Choose *Create a webhook*, and in it *Create a connection*. Enter the token and this base address.',
+        code: baseUrl,
+      },
+      { text: 'Add *List Leads*, and map *Since* and *Through* of the first module.' },
+      { text: 'Add your next module and map the fields of the lead.' },
+      {
+        text: 'In the settings of the scenario, switch *Store incomplete executions* on. Then switch the scenario on.',
+      },
+    ],
+    result: 'A new lead starts the scenario within seconds. *List Leads* gives a bundle for each new lead.',
+  };
+  return {
+    id: 'make',
+    name: 'Make',
+    summary: 'A custom app with triggers for new leads',
+    runs: 'cloud',
+    document: 'docs/integrations/make.md',
+    setup: [
+      {
+        text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`',
+      },
+      {
+        text: 'Once: a connection of the type *API key* with the name *Leadtap*. *Communication*: `leadtap.communication.iml.json` *Parameters*: `leadtap.params.iml.json`',
+      },
+    ],
+    ways: hasHooks ? [instant, polling] : [polling],
+    notes: [
+      ...(hasHooks
+        ? [
+            'Leads at once can come a second time, if Make does not confirm an event. Compare the *Trigger ID*, or choose the schedule, if that matters.',
+            OWN_TOKEN,
+          ]
+        : []),
+      'On a schedule, more leads than the limit: the next run continues there. No lead is lost.',
+      'If the scenario was switched off, fix what its history says and switch it on: you get the leads that arrived meanwhile.',
+    ],
+  };
+};
 
-const n8n = ({ baseUrl }: Address): Platform => ({
+const n8n = ({ baseUrl, version }: Service): Platform => ({
   id: 'n8n',
   name: 'n8n',
   summary: 'A community node; leads within minutes or at once',
   runs: 'anywhere',
   document: 'docs/integrations/n8n.md',
-  steps: [
+  setup: [
     {
-      text: 'Once, on the machine of n8n, as its user: download `n8n-nodes-leadtap-0.1.0.tgz`, install it with the path of that file, and restart n8n.',
-      code: 'mkdir -p ~/.n8n/nodes\nnpm install --prefix ~/.n8n/nodes --legacy-peer-deps /path/to/n8n-nodes-leadtap-0.1.0.tgz',
-    },
-    {
-      text: 'Create a workflow, add its first step, and search for *Leadtap*. Choose *On new lead* of the *Leadtap Trigger*.',
-    },
-    {
-      text: 'At *Credential*, choose *Create new credential*. Enter the access token and this base URL, and save. n8n tests them at once.',
-      code: baseUrl,
-    },
-    { text: 'Choose *Fetch Test Event*. You see up to three of your newest leads, or a sample lead.' },
-    { text: 'At *Poll Times*, choose *Every X*, 2, *minutes*.' },
-    {
-      text: 'Add the nodes that handle the lead, and *Publish* the workflow (in older versions: switch it to *Active*).',
+      text: `Once, on the machine of n8n, as its user: download \`n8n-nodes-leadtap-${version}.tgz\`, install it with the path of that file, and restart n8n.`,
+      code: `mkdir -p ~/.n8n/nodes\nnpm install --prefix ~/.n8n/nodes --legacy-peer-deps /path/to/n8n-nodes-leadtap-${version}.tgz`,
     },
   ],
-  result: 'The workflow runs for new leads. Each lead is an item; one run can have several.',
+  ways: triggerWays(true, {
+    atOnce: 'Leadtap Instant Trigger',
+    onASchedule: 'Leadtap Trigger',
+    choose: (trigger) =>
+      `Create a workflow, add its first step, and search for *Leadtap*. Choose *On new lead* of the *${trigger}*.`,
+    next: [
+      {
+        text: 'At *Credential*, choose *Create new credential*. Enter the access token and this base URL, and save. n8n tests them at once.',
+        code: baseUrl,
+      },
+      { text: 'Choose *Fetch Test Event*. You see up to three of your newest leads, or a sample lead.' },
+      {
+        text: 'Add the nodes that handle the lead, and *Publish* the workflow (in older versions: switch it to *Active*).',
+      },
+    ],
+    result: 'The workflow runs for new leads, each of them an item',
+    interval: 'at *Poll Times*, choose *Every X*, 2, *minutes*',
+  }),
   notes: [
     `${BURSTS} A poll reads up to 1,000, the next one continues.`,
-    'For leads at once, use the *Leadtap Instant Trigger* of the same package instead. It has no poll times.',
     'For n8n in a container, `localhost` is the container itself.',
     'You may not install nodes? Import `new-leads-with-http-request.json`, which uses only nodes of n8n itself.',
   ],
 });
 
-const activepieces = ({ baseUrl }: Address): Platform => ({
+const activepieces = ({ baseUrl, hasHooks, version }: Service): Platform => ({
   id: 'activepieces',
   name: 'Activepieces',
-  summary: 'A piece with the trigger New Lead',
+  summary: 'A piece with triggers for new leads',
   runs: 'anywhere',
   document: 'docs/integrations/activepieces.md',
-  steps: [
+  setup: [
     {
-      text: 'Once: download `leadtap-piece-leadtap-0.1.0.tgz`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: `@leadtap/piece-leadtap`, version: `0.1.0`.',
+      text: `Once: download \`leadtap-piece-leadtap-${version}.tgz\`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: \`@leadtap/piece-leadtap\`, version: \`${version}\`.`,
     },
-    { text: 'Create a flow and choose *Leadtap → New Lead* as its trigger.' },
-    {
-      text: 'Choose *Connect*. Enter the token and this base address. They are tested before they are saved.',
-      code: baseUrl,
-    },
-    { text: 'Leave *Start from* empty to get leads from now on, or enter a time.' },
-    { text: '*Load sample data* shows the five newest leads. Add your steps and publish the flow.' },
   ],
-  result: 'The flow starts once for each new lead, oldest first.',
+  ways: triggerWays(hasHooks, {
+    atOnce: 'New Lead (Instant)',
+    onASchedule: 'New Lead',
+    choose: (trigger) => `Create a flow and choose *Leadtap*, *${trigger}* as its trigger.`,
+    next: [
+      {
+        text: 'Choose *Connect*. Enter the token and this base address. They are tested before they are saved.',
+        code: baseUrl,
+      },
+      { text: 'Leave *Start from* empty to get leads from now on, or enter a time.' },
+      { text: '*Load sample data* shows the five newest leads. Add your steps and publish the flow.' },
+    ],
+    result: 'The flow starts once for each new lead',
+    interval: 'every 5 minutes, unless the operator of Activepieces has set another interval',
+  }),
   notes: [
-    'Activepieces polls every 5 minutes, unless its operator has set another interval.',
-    `${BURSTS} A poll reads up to 2,000, the next one continues.`,
+    ...(hasHooks
+      ? [
+          'If publishing fails with a 422, this service may not send to the host of your Activepieces. Ask the operator to add it to `LEADTAP_HOOK_HOSTS`, or use *New Lead*.',
+        ]
+      : []),
+    'More than 100 leads at once: you get all. A run reads up to 2,000, the next one continues.',
   ],
 });
 
-const pipedream = ({ baseUrl }: Address): Platform => ({
+const pipedream = ({ baseUrl, hasHooks }: Service): Platform => ({
   id: 'pipedream',
   name: 'Pipedream',
   summary: 'A source, New Lead',
   runs: 'cloud',
   document: 'docs/integrations/pipedream.md',
-  steps: [
+  setup: [],
+  ways: [
     {
-      text: 'Install the command-line tool of Pipedream (`pd`). In a folder with the file `new-lead.mjs`, run:',
-      code: 'pd login\npd deploy new-lead.mjs',
+      title: '',
+      steps: [
+        {
+          text: 'Install the command-line tool of Pipedream (`pd`). In a folder with the file `new-lead.mjs`, run:',
+          code: 'pd login\npd deploy new-lead.mjs',
+        },
+        {
+          text: `It asks for the token, the interval of the *safety net* (${hasHooks ? 900 : 120} seconds) and this base address:`,
+          code: baseUrl,
+        },
+        { text: 'Under *Sources*, *New Lead (Leadtap)* shows the ten newest leads as samples.' },
+        { text: 'Build a workflow with this source as its trigger. The lead is `steps.trigger.event`.' },
+      ],
+      result: hasHooks
+        ? 'The workflow starts for each lead from now on, as soon as it arrives, after the samples.'
+        : 'The workflow starts for each lead from now on, every 2 minutes, after the samples.',
     },
-    { text: 'It asks for the token, the interval (120 seconds) and this base address:', code: baseUrl },
-    { text: 'Under *Sources*, *New Lead (Leadtap)* shows the ten newest leads as samples.' },
-    { text: 'Build a workflow with this source as its trigger. The lead is `steps.trigger.event`.' },
   ],
-  result: 'The workflow starts for each lead from now on, after the samples.',
-  notes: [`${BURSTS} A run reads up to 2,000, the next one continues.`],
+  notes: ['More than 100 leads at once: you get all. A run reads up to 2,000, the next one continues.'],
 });
 
-const workato = ({ baseUrl }: Address): Platform => ({
+const workato = ({ baseUrl, hasHooks }: Service): Platform => ({
   id: 'workato',
   name: 'Workato',
-  summary: 'A custom connector with the trigger New lead',
+  summary: 'A custom connector with triggers for new leads',
   runs: 'cloud',
   document: 'docs/integrations/workato.md',
-  steps: [
+  setup: [
     {
       text: 'Once: in Workato, open *Tools → Connector SDK* and create a *new connector* from scratch, named *Leadtap*.',
     },
@@ -197,136 +321,216 @@ const workato = ({ baseUrl }: Address): Platform => ({
       code: baseUrl,
     },
     { text: '*Release* the latest version.' },
-    { text: 'Create a recipe that starts with *Trigger from an app*, choose *Leadtap*, *New lead*.' },
-    {
-      text: 'Leave *When first started, this recipe should pick up leads from* empty to get leads from now on. Add your steps, and start the recipe.',
-    },
   ],
-  result: 'The recipe has one job for each new lead.',
-  notes: [
-    'Workato polls every 5 minutes, unless you set another interval on the trigger.',
-    `${BURSTS} While a page is full, Workato polls again at once.`,
-  ],
+  ways: triggerWays(hasHooks, {
+    atOnce: 'New lead (instant)',
+    onASchedule: 'New lead',
+    choose: (trigger) =>
+      `Create a recipe that starts with *Trigger from an app*, choose *Leadtap*, *${trigger}*.`,
+    next: [
+      {
+        text: 'Leave *When first started, this recipe should pick up leads from* empty to get leads from now on. Add your steps, and start the recipe.',
+      },
+    ],
+    result: 'The recipe has one job for each new lead',
+    interval: 'every 5 minutes, unless you set another interval on the trigger',
+  }),
+  notes: [`${BURSTS} While a page is full, Workato polls again at once.`],
 });
 
-const powerAutomate = ({ baseUrl, host, path }: Address): Platform => ({
-  id: 'power-automate',
-  name: 'Power Automate',
-  summary: 'A custom connector: one lead per poll',
-  runs: 'cloud',
-  document: 'docs/integrations/power-automate.md',
-  steps: [
-    {
-      text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json`.',
-    },
-    { text: `On *General*, set *Base URL* to \`${path}\` and *Host* to`, code: host },
-    {
-      text: 'On *Definition*, at the trigger *NewLead*, under *Trigger configuration*: *Select query parameter to monitor state change* is `since`, *Select collection that contains trigger data* is `@triggerBody()`, and *Specify value to pass to selected query parameter* is',
-      code: '@{triggerBody()[0].createdAt}',
-    },
-    {
-      text: 'Choose *Create connector*. On the tab *Test*, create a connection; its key is the word `Bearer`, a space, and the token. The response must show your leads.',
-    },
-    {
-      text: 'Create an *automated cloud flow* with the trigger *When a new lead arrives*. In the settings of the trigger, under *Trigger conditions*, add this, then add your steps:',
-      code: "@and(not(empty(triggerBody()?['automation_trigger_id'])), not(empty(triggerBody()?['createdAt'])))",
-    },
-  ],
-  result: 'The flow starts for each new lead. A burst of 20 leads takes 20 polls, and none is lost.',
-  notes: [
-    'Before you switch the flow on, the company should have at least one lead: the first poll only saves the newest one.',
-    'You need a plan with premium connectors.',
-    `For more than about 25 leads per hour, ask the operator for the flow that reads 100 leads per run. It polls \`${baseUrl}/automation/new-leads\` with the HTTP action.`,
-  ],
-});
+const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Platform => {
+  const polling = {
+    title: hasHooks ? ON_A_SCHEDULE : '',
+    steps: [
+      {
+        text: 'Create an *automated cloud flow* with the trigger *When a new lead arrives (on a schedule)*. In the settings of the trigger, under *Trigger conditions*, add this, then add your steps:',
+        code: "@and(not(empty(triggerBody()?['automation_trigger_id'])), not(empty(triggerBody()?['createdAt'])))",
+      },
+    ],
+    result:
+      'The flow starts for each new lead, one with each poll. A burst of 20 leads takes 20 polls, and none is lost.',
+  };
+  const instant = {
+    title: AT_ONCE,
+    steps: [
+      {
+        text: 'On *Definition*, add a policy of the template *Route request*: operation `ListLeads`, new path `/automation/new-leads`, method `@Request.OriginalHTTPMethod`. Update the connector.',
+      },
+      {
+        text: 'Create an *automated cloud flow* with the trigger *When there are new leads (at once)*. Add *Initialize variable* `since`, of the type String, with the value',
+        code: "@{triggerBody()?['data']?['since']}",
+      },
+      {
+        text: 'Add *Do until*, with *Count* 500 and *Timeout* `PT6H`. The next steps go into it. Its condition: the variable `since` is equal to',
+        code: "@{triggerBody()?['data']?['through']}",
+      },
+      {
+        text: "Add *List leads* of the connector, with *Since* `@{variables('since')}`. In its settings, set the *Retry policy* to a fixed interval, count 90, interval `PT1M`.",
+      },
+      {
+        text: 'Add a *Condition* that this is equal to `true`. If no, add *Terminate* with the status *Failed*: the answer is not of Leadtap.',
+        code: "contains(coalesce(outputs('List_leads')?['headers']?['Link'], ''), 'rel=\"next\"')",
+      },
+      {
+        text: "Add *Filter array* over `@{body('List_leads')}`, with this condition in its advanced mode:",
+        code: "@and(not(empty(item()?['automation_trigger_id'])), lessOrEquals(item()?['createdAt'], triggerBody()?['data']?['through']))",
+      },
+      { text: "Add *Apply to each* over `@{body('Filter_array')}` with your steps." },
+      {
+        text: 'Add *Set variable* `since` with the value',
+        code: "@{if(less(length(body('Filter_array')), 100), triggerBody()?['data']?['through'], last(body('Filter_array'))?['createdAt'])}",
+      },
+    ],
+    result: 'The flow starts within seconds after a new lead, and handles all that are new.',
+  };
+  return {
+    id: 'power-automate',
+    name: 'Power Automate',
+    summary: 'A custom connector with triggers for new leads',
+    runs: 'cloud',
+    document: 'docs/integrations/power-automate.md',
+    setup: [
+      {
+        text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json`.',
+      },
+      { text: `On *General*, set *Base URL* to \`${path}\` and *Host* to`, code: host },
+      {
+        text: 'On *Definition*, at the trigger *NewLead*, under *Trigger configuration*: *Select query parameter to monitor state change* is `since`, *Select collection that contains trigger data* is `@triggerBody()`, and *Specify value to pass to selected query parameter* is',
+        code: '@{triggerBody()[0].createdAt}',
+      },
+      {
+        text: 'Choose *Create connector*. On the tab *Test*, create a connection; its key is the word `Bearer`, a space, and the token. The response must show your leads.',
+      },
+    ],
+    ways: hasHooks ? [instant, polling] : [polling],
+    notes: [
+      'You need a plan with premium connectors.',
+      ...(hasHooks ? [OWN_TOKEN] : []),
+      'On a schedule: before you switch the flow on, the company should have at least one lead, because the first poll only saves the newest one.',
+      `On a schedule, for more than about 25 leads per hour, ask the operator for the flow that reads 100 leads per run. It polls \`${baseUrl}/automation/new-leads\` with the HTTP action.`,
+    ],
+  };
+};
 
-const nodeRed = ({ baseUrl }: Address): Platform => ({
+const nodeRed = ({ baseUrl }: Service): Platform => ({
   id: 'node-red',
   name: 'Node-RED',
   summary: 'A flow to import; leads within minutes or at once',
   runs: 'anywhere',
   document: 'docs/integrations/node-red.md',
-  steps: [
-    { text: 'In the menu, *Import*, choose the file `new-leads.flow.json`.' },
+  setup: [],
+  ways: [
     {
-      text: 'Double-click the tab *Leadtap: new leads* and select the icon with the list (*Environment variables*). Set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
-      code: baseUrl,
+      title: AT_ONCE,
+      steps: [
+        { text: 'In the menu, *Import*, choose the file `new-leads-instant.flow.json`.' },
+        {
+          text: 'Double-click its tab and select the icon with the list (*Environment variables*). Set `LEADTAP_TOKEN` to the token and `LEADTAP_URL` to',
+          code: baseUrl,
+        },
+        {
+          text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
+        },
+        {
+          text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
+          code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
+        },
+      ],
+      result:
+        'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel, within a second.',
     },
     {
-      text: 'Choose *Deploy*. Put your own nodes between *take the page* and *lead is done*: `msg.payload` is the lead, `msg.topic` its trigger id.',
-    },
-    {
-      text: 'So that a restart loses no position, set in `settings.js` of Node-RED:',
-      code: "contextStorage: { default: { module: 'localfilesystem', config: { flushInterval: 1 } } },",
+      title: ON_A_SCHEDULE,
+      steps: [
+        { text: 'The same steps, with the file `new-leads.flow.json`. Use one of the two flows, not both.' },
+      ],
+      result: 'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
     },
   ],
-  result:
-    'The node *lead is done* shows *waiting for leads*. Each new lead is one message in the debug panel.',
   notes: [
-    'It polls every 2 minutes. To poll now, press the button of the node *every 2 minutes*.',
-    'For leads at once, import `new-leads-instant.flow.json` instead.',
     'Errors appear at the node *problem*. Nothing is lost: the next poll sends the same request again.',
   ],
 });
 
-const curl = ({ baseUrl }: Address): Platform => ({
+const curl = ({ baseUrl }: Service): Platform => ({
   id: 'curl',
   name: 'curl',
   summary: 'One request, or a shell script that waits for leads',
   runs: 'on your machine',
   document: 'docs/instant-delivery.md',
-  steps: [
+  setup: [],
+  ways: [
     {
-      text: 'Put the address and the token into the shell:',
-      code: `export LEADTAP_URL='${baseUrl}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
+      title: '',
+      steps: [
+        {
+          text: 'Put the address and the token into the shell:',
+          code: `export LEADTAP_URL='${baseUrl}'\nexport LEADTAP_TOKEN='<ACCESS_TOKEN>'`,
+        },
+        {
+          text: 'The newest three leads, with all headers:',
+          code: 'curl -i -H "Authorization: Bearer $LEADTAP_TOKEN" "$LEADTAP_URL/automation/new-leads?limit=3"',
+        },
+        {
+          text: 'Every new lead at once: save this as `leads.sh` and run `bash leads.sh`.',
+          code: SHELL_LOOP,
+        },
+      ],
+      result:
+        'The script appends each page of new leads to `leads.txt`. Its position is in `next.url`, so it continues after a restart.',
     },
-    {
-      text: 'The newest three leads, with all headers:',
-      code: 'curl -i -H "Authorization: Bearer $LEADTAP_TOKEN" "$LEADTAP_URL/automation/new-leads?limit=3"',
-    },
-    { text: 'Every new lead at once: save this as `leads.sh` and run `bash leads.sh`.', code: SHELL_LOOP },
   ],
-  result:
-    'The script appends each page of new leads to `leads.txt`. Its position is in `next.url`, so it continues after a restart.',
   notes: [
     'Put your own command into `handle`. If it fails, the script ends, and you get the same leads when you start it again.',
   ],
 });
 
-const typeScript = ({ baseUrl }: Address): Platform => ({
+const typeScript = ({ baseUrl, version }: Service): Platform => ({
   id: 'typescript',
   name: 'TypeScript',
   summary: 'Every new lead in a for await loop',
   runs: 'on your machine',
   document: 'docs/integrations/your-own-program.md',
-  steps: [
+  setup: [],
+  ways: [
     {
-      text: 'Install Node.js 20 or later, and download `leadtap-client-0.1.0.tgz`. In a new folder, install it with the path of that file:',
-      code: 'npm install /path/to/leadtap/leadtap-client-0.1.0.tgz',
+      title: '',
+      steps: [
+        {
+          text: `Install Node.js 20 or later, and download \`leadtap-client-${version}.tgz\`. In a new folder, install it with the path of that file:`,
+          code: `npm install /path/to/leadtap/leadtap-client-${version}.tgz`,
+        },
+        { text: 'Save this as `leads.mjs`:', code: typeScriptProgram(baseUrl) },
+        { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' node leads.mjs" },
+      ],
+      result:
+        'The next new lead is in `leads.txt` within 2 minutes. If you stop and start the program, it continues at its position.',
     },
-    { text: 'Save this as `leads.mjs`:', code: typeScriptProgram(baseUrl) },
-    { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' node leads.mjs" },
   ],
-  result:
-    'The next new lead is in `leads.txt` within 2 minutes. If you stop and start the program, it continues at its position.',
   notes: [
     'Leads at once: `newLeads({ baseUrl, token, checkpoint, instant: true })`.',
     'It retries after lost connections, 429 and 5xx, and stays within the rate limits.',
   ],
 });
 
-const python = ({ baseUrl }: Address): Platform => ({
+const python = ({ baseUrl }: Service): Platform => ({
   id: 'python',
   name: 'Python',
   summary: 'A program without dependencies',
   runs: 'on your machine',
   document: 'docs/integrations/your-own-program.md',
-  steps: [
-    { text: 'Install Python 3.8 or later. Save this as `leads.py`:', code: pythonProgram(baseUrl) },
-    { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' python3 leads.py" },
+  setup: [],
+  ways: [
+    {
+      title: '',
+      steps: [
+        { text: 'Install Python 3.8 or later. Save this as `leads.py`:', code: pythonProgram(baseUrl) },
+        { text: 'Start it with your token:', code: "LEADTAP_TOKEN='<ACCESS_TOKEN>' python3 leads.py" },
+      ],
+      result:
+        'It prints each new lead within 2 minutes. Its position is in `next-url.txt`, so it continues after a restart.',
+    },
   ],
-  result:
-    'It prints each new lead within 2 minutes. Its position is in `next-url.txt`, so it continues after a restart.',
   notes: [
     'Put your own lines into `handle`. The position changes after a page was handled: if `handle` fails, you get the page again.',
     'Any other language works the same way: follow the `Link` of each answer.',
@@ -334,7 +538,7 @@ const python = ({ baseUrl }: Address): Platform => ({
 });
 
 /** In the order of the tiles. */
-export const platforms = (address: Address): readonly Platform[] =>
+export const platforms = (service: Service): readonly Platform[] =>
   [zapier, make, n8n, activepieces, pipedream, workato, powerAutomate, nodeRed, curl, typeScript, python].map(
-    (describe) => describe(address),
+    (describe) => describe(service),
   );

@@ -61,7 +61,7 @@ def poll(url):
         sys.exit(body)
     if response.code != 200:
         raise ValueError(f'{response.code} {body}')
-    return json.loads(body), re.search(r'<([^>]+)>; rel="next"', response.headers['Link'])[1]
+    return json.loads(body), re.search(r'<([^<>]+)>; rel="next"', response.headers['Link'])[1]
 
 
 def handle(lead):

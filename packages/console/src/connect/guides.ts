@@ -1,0 +1,31 @@
+/** The steps of all platforms, with the address of this service. They are a file of their own, because only Connect needs them. */
+
+import { path } from 'virtual:platforms';
+import { signal } from '@preact/signals';
+import { baseUrl, observedFetch } from '../service.ts';
+import { PLACEHOLDERS } from './placeholders.ts';
+import { addressOf, type Platform } from './platforms.ts';
+
+interface Guides {
+  readonly withHooks: readonly Platform[];
+  readonly withoutHooks: readonly Platform[];
+}
+
+/** Undefined until they are loaded. */
+export const guides = signal<Guides | undefined>(undefined);
+export const hasFailed = signal(false);
+
+export async function loadGuides(): Promise<void> {
+  if (guides.value) return;
+  hasFailed.value = false;
+  try {
+    const response = await observedFetch(new URL(path, import.meta.url).href, { headers: {} });
+    const address = addressOf(baseUrl);
+    let text = await response.text();
+    for (const key of ['baseUrl', 'host', 'path'] as const)
+      text = text.replaceAll(PLACEHOLDERS[key], () => JSON.stringify(address[key]).slice(1, -1));
+    guides.value = JSON.parse(text) as Guides;
+  } catch {
+    hasFailed.value = true;
+  }
+}
