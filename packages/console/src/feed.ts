@@ -1,9 +1,9 @@
 /** The leads that the token may see: the newest ones first, then each new one as it arrives. */
 import { type Lead, type LeadtapError, newLeads, type Page, poll } from '@leadtap/client';
 import { MAX_WAIT_S } from '@leadtap/contract';
-import { batch, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { clock } from './clock.ts';
-import { baseUrl, environment, observedFetch, toLeadtapError } from './service.ts';
+import { baseUrl, environment, lastLimits, observedFetch, toLeadtapError } from './service.ts';
 
 export type FeedState =
   | { readonly kind: 'off' }
@@ -19,8 +19,8 @@ export type FeedState =
     }
   | { readonly kind: 'stopped'; readonly error: LeadtapError };
 
-/** More are not kept: the list stays fast, and the newest are what people watch. */
-const MAX_LEADS = 1000;
+/** More are not kept: the list stays fast. */
+export const MAX_LEADS = 5000;
 /** Between polls of a service that does not hold requests. */
 const INTERVAL_MS = 15_000;
 const FIRST_BACKOFF_MS = 1_000;
@@ -37,12 +37,25 @@ const COLLECT_MS = 50;
 const MIN_UPDATE_MS = 250;
 
 export const feedState = signal<FeedState>({ kind: 'off' });
+/** The token does not work, or its user was removed. */
+export const isRefused = computed(() => {
+  const { value: state } = feedState;
+  return state.kind === 'stopped' && (state.error.status === 401 || state.error.status === 404);
+});
 /** Newest first. */
 export const leads = signal<readonly Lead[]>([]);
-/** Whether the service has older leads than the first page. */
+/** Whether the service may have older leads. */
 export const hasOlder = signal(false);
 /** How many leads have arrived since the first page. */
 export const arrivedCount = signal(0);
+
+export const HOUR_MS = 3_600_000;
+/** How many hours are counted, the current one included. */
+export const COUNTED_HOURS = 24;
+/** Leads by hour since 1970, also those that are no longer kept. */
+export const hourCounts = signal<ReadonlyMap<number, number>>(new Map());
+/** All leads from this time on were loaded, in milliseconds since 1970. */
+export const loadedFrom = signal(0);
 
 /** The leads that have just arrived, which the list moves in. */
 export const freshIds = new Set<string>();
@@ -51,6 +64,7 @@ const FRESH_MS = 1000;
 let running = new AbortController();
 let wake: () => void = () => undefined;
 let endHeldRequest: () => void = () => undefined;
+/** The trigger ids of the leads that are kept, and of some more. */
 let known = new Set<string>();
 let arriving: Lead[] = [];
 let shownAt = 0;
@@ -74,6 +88,7 @@ export function stopFeed(): void {
     feedState.value = { kind: 'off' };
     leads.value = [];
     arrivedCount.value = 0;
+    hourCounts.value = new Map();
   });
 }
 
@@ -172,7 +187,13 @@ async function* followUntilEnd(
   let failure: LeadtapError | undefined;
   let isRecheck = false;
   let isWaiting = false;
-  let sentAt = 0;
+  let sentAt = Number.NEGATIVE_INFINITY;
+  // The client asks for the token before the time limit of a request begins.
+  const tokenWhenDue = async () => {
+    const waitMs = sentAt + minSpacingMs() - performance.now();
+    if (waitMs > 0) await pause(waitMs, loop.signal);
+    return token;
+  };
   const fetch: typeof observedFetch = async (url, { headers: { prefer, ...headers }, ...init }) => {
     isWaiting = prefer !== undefined && waitS > 0;
     sentAt = performance.now();
@@ -196,7 +217,7 @@ async function* followUntilEnd(
   try {
     yield* newLeads({
       baseUrl,
-      token,
+      token: tokenWhenDue,
       since,
       instant: true,
       intervalMs: INTERVAL_MS,
@@ -211,12 +232,42 @@ async function* followUntilEnd(
   return { failure, heldMs, isRecheck };
 }
 
+/** Between two requests. The less is left of the hour, the more of it is left to the automations, which share the limit. */
+function minSpacingMs(): number {
+  const { remaining = 1, quota = 1 } = lastLimits.peek()?.limits.find(({ name }) => name === 'hour') ?? {};
+  if (remaining >= quota / 2) return 0;
+  return remaining >= quota / 5 ? 10_000 : 30_000;
+}
+
 function showFirst({ leads: newest, isFull }: Page): void {
-  known = new Set(newest.map((lead) => lead.automation_trigger_id));
+  known = new Set();
   batch(() => {
-    leads.value = newest;
-    hasOlder.value = isFull;
+    leads.value = [];
+    hourCounts.value = new Map();
+    addOlder(newest, isFull ? Date.parse(newest.at(-1)?.createdAt ?? '') : 0);
   });
+}
+
+/** Adds the leads that directly precede the loaded ones, newest first: all of them from a time on. */
+export function addOlder(older: readonly Lead[], from: number): void {
+  for (const { automation_trigger_id } of older) known.add(automation_trigger_id);
+  batch(() => {
+    const all = [...leads.value, ...older];
+    leads.value = all.slice(0, MAX_LEADS);
+    hasOlder.value = from > 0 || all.length > MAX_LEADS;
+    loadedFrom.value = from;
+    count(older);
+  });
+}
+
+function count(added: readonly Lead[]): void {
+  const firstHour = Math.floor(clock() / HOUR_MS) - COUNTED_HOURS;
+  const counts = new Map([...hourCounts.value].filter(([hour]) => hour >= firstHour));
+  for (const { createdAt } of added) {
+    const hour = Math.floor(Date.parse(createdAt) / HOUR_MS);
+    if (hour >= firstHour) counts.set(hour, (counts.get(hour) ?? 0) + 1);
+  }
+  hourCounts.value = counts;
 }
 
 function receive(lead: Lead): void {
@@ -241,7 +292,11 @@ function showArrived(): void {
     const all = [...arrived, ...leads.value];
     leads.value = all.slice(0, MAX_LEADS);
     if (all.length > MAX_LEADS) hasOlder.value = true;
+    // A page that is open for weeks must not grow.
+    if (known.size > 2 * MAX_LEADS)
+      known = new Set(leads.value.map(({ automation_trigger_id }) => automation_trigger_id));
     arrivedCount.value += arrived.length;
+    count(arrived);
   });
 }
 

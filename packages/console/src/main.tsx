@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { open, place } from './router.ts';
-import { connect } from './session.ts';
+import { connect, reconnect, session } from './session.ts';
 import { takeFragmentToken } from './take-fragment-token.ts';
 
 /** Before anything else, and also when such an address is opened while the page is open. */
@@ -12,6 +12,7 @@ function connectFromAddress(): void {
   open('leads', '', 'replace');
 }
 connectFromAddress();
+if (!session.value) reconnect();
 addEventListener('hashchange', connectFromAddress);
 
 const root = document.getElementById('app');

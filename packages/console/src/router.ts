@@ -1,4 +1,4 @@
-/** The fragment of the address is the place in the page: `#leads`, or `#leads/ID` with a lead opened. */
+/** The fragment of the address is the place in the page: `#leads`, or `#leads/ID@TIME` with a lead opened. */
 import { signal } from '@preact/signals';
 
 export interface Place {
@@ -22,8 +22,10 @@ addEventListener('popstate', () => {
   place.value = placeOf(location.hash);
 });
 
-export const hrefOf = (tab: string, item = ''): string =>
-  `#${tab}${item === '' ? '' : `/${encodeURIComponent(item)}`}`;
+/** `@` and `:` need not be encoded in a fragment. */
+const encode = (item: string): string => encodeURIComponent(item).replace(/%40|%3A/g, decodeURIComponent);
+
+export const hrefOf = (tab: string, item = ''): string => `#${tab}${item === '' ? '' : `/${encode(item)}`}`;
 
 /** Opens a place. With `replace`, the back button does not return to the one before. */
 export function open(tab: string, item = '', how: 'push' | 'replace' = 'push'): void {

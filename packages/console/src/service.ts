@@ -9,25 +9,36 @@ export const baseUrl = new URL('.', location.href).href.replace(/\/$/, '');
 
 export interface Limits {
   readonly limits: readonly RateLimit[];
-  /** When the service said so, in milliseconds since 1970. */
+  /** When the request was sent that the service counted, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** The limits as the last response had them. They count all requests of the user, also those of other programs. */
+/** The limits as of the last request with an answer. They count all requests of the user, also those of other programs. */
 export const lastLimits = signal<Limits | undefined>(undefined);
 
 /** On every request of this page: it is then not recorded as a consumer, which would look stopped when the page is closed. */
 export const OWN_HEADERS: Readonly<Record<string, string>> = { [CLIENT_HEADER]: CONSOLE_CLIENT };
+
+let sentCount = 0;
+/** The number of the request that has the last limits. */
+let limitedBy = 0;
 
 /** `fetch`, observed: every request of this page passes here. */
 export async function observedFetch(
   url: string,
   init: Omit<RequestInit, 'headers'> & { readonly headers: Record<string, string> },
 ): Promise<Response> {
+  sentCount += 1;
+  const [number, sentAt] = [sentCount, Date.now()];
   const response = await fetch(url, { ...init, headers: { ...init.headers, ...OWN_HEADERS } });
   followServiceClock(response.headers);
   const limits = readRateLimits(response.headers);
-  if (limits.length > 0) lastLimits.value = { limits, at: Date.now() };
+  // Leads that are sent have limits of their own. A request is counted when it arrives: what a held one says is older than the answers
+  // that came meanwhile.
+  if (init.method !== 'POST' && limits.length > 0 && number > limitedBy) {
+    limitedBy = number;
+    lastLimits.value = { limits, at: sentAt };
+  }
   return response;
 }
 

@@ -3,14 +3,35 @@ import { type Claims, readClaims } from './claims.ts';
 import { startFeed, stopFeed } from './feed.ts';
 import { open, place } from './router.ts';
 import { lastLimits } from './service.ts';
+import { storedText } from './storage.ts';
 
 export interface Session {
-  /** In the memory of this page only: never in storage, in an address or in a log. */
+  /** In the memory of this page, and in the storage of the tab if the visitor asks for it; never in an address or in a log. */
   readonly token: string;
   readonly claims: Claims;
 }
 
 export const session = signal<Session | undefined>(undefined);
+
+/** A tab may visit two services of one origin: each has a token of its own. */
+const stored = storedText('sessionStorage', `leadtap-token ${location.pathname}`);
+
+/** Whether the tab keeps the token when the page is loaded again. */
+export const isKept = signal(stored.peek() !== '');
+
+const store = (): void => {
+  stored.value = (isKept.value && session.value?.token) || '';
+};
+
+export const setKept = (value: boolean): void => {
+  isKept.value = value;
+  store();
+};
+
+/** With the token that the tab has kept. */
+export const reconnect = (): void => {
+  if (isKept.value) connect(stored.value);
+};
 
 /** The history of the browser notes that there was a token, not which: after a reload the page can say why it asks again. */
 interface HistoryState {
@@ -34,6 +55,7 @@ export function connect(pasted: string): void {
   const token = cleanToken(pasted);
   lastLimits.value = undefined;
   session.value = { token, claims: readClaims(token) };
+  store();
   isReloaded.value = false;
   history.replaceState({ ...historyState(), hadToken: true }, '');
   startFeed(token);
@@ -42,6 +64,7 @@ export function connect(pasted: string): void {
 export function disconnect(): void {
   stopFeed();
   session.value = undefined;
+  setKept(false);
   lastLimits.value = undefined;
   history.replaceState({ ...historyState(), hadToken: false }, '');
   // An opened lead belongs to the token.

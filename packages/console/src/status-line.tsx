@@ -1,5 +1,7 @@
 import type { JSX } from 'preact';
 import { type FeedState, feedState, leads } from './feed.ts';
+import { waitingCount } from './leads/history.ts';
+import { isPaused, togglePause } from './leads/pause.ts';
 import { Plot } from './leads/plot.tsx';
 import { explain } from './problem.tsx';
 import { type Limits, lastLimits } from './service.ts';
@@ -9,11 +11,13 @@ import { Time } from './time.tsx';
 export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.Element {
   const state = feedState.value;
   const newest = leads.value[0];
+  const isStill = isPaused.value && state.kind === 'live';
   return (
     <section class="status-line" aria-label="Connection" inert={isCovered}>
       <p>
-        <span class={`pulse ${state.kind}`} aria-hidden="true" />
-        <span role="status">{wordsOf(state)}</span>
+        <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
+        <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
+        {isPaused.value && <span class="waiting-leads">{waitingCount} new</span>}
         {newest && (
           <span class="last-lead">
             last lead <Time at={newest.createdAt} />
@@ -22,6 +26,11 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
         <span class="limits">{lastLimits.value && limitsText(lastLimits.value)}</span>
       </p>
       <Plot />
+      {newest && (
+        <button type="button" class="small" onClick={togglePause}>
+          {isPaused.value ? 'Resume' : 'Pause'}
+        </button>
+      )}
     </section>
   );
 }
@@ -29,6 +38,7 @@ export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.
 function wordsOf(state: FeedState): string {
   switch (state.kind) {
     case 'off':
+    case 'stopped':
       return 'not connected';
     case 'loading':
       return 'connecting…';
@@ -36,8 +46,6 @@ function wordsOf(state: FeedState): string {
       return state.isHeld ? 'live' : 'checks every 15 s';
     case 'retrying':
       return explain(state.error).title;
-    case 'stopped':
-      return 'stopped';
   }
 }
 

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 
 /** The texts of the contract are Markdown with code spans only. */
 export function Text({ children }: { readonly children: string }): JSX.Element {
@@ -9,6 +10,11 @@ export function Text({ children }: { readonly children: string }): JSX.Element {
 
 /** In single quotes, for a shell. */
 export const quote = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+const SAFE_IN_A_SHELL = /^[\w.@:+-]+$/;
+
+/** As it is where a shell reads it as one word, or else in quotes. */
+export const shellWord = (text: string): string => (SAFE_IN_A_SHELL.test(text) ? text : quote(text));
 
 /** Without HTTPS the clipboard of the browser is not available, but a selection can still be copied. */
 async function copy(text: string): Promise<boolean> {
@@ -28,22 +34,28 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-const SHOWN_MS = 2000;
-
 interface CopyButtonProps {
   readonly text: () => string;
   readonly children: ComponentChildren;
 }
 
-/** Says whether it has copied. */
+/** Says whether it has copied, until the visitor does something else. */
 export function CopyButton({ text, children }: CopyButtonProps): JSX.Element {
   const result = useSignal('');
   const onClick = async () => {
     result.value = (await copy(text())) ? 'copied' : 'not copied: select the text and copy it';
-    setTimeout(() => {
-      result.value = '';
-    }, SHOWN_MS);
   };
+  useEffect(() => {
+    if (result.value === '') return;
+    const clear = () => {
+      result.value = '';
+    };
+    const events = ['pointerdown', 'keydown'] as const;
+    for (const event of events) addEventListener(event, clear);
+    return () => {
+      for (const event of events) removeEventListener(event, clear);
+    };
+  }, [result.value]);
   return (
     <span class={`copy ${result.value === '' ? '' : 'done'}`}>
       <button type="button" onClick={onClick} title={result.value === '' ? undefined : result.value}>

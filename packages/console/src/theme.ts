@@ -1,34 +1,17 @@
-import { effect, signal } from '@preact/signals';
+import { computed, effect } from '@preact/signals';
+import { storedText } from './storage.ts';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
-const KEY = 'leadtap-theme';
+const stored = storedText('localStorage', 'leadtap-theme');
 
-const isTheme = (value: unknown): value is Theme => THEMES.some((theme) => theme === value);
-
-/** Storage may be blocked; then the choice lasts until the page is closed. */
-function storedTheme(): Theme {
-  try {
-    const stored = localStorage.getItem(KEY);
-    return isTheme(stored) ? stored : 'system';
-  } catch {
-    return 'system';
-  }
-}
-
-export const theme = signal<Theme>(storedTheme());
+export const theme = computed((): Theme => THEMES.find((name) => name === stored.value) ?? 'system');
 
 effect(() => {
   document.documentElement.dataset['theme'] = theme.value;
-  try {
-    if (theme.value === 'system') localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, theme.value);
-  } catch {
-    // See `storedTheme`.
-  }
 });
 
-export const switchTheme = (): void => {
-  theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+export const setTheme = (name: Theme): void => {
+  stored.value = name === 'system' ? '' : name;
 };

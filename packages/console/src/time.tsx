@@ -3,8 +3,9 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from './clock.ts';
 
+const DAY_MS = 86_400_000;
 const UNITS = [
-  [86_400_000, 'day'],
+  [DAY_MS, 'day'],
   [3_600_000, 'h'],
   [60_000, 'min'],
   [1000, 's'],
@@ -36,15 +37,20 @@ const EXACT = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-const SHORT = new Intl.DateTimeFormat(undefined, {
+const SHORT: Intl.DateTimeFormatOptions = {
   month: 'short',
   day: 'numeric',
   hour: '2-digit',
   minute: '2-digit',
-});
+};
+const SHORT_THIS_YEAR = new Intl.DateTimeFormat(undefined, SHORT);
+const SHORT_OTHER_YEAR = new Intl.DateTimeFormat(undefined, { ...SHORT, year: 'numeric' });
 
-/** `15 Dec, 14:00`, in the time zone of the visitor. */
-export const formatShort = (time: number): string => SHORT.format(time);
+/** `15 Dec, 14:00`, in the time zone of the visitor, with the year if it is another one. */
+export function formatShort(time: number): string {
+  const isThisYear = new Date(time).getFullYear() === new Date(now.peek()).getFullYear();
+  return (isThisYear ? SHORT_THIS_YEAR : SHORT_OTHER_YEAR).format(time);
+}
 
 /** In the time zone of the visitor, which it names. */
 export const formatExact = (time: number): string => EXACT.format(time);
@@ -54,9 +60,13 @@ const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'long', day: 'numeric' });
 export const formatDay = (time: number): string => DAY.format(time);
 
+const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'long', day: 'numeric' });
+/** `Tuesday 10 November`. */
+export const formatWeekday = (time: number): string => WEEKDAY.format(time);
+
 interface TimeProps {
   readonly at: number | string;
-  /** `age`: `12 s`; `relative`: `12 s ago`; `clock`: `14:03:12 (2 min ago)`. */
+  /** `age`: `12 s`, after a day `10 Nov, 14:03`; `relative`: `12 s ago`; `clock`: `14:03:12 (2 min ago)`. */
   readonly form?: 'age' | 'relative' | 'clock';
 }
 
@@ -90,7 +100,8 @@ export function Time({ at, form = 'relative' }: TimeProps): JSX.Element {
     // A thousand of them are not updated every second while they are out of sight.
     const current = isVisible.value ? now.value : now.peek();
     // The clock of the service may be ahead of the visitor's.
-    if (form === 'age') return formatDuration(Math.max(0, current - time));
+    if (form === 'age')
+      return current - time < DAY_MS ? formatDuration(Math.max(0, current - time)) : formatShort(time);
     const relative = formatRelative(time, current);
     return form === 'clock' ? `${CLOCK.format(time)} (${relative})` : relative;
   });

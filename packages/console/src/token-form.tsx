@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals';
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { focusMain, isFocusLost } from './focus.ts';
-import { cleanToken, connect, isReloaded } from './session.ts';
+import { Option } from './option.tsx';
+import { cleanToken, connect, isKept, isReloaded, setKept } from './session.ts';
 
 /** Three parts with dots between them. Only the service knows whether it is valid. */
 const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
@@ -32,7 +33,7 @@ export function TokenForm(): JSX.Element {
       {isReloaded.value && (
         <p class="note" role="status">
           This page was loaded again, and the token with it is lost: the console keeps it only in the memory
-          of the open page, never in the browser. Paste it again.
+          of the open page, unless you choose otherwise. Paste it again.
         </p>
       )}
       <label for={id}>Paste the token you were given</label>
@@ -58,9 +59,18 @@ export function TokenForm(): JSX.Element {
         {isRejected.value &&
           'This is not a token. A token is one long text of three parts with dots between them, usually beginning with eyJ.'}
       </p>
-      <p id={`${id}-about`} class="soft">
+      <p id={`${id}-about`} class="faint">
         The token is sent to this service only, and forgotten when you close the page.
       </p>
+      <KeepInTab />
     </form>
   );
 }
+
+/** The choice, with the reason against it. */
+export const KeepInTab = (): JSX.Element => (
+  <Option title="Keep the token in this tab" isOn={isKept.value} onChange={setKept}>
+    A reload then does not ask for it. Leave this off on a computer that others use: the browser stores the
+    token until you forget it or close the tab, and a duplicated or reopened tab has it, too.
+  </Option>
+);

@@ -11,8 +11,8 @@ const gzippedBytes = (extension: string): number => {
   return files.reduce((bytes, name) => bytes + statSync(`${FOLDER}/${name}`).size, 0);
 };
 
-it('has at most 40 kB of JavaScript and 8 kB of CSS, gzipped', () => {
-  expect(gzippedBytes('js')).toBeLessThanOrEqual(40 * KILOBYTE);
+it('has at most 48 kB of JavaScript and 8 kB of CSS, gzipped', () => {
+  expect(gzippedBytes('js')).toBeLessThanOrEqual(48 * KILOBYTE);
   expect(gzippedBytes('css')).toBeLessThanOrEqual(8 * KILOBYTE);
 });
 

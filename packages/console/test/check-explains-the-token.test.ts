@@ -6,6 +6,8 @@ import { openPage } from '../../testing/browser/page.ts';
 import { leaveRequests, startService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
 
+const DAY_MS = 86_400_000;
+
 const paste = async (page: Page, text: string): Promise<void> => {
   await page.getByLabel('Paste the token you were given').fill(text);
   await page.keyboard.press('Enter');
@@ -18,6 +20,7 @@ const findings = async (page: Page): Promise<string[]> => {
   return texts.map((text) => text.replace(/\s+/g, ' ').trim());
 };
 
+const heading = (page: Page) => page.getByRole('heading', { level: 1 }).innerText();
 const problem = (page: Page) => page.locator('.problem').innerText();
 
 describe('Check, with a token that works', () => {
@@ -29,14 +32,51 @@ describe('Check, with a token that works', () => {
   };
 
   it('says until when it is valid, whose it is, what the plan includes and what is left of the limits', async () => {
-    const page = await check('boss', { expiresInMs: 89.5 * 86_400_000 });
+    const page = await check('boss', { expiresInMs: 89.5 * DAY_MS });
     const [valid, owner, , plan, limits] = await findings(page);
     expect(valid).toMatch(/^✓ Yes: The token is valid until \d+ \w+ \d{4} \(in 89 days\)\.$/);
     expect(owner).toBe('✓ Yes: It belongs to boss.');
     expect(plan).toBe('✓ Yes: The plan of this user includes automation.');
     expect(limits).toMatch(/^✓ Yes: Left: \d+ of 100 requests this minute, \d+ of 1000 requests this hour\./);
     expect(await page.locator('.problem').count()).toBe(0);
+    expect(await heading(page)).toBe('Your token works');
     await expectEveryLook(page);
+  });
+
+  it('warns when the token expires within 7 days, here and in the header, in words and in amber', async () => {
+    const header = (page: Page) => page.getByRole('banner').getByText(/^expire/);
+    const colour = (page: Page, selector: string) =>
+      page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).backgroundColor`);
+    const [amber, none] = ['rgb(253, 240, 213)', 'rgba(0, 0, 0, 0)'];
+
+    const later = await check('boss', { expiresInMs: 7.5 * DAY_MS });
+    expect((await findings(later))[0]).toMatch(/^✓ Yes: The token is valid until/);
+    expect(await header(later).innerText()).toBe('expires in 7 days');
+    expect(await colour(later, '.expiry')).toBe(none);
+
+    const soon = await check('boss', { expiresInMs: 6.5 * DAY_MS });
+    // After what is fine.
+    expect((await findings(soon)).at(-1)).toMatch(
+      /^! Yes, but: The token is valid until \d+ \w+ \d{4} \(in 6 days\)\. Ask the operator for a new one/,
+    );
+    expect(await heading(soon)).toBe('Your token works, but expires soon');
+    expect(await header(soon).innerText()).toBe('expires in 6 days');
+    expect(await colour(soon, '.expiry')).toBe(amber);
+    expect(await colour(soon, '.finding.soon')).toBe(amber);
+    await expectEveryLook(soon);
+    // The other ones have no room there; this one must be seen.
+    await soon.setViewportSize({ width: 360, height: 740 });
+    expect(await header(soon).isVisible()).toBe(true);
+
+    const expired = await check('boss', { expiresInMs: -5.5 * DAY_MS });
+    expect((await findings(expired))[0]).toMatch(/^✗ No: The token has expired on .* \(5 days ago\)\.$/);
+    expect(await heading(expired)).toBe('This token does not work');
+    // Not as if it were connected.
+    expect(await header(expired).count()).toBe(0);
+    await expired.getByRole('banner').getByRole('button', { name: 'Settings', exact: true }).waitFor();
+    await expired.getByRole('region', { name: 'Connection' }).getByText('not connected').waitFor();
+    expect(await expired.getByRole('button', { name: 'Check another token' }).count()).toBe(0);
+    await expectEveryLook(expired);
   });
 
   it('says what the leads prove about the access level, and no more', async () => {
@@ -44,7 +84,7 @@ describe('Check, with a token that works', () => {
     const sight = async (user: string): Promise<string> => {
       const page = await openPage(own.url);
       await paste(page, await own.token(user));
-      return (await findings(page))[2] ?? '';
+      return (await findings(page)).join();
     };
     expect(await sight('boss')).toContain('It sees no lead yet');
     await own.add({ branchId: 'north', departmentId: 'sales' });
@@ -68,7 +108,7 @@ describe('Check, with a token that works', () => {
   ])('takes what people paste: %s', async (_name, form) => {
     const page = await openPage(service().url);
     await paste(page, form(await service().token('boss')));
-    expect((await findings(page))[1]).toContain('It belongs to boss.');
+    expect((await findings(page)).join()).toContain('It belongs to boss.');
   });
 
   it('says that it may also send leads', async () => {
@@ -79,7 +119,7 @@ describe('Check, with a token that works', () => {
   it('leads to the leads, and to another token', async () => {
     const page = await check('boss');
     await page.getByRole('link', { name: 'See the leads' }).click();
-    await page.getByRole('heading', { name: 'Leads' }).waitFor({ state: 'attached' });
+    await page.getByRole('heading', { name: 'Leads', exact: true }).waitFor({ state: 'attached' });
     await page.goBack();
     await page.getByRole('button', { name: 'Check another token' }).click();
     await page.getByLabel('Paste the token you were given').waitFor();
@@ -115,7 +155,7 @@ describe('Check, with a token that does not work', () => {
     [
       'token-expired',
       (): Promise<string> => service().token('boss', { expiresInMs: -1000 }),
-      ['✗ No: The service does not accept the token.'],
+      ['✗ No: The token has expired on'],
     ],
     [
       'token-revoked',
@@ -129,13 +169,13 @@ describe('Check, with a token that does not work', () => {
     [
       'user-not-found',
       (): Promise<string> => service().token('removed'),
-      ['✓ Yes: The token is valid', '✗ No: It belongs to removed, a user that the service does not know.'],
+      ['The token is valid', '✗ No: It belongs to removed, a user that the service does not know.'],
     ],
     [
       'professional-plan-required',
       (): Promise<string> => service().token('starter'),
       [
-        '✓ Yes: The token is valid',
+        'The token is valid',
         '✓ Yes: It belongs to starter.',
         '✗ No: The plan of this user does not include automation.',
       ],
@@ -143,7 +183,7 @@ describe('Check, with a token that does not work', () => {
     [
       'insufficient-scope',
       (): Promise<string> => service().token('boss', { scopes: ['leads:write'] }),
-      ['✓ Yes: The token is valid', '✓ Yes: It belongs to boss.', '✓ Yes: The plan'],
+      ['The token is valid', '✓ Yes: It belongs to boss.', '✓ Yes: The plan'],
     ],
   ] as const)('%s has its own words and next step', async (code, makeToken, expected) => {
     const page = await openPage(service().url);
@@ -153,6 +193,9 @@ describe('Check, with a token that does not work', () => {
     for (const [index, text] of expected.entries()) expect(said[index]).toContain(text);
     const words = await problem(page);
     expect(words).toContain(PROBLEMS[code].title);
+    expect(await heading(page)).toMatch(
+      PROBLEMS[code].status === 403 ? /^This token gets no leads$/ : /^This token does not work$/,
+    );
     // For people who build no requests, not the text of the API.
     expect(words).not.toMatch(/`|\bsince\b|WWW-Authenticate|header|retry-after/i);
     expect(words).toMatch(/\n\n(Ask|Copy|This).{40,}\n/);
@@ -170,7 +213,7 @@ describe('Check, when the service does not answer as usual', () => {
     await leaveRequests(service, 'boss', 0);
     const page = await openPage(`${service.url}/`);
     await page.clock.install();
-    await paste(page, await service.token('boss'));
+    await paste(page, await service.token('boss', { expiresInMs: 30 * DAY_MS }));
     await page.getByText(/Continues by itself in \d+ s\./).waitFor();
     expect((await findings(page)).join()).toMatch(
       /✓ Yes: The token is valid.*✗ No: Left: 0 of 100 requests/s,
@@ -192,7 +235,8 @@ describe('Check, when the service does not answer as usual', () => {
     await page.route('**/automation/new-leads*', (route) =>
       route.fulfill({
         status,
-        headers: { 'retry-after': '60' },
+        // So long that it does not continue by itself.
+        headers: { 'retry-after': '3600' },
         body:
           status === 503
             ? JSON.stringify({ code, status, detail: 'later', requestId: 'r-1' })
@@ -214,5 +258,6 @@ describe('Check, when the service does not answer as usual', () => {
     await paste(page, await service.token('boss'));
     await page.locator('.problem').waitFor();
     expect(await problem(page)).toContain('This address answers, but not with leads');
+    expect(await heading(page)).toBe('The token could not be checked');
   });
 });

@@ -7,6 +7,7 @@ import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
 import { spawnLeadtap } from '../../testing/harness/leadtap-process.ts';
 import { startService } from '../../testing/harness/service.ts';
+import { openMenu } from './support/menu.ts';
 
 const tokenField = (page: Page) => page.getByLabel('Paste the token you were given');
 
@@ -15,7 +16,7 @@ describe('the console starts', () => {
     const { url } = await startService();
     const page = await openPage(url);
     await tokenField(page).waitFor();
-    expect(await page.locator('input').count()).toBe(1);
+    expect(await page.getByRole('textbox').count()).toBe(1);
     await expectEveryLook(page);
   });
 
@@ -47,7 +48,7 @@ describe('the console starts', () => {
     await page.locator('.lead-row').waitFor();
   });
 
-  it('from the address that the demo prints: connected, with leads that arrive', async () => {
+  it('from the address that the demo prints: connected, with leads that arrive, and can send a test lead', async () => {
     const { lines } = spawnLeadtap(['demo', '--port', '0', '--json']);
     let text = '';
     while (!text.endsWith('\n}\n')) text += `${(await lines.next()).value}\n`;
@@ -55,8 +56,11 @@ describe('the console starts', () => {
     expect(consoleUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#token=ey/);
     const page = await openPage(consoleUrl);
     await page.getByText('live', { exact: true }).waitFor();
-    await expect.poll(() => page.locator('.lead-row').count(), { timeout: 60_000 }).toBeGreaterThan(21);
+    await expect.poll(() => page.locator('.lead-row').count()).toBeGreaterThan(21);
     expect(page.url()).toMatch(new RegExp(`^${baseUrl}/#leads`));
+    await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
+    await page.getByRole('button', { name: 'Send a test lead' }).click();
+    await page.getByText('Seen in this console:').waitFor();
   });
 });
 
@@ -92,15 +96,18 @@ describe('light and dark', () => {
     const page = await openPage(url, { theme: 'dark' });
     await tokenField(page).waitFor();
     expect(await background(page)).toBe(dark);
-    await page.getByRole('button', { name: 'Colours: system' }).click();
-    await page.getByRole('button', { name: 'Colours: light' }).waitFor();
+    const choose = async (name: string) => {
+      await openMenu(page);
+      await page.getByRole('radio', { name }).click();
+      await page.keyboard.press('Escape');
+    };
+    await choose('Light');
     expect(await background(page)).toBe(light);
     await page.reload();
-    await page.getByRole('button', { name: 'Colours: light' }).waitFor();
+    await tokenField(page).waitFor();
     expect(await background(page)).toBe(light);
-    await page.getByRole('button', { name: 'Colours: light' }).click();
-    await page.getByRole('button', { name: 'Colours: dark' }).click();
-    await page.getByRole('button', { name: 'Colours: system' }).waitFor();
+    await choose('System');
+    expect(await background(page)).toBe(dark);
     await page.emulateMedia({ colorScheme: 'light' });
     expect(await background(page)).toBe(light);
   });

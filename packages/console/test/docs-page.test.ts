@@ -22,7 +22,7 @@ describe('/docs', () => {
     const ofConsole = await page.locator('.bar nav a').allInnerTexts();
     expect(ofConsole.map((name) => name.replace(/\W.*$/s, '')).join()).toBe(tabs);
     const opened = page.context().waitForEvent('page');
-    await page.locator('.bar nav').getByRole('link', { name: 'Docs' }).click();
+    await page.locator('.bar nav').getByRole('link', { name: 'Docs (opens in a new tab)' }).click();
     await (await opened).getByRole('heading', { name: 'New leads on tap' }).waitFor();
   });
 
@@ -40,7 +40,8 @@ describe('/docs', () => {
     await page.reload();
     expect(await page.evaluate(background)).toBe(dark);
     await page.goto(`${service().url}/`);
-    await page.getByRole('button', { name: 'Colours: dark. Switch.' }).click();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('radio', { name: 'system' }).check();
     await page.goto(`${service().url}/docs`);
     expect(await page.evaluate(background)).toBe(WHITE);
     expect(await button.getAttribute('aria-label')).toBe('Colours: system. Switch.');

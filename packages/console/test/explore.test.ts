@@ -7,6 +7,7 @@ import { expectAccessible, expectEveryLook } from '../../testing/browser/accessi
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { leaveRequests, startService } from '../../testing/harness/service.ts';
 import { shareService } from '../../testing/harness/shared-service.ts';
+import { forgetToken } from './support/menu.ts';
 import { openTab } from './support/open-tab.ts';
 
 const run = promisify(execFile);
@@ -32,7 +33,7 @@ describe('Explore', () => {
     const page = await openTab(service(), 'Explore');
     await fieldOf(page, 'limit').fill('1');
     await send(page);
-    expect(await status(page).innerText()).toMatch(/^200 OK · 1 lead · \d+ ms · \d+(\.\d)? k?B$/);
+    expect(await status(page).innerText()).toMatch(/^200 OK · 1 lead · [\d.]+ m?s · \d+(\.\d)? k?B$/);
     const json = answer(page).locator('details pre');
     expect(await json.isVisible()).toBe(false);
     await leadNamed(page, 'Femke Moreau').click();
@@ -92,7 +93,7 @@ describe('Explore', () => {
     expect(plain).toContain('Bearer $TOKEN');
     expect(plain).not.toContain('eyJ');
     await page.getByRole('button', { name: 'Copy curl with the token' }).click();
-    await page.getByText('copied', { exact: true }).nth(1).waitFor();
+    await page.waitForFunction(`navigator.clipboard.readText().then((text) => text.includes('eyJ'))`);
     const command = await page.evaluate<string>('navigator.clipboard.readText()');
     const { stdout } = await run('bash', ['-c', `${command} --silent`]);
     await send(page);
@@ -186,7 +187,7 @@ describe('Explore', () => {
     const page = await openTab(service(), 'Explore');
     await send(page);
     await answer(page).getByRole('button', { name: 'Follow Link' }).waitFor();
-    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await forgetToken(page);
     await answer(page).getByText('Send the request to see the answer here.').waitFor();
     expect(await answer(page).locator('details').count()).toBe(0);
   });

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { expectAccessible } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
 import { startService } from '../../testing/harness/service.ts';
+import { forgetToken } from './support/menu.ts';
 
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.innerText.split("\\n")[0]');
 const heading = (page: Page) => page.locator('.detail h1').innerText();
@@ -77,7 +78,7 @@ it('has the focus in a sensible place at the start, and after Clear, Forget and 
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'All leads' }).click();
   await expect.poll(() => focused(page)).toBe('Anna');
-  await page.getByRole('button', { name: 'Forget the token' }).click();
+  await forgetToken(page);
   await expect.poll(focusedName).toBe('pasted');
   await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
   await page.getByRole('link', { name: 'Zapier' }).click();
@@ -89,7 +90,7 @@ it('lists the keys with ?', async () => {
   await page.keyboard.press('?');
   const dialog = page.getByRole('dialog', { name: 'Keyboard' });
   await dialog.waitFor();
-  expect(await dialog.locator('kbd').allInnerTexts()).toEqual(['j', 'k', 'Enter', '/', 'Esc', '?']);
+  expect(await dialog.locator('kbd').allInnerTexts()).toEqual(['j', 'k', 'Enter', '/', 'd', 'Esc', '?']);
   await expectAccessible(page);
   await page.keyboard.press('j');
   expect(await heading(page)).toBe('Anna');

@@ -15,6 +15,8 @@ it('prints the whole list and the whole lead, and shows the current tab and stat
   expect(await page.evaluate(hidden)).toEqual([]);
   expect(await page.evaluate('document.documentElement.scrollHeight')).toBeGreaterThan(80 * 30);
   expect(await page.getByRole('button', { name: 'Copy JSON' }).isVisible()).toBe(false);
+  const age = page.locator('.row-age').first();
+  expect(await age.innerText()).toMatch(/^\d+ \w+ \d{4}, \d\d:\d\d:\d\d UTC$/);
 
   await page.emulateMedia({ media: 'screen', forcedColors: 'active' });
   const border = (selector: string) =>

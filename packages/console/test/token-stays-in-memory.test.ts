@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { openPage } from '../../testing/browser/page.ts';
 import { startService } from '../../testing/harness/service.ts';
+import { forgetToken } from './support/menu.ts';
 
 /** Everything that a page can leave in the browser, as text. */
 const STORED = `(async () => {
@@ -73,7 +74,7 @@ describe('the token', () => {
     await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
     await page.keyboard.press('Enter');
     await page.getByText('live', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Forget the token' }).click();
+    await forgetToken(page);
     await page.reload();
     await page.getByLabel('Paste the token you were given').waitFor();
     expect(await page.getByText('loaded again').count()).toBe(0);

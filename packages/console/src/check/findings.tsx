@@ -1,5 +1,8 @@
 import type { LeadtapError } from '@leadtap/client';
 import type { ComponentChildren, JSX } from 'preact';
+import { expiryOf } from '../claims.ts';
+import { now } from '../clock.ts';
+import { EmptyState } from '../empty-state.tsx';
 import { type FeedState, feedState, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
@@ -44,17 +47,36 @@ function resultsOf(state: FeedState): Readonly<Record<Step, Result>> | undefined
   };
 }
 
+/** The result in a sentence. */
+function headingOf(state: FeedState, isSoon: boolean): string {
+  if (state.kind === 'live') return isSoon ? 'Your token works, but expires soon' : 'Your token works';
+  if (state.kind !== 'stopped') return 'Your token';
+  const failed = failedStep(state.error);
+  if (failed === undefined) return 'The token could not be checked';
+  return failed === 'plan' || failed === 'scope' ? 'This token gets no leads' : 'This token does not work';
+}
+
 export function Findings({ session }: { readonly session: Session }): JSX.Element {
   const state = feedState.value;
   const results = resultsOf(state);
+  const { expiresAt } = session.claims;
+  const expiry = expiresAt === undefined ? undefined : expiryOf(expiresAt, now.value);
+  const isSoon = state.kind === 'live' && expiry === 'soon';
+  const heading = <h1>{headingOf(state, isSoon)}</h1>;
+  const tokenFinding = results && (
+    <Finding result={results.token === 'yes' && expiry === 'soon' ? 'soon' : results.token}>
+      <TokenText session={session} result={results.token} expiry={expiry} />
+    </Finding>
+  );
   return (
     <>
+      {state.kind === 'stopped' ? <EmptyState drawing="refused">{heading}</EmptyState> : heading}
       {state.kind === 'loading' && <Loading />}
+      {state.kind === 'retrying' && <RetryNotice state={state} />}
+      {state.kind === 'stopped' && <Problem error={state.error} />}
       {results && (
         <ul class="findings" aria-label="What the service says about the token">
-          <Finding result={results.token}>
-            <TokenText session={session} result={results.token} />
-          </Finding>
+          {!isSoon && tokenFinding}
           <Finding result={results.user}>
             <UserText session={session} result={results.user} />
           </Finding>
@@ -67,10 +89,10 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
           <Finding result={results.limits}>
             <LimitsText result={results.limits} />
           </Finding>
+          {/* A warning does not come before what is fine. */}
+          {isSoon && tokenFinding}
         </ul>
       )}
-      {state.kind === 'retrying' && <RetryNotice state={state} />}
-      {state.kind === 'stopped' && <Problem error={state.error} />}
       <p class="actions">
         {results?.scope === 'yes' && (
           <a class="button primary" href={hrefOf('leads')}>
@@ -80,9 +102,11 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
         <button type="button" onClick={() => connect(session.token)} disabled={state.kind === 'loading'}>
           Check again
         </button>
-        <button type="button" onClick={disconnect}>
-          Check another token
-        </button>
+        {state.kind !== 'stopped' && (
+          <button type="button" onClick={disconnect}>
+            Check another token
+          </button>
+        )}
       </p>
       {state.kind === 'stopped' && <TokenForm />}
     </>
@@ -95,13 +119,20 @@ const Loading = () => (
   </p>
 );
 
-const SIGNS: Readonly<Record<Result, readonly [sign: string, word: string]>> = {
+const SIGNS: Readonly<Record<Result | 'soon', readonly [sign: string, word: string]>> = {
   yes: ['✓', 'Yes:'],
+  soon: ['!', 'Yes, but:'],
   no: ['✗', 'No:'],
   unknown: ['–', 'Not checked:'],
 };
 
-function Finding({ result, children }: { readonly result: Result; readonly children: ComponentChildren }) {
+interface FindingProps {
+  /** `soon`: the token expires within days. */
+  readonly result: Result | 'soon';
+  readonly children: ComponentChildren;
+}
+
+function Finding({ result, children }: FindingProps) {
   const [sign, word] = SIGNS[result];
   return (
     <li class={`finding ${result}`}>
@@ -121,15 +152,24 @@ interface TextProps {
   readonly result: Result;
 }
 
-function TokenText({ session, result }: TextProps): JSX.Element {
+interface TokenTextProps extends TextProps {
+  /** Undefined: the token does not tell. */
+  readonly expiry: ReturnType<typeof expiryOf> | undefined;
+}
+
+function TokenText({ session, result, expiry }: TokenTextProps): JSX.Element {
   const { expiresAt } = session.claims;
-  if (result !== 'yes') return <>The service does not accept the token.</>;
+  const isExpired = expiry === 'expired';
+  if (result !== 'yes' && !isExpired) return <>The service does not accept the token.</>;
   if (expiresAt === undefined) return <>The token is valid. It does not say until when.</>;
   return (
     <>
-      The token is valid until <span title={formatExact(expiresAt)}>{formatDay(expiresAt)}</span> (
+      {isExpired ? 'The token has expired on' : 'The token is valid until'}{' '}
+      <span title={formatExact(expiresAt)}>{formatDay(expiresAt)}</span> (
       <Relative at={expiresAt} />
       ).
+      {expiry === 'soon' &&
+        ' Ask the operator for a new one before that: no lead is lost, but none arrives without it.'}
     </>
   );
 }

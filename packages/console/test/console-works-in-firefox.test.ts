@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { openPage } from '../../testing/browser/page.ts';
+import { untilHeld } from '../../testing/harness/held-polls.ts';
+import { startService } from '../../testing/harness/service.ts';
+import { openTab } from './support/open-tab.ts';
+
+const browser = 'firefox';
+
+describe('the main paths in Firefox', () => {
+  it('Check says whose the token is', async () => {
+    const service = await startService();
+    const page = await openPage(service.url, { browser });
+    await page.getByLabel('Paste the token you were given').fill(await service.token('boss'));
+    await page.keyboard.press('Enter');
+    await page.getByText('It belongs to boss.').waitFor();
+  });
+
+  it('Leads shows a lead that arrives, and its detail', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Femke', lastName: 'Moreau', phone1: '+33 1 23 45' } });
+    const page = await openTab(service, 'Leads', { browser });
+    await page.getByText('Femke Moreau').first().waitFor();
+    await untilHeld(service);
+    await service.add({ fields: { firstName: 'Jonas', lastName: 'Weber', phone1: '+49 30 678' } });
+    await page.getByText('Jonas Weber').first().click();
+    await page.getByRole('heading', { name: 'Jonas Weber' }).waitFor();
+    await page.getByRole('link', { name: '+49 30 678', exact: true }).waitFor();
+  });
+
+  it('Explore sends a request and shows the answer', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Femke', lastName: 'Moreau' } });
+    const page = await openTab(service, 'Explore', { browser });
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    const answer = page.getByRole('region', { name: 'Answer' });
+    await answer.getByText('200 OK').first().waitFor();
+    await answer.getByText('Femke Moreau').first().waitFor();
+  });
+
+  it('Connect shows the steps of a platform with the address of this service', async () => {
+    const service = await startService();
+    const page = await openTab(service, 'Connect', { browser });
+    await page.getByRole('main').getByRole('link', { name: 'n8n' }).first().click();
+    await page.getByRole('heading', { name: 'n8n', level: 1 }).waitFor();
+    expect(await page.getByRole('main').getByRole('listitem').count()).toBeGreaterThan(2);
+    await page.getByText(service.url).first().waitFor();
+  });
+
+  it('the status page shows consumers, and the values of its plots', async () => {
+    const service = await startService();
+    await service.add({});
+    await service.poll('boss');
+    await service.service.recorder?.flush();
+    const page = await openPage(service.statusUrl, { browser });
+    await page.getByRole('rowheader').first().waitFor();
+    const plot = page.getByRole('slider', { name: /^Leads in per minute/ });
+    await plot.focus();
+    expect(await plot.getAttribute('aria-valuetext')).toMatch(/UTC.*: \d+ leads$/);
+    await plot.press('Home');
+    expect(await plot.getAttribute('aria-valuenow')).toBe('0');
+  });
+});
