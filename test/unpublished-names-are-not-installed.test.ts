@@ -1,0 +1,92 @@
+/**
+ * The names of Leadtap on npm and in registries of images are not published yet, so anyone may take them. No text tells people to
+ * install one of them, unless the line or its heading says: from the first release on.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const MARK = /from the first release on/i;
+const NAMES = [
+  'leadtap',
+  '@leadtap/client',
+  '@leadtap/contract',
+  '@leadtap/store-conformance',
+  'n8n-nodes-leadtap',
+];
+
+/** Not a path, such as that of a packed file. */
+const NAME = /(?<![\w/.-])(?:@leadtap\/[\w-]+|(?:n8n-nodes-)?leadtap)(?:@[\w.^~-]+)?(?![\w/.-])/.source;
+const FETCHES = [
+  new RegExp(`\\b(?:npm|pnpm|yarn|bun) (?:install|i|add|exec|dlx)\\b[^\`|]*?${NAME}`),
+  new RegExp(`\\bn?px (?:-y|--yes) ${NAME}`),
+  /\bnpx leadtap@/,
+  /\bdocker pull\b|\bghcr\.io\//,
+];
+
+/** The lines that fetch a name of Leadtap without the mark. */
+function unmarkedLines(text: string): string[] {
+  let heading = '';
+  return text.split('\n').filter((line) => {
+    if (/^#+ /.test(line)) heading = line;
+    return FETCHES.some((pattern) => pattern.test(line)) && !MARK.test(line) && !MARK.test(heading);
+  });
+}
+
+const FILES = execFileSync(
+  'git',
+  [
+    'ls-files',
+    '--cached',
+    '--others',
+    '--exclude-standard',
+    '*.md',
+    'packages/*/src',
+    'examples',
+    'deploy',
+    '.env.example',
+  ],
+  { cwd: ROOT, encoding: 'utf8' },
+)
+  .trim()
+  .split('\n')
+  .filter((path) => path !== 'CHANGELOG.md');
+
+test('no document and no text of the console or the service tells people to install an unpublished name', () => {
+  const found = FILES.flatMap((path) =>
+    unmarkedLines(readFileSync(join(ROOT, path), 'utf8')).map((line) => `${path}: ${line}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test.each([
+  'npm install leadtap',
+  'Run `npm install --global leadtap` first.',
+  'npm i -D @leadtap/client@1',
+  'npm install n8n-nodes-leadtap',
+  'npx --yes leadtap demo',
+  'npx leadtap@latest demo',
+  'docker pull leadtap',
+])('"%s" is found, unless it is marked', (line) => {
+  expect(unmarkedLines(line)).toEqual([line]);
+  expect(unmarkedLines(`${line} (from the first release on)`)).toEqual([]);
+  expect(unmarkedLines(`## From the first release on\n\n${line}`)).toEqual([]);
+  expect(unmarkedLines(`## From the first release on\n\n## Today\n\n${line}`)).toEqual([line]);
+});
+
+test.each([
+  'npm install /path/to/leadtap/leadtap-client-0.2.0.tgz',
+  'npm install --prefix ~/.n8n/nodes --legacy-peer-deps /path/to/n8n-nodes-leadtap-0.2.0.tgz',
+  'npx leadtap serve',
+])('"%s" fetches nothing', (line) => expect(unmarkedLines(line)).toEqual([]));
+
+test('docs/install.md lists the names of the packages that a release publishes', () => {
+  const page = readFileSync(join(ROOT, 'docs/install.md'), 'utf8');
+  expect(page).toContain(`| npm | ${NAMES.map((name) => `\`${name}\``).join(', ')} |`);
+  const workflow = readFileSync(join(ROOT, '.github/workflows/release.yml'), 'utf8');
+  const [, published = ''] = /for name in (.+); do/.exec(workflow) ?? [];
+  expect(published.split(' ').sort()).toEqual([...NAMES].sort());
+});
