@@ -24,7 +24,7 @@ beforeAll(async () => {
   root = await replayDockerfile(folder);
   await run('chmod', ['-R', 'a-w', root]);
   await chmod(join(root, 'app/data'), 0o700);
-}, 300_000);
+});
 
 afterAll(async () => {
   await run('chmod', ['-R', 'u+w', folder]);

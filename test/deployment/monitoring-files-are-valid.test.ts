@@ -81,13 +81,14 @@ test('the panels of the dashboard have different ids and places, and use its var
   expect(used.filter((name) => !variables.includes(name ?? ''))).toEqual([]);
 });
 
+const instance = 'job="leadtap",instance="a:9464"';
+const firingAt = (alertname: string, minute: number, count: number) => ({
+  eval_time: `${minute}m`,
+  expr: `count(ALERTS{alertname="${alertname}",alertstate="firing"}) or vector(0)`,
+  exp_samples: [{ labels: '{}', value: count }],
+});
+
 test('the alerts about consumers fire for what is stale or waits, and not before', () => {
-  const instance = 'job="leadtap",instance="a:9464"';
-  const firingAt = (alertname: string, minute: number, count: number) => ({
-    eval_time: `${minute}m`,
-    expr: `count(ALERTS{alertname="${alertname}",alertstate="firing"}) or vector(0)`,
-    exp_samples: [{ labels: '{}', value: count }],
-  });
   const file = write('alerts.test.yaml', {
     rule_files: [join(ROOT, RULES)],
     evaluation_interval: '1m',
@@ -104,6 +105,30 @@ test('the alerts about consumers fire for what is stale or waits, and not before
           firingAt(name, 21, 1),
           firingAt(name, 32, 0),
         ]),
+      },
+    ],
+  });
+  promtool('test', 'rules', file);
+});
+
+test('the alerts about webhooks fire for what is disabled, or has been failing for 15 minutes', () => {
+  const file = write('hook-alerts.test.yaml', {
+    rule_files: [join(ROOT, RULES)],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: [
+          { series: `leadtap_hooks{${instance},state="active"}`, values: '3x60' },
+          { series: `leadtap_hooks{${instance},state="failing"}`, values: '0x9 1x30 0x20' },
+          { series: `leadtap_hooks{${instance},state="disabled"}`, values: '0x9 1x30 0x20' },
+        ],
+        promql_expr_test: [
+          ...[firingAt('LeadtapHookFailing', 9, 0), firingAt('LeadtapHookFailing', 24, 0)],
+          ...[firingAt('LeadtapHookFailing', 26, 1), firingAt('LeadtapHookFailing', 42, 0)],
+          ...[firingAt('LeadtapHookDisabled', 9, 0), firingAt('LeadtapHookDisabled', 14, 0)],
+          ...[firingAt('LeadtapHookDisabled', 16, 1), firingAt('LeadtapHookDisabled', 42, 0)],
+        ],
       },
     ],
   });
