@@ -1,3 +1,4 @@
+import { openPostgresStore, openSqliteStore, type Store } from 'leadtap';
 import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../../packages/testing/servers/postgres.ts';
 import type { Cleanup } from './cleanup.ts';
@@ -89,3 +90,9 @@ export async function makeDataset(
   const postgres = { ...sqlite, settings: { LEADTAP_DATABASE_URL: url.href } };
   return { sqlite, postgres, postgresUrl: url.href, postgresPid: server.pid ?? 0, ...filled };
 }
+
+/** As another process that writes leads has it. */
+export const openStore = (dataset: Dataset, store: 'sqlite' | 'postgres'): Promise<Store> =>
+  store === 'sqlite'
+    ? openSqliteStore({ file: `${dataset.sqlite.folder}/leadtap.db`, migrate: false })
+    : openPostgresStore({ url: dataset.postgresUrl, migrate: false });

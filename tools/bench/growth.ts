@@ -46,11 +46,16 @@ function largeShape(leads: number): Shape & { readonly history: History } {
 /** So many leads are imported. Copies of them, which get older and older, are inserted with SQL: that is ten times as fast. */
 const IMPORTED = 20_000;
 
-/** `age` moves a copy, `newId` makes its ids unique. */
-const copyStatements = (age: string, newId: string, table: string, copies: number): string[] => [
+/** `age` moves a copy, `newId` makes its ids unique. `afterUpdate` is run before the next copy. */
+const copyStatements = (
+  { age, newId, afterUpdate = [] }: { age: string; newId: string; afterUpdate?: readonly string[] },
+  table: string,
+  copies: number,
+): string[] => [
   `CREATE TEMP TABLE copied AS SELECT * FROM ${table}`,
   ...Array.from({ length: copies }, () => [
     `UPDATE copied SET created_at = created_at - ${age}, id = ${newId}, automation_trigger_id = ${newId}`,
+    ...afterUpdate,
     `INSERT INTO ${table} SELECT * FROM copied`,
   ]).flat(),
 ];
@@ -67,7 +72,7 @@ async function addCopies(
   const own = ['PRAGMA synchronous = OFF', 'PRAGMA foreign_keys = OFF', 'BEGIN'];
   for (const statement of [
     ...own,
-    ...copyStatements(`${spanMs}`, 'hex(randomblob(16))', 'leads', copies),
+    ...copyStatements({ age: `${spanMs}`, newId: 'hex(randomblob(16))' }, 'leads', copies),
     'COMMIT',
   ])
     database.exec(statement);
@@ -76,7 +81,12 @@ async function addCopies(
     postgresUrl,
     'SET session_replication_role = replica',
     'SET synchronous_commit = off',
-    ...copyStatements(`interval '${spanMs} ms'`, 'gen_random_uuid()', 'leadtap.leads', copies),
+    ...copyStatements(
+      // PostgreSQL does not vacuum temporary tables by itself: each copy would read the old rows of all earlier ones.
+      { age: `interval '${spanMs} ms'`, newId: 'gen_random_uuid()', afterUpdate: ['VACUUM copied'] },
+      'leadtap.leads',
+      copies,
+    ),
     'VACUUM ANALYZE',
     'CHECKPOINT',
   );

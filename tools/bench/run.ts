@@ -16,6 +16,7 @@ import {
 import { Cleanup } from './cleanup.ts';
 import { KINDS, pollShape, STORES } from './contestants.ts';
 import { growth } from './growth.ts';
+import { hooks } from './hooks.ts';
 import { intake } from './intake.ts';
 import { memory } from './memory.ts';
 import { polls } from './polls.ts';
@@ -23,14 +24,14 @@ import { machine, renderMarkdown, renderTable, type Verdict, verdictTable } from
 import { type Checkout, openCheckout } from './service.ts';
 import { waiting } from './waiting.ts';
 
-const SECTIONS: readonly Section[] = [polls, waiting, intake, growth, memory];
+const SECTIONS: readonly Section[] = [polls, waiting, hooks, intake, growth, memory];
 const NAMES = SECTIONS.map(({ name }) => name);
 
 const USAGE = `npm run bench -- [options]
 
   --only NAME       only this section; repeatable: ${NAMES.join(', ')}
   --kind NAME       only this kind of poll; repeatable: ${Object.keys(KINDS).join(', ')}
-  --store NAME      only this store in the polls section; repeatable: ${Object.keys(STORES).join(', ')}
+  --store NAME      only this store in the sections polls and hooks; repeatable: ${Object.keys(STORES).join(', ')}
   --against FOLDER  compares the polls of this checkout with those of another one, which must be built
   --rounds N        rounds that count, for each figure (default 5, quick 1)
   --seconds N       length of a round (default 2, quick 1)

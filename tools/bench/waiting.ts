@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { openPostgresStore, openSqliteStore } from 'leadtap';
-import { type Bench, type Dataset, makeDataset, type Result, type Section } from './bench.ts';
+import { type Bench, type Dataset, makeDataset, openStore, type Result, type Section } from './bench.ts';
 import { type Client, openClients } from './client.ts';
 import { companyId, pollRequest, type Shape, sinceQuery, userId, WHOLE_COMPANY } from './data.ts';
 import { atLeast, atMost, median, millis, percent, percentile, ratio, ratios, whole } from './report.ts';
@@ -68,11 +67,6 @@ class HeldClients {
 /** The users from this number on, of all companies in turn. */
 const usersFrom = (first: number, count: number): string[] =>
   Array.from({ length: count }, (_, n) => userId(n % COMPANIES, first + Math.floor(n / COMPANIES)));
-
-const openStore = (dataset: Dataset, store: 'sqlite' | 'postgres') =>
-  store === 'sqlite'
-    ? openSqliteStore({ file: `${dataset.sqlite.folder}/leadtap.db`, migrate: false })
-    : openPostgresStore({ url: dataset.postgresUrl, migrate: false });
 
 /** This process commits leads one by one; each is for the clients of one company. */
 async function measureLatency(
