@@ -1,4 +1,5 @@
 /** Loaded before the demo with `--import`: the same time and the same leads in each run, and the output of a terminal. */
+import { ServerResponse } from 'node:http';
 import process from 'node:process';
 
 const START_MS = Date.parse('2026-03-02T09:30:00.000Z');
@@ -22,5 +23,8 @@ Math.random = () => {
   mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
   return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
 };
+
+// Node's own Date header would have the real time, and the console follows it.
+Object.defineProperty(ServerResponse.prototype, 'sendDate', { get: () => false, set: () => undefined });
 
 process.stdout.isTTY = true;

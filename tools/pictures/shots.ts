@@ -1,10 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
-import { type Look, VIEWPORTS } from '../../packages/testing/browser/looks.ts';
+import { type Look, type Screen, VIEWPORTS } from '../../packages/testing/browser/looks.ts';
 import type { Demo } from './demo.ts';
 
 interface Shot {
   readonly name: string;
+  /** Default: both. */
+  readonly screen?: Screen;
   /** Brings the page to what is shown. */
   readonly show: (page: Page, demo: Demo) => Promise<unknown>;
 }
@@ -37,8 +39,34 @@ const SHOTS: readonly Shot[] = [
     show: async (page) => {
       await openTab(page, 'Connect');
       await page.getByRole('main').getByRole('link', { name: 'n8n' }).click();
-      await page.getByText('A poll came: it works.').waitFor({ timeout: 60_000 });
+      await page.getByLabel('The token of n8n is').selectOption({ index: 1 }, { timeout: 60_000 });
+      await page.locator('.first-poll.seen').waitFor();
       await page.evaluate('document.querySelector(".first-poll").scrollIntoView({ block: "end" })');
+    },
+  },
+  {
+    name: 'console-platforms',
+    screen: 'desktop',
+    show: (page) => openTab(page, 'Connect'),
+  },
+  {
+    name: 'console-paused',
+    screen: 'desktop',
+    show: async (page) => {
+      await openTab(page, 'Leads');
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await page.getByText('1 new').first().waitFor();
+      await page.getByRole('banner').getByRole('button').click();
+    },
+  },
+  {
+    name: 'console-start',
+    screen: 'desktop',
+    show: async (page, { baseUrl }) => {
+      // Away from it first: the address of the console has another fragment only.
+      await page.goto('about:blank');
+      await page.goto(baseUrl);
+      await page.getByRole('heading', { level: 1 }).waitFor();
     },
   },
   {
@@ -63,7 +91,7 @@ export async function takePictures(browser: Browser, demo: Demo, look: Look, fol
     const page = await context.newPage();
     await page.goto(demo.consoleUrl);
     const names: string[] = [];
-    for (const { name, show } of SHOTS) {
+    for (const { name, show } of SHOTS.filter(({ screen = look.screen }) => screen === look.screen)) {
       await show(page, demo);
       names.push(`${name}-${look.screen}-${look.theme}.webp`);
       await writeFile(new URL(names.at(-1) ?? '', folder), await capture(page));
