@@ -1,4 +1,4 @@
-/** The polling programs of the documents, run as they are there, through a proxy that injects faults. */
+/** The polling programs of the documents and in examples/, through a proxy that injects faults. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,7 @@ const PYTHON = findProgram({
   find: () => findOnPath('python3'),
 });
 
-const blockOf = (document: string, language: string): string => {
-  const pattern = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'm');
-  return pattern.exec(readFileSync(join(ROOT, document), 'utf8'))?.[1] ?? '';
-};
+const example = (file: string): string => readFileSync(join(ROOT, 'examples', file), 'utf8');
 
 interface Run {
   readonly folder: string;
@@ -66,12 +63,12 @@ const PROGRAMS: readonly Program[] = [
       .replace('checkpoint })', 'checkpoint, intervalMs: 20 })'),
   ),
   {
-    name: 'the Python program of docs/integrations/your-own-program.md',
+    name: 'examples/leads.py',
     folder: tempFolder,
     command: ({ folder, url, token }) => {
-      const program = blockOf('docs/integrations/your-own-program.md', 'python')
+      const program = example('leads.py')
         .replace('https://leads.example.com', url)
-        .replace('PAUSE = 120', 'PAUSE = 0.02');
+        .replace('PAUSE = 120', 'PAUSE = 0.2');
       writeFileSync(join(folder, 'leads.py'), program);
       return { argv: [PYTHON, 'leads.py'], env: { LEADTAP_TOKEN: token } };
     },
@@ -79,7 +76,7 @@ const PROGRAMS: readonly Program[] = [
     namesIn: (_folder, output) => namesIn(output),
   },
   {
-    name: 'the script of docs/instant-delivery.md',
+    name: 'examples/watch.sh',
     folder: () => {
       const folder = tempFolder();
       mkdirSync(join(folder, 'bin'));
@@ -88,7 +85,7 @@ const PROGRAMS: readonly Program[] = [
       return folder;
     },
     command: ({ folder, url, token }) => ({
-      argv: ['bash', '-c', blockOf('docs/instant-delivery.md', 'bash')],
+      argv: ['bash', '-c', example('watch.sh')],
       env: {
         PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
         LEADTAP_URL: url,

@@ -1,4 +1,4 @@
-/** The program of docs/integrations/your-own-program.md, run as it stands there. */
+/** The program examples/leads.py. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -9,8 +9,7 @@ import { startService, type TestService } from '../packages/testing/harness/serv
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
 import { findOnPath, findProgram } from '../packages/testing/servers/find-program.ts';
 
-const PAGE = readFileSync(new URL('../docs/integrations/your-own-program.md', import.meta.url), 'utf8');
-const [, PROGRAM = ''] = /^```python\n([\s\S]*?)^```/m.exec(PAGE) ?? [];
+const PROGRAM = readFileSync(new URL('../examples/leads.py', import.meta.url), 'utf8');
 
 const PYTHON = findProgram({
   name: 'Python 3',
@@ -43,7 +42,7 @@ async function start(service: TestService, folder: string, token?: string, sourc
   return { output, stop, exit };
 }
 
-const until = (check: () => void) => vi.waitFor(check, { timeout: 120_000, interval: 20 });
+const until = (check: () => void) => vi.waitFor(check, { interval: 20 });
 const names = (lines: string) => [...lines.matchAll(/Z (\w+) Lead/g)].map(([, name]) => name);
 
 it('prints each lead from its start on, and continues at its position', async () => {

@@ -1,4 +1,4 @@
-/** The script of docs/instant-delivery.md, run as it stands there. */
+/** The script examples/watch.sh. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,8 +10,7 @@ import { untilHeld } from '../packages/testing/harness/held-polls.ts';
 import { startService, type TestService } from '../packages/testing/harness/service.ts';
 import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
 
-const PAGE = readFileSync(new URL('../docs/instant-delivery.md', import.meta.url), 'utf8');
-const [, SCRIPT = ''] = /^```bash\n([\s\S]*?)^```/m.exec(PAGE) ?? [];
+const SCRIPT = readFileSync(new URL('../examples/watch.sh', import.meta.url), 'utf8');
 
 /** A folder with a `sleep` that takes no time, so that the test does not wait for the pauses. */
 function makeFolder(): string {

@@ -1,4 +1,7 @@
-/** Every example of docs/getting-leads-in.md, run as it is there, against a running service. */
+/**
+ * Every example of docs/getting-leads-in.md, and every file that it links to, against a running service. Those that need
+ * PostgreSQL are in packages/server/test/store/postgres/getting-leads-in-is-executed.test.ts.
+ */
 import { execFile, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,8 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Lead } from '@leadtap/contract';
 import { type INode, Workflow } from 'n8n-workflow';
-import pg from 'pg';
-import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { runLeadtap } from '../packages/testing/harness/leadtap-process.ts';
 import { keyFileOf, type TestService } from '../packages/testing/harness/service.ts';
 import { shareService } from '../packages/testing/harness/shared-service.ts';
@@ -31,6 +33,8 @@ function block(title: string, language: string, number = 0): string {
   if (found === undefined) throw new Error(`${title} has no ${language} block ${number}`);
   return found;
 }
+
+const example = (file: string): string => readFileSync(join(ROOT, 'examples', file), 'utf8');
 
 interface Installation {
   readonly service: TestService;
@@ -90,14 +94,9 @@ async function startProgram(name: string, files: Record<string, string>, env: Re
     stderr += chunk;
   });
   const url = `http://127.0.0.1:${port}`;
-  const isUp = () =>
-    fetch(url).then(
-      () => true,
-      () => false,
-    );
   const ended = closed.then(() => Promise.reject(new Error(`${name} ended: ${stderr}`)));
   ended.catch(() => undefined);
-  while (!(await Promise.race([isUp(), ended])));
+  await Promise.race([vi.waitFor(() => fetch(url)), ended]);
   return { url, stderr: () => stderr };
 }
 
@@ -133,7 +132,7 @@ describe('from a web form', () => {
   const start = ({ service, token }: Installation, leadtapUrl = service.url) =>
     startProgram(
       'form-handler.mjs',
-      { 'form.html': block('A web form', 'html'), 'form-handler.mjs': block('A web form', 'js') },
+      { 'form.html': example('form/form.html'), 'form-handler.mjs': example('form/form-handler.mjs') },
       { LEADTAP_URL: leadtapUrl, WRITE_TOKEN: token },
     );
 
@@ -244,7 +243,7 @@ it('from a webhook, each lead once, whatever happens to an answer', async () => 
     (url) =>
       startProgram(
         'receiver.mjs',
-        { 'receiver.mjs': block('A webhook from another system', 'js') },
+        { 'receiver.mjs': example('webhook-to-leadtap.mjs') },
         { LEADTAP_URL: url, WRITE_TOKEN: token, WEBHOOK_SECRET: 'secret' },
       ),
     async (url, number) => {
@@ -263,7 +262,7 @@ it('from a webhook, once, and only with its signature', async () => {
   const installation = await install();
   const { url } = await startProgram(
     'receiver.mjs',
-    { 'receiver.mjs': block('A webhook from another system', 'js') },
+    { 'receiver.mjs': example('webhook-to-leadtap.mjs') },
     { LEADTAP_URL: installation.service.url, WRITE_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
   );
   const contact = { name: 'Ada Moreau', email: 'ada@example.com', phone: '+33 1 70 18 99 00' };
@@ -341,62 +340,15 @@ it('from CSV', async () => {
   ]);
 });
 
-if (inject('store') === 'postgres') {
-  const withClient = async (url: string, work: (client: pg.Client) => Promise<unknown>) => {
-    const client = new pg.Client(url);
-    await client.connect();
-    await work(client).finally(() => client.end());
-  };
-
-  it('from a cron job, once, however often it runs', async () => {
-    const { service, token, polled } = await install();
-    const { url } = service.database;
-    const env = { CRM_DATABASE_URL: url, LEADTAP_URL: service.url, WRITE_TOKEN: token };
-    const script = block('A cron job from another database', 'bash');
-    await withClient(url, (client) =>
-      client.query(`CREATE TABLE public.customers (id serial PRIMARY KEY, first_name text, last_name text, email text,
-        created_at timestamptz DEFAULT now())`),
-    );
-    const runJob = async () => (await runShell(script, env)).stderr;
-    expect(await runJob()).toBe('');
-    await withClient(url, (client) =>
-      client.query(`INSERT INTO public.customers (first_name, last_name, email, created_at) VALUES
-        ('Old', 'Customer', NULL, now() - interval '1 year'), ('Ada', 'O''Neill "A"', 'ada@example.com', now())`),
-    );
-    expect(await runJob()).toBe('');
-    // A row that Leadtap rejects is reported, and does not keep later rows from being sent.
-    await withClient(url, (client) =>
-      client.query(`INSERT INTO public.customers (first_name, email, created_at) VALUES
-        ('Wrong', 'no address', now() - interval '1 hour'), ('Bo', NULL, now())`),
-    );
-    const posts = vi.spyOn(service.store, 'writeAllLeads');
-    const reported = await runJob();
-    expect(reported).toMatch(/^not stored: \{"id":"crm-3": .*is not an e-mail address.* 422\n$/);
-    expect(posts).toHaveBeenCalledTimes(2);
-    await runJob();
-    expect((await polled()).map(({ id, fullName }) => [id, fullName])).toEqual([
-      ['crm-2', 'Ada O\'Neill "A"'],
-      ['crm-4', 'Bo'],
-    ]);
-    await expect(runShell(script, { ...env, WRITE_TOKEN: 'wrong' })).rejects.toMatchObject({ code: 1 });
-  });
-
-  it('with plain SQL', async () => {
-    const { service, polled } = await install();
-    await withClient(service.database.url, (client) => client.query(block('Plain SQL', 'sql')));
-    expect(await polled()).toMatchObject([{ id: 'crm-1', fullName: 'Ada Moreau', email: 'ada@example.com' }]);
-  });
-} else {
-  it('with the package on SQLite', async () => {
-    const { service, polled } = await install();
-    const folder = tempFolder();
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
-    const file = service.database.url.slice('sqlite:'.length);
-    const program = block('The package on SQLite', 'js').replace('data/leadtap.db', file);
-    expect(program).toContain(file);
-    writeFileSync(join(folder, 'program.mjs'), program);
-    const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder });
-    expect(stdout).toMatch(/kind: 'added'/);
-    expect(await polled()).toMatchObject([{ id: 'crm-1', firstName: 'Ada', email: 'ada@example.com' }]);
-  });
-}
+it('with the package on SQLite', async () => {
+  const { service, polled } = await install();
+  const folder = tempFolder();
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'), 'junction');
+  const file = service.database.url.slice('sqlite:'.length);
+  const program = block('The package on SQLite', 'js').replace('data/leadtap.db', file);
+  expect(program).toContain(file);
+  writeFileSync(join(folder, 'program.mjs'), program);
+  const { stdout } = await promisify(execFile)(process.execPath, ['program.mjs'], { cwd: folder });
+  expect(stdout).toMatch(/kind: 'added'/);
+  expect(await polled()).toMatchObject([{ id: 'crm-1', firstName: 'Ada', email: 'ada@example.com' }]);
+});

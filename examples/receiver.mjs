@@ -1,0 +1,65 @@
+// Receives webhook events of Leadtap and polls on each: docs/instant-delivery.md, "Your own receiver".
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+
+const BASE_URL = 'https://leads.example.com';
+const MY_URL = 'https://hooks.example.com/leadtap';
+const handle = (lead) => console.log(lead.createdAt, lead.fullName, lead.phone1 ?? lead.email ?? '');
+
+async function call(url, options) {
+  const headers = {
+    authorization: `Bearer ${process.env.LEADTAP_TOKEN}`,
+    'content-type': 'application/json',
+  };
+  const response = await fetch(url, { headers, signal: AbortSignal.timeout(30_000), ...options });
+  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  return { body: await response.json(), link: response.headers.get('link') };
+}
+
+const subscription = { method: 'POST', body: JSON.stringify({ url: MY_URL }) };
+const { body: hook } = await call(`${BASE_URL}/automation/hooks`, subscription);
+const key = Buffer.from(hook.secret.slice('whsec_'.length), 'base64');
+
+function isGenuine(
+  { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures = '' },
+  body,
+) {
+  const own = Buffer.from(`v1,${createHmac('sha256', key).update(`${id}.${at}.${body}`).digest('base64')}`);
+  const found = signatures.split(' ').map((signature) => Buffer.from(signature));
+  const isSigned = found.some((bytes) => bytes.length === own.length && timingSafeEqual(bytes, own));
+  return isSigned && Math.abs(Date.now() / 1000 - at) < 300;
+}
+
+async function poll() {
+  const first = `${BASE_URL}/automation/new-leads?since=${hook.since}`;
+  for (let isFull = true; isFull; ) {
+    const { body: leads, link } = await call(
+      existsSync('next-url.txt') ? readFileSync('next-url.txt', 'utf8') : first,
+    );
+    const [, next] = /<([^<>]+)>; rel="next"/.exec(link);
+    leads.forEach(handle);
+    writeFileSync('next-url.new', next);
+    renameSync('next-url.new', 'next-url.txt');
+    isFull = leads.length === 100;
+  }
+}
+
+let polling = poll();
+await polling;
+createServer(async (request, response) => {
+  try {
+    let body = '';
+    for await (const chunk of request.setEncoding('utf8')) {
+      body += chunk;
+      if (body.length > 10_000) throw new Error('too long');
+    }
+    if (!isGenuine(request.headers, body)) return response.writeHead(401).end();
+    polling = polling.catch(() => undefined).then(poll);
+    await polling;
+    response.writeHead(204).end();
+  } catch (error) {
+    console.error(error.message);
+    response.writeHead(500).end();
+  }
+}).listen(8080, '127.0.0.1');

@@ -1,0 +1,59 @@
+# Receives webhook events of Leadtap and polls on each: docs/instant-delivery.md, "Your own receiver".
+import base64, hmac, http.server, json, os, pathlib, re, sys, threading, time, urllib.request
+
+BASE_URL = 'https://leads.example.com'
+MY_URL = 'https://hooks.example.com/leadtap'
+POSITION = pathlib.Path('next-url.txt')
+NEW_POSITION = pathlib.Path('next-url.new')
+LOCK = threading.Lock()
+
+
+def call(url, body=None):
+    headers = {'Authorization': f'Bearer {os.environ["LEADTAP_TOKEN"]}', 'Content-Type': 'application/json'}
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=30) as response:
+        return json.load(response), response.headers['Link']
+
+
+def handle(lead):
+    print(lead['createdAt'], lead['fullName'], lead['phone1'] or lead['email'] or '', flush=True)
+
+
+def poll():
+    leads = range(100)
+    while len(leads) == 100:
+        first = f'{BASE_URL}/automation/new-leads?since={HOOK["since"]}'
+        leads, link = call(POSITION.read_text() if POSITION.exists() else first)
+        next_url = re.search(r'<([^<>]+)>; rel="next"', link)[1]
+        for lead in leads:
+            handle(lead)
+        NEW_POSITION.write_text(next_url)
+        NEW_POSITION.replace(POSITION)
+
+
+def is_genuine(headers, body):
+    signed = f'{headers["webhook-id"]}.{headers["webhook-timestamp"]}.'.encode() + body
+    own = b'v1,' + base64.b64encode(hmac.digest(KEY, signed, 'sha256'))
+    is_signed = any(hmac.compare_digest(own, found.encode()) for found in headers['webhook-signature'].split())
+    return is_signed and abs(time.time() - int(headers['webhook-timestamp'])) < 300
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = self.rfile.read(min(int(self.headers.get('Content-Length', 0)), 10_000))
+        status = 401
+        if 'webhook-signature' in self.headers and is_genuine(self.headers, body):
+            try:
+                with LOCK:
+                    poll()
+                status = 204
+            except (OSError, TypeError, ValueError) as error:
+                print(error, file=sys.stderr, flush=True)
+                status = 500
+        self.send_response(status)
+        self.end_headers()
+
+
+HOOK, _ = call(f'{BASE_URL}/automation/hooks', json.dumps({'url': MY_URL}).encode())
+KEY = base64.b64decode(HOOK['secret'].removeprefix('whsec_'))
+poll()
+http.server.ThreadingHTTPServer(('127.0.0.1', 8080), Receiver).serve_forever()
