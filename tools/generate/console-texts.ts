@@ -1,11 +1,23 @@
-import { HEADERS, LEAD_FIELDS, PROBLEM_CODES, PROBLEMS } from '@leadtap/contract';
+import {
+  HEADERS,
+  LEAD_FIELDS,
+  PROBLEM_CODES,
+  PROBLEMS,
+  type ProblemCode,
+  testLeadFrom,
+} from '@leadtap/contract';
 import { toJson } from './source-text.ts';
+
+/** Of requests that have a body. The console sends only test leads. */
+const STATUSES_OF_BODIES: readonly number[] = [409, 413, 415, 422];
+const isShown = (code: ProblemCode): boolean =>
+  code === 'invalid-lead' || !STATUSES_OF_BODIES.includes(PROBLEMS[code].status);
 
 /** packages/console/src/contract-texts.json: the texts that the console shows, because the whole contract would double its size. */
 export const consoleTexts = (): string =>
   toJson({
     problems: Object.fromEntries(
-      PROBLEM_CODES.map((code) => [
+      PROBLEM_CODES.filter(isShown).map((code) => [
         code,
         { title: PROBLEMS[code].title, nextStep: PROBLEMS[code].integrator },
       ]),
@@ -13,5 +25,6 @@ export const consoleTexts = (): string =>
     headers: Object.fromEntries(
       Object.entries(HEADERS).map(([name, { spelling, description }]) => [name, { spelling, description }]),
     ),
+    testLead: testLeadFrom('the console of Leadtap'),
     fieldLabels: Object.fromEntries(LEAD_FIELDS.map(({ name, label }) => [name, label])),
   });

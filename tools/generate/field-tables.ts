@@ -3,7 +3,7 @@ import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadFieldType } from
 
 const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
-const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [row(head), row(head.map(() => '---')).replaceAll(' ', ''), ...rows.map(row)].join('\n');
 
 const WIRE_TYPES: Partial<Record<LeadFieldType, string>> = {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract/openapi';
 import { clientContract } from './client-contract.ts';
+import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
 import { sqliteSchema } from './dump-sqlite-schema.ts';
@@ -9,6 +10,7 @@ import { importFieldTable, wireFieldTable } from './field-tables.ts';
 import * as integrations from './integration-fields.ts';
 import { pollersDocument } from './pollers-document.ts';
 import { replaceSection } from './source-text.ts';
+import * as versions from './versions.ts';
 
 export interface GeneratedFile {
   /** Relative to the root of the repository. */
@@ -22,16 +24,30 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const withSection = async (path: string, name: string, content: string) =>
     replaceSection(await read(path), name, content);
 
-  const { version } = JSON.parse(await read('packages/contract/package.json'));
+  const project: versions.Project = JSON.parse(await read('package.json'));
+  const { version } = project;
+  const manifests = versions.packageFolders(project).map(async (folder) => ({
+    path: `${folder}/package.json`,
+    text: versions.manifestText(await read(`${folder}/package.json`), folder, project),
+  }));
+  const textsWithVersion = versions.TEXTS_WITH_VERSION.map(async (path) => ({
+    path,
+    text: versions.textWithVersion(await read(path), project),
+  }));
   const openapi = openApiDocument(version);
   const docsStyle = `${await read('packages/server/assets/base.css')}${await read('tools/generate/docs-page/style.css')}`;
   const docsScript = await read('tools/generate/docs-page/theme.js');
+  const commandLine = 'docs/command-line.md';
   const httpApi = 'docs/http-api.md';
   const importing = 'docs/importing-leads.md';
   const connector = 'integrations/workato/connector.rb';
   const swagger = 'integrations/power-automate/apiDefinition.swagger.json';
-  const makeModule = 'integrations/make/modules/watch-new-leads/watch-new-leads';
+  const makeModules = ['watch-new-leads', 'list-leads'].map(
+    (name) => `integrations/make/modules/${name}/${name}`,
+  );
   return [
+    ...(await Promise.all([...manifests, ...textsWithVersion])),
+    { path: 'package-lock.json', text: versions.lockText(await read('package-lock.json'), project) },
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
@@ -39,10 +55,16 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle, docsScript) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },
+    {
+      path: commandLine,
+      text: await withSection(commandLine, 'commands', `\n${await commandTable(root)}\n`),
+    },
     { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },
     { path: importing, text: await withSection(importing, 'import fields', `\n${importFieldTable()}\n`) },
-    { path: `${makeModule}.interface.iml.json`, text: integrations.makeInterface() },
-    { path: `${makeModule}.samples.iml.json`, text: integrations.makeSamples() },
+    ...makeModules.flatMap((module) => [
+      { path: `${module}.interface.iml.json`, text: integrations.makeInterface() },
+      { path: `${module}.samples.iml.json`, text: integrations.makeSamples() },
+    ]),
     { path: 'integrations/activepieces/piece/src/sample-lead.ts', text: integrations.activepiecesSample() },
     { path: 'integrations/n8n/node/nodes/Leadtap/sample-lead.ts', text: integrations.n8nSample() },
     { path: 'integrations/zapier/src/triggers/lead-fields.ts', text: integrations.zapierLeadFields() },

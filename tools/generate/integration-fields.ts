@@ -166,5 +166,7 @@ function swaggerProperty({ type, nullable, label }: LeadField): object {
 /** The whole definition: the lead in it is generated, the rest is kept. */
 export function powerAutomateDefinition(committed: string): string {
   const properties = Object.fromEntries(LEAD_FIELDS.map((field) => [field.name, swaggerProperty(field)]));
-  return toJson({ ...JSON.parse(committed), definitions: { Lead: { type: 'object', properties } } });
+  const definition = JSON.parse(committed) as { readonly definitions: object };
+  const definitions = { ...definition.definitions, Lead: { type: 'object', properties } };
+  return toJson({ ...definition, definitions });
 }

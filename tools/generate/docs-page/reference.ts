@@ -6,6 +6,7 @@ import {
   PROBLEM_CODES,
   PROBLEMS,
   type ProblemCode,
+  type ProblemEntry,
   RATE_LIMITS,
   type Schema,
   SINCE_FORMS,
@@ -111,12 +112,16 @@ export function rateLimitsSection(): Html {
 }
 
 function problem(code: ProblemCode): Html {
-  const { status, title, meaning, integrator } = PROBLEMS[code];
+  const { status, title, meaning, integrator }: ProblemEntry = PROBLEMS[code];
   return html`<article class="problem" aria-labelledby="${code}">
 <h3 id="${code}"><a href="#${code}">${code}</a> <span class="status s${Math.floor(status / 100)}">${status}</span></h3>
 <p class="title">${title}</p>
-<p>${prose(meaning)}</p>
-<p><strong>What to do:</strong> ${prose(integrator)}</p>
+${
+  meaning
+    ? html`<p>${prose(meaning)}</p>
+`
+    : ''
+}<p><strong>What to do:</strong> ${prose(integrator)}</p>
 </article>
 `;
 }

@@ -1,0 +1,34 @@
+import process from 'node:process';
+import { table } from './field-tables.ts';
+
+type Commands = typeof import('../../packages/server/src/cli/main.ts');
+type Command = ReturnType<Commands['buildProgram']>;
+
+/** All commands below this one, without groups such as `token`. */
+const commandsOf = (parent: Command, path: string): (readonly [string, Command])[] =>
+  parent.commands.flatMap((command) => {
+    const name = `${path} ${command.name()}`;
+    return command.commands.length === 0 ? [[name, command] as const] : commandsOf(command, name);
+  });
+
+/** For docs/command-line.md: what `--help` says of each command, with the names of its options. */
+export async function commandTable(root: URL): Promise<string> {
+  const { buildProgram }: Commands = await import(new URL('packages/server/dist/cli/main.js', root).href);
+  const program = buildProgram({
+    env: {},
+    cwd: '/',
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    clock: () => 0,
+    signal: new AbortController().signal,
+  });
+  return table(
+    ['command', 'does', 'options'],
+    commandsOf(program, 'leadtap').map(([name, command]) => [
+      `\`${name}\``,
+      command.summary() || command.description(),
+      command.options.map(({ long }) => `\`${long}\``).join(', '),
+    ]),
+  );
+}
