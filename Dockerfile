@@ -1,6 +1,7 @@
 # The service and every `leadtap` command in one image. docs/deployment.md explains how to run it.
 
-FROM node:24-slim AS build
+# On the machine that builds, for every platform of the image: what it makes is JavaScript, and SQLite comes built for each.
+FROM --platform=$BUILDPLATFORM node:24-slim AS build
 WORKDIR /app
 
 # The manifests first: dependencies are installed again only when one of these files changes.
