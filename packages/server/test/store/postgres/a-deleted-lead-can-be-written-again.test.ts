@@ -6,10 +6,13 @@ import { connectSql, databaseWithCompanies } from './sql-client.ts';
 let database: TestDatabase;
 let deleting: Client;
 let writing: Client;
+/** Within a transaction, PostgreSQL shows the connections as they were at the first query. */
+let observing: Client;
 
 beforeEach(async () => {
   database = await databaseWithCompanies();
-  [deleting, writing] = [await connectSql(database.url), await connectSql(database.url)];
+  const connect = () => connectSql(database.url);
+  [deleting, writing, observing] = await Promise.all([connect(), connect(), connect()]);
   await deleting.query(`INSERT INTO leadtap.leads (company_id, id, first_name) VALUES
     ('acme', 'a', 'Old'), ('acme', 'newest', 'Other')`);
 });
@@ -18,7 +21,7 @@ beforeEach(async () => {
 const someoneWaits = () =>
   expect
     .poll(async () => {
-      const { rows } = await deleting.query(
+      const { rows } = await observing.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );
       return rows.length;
