@@ -8,15 +8,18 @@ const POLICY = '/usr/sbin/policy-rc.d';
 /** Installs a package where that can be done without asking, and says so. False: it cannot be had this way. */
 export function installPackage(name: string): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
-  process.stderr.write(`The tests install Debian's package ${name}, because it is missing.\n`);
-  return withoutStartingServices(() => install(name) || (aptGet('update') && install(name)));
+  process.stderr.write(`The tests install Debian's package ${name}, because it is missing or too old.\n`);
+  return withoutStartingServices(() => {
+    // The list of an image is as old as the image. Offline it may still be right.
+    aptGet('update');
+    return aptGet('install', '--yes', '--no-install-recommends', name);
+  });
 }
-
-const install = (name: string): boolean => aptGet('install', '--yes', '--no-install-recommends', name);
 
 function aptGet(...argv: readonly string[]): boolean {
   // Two test files may come here at the same time, and apt lets only one in.
-  const { status, stderr } = spawnSync('apt-get', ['--quiet', '-o', 'DPkg::Lock::Timeout=300', ...argv], {
+  const command = ['/var/cache/apt', 'apt-get', '--quiet', '-o', 'DPkg::Lock::Timeout=300', ...argv];
+  const { status, stderr } = spawnSync('flock', command, {
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     encoding: 'utf8',
   });
