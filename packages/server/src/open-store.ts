@@ -25,6 +25,8 @@ export interface OpenStoreOptions {
   readonly log?: StoreLog;
   /** The SQLite file was replaced. The store stays closed. */
   readonly onReplaced?: () => void;
+  /** Stops the opening at a database server that does not answer. */
+  readonly signal?: AbortSignal;
   /** Default: those of the adapter. */
   readonly timeouts?: StoreTimeouts;
 }
@@ -128,13 +130,14 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 function postgresEngine(database: PostgresDatabase): Engine {
   const { url, connections } = database;
   return {
-    open: async ({ migrate, create, timeouts }) => {
+    open: async ({ migrate, create, timeouts, signal }) => {
       const { openPostgresStore } = await loadPostgres();
       return openPostgresStore({
         url,
         connections,
         migrate,
         ...(create !== undefined && { create }),
+        ...(signal && { signal }),
         ...timeouts,
       });
     },

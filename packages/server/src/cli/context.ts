@@ -7,6 +7,7 @@ import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfi
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
 import type { Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
+import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import type { Output } from './output.ts';
 
@@ -40,11 +41,13 @@ export async function withStore<T>(
   use: (store: Store, config: Config) => Promise<T>,
   { create = false }: WithStoreOptions = {},
 ): Promise<T> {
-  const { clock, openStore: open = openStore, storeTimeouts } = context;
+  const { clock, signal, openStore: open = openStore, storeTimeouts } = context;
   const config = await loadConfig(context);
   try {
     const timeouts = { ...COMMAND_TIMEOUTS, ...storeTimeouts };
-    const store = await open(config, { clock, create, timeouts });
+    const store = await open(config, { clock, create, timeouts, signal }).catch((error: unknown) => {
+      throw signal.aborted ? exitCodeOf(signal) : error;
+    });
     try {
       return await use(store, config);
     } finally {

@@ -91,6 +91,7 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
       open: openWithWarning(
         (message) => logger.warn(message),
         () => replaced.abort(),
+        signal,
       ),
       drain: () => drain(signal),
       invocation: context.invocation,
@@ -98,6 +99,8 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
     store = service.store;
     running = await start(service, config);
   } catch (error) {
+    // Stopped while it waited for the database.
+    if (signal.aborted) return;
     throw asFailure(error, config);
   } finally {
     // Also after a failed start: the next start finds the new key, and does not warn.
@@ -145,9 +148,9 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
 
 /** A mistyped path creates a new, empty database, so the operator gets a warning. */
 const openWithWarning =
-  (warn: (message: string) => void, onReplaced: () => void): typeof openStore =>
+  (warn: (message: string) => void, onReplaced: () => void, signal: AbortSignal): typeof openStore =>
   async (config, given = {}) => {
-    const options = { ...given, onReplaced };
+    const options = { ...given, onReplaced, signal };
     try {
       return await openStore(config, { ...options, create: false });
     } catch (error) {

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { spawnLeadtap } from '../../../testing/harness/leadtap-process.ts';
@@ -46,4 +48,23 @@ it('a service and a command that are started while their database is being resum
   for await (const line of { [Symbol.asyncIterator]: () => service.lines })
     if (JSON.parse(line).msg === 'serving new leads') return;
   expect.fail((await service.ended).stderr);
+});
+
+it.each([
+  ['a service', 'serve', 0],
+  ['a command', 'user list', 130],
+])('%s that waits for a database that does not answer ends with Ctrl+C', async (_what, argv, code) => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void silent.close());
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const leadtap = spawnLeadtap(argv.split(' '), {
+    LEADTAP_DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    LEADTAP_PORT: '0',
+    LEADTAP_METRICS_ADDRESS: 'off',
+  });
+  const [connection]: Socket[] = await once(silent, 'connection');
+  connection?.on('error', () => undefined).resume();
+  leadtap.child.kill('SIGINT');
+  expect(await leadtap.ended).toMatchObject({ code, signal: null, stderr: '' });
 });

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import pg from 'pg';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
 import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
@@ -50,7 +51,8 @@ export class Database {
   readonly #timeouts: Timeouts;
   #queued = 0;
 
-  constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}) {
+  /** The signal ends all connections. */
+  constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}, signal?: AbortSignal) {
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
     this.#pool = new pg.Pool({
       connectionString: url,
@@ -59,6 +61,7 @@ export class Database {
       application_name: 'leadtap',
       connectionTimeoutMillis: this.#timeouts.connectLimitMs,
       keepAlive: true,
+      ...(signal && { stream: () => new Socket({ signal }) }),
       // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
     });

@@ -30,15 +30,17 @@ export interface PostgresOptions extends Partial<Timeouts> {
   /** Create the schema if there is none (the default), or refuse. Needs `migrate`. */
   readonly create?: boolean;
   readonly pollLockWaitMs?: number;
+  /** Stops the opening, which may wait for the server. Later it has no effect. */
+  readonly signal?: AbortSignal;
 }
 
 /** Opens a connection for this work alone, which is not part of a poll: it may wait for a database that is being resumed. */
 async function withDatabase<T>(
   url: string,
   work: (database: Database) => Promise<T>,
-  timeouts?: Partial<Timeouts>,
+  { signal, ...timeouts }: Partial<Timeouts> & { readonly signal?: AbortSignal } = {},
 ): Promise<T> {
-  const database = new Database(url, 1, { ...LONG_TIMEOUTS, ...timeouts });
+  const database = new Database(url, 1, { ...LONG_TIMEOUTS, ...timeouts }, signal);
   try {
     return await work(database);
   } finally {

@@ -1,4 +1,4 @@
-/** Without the driver, which takes long to load. */
+/** In a file without the driver, which commands on SQLite do not load. */
 export interface Timeouts {
   /** For a connection: from the pool, or a new one. */
   readonly connectLimitMs: number;
