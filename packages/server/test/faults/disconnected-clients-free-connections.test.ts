@@ -109,6 +109,8 @@ describe('after its client has disconnected, a poll', () => {
     await serve(server().url);
     const observer = await connect(server().url);
     const writer = await holdLock(server().url, 'acme');
+    // The first poll gets this connection, while the others still connect; so it is the one that waits in the database.
+    await store.ping();
     const query = vi.spyOn(Client.prototype, 'query');
     onTestFinished(() => query.mockRestore());
     const { pages, disconnect } = startPolls(store);
