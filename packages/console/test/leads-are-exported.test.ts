@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { escapeFormula } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { escapeFormula } from '../../server/src/leads/import/formulas.ts';
 import { expectAccessible } from '../../testing/browser/accessibility.ts';
 import { startService } from '../../testing/harness/service.ts';
 import { addHistorical } from './support/historical-leads.ts';
@@ -50,7 +50,7 @@ it('exports the filtered list as JSON, as automations get it, and says what is i
 
 it('exports CSV that spreadsheets open: umlauts, custom fields in columns, and no formulas', async () => {
   const service = await startService();
-  const texts = ['=1+1', '@SUM(A1)', '-2+3', '+33 1 99 00 12 34', "'=x", 'a "quoted", text', 'two\nlines'];
+  const texts = ['=1+1', '+49-30-1234', '+33 1 99 00 12 34', "'=x", 'a "quoted", text', 'two\nlines'];
   await service.add({
     fields: {
       firstName: 'Jürgen',
@@ -80,7 +80,6 @@ it('exports CSV that spreadsheets open: umlauts, custom fields in columns, and n
   expect(cell(jurgen, 'customFields.area')).toBe('120');
   expect(cell(jurgen, 'status.label')).toBe('New');
   expect(cell(jurgen, 'images')).toBe('https://images.example.com/1.jpg|https://images.example.com/2.jpg');
-  // The same rule as the export of the command line.
   for (const [index, given] of texts.entries())
     expect(cell(jurgen, `customFields.${index}`)).toBe(escapeFormula(given));
   const fields = Object.keys((await service.leads('boss'))[0] ?? {});

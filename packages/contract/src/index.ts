@@ -1,4 +1,5 @@
 /** What needs TypeBox is apart: `@leadtap/contract/schemas` and `@leadtap/contract/openapi`. */
+export { CSV_START, escapeFormula, toCsvRow, unescapeFormula } from './csv-cells.ts';
 export {
   exampleConsumers,
   exampleHook,

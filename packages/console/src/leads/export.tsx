@@ -1,28 +1,19 @@
 /** The leads of the list, as a file. */
 import type { Lead } from '@leadtap/client';
+import { CSV_START, toCsvRow } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { hasMore } from './history.ts';
 import { formatCount } from './loading.tsx';
 import { shownLeads } from './selection.ts';
 
-/** A spreadsheet would run such a text as a formula, but for numbers. The same rule as `leadtap leads export` has. */
-const FORMULA = /^'*[=+\-@\t\r\n]/;
-const NUMBER = /^[+-][\d\s().,/-]*$/;
-
-function toCell(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const cell = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text;
-  return /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
-}
-
 /** Custom fields have a column each, as in `leadtap leads import`: `customFields.roof`. */
 function flatten({ status, customFields, images, ...fields }: Lead): Readonly<Record<string, unknown>> {
   return {
     ...fields,
     'status.label': status.label,
-    images: images.join('|'),
+    // As in the export of the command line.
+    images: images.map((url) => url.replaceAll('|', '%7C')).join('|'),
     ...Object.fromEntries(
       Object.entries(customFields).map(([name, value]) => [`customFields.${name}`, value]),
     ),
@@ -33,8 +24,7 @@ function toCsv(leads: readonly Lead[]): string {
   const rows = leads.map(flatten);
   const names = [...new Set(rows.flatMap(Object.keys))];
   const lines = [names, ...rows.map((row) => names.map((name) => row[name]))];
-  // Excel reads UTF-8 only after a byte order mark.
-  return `\uFEFF${lines.map((cells) => `${cells.map(toCell).join(',')}\r\n`).join('')}`;
+  return CSV_START + lines.map(toCsvRow).join('');
 }
 
 const FORMATS = {

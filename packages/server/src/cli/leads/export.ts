@@ -1,10 +1,9 @@
 import { createWriteStream } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { IMPORT_FIELDS, type ImportField } from '@leadtap/contract';
+import { CSV_START, IMPORT_FIELDS, type ImportField, toCsvRow } from '@leadtap/contract';
 import { type Command, Option } from 'commander';
 import { toIso } from '../../clock.ts';
-import { escapeFormula } from '../../leads/import/formulas.ts';
 import { CUSTOM_FIELD_PREFIX } from '../../leads/import/parse-lead.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { LeadListQuery, Store } from '../../store/store.ts';
@@ -20,7 +19,7 @@ The leads come company by company, oldest first, with the fields that \`leads im
 runs may be missing; no lead comes twice. To import them with their times: leadtap leads import FILE --historical
 
 NDJSON keeps every value as it is. CSV is for spreadsheets: custom fields become text, and an apostrophe before a text that
-a spreadsheet would run as a formula (= + - @) is removed again by an import. It begins with a byte order mark, so that
+a spreadsheet would run as a formula is removed again by an import. It begins with a byte order mark, so that
 Excel reads UTF-8.
 
 The companies must exist where the leads are imported: see leadtap org export. The file of --output can be read by its owner
@@ -191,8 +190,7 @@ const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
       ...plain.map(({ name }) => name),
       ...customNames.map((name) => CUSTOM_FIELD_PREFIX + name),
     ];
-    // Excel reads UTF-8 only after a byte order mark.
-    await write(output, `\uFEFF${toRow(header)}`);
+    await write(output, CSV_START + toCsvRow(header));
     const known = new Set(customNames);
     for await (const page of read()) {
       const rows = page.map((lead) => {
@@ -200,9 +198,9 @@ const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
         const custom = lead.lead.customFields;
         if (Object.keys(custom).some((name) => !known.has(name)))
           throw new Failure('conflict', 'a lead got a new custom field during the export', 'Run it again.');
-        return toRow([
-          ...plain.map(({ name, type }) => (type === 'urls' ? toUrls(object[name]) : toCell(object[name]))),
-          ...customNames.map((name) => toCell(Object.hasOwn(custom, name) ? custom[name] : null)),
+        return toCsvRow([
+          ...plain.map(({ name, type }) => (type === 'urls' ? toUrls(object[name]) : object[name])),
+          ...customNames.map((name) => (Object.hasOwn(custom, name) ? custom[name] : null)),
         ]);
       });
       await write(output, rows.join(''));
@@ -230,17 +228,6 @@ async function findCustomNames(pages: Pages): Promise<readonly string[]> {
   return [...names].sort();
 }
 
-function toCell(value: unknown): string {
-  if (value === null || value === undefined) return '';
-  return escapeFormula(typeof value === 'string' ? value : JSON.stringify(value));
-}
-
 /** `|` separates addresses. Inside of one it is percent-encoded, which means the same. */
 const toUrls = (value: unknown): string =>
   Array.isArray(value) ? value.map((url) => String(url).replaceAll('|', '%7C')).join('|') : '';
-
-/** RFC 4180. */
-const toRow = (cells: readonly string[]): string => `${cells.map(quoteCell).join(',')}\r\n`;
-
-const quoteCell = (cell: string): string =>
-  /[",;\t\r\n]|^\s|\s$/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;

@@ -1,3 +1,4 @@
+import { unescapeFormula } from '@leadtap/contract';
 import { BAD_HEADER, fieldsOfColumns } from './csv-header.ts';
 import {
   type CsvDialect,
@@ -10,7 +11,6 @@ import {
 } from './csv-rows.ts';
 import { LineDecoder } from './encoding.ts';
 import { InvalidValue } from './field-readers.ts';
-import { unescapeFormula } from './formulas.ts';
 import {
   isBlank,
   LineSplitter,
