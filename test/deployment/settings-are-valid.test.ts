@@ -42,7 +42,13 @@ describe('compose.yaml', () => {
   test('migrates as the owner; no instance gets the owner password', () => {
     expect(loginOf(configOf(composeEnvironment(migrate, COMPOSE_SECRETS)))).toBe('postgres');
     expect(migrate.command).toEqual(['migrate']);
-    expect(JSON.stringify(leadtap)).not.toContain('POSTGRES_PASSWORD');
+    expect(Object.values(composeEnvironment(leadtap, COMPOSE_SECRETS))).not.toContain('owner');
+  });
+
+  test('every variable of .env reaches the instances', () => {
+    const dotEnv = { ...COMPOSE_SECRETS, LEADTAP_INTAKE: 'on', LEADTAP_STALE_AFTER: '15m' };
+    const { intake, staleAfterMs } = configOf(composeEnvironment(leadtap, dotEnv));
+    expect({ intake, staleAfterMs }).toEqual({ intake: true, staleAfterMs: 900_000 });
   });
 
   test.each(Object.keys(COMPOSE_SECRETS))(

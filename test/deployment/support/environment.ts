@@ -13,16 +13,20 @@ export const configOf = (env: Environment): Config =>
 /** `${NAME}`, `${NAME:-default}` and `${NAME:?what to do}`, as Compose reads them. */
 const REFERENCE = /\$\{(\w+)(?::([-?])([^}]*))?\}/g;
 
-export function composeEnvironment({ environment = {} }: ComposeService, secrets: Environment): Environment {
+/** `dotEnv` is the file `.env`: Compose fills in references from it, and passes it on with `env_file`. */
+export function composeEnvironment(
+  { environment = {}, env_file }: ComposeService,
+  dotEnv: Environment,
+): Environment {
   const filled = Object.entries(environment).map(([name, text]) => [
     name,
     String(text).replace(REFERENCE, (_, variable: string, kind?: string, rest = '') => {
-      const value = secrets[variable];
+      const value = dotEnv[variable];
       if (value === undefined && kind === '?') throw new Error(`${variable} is missing a value: ${rest}`);
       return value ?? (kind === '-' ? rest : '');
     }),
   ]);
-  return Object.fromEntries(filled);
+  return { ...(env_file === '.env' && dotEnv), ...Object.fromEntries(filled) };
 }
 
 export function podEnvironment(

@@ -8,6 +8,7 @@ export const readText = (path: string): string => readFileSync(`${ROOT}${path}`,
 export interface ComposeService {
   readonly image: string;
   readonly command?: readonly string[];
+  readonly env_file?: string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
   readonly ports?: readonly string[];
