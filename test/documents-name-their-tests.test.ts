@@ -66,7 +66,7 @@ test('docs/guarantees.md has every guarantee of docs/delivery.md, with tests tha
   expect(promised.length).toBeGreaterThan(0);
   const rows = rowsOf(read('docs/guarantees.md')).filter(([promise = '']) => promise.startsWith('**'));
   const named = rows.map(([promise = '']) => /\*\*(\w+)/.exec(promise)?.[1]);
-  expect(named).toEqual([...promised, 'all']);
+  expect(named).toEqual([...promised, 'webhooks', 'all']);
   for (const [promise, , , tests] of rows) {
     const files = testsIn('docs/guarantees.md', tests);
     expect([promise, files.length > 0, missing(files)]).toEqual([promise, true, []]);

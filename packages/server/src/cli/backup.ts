@@ -72,7 +72,7 @@ async function backup(file: string, json: boolean, context: CommandContext): Pro
     if (json) return await writeJson(stdout, { file: target, bytes });
     await writeLine(stdout, `${target} has ${(bytes / MIB).toFixed(1)} MiB`);
     if ('file' in signingKey)
-      await writeLine(stderr, `Keep a copy of the signing key with it: ${signingKey.file}`);
+      await writeLine(stderr, `Copy the signing key as well, to another place: ${signingKey.file}`);
   } catch (error) {
     progress.clear();
     if (signal.aborted) throw exitCodeOf(signal);

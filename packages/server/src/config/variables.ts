@@ -149,7 +149,8 @@ export const VARIABLES = {
     name: 'LEADTAP_AUTO_MIGRATE',
     default: 'true',
     parse: values.parseBoolean,
-    meaning: '`true`: every command updates the database schema first. `false`: only `leadtap migrate` does.',
+    meaning:
+      '`true`: `serve`, and every command that uses leads or accounts, updates the database schema first. `false`: only `leadtap migrate` does.',
   },
   logLevel: {
     name: 'LEADTAP_LOG_LEVEL',

@@ -57,7 +57,7 @@ export function parseSince(text: string, now: number): number {
 export function registerLeadsList(leads: Command, context: CommandContext): void {
   leads
     .command('list')
-    .description('list leads, the newest first')
+    .description('list the newest leads, or those after a time')
     .option('--company <id>', 'only the leads of this company')
     .option('--since <time>', 'the leads created after this time, oldest first', (text) =>
       parseSince(text, context.clock()),
