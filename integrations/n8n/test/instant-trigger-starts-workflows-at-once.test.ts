@@ -6,6 +6,7 @@ import { untilHeld } from '../../../packages/testing/harness/held-polls.ts';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
 import { addLeads } from '../../../packages/testing/integrations/new-leads.ts';
+import { N8N_TIMING, type Timing } from '../node/nodes/Leadtap/follow.ts';
 import { spacingMs } from '../node/nodes/Leadtap/spacing.ts';
 import { type Fault, layFaultyRoad } from './fault-proxy.ts';
 import { type InstantOptions, makeInstantWorkflow } from './instant-workflow.ts';
@@ -48,6 +49,17 @@ describe('an active workflow', () => {
     expect(executions).toEqual([['a'], ['b'], ['c']]);
   });
 
+  it('has a request held as soon as it is activated on an account without new leads', async () => {
+    const service = await startService();
+    const { sleeps, timing } = ownTiming();
+    const { workflow, executions } = await workflowOf(service, { timing });
+    await workflow.activate();
+    await untilHeld(service);
+    expect(sleeps).toEqual([]);
+    await service.add({ id: 'first' });
+    await eventually(() => expect(executions).toEqual([['first']]));
+  });
+
   it('gets a backlog page by page', async () => {
     const service = await startService();
     const ids = await addLeads(service, 230, 'lead');
@@ -71,9 +83,15 @@ describe('an active workflow', () => {
   it('is deactivated at once while it pauses, with the timing of n8n', async () => {
     const service = await startService({ env: { LEADTAP_MAX_WAITING: '0' } });
     const credential = { baseUrl: service.url, accessToken: await service.token('boss') };
-    // It is about to pause for 2 minutes, because the service does not wait.
-    const workflow = makeInstantWorkflow({ credential });
+    let pauses = 0;
+    const sleep: Timing['sleep'] = (ms, signal) => {
+      pauses += 1;
+      return N8N_TIMING.sleep(ms, signal);
+    };
+    const workflow = makeInstantWorkflow({ credential, timing: { ...N8N_TIMING, sleep } });
     await workflow.activate();
+    // For 2 minutes, because the service does not wait.
+    await eventually(() => expect(pauses).toBe(1));
     await workflow.deactivate();
     expect(workflow.failedExecutions).toEqual([]);
   });
@@ -209,6 +227,7 @@ describe('an unexpected error', () => {
     const timing = { ...ownTiming().timing, sleep };
     const { workflow } = await workflowOf(service, { timing });
     await workflow.activate();
+    await service.add({ id: 'a' });
     await eventually(() => expect(workflow.emittedErrors).toHaveLength(1));
     expect(workflow.emittedErrors[0]?.message).toBe('sleep is not a function');
     expect(workflow.failedExecutions.length).toBeGreaterThan(0);

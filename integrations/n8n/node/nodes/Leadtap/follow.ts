@@ -59,7 +59,8 @@ export async function followLeads(context: ITriggerFunctions, timing: Timing): P
   // While a person activates the workflow, an error is shown to that person. At the start of n8n it is retried.
   const isUnattended = ['init', 'leadershipChange'].includes(context.getActivationMode());
   const first = isUnattended ? undefined : await feed.read();
-  const ended = feed.run(first).catch((error: unknown) => {
+  // An empty page was requested without a wait: the request that is held comes at once, not after the interval of polls.
+  const ended = feed.run(first?.leads.length ? first : undefined).catch((error: unknown) => {
     const shown = asExecutionError(context, error);
     context.saveFailedExecution(shown);
     context.emitError(shown);
