@@ -50,9 +50,10 @@ export const COMMAND_TIMEOUTS: StoreTimeouts = LONG_TIMEOUTS;
 /** One configured database, with what its engine can do and what operators read about it. */
 export interface Engine {
   open(options: OpenStoreOptions & { readonly migrate: boolean }): Promise<Store>;
-  migrate(): Promise<MigrationReport>;
+  /** The signal ends the connections to a database server. What was not committed has no effect. */
+  migrate(signal?: AbortSignal): Promise<MigrationReport>;
   /** Reads the state of the database without creating or changing anything. */
-  inspect(clock: Clock): Promise<Inspection>;
+  inspect(clock: Clock, signal?: AbortSignal): Promise<Inspection>;
   /** What to do about an error of the store, a sentence each. The setting is where the address was given: a variable or a flag. */
   hints(error: Error, setting: string): readonly string[];
   /** How to fix a schema that is too old. */
@@ -72,7 +73,7 @@ export interface Engine {
   /** Absent: the database cannot be moved to another engine. */
   openMoveSource?(): Promise<MoveSource>;
   /** Absent: no database can be moved to this engine. */
-  openMoveTarget?(): Promise<MoveTarget>;
+  openMoveTarget?(signal: AbortSignal): Promise<MoveTarget>;
 }
 
 export interface BackupTimes {
@@ -141,8 +142,8 @@ function postgresEngine(database: PostgresDatabase): Engine {
         ...timeouts,
       });
     },
-    migrate: async () => (await loadPostgres()).migratePostgres(url),
-    inspect: async (clock) => (await loadPostgres()).inspectPostgres(url, clock),
+    migrate: async (signal) => (await loadPostgres()).migratePostgres(url, { ...(signal && { signal }) }),
+    inspect: async (clock, signal) => (await loadPostgres()).inspectPostgres(url, clock, signal),
     hints: (error, setting) => postgresHints(error, url, setting),
     oldSchemaFix:
       'Run `leadtap migrate` with the role that owns the schema, or set LEADTAP_AUTO_MIGRATE=true.',
@@ -155,9 +156,9 @@ function postgresEngine(database: PostgresDatabase): Engine {
     },
     server: database,
     dumpCommand: (target) => pgDumpCommand(url, target),
-    openMoveTarget: async () => {
+    openMoveTarget: async (signal) => {
       const { openPostgresMoveTarget } = await import('./store/postgres/transfer-target.ts');
-      return openPostgresMoveTarget(url);
+      return openPostgresMoveTarget(url, signal);
     },
   };
 }
@@ -167,4 +168,5 @@ export const openStore = (
   options: OpenStoreOptions = {},
 ): Promise<Store> => engineOf(database).open({ ...options, migrate });
 
-export const migrateStore = ({ database }: Config): Promise<MigrationReport> => engineOf(database).migrate();
+export const migrateStore = ({ database }: Config, signal: AbortSignal): Promise<MigrationReport> =>
+  engineOf(database).migrate(signal);

@@ -57,9 +57,14 @@ export class TcpProxy {
     return this.#pairs.size;
   }
 
+  /** Open connections stay as they are. */
+  sendNewConnectionsTo(port: number): void {
+    this.#targetPort = port;
+  }
+
   /** New connections go to this port; open ones are reset. */
   redirectTo(port: number): void {
-    this.#targetPort = port;
+    this.sendNewConnectionsTo(port);
     this.reset();
   }
 

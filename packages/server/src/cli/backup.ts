@@ -53,7 +53,7 @@ async function backup(file: string, json: boolean, context: CommandContext): Pro
   const engine = engineOf(database);
   const progress = new ProgressBar(stderr, clock, 'MiB copied');
   try {
-    const state = await engine.inspect(clock);
+    const state = await engine.inspect(clock, signal);
     if (!state.exists) throw new SchemaVersionError(0, state.expectedVersion);
     if (!engine.backup)
       throw new Failure(

@@ -11,7 +11,7 @@ import {
   checkRateLimits,
   checkSigningKey,
 } from './doctor/service.ts';
-import { EXIT_CODES, ExitCode } from './exit.ts';
+import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
@@ -44,9 +44,10 @@ export function registerDoctor(program: Command, context: CommandContext): void 
 }
 
 async function runDoctor(context: CommandContext, json: boolean): Promise<void> {
-  const { stdout, env } = context;
+  const { stdout, env, signal } = context;
   const findings: Finding[] = [];
   for await (const found of runChecks(context)) {
+    if (signal.aborted) throw exitCodeOf(signal);
     const finding = { ...found, fix: found.fix.map((line) => withInvocation(line, context)) };
     findings.push(finding);
     if (!json) await writeLine(stdout, formatFinding(finding, hasColours(stdout, env)));
@@ -59,13 +60,13 @@ async function runDoctor(context: CommandContext, json: boolean): Promise<void> 
 }
 
 async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
-  const { clock, cwd, env } = context;
+  const { clock, cwd } = context;
   // Always ok: an unsupported Node.js does not start the program.
   yield ok('Node.js', process.versions.node);
   const config = await loadConfig(context).catch(toFinding);
   if ('check' in config) return yield config;
   yield ok(CONFIGURATION, 'every variable is valid');
-  const database = await checkDatabase(config, clock, env);
+  const database = await checkDatabase(config, context);
   yield* database.findings;
   yield* await checkRateLimits(config, database.isShared);
   yield await checkSigningKey(config, cwd, database.isShared);

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { migrateStore } from '../open-store.ts';
 import { type CommandContext, loadConfig } from './context.ts';
+import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import { type MoveFlags, moveDatabase } from './migrate/move.ts';
 import { writeJson, writeLine } from './output.ts';
@@ -55,8 +56,9 @@ async function migrate(context: CommandContext, flags: MigrateFlags): Promise<vo
 
 async function migrateSchema(context: CommandContext, { json }: MigrateFlags): Promise<void> {
   const config = await loadConfig(context);
-  const report = await migrateStore(config).catch((error: unknown) => {
-    throw asFailure(error, config);
+  const { signal } = context;
+  const report = await migrateStore(config, signal).catch((error: unknown) => {
+    throw signal.aborted ? exitCodeOf(signal) : asFailure(error, config);
   });
   for (const sentence of report.warnings ?? []) await writeLine(context.stderr, `leadtap: ${sentence}`);
   if (json) return writeJson(context.stdout, report);

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ownTcpProxy } from '../../../testing/harness/own-servers.ts';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import { Database } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
@@ -43,6 +44,20 @@ describe('connections that the server ends', () => {
     await writer.end();
     expect(await poll('acme')).toMatchObject({ status: 200 });
   });
+});
+
+it('a connection that ends before the ROLLBACK hides no error, and is replaced', async () => {
+  const database = new Database(server().url, 1);
+  onTestFinished(() => database.close());
+  const observer = await connect(server().url);
+  const cause = new Error('the cause');
+  const transaction = database.transaction(async (session) => {
+    const [own] = await session.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    await observer.query('SELECT pg_terminate_backend($1, 60000)', [own?.pid]);
+    throw cause;
+  });
+  await expect(transaction).rejects.toBe(cause);
+  expect(await database.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
 });
 
 describe('connections that the network cuts', () => {

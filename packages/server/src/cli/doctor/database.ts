@@ -1,7 +1,6 @@
 /** Checks the database without creating or migrating it. */
 import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Clock } from '../../clock.ts';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
@@ -23,13 +22,13 @@ export interface DatabaseReport {
   readonly server?: ServerFacts | undefined;
 }
 
-export async function checkDatabase(config: Config, clock: Clock, env: Env): Promise<DatabaseReport> {
+export async function checkDatabase(config: Config, context: CommandContext): Promise<DatabaseReport> {
   const { file, server } = engineOf(config.database);
   const before = file === undefined ? [] : [await checkDataFolder(file)];
-  const { findings, ...facts } = await inspect(config, clock).catch((error: unknown) => ({
+  const { findings, ...facts } = await inspect(config, context).catch((error: unknown) => ({
     findings: [toFinding(error, config)],
   }));
-  const after = server ? checkEncryption(server.url, env) : [];
+  const after = server ? checkEncryption(server.url, context.env) : [];
   return {
     isShared: server !== undefined,
     latestStamp: 0,
@@ -40,11 +39,14 @@ export async function checkDatabase(config: Config, clock: Clock, env: Env): Pro
 
 async function inspect(
   config: Config,
-  clock: Clock,
+  context: CommandContext,
 ): Promise<Pick<DatabaseReport, 'findings' | 'server'> & { latestStamp?: number }> {
   const place = describeDatabase(config.database);
   const engine = engineOf(config.database);
-  const { exists, schemaVersion, expectedVersion, faults, server } = await engine.inspect(clock);
+  const { exists, schemaVersion, expectedVersion, faults, server } = await engine.inspect(
+    context.clock,
+    context.signal,
+  );
   if (faults.length > 0)
     return { findings: [failed('database', `${place} is damaged`, ...faults, 'Restore a backup.')] };
   const serverFindings =
@@ -60,7 +62,7 @@ async function inspect(
     ...(server ? [checkRoles(server)] : []),
   ];
   if (schemaVersion !== expectedVersion) return { findings: [ok('database', place), ...rest], server };
-  const status = await readStatus(config, clock);
+  const status = await readStatus(config, context);
   return {
     findings: [ok('database', `${status.engine}, ${place}`), ...rest],
     server,
@@ -87,8 +89,9 @@ function checkSchema(found: number, expected: number, autoMigrate: boolean): Fin
     : failed('schema', detail, 'Run `leadtap migrate`.');
 }
 
-async function readStatus(config: Config, clock: Clock): Promise<StoreStatus> {
-  const store = await openStore({ ...config, autoMigrate: false }, { clock, timeouts: COMMAND_TIMEOUTS });
+async function readStatus(config: Config, { clock, signal }: CommandContext): Promise<StoreStatus> {
+  const options = { clock, signal, timeouts: COMMAND_TIMEOUTS };
+  const store = await openStore({ ...config, autoMigrate: false }, options);
   try {
     return await store.status();
   } finally {

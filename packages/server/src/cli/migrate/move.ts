@@ -64,8 +64,10 @@ async function runMove(
   const { onProgress } = progress;
   const replaceCharacters = flags.replaceCharacters === true;
   try {
-    return await withEndpoints(openMoveSource, openMoveTarget, (source, target) =>
-      move({ source, target, clock, signal, replaceCharacters, onProgress }),
+    return await withEndpoints(
+      openMoveSource,
+      () => openMoveTarget(signal),
+      (source, target) => move({ source, target, clock, signal, replaceCharacters, onProgress }),
     );
   } catch (error) {
     if (!signal.aborted)

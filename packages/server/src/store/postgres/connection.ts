@@ -1,7 +1,7 @@
 import { Socket } from 'node:net';
 import pg from 'pg';
 import { ClientDisconnectedError, StoreUnavailableError } from '../store.ts';
-import { isBrokenConnection, isRetryable, isStalePlan, toStoreError } from './errors.ts';
+import { isBrokenConnection, isConnectTimeout, isRetryable, isStalePlan, toStoreError } from './errors.ts';
 import { TIMEOUTS, type Timeouts } from './timeouts.ts';
 
 export type SqlValue = string | number | boolean | null | readonly (string | null)[];
@@ -34,6 +34,8 @@ export const LOCK_TIMEOUT_MS = 10_000;
 /** The server ends a statement first, so that the connection stays usable. The client does so if the server does not answer. */
 const CLIENT_GRACE_MS = 1000;
 const MAX_TRIES = 5;
+/** A longer wait makes several attempts: a server that restarts meanwhile may never answer the first one. */
+const CONNECT_ATTEMPT_MS = 10_000;
 const INT8 = 20;
 
 /** Milliseconds and counts fit into a number. */
@@ -49,19 +51,21 @@ const types: pg.CustomTypesConfig = {
 export class Database {
   readonly #pool: pg.Pool;
   readonly #timeouts: Timeouts;
+  readonly #connectAttempts: number;
   #queued = 0;
 
-  /** The signal ends all connections. */
+  /** The signal ends all connections, and no other is opened. */
   constructor(url: string, connections: number, timeouts: Partial<Timeouts> = {}, signal?: AbortSignal) {
     this.#timeouts = { ...TIMEOUTS, ...timeouts };
+    this.#connectAttempts = Math.ceil(this.#timeouts.connectLimitMs / CONNECT_ATTEMPT_MS);
     this.#pool = new pg.Pool({
       connectionString: url,
       max: connections,
       types,
       application_name: 'leadtap',
-      connectionTimeoutMillis: this.#timeouts.connectLimitMs,
+      connectionTimeoutMillis: Math.ceil(this.#timeouts.connectLimitMs / this.#connectAttempts),
       keepAlive: true,
-      ...(signal && { stream: () => new Socket({ signal }) }),
+      ...(signal && { stream: () => openSocket(signal) }),
       // A database that hangs never confirms the end of a connection; the process must be able to exit all the same.
       allowExitOnIdle: true,
     });
@@ -148,13 +152,22 @@ export class Database {
       throw new StoreUnavailableError('too many requests wait for a connection to the database');
     this.#queued += 1;
     try {
-      return await this.#pool.connect();
-    } catch (error) {
-      throw toStoreError(error);
+      for (let attempt = 1; ; attempt += 1)
+        try {
+          return await this.#pool.connect();
+        } catch (error) {
+          if (attempt >= this.#connectAttempts || !isConnectTimeout(error)) throw toStoreError(error);
+        }
     } finally {
       this.#queued -= 1;
     }
   }
+}
+
+/** A socket that is destroyed before `connect` connects all the same, so the signal is checked first. */
+function openSocket(signal: AbortSignal): Socket {
+  signal.throwIfAborted();
+  return new Socket({ signal });
 }
 
 function throwIfDisconnected(signal: AbortSignal | undefined): void {
@@ -185,7 +198,9 @@ async function runTransaction<T>(
     await runQuery(client, 'COMMIT', [], timeoutMs);
     return result;
   } catch (error) {
-    if (!isBrokenConnection(error)) await runQuery(client, 'ROLLBACK', [], timeoutMs);
+    // Without a ROLLBACK the connection cannot be used again. Its error must not hide the first one.
+    if (!isBrokenConnection(error))
+      await runQuery(client, 'ROLLBACK', [], timeoutMs).catch(() => void client.end());
     throw error;
   }
 }

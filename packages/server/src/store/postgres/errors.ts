@@ -93,6 +93,13 @@ function isDriverError(error: unknown): boolean {
   );
 }
 
+/** Of the driver's option `connectionTimeoutMillis`. */
+export const isConnectTimeout = (error: unknown): boolean =>
+  error instanceof Error && CONNECT_TIMEOUT.test(error.message);
+
+const CONNECT_TIMEOUT =
+  /^(timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
+
 /** Of the driver's option `query_timeout`. */
 const isQueryTimeout = (error: unknown): boolean =>
   error instanceof Error && error.message === 'Query read timeout';

@@ -43,17 +43,27 @@ async function withDatabase<T>(
   const database = new Database(url, 1, { ...LONG_TIMEOUTS, ...timeouts }, signal);
   try {
     return await work(database);
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
   } finally {
     await database.close();
   }
 }
 
 /** Reads the state of the database without changing anything. */
-export const inspectPostgres = (url: string, clock: Clock = systemClock): Promise<Inspection> =>
-  withDatabase(url, (database) => inspect(database, clock));
+export const inspectPostgres = (
+  url: string,
+  clock: Clock = systemClock,
+  signal?: AbortSignal,
+): Promise<Inspection> =>
+  withDatabase(url, (database) => inspect(database, clock), { ...(signal && { signal }) });
 
-export const migratePostgres = (url: string, maxLockWaitMs?: number): Promise<MigrationReport> =>
-  withDatabase(url, (database) => migrate(database, maxLockWaitMs));
+export const migratePostgres = (
+  url: string,
+  { maxLockWaitMs, signal }: { readonly maxLockWaitMs?: number; readonly signal?: AbortSignal } = {},
+): Promise<MigrationReport> =>
+  withDatabase(url, (database) => migrate(database, maxLockWaitMs), { ...(signal && { signal }) });
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   await withDatabase(options.url, (database) => useSchema(database, options), options);

@@ -16,8 +16,8 @@ import { LONG_TIMEOUTS } from './timeouts.ts';
 const ROWS_PER_PAGE = 1000;
 
 /** Brings the schema up to date. If it is, the rights of the service are enough. */
-export async function openPostgresMoveTarget(url: string): Promise<MoveTarget> {
-  const database = new Database(url, 1, LONG_TIMEOUTS);
+export async function openPostgresMoveTarget(url: string, signal?: AbortSignal): Promise<MoveTarget> {
+  const database = new Database(url, 1, LONG_TIMEOUTS, signal);
   try {
     await useSchema(database);
     return createTarget(database);

@@ -17,7 +17,7 @@ it('a migration that waits for a long transaction lets polls and writers through
   // Only ends the test if a poll or a writer is blocked for good.
   await client.query(`SET lock_timeout = '2min'`);
   let isOver = false;
-  const migration = expect(migratePostgres(url, WAIT_MS))
+  const migration = expect(migratePostgres(url, { maxLockWaitMs: WAIT_MS }))
     .rejects.toThrow(message)
     .finally(() => {
       isOver = true;
