@@ -36,7 +36,8 @@ function parseSince(given: unknown): Parsed<number | undefined> {
 
 /** The problem names every invalid parameter; unknown parameters are ignored. */
 export function parseQuery(search: string): PollQuery {
-  const query = parse(search);
+  // All parameters: by default those after the first 1,000 are left out, and a `since` among them. Node limits the URL to 16 kB.
+  const query = parse(search, '&', '=', { maxKeys: 0 });
   const limit = parseLimit(query['limit']);
   const since = parseSince(query['since']);
   if ('value' in limit && 'value' in since)

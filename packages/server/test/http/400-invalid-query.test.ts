@@ -30,6 +30,14 @@ describe('400 invalid-query', () => {
     expect(await errorsOf('since=now&limit=10')).toMatchObject([{ parameter: 'since' }]);
   });
 
+  it('checks all parameters, however many others are before them', async () => {
+    const others = 'a&'.repeat(1500);
+    expect(await errorsOf(`${others}limit=0&since=yesterday`)).toMatchObject([
+      { parameter: 'limit' },
+      { parameter: 'since' },
+    ]);
+  });
+
   it.each([
     ['since', 'since=2026-03-02&since=2026-03-02'],
     ['limit', 'limit=5&limit=5'],
