@@ -5,7 +5,7 @@
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
-import { nameCustomField, suggestFields } from './import/column-suggestions.ts';
+import { createCustomFieldNamer, suggestFields } from './import/column-suggestions.ts';
 import { isBlank } from './import/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from './import/parse-lead.ts';
 import type { IntakeContent } from './intake.ts';
@@ -35,6 +35,7 @@ export const LEAD_SOURCES = [
   'elementor',
   'form',
   'google-ads',
+  'jotform',
   'tally',
   'typeform',
   'webflow',
@@ -52,6 +53,7 @@ const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
   elementor: readElementor,
   form: (body) => ({ id: undefined, answers: answersOf(body) }),
   'google-ads': readGoogleAds,
+  jotform: readJotform,
   tally: readTally,
   typeform: readTypeform,
   webflow: readWebflow,
@@ -120,11 +122,13 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
   const suggest = () => suggestFields(labels, given, [texts], options).fields;
   const isAccepted = (field: string, index: number): boolean =>
     isValid(field, index) && (given[index] === field || !MAPPED_ONLY.has(field));
-  const nameOwn = (index: number): string => nameCustomField(labels[index] ?? '', given);
+  const nameCustomField = createCustomFieldNamer(given);
+  const nameOwn = (index: number): string => nameCustomField(labels[index] ?? '');
   for (const [index, field] of suggest().entries())
     if (field !== '' && !isAccepted(field, index)) given[index] = nameOwn(index);
   for (const [index, field] of suggest().entries())
-    given[index] = isAccepted(field, index) ? field : nameOwn(index);
+    given[index] ??=
+      isAccepted(field, index) && !field.startsWith(CUSTOM_FIELD_PREFIX) ? field : nameOwn(index);
   const lead = cutCustomFields(objectFromTexts(given, texts));
   const id = textOf(submission.id);
   return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
@@ -136,7 +140,9 @@ const MAX_CUSTOM_BYTES =
 /** Cuts the longest texts to one length if all custom fields together are too large. */
 function cutCustomFields(lead: JsonObject): JsonObject {
   const custom = Object.entries(lead).filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
+  // The characters are counted first, because that is fast.
   const isTooLarge = (fields: typeof custom): boolean =>
+    fields.reduce((sum, [, text]) => sum + String(text).length, 0) > MAX_CUSTOM_BYTES ||
     Buffer.byteLength(JSON.stringify(Object.fromEntries(fields))) > MAX_CUSTOM_BYTES;
   let fitting = custom;
   // From the longest text on, so that each try has less to count.
@@ -153,6 +159,9 @@ const longestOf = (fields: readonly [string, unknown][]): number =>
 const cut = (text: string, length: number): string =>
   text.length > length ? `${toStorable(text.slice(0, length))}… (cut)` : text;
 
+/** More than any field accepts. A custom field that is longer is cut. */
+const MAX_TEXT_LENGTH = 110_000;
+
 /** Labels are texts of strangers: `constructor` is no entry. */
 const fieldOf = (map: AnswerMap, name: string | undefined): string | undefined =>
   name !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
@@ -163,7 +172,7 @@ const toStorable = (text: string): string => Buffer.from(text.replaceAll('\0', '
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(', ');
-  if (!isJsonObject(value)) return toStorable(String(value)).trim();
+  if (!isJsonObject(value)) return toStorable(String(value).slice(0, MAX_TEXT_LENGTH)).trim();
   // Uploaded files.
   return typeof value['url'] === 'string' ? value['url'] : JSON.stringify(value);
 }
@@ -230,6 +239,41 @@ function readGoogleAds(body: JsonObject): Submission | undefined {
       ...answersOf({ campaign_id, form_id, gcl_id, ...(is_test === true && { is_test }) }),
     ],
   };
+}
+
+/** As a multipart form. `rawRequest` has the answers as JSON, as `q3_name` or `q3_name3`, and files by their names alone. */
+function readJotform({ submissionID, rawRequest }: JsonObject): Submission | undefined {
+  const request = parseJsonObject(rawRequest);
+  if (submissionID === undefined || !request) return undefined;
+  const answers = Object.entries(request).flatMap(([key, value]): Answer[] => {
+    const [, , label] = /^q(\d{1,6})_(.+?)\1?$/s.exec(key) ?? [];
+    if (label !== undefined) return [{ label, key, value: isJsonObject(value) ? joinParts(value) : value }];
+    const isUpload = Array.isArray(value) && value.every((url) => /^https?:/.test(String(url)));
+    return isUpload ? [{ label: key, value }] : [];
+  });
+  return { id: submissionID, answers };
+}
+
+/** Far more than an object of 200 answers has. Deeper values, and more of them, take long to parse. */
+const MAX_JSON_VALUES = 2000;
+
+function parseJsonObject(text: unknown): JsonObject | undefined {
+  if (typeof text !== 'string' || text.split(/[,[{]/, MAX_JSON_VALUES + 1).length > MAX_JSON_VALUES)
+    return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name, a phone number, an address, or an appointment with its time zone, such as "Europe/Paris (GMT+01:00)". */
+function joinParts(parts: JsonObject): string {
+  const { date, timezone } = parts;
+  const [, offset] = /\(GMT([+-]\d\d:\d\d)\)/.exec(textOf(timezone)) ?? [];
+  if (date !== undefined && offset !== undefined) return `${textOf(date)}${offset}`;
+  return Object.values(parts).map(textOf).filter(Boolean).join(' ');
 }
 
 const TALLY_FIELDS: AnswerMap = { INPUT_EMAIL: 'email', INPUT_PHONE_NUMBER: 'phone1' };

@@ -134,6 +134,33 @@ describe('a token that was issued for a source', () => {
     expect(lead).toMatchObject({ fullName: 'Femke Moreau', email, phone1, customFields: { Roof: 'Tile' } });
   });
 
+  it('sends multipart forms of Jotform, with the answers as JSON in a field', async () => {
+    const form = new FormData();
+    for (const [name, value] of Object.entries(JSON.parse(readWebhook('jotform'))))
+      form.set(name, typeof value === 'string' ? value : JSON.stringify(value));
+    const encoded = new Response(form);
+    const type = encoded.headers.get('content-type') ?? '';
+    const lead = await leadOf(await send('jotform', await encoded.text(), { type }));
+    expect(lead).toMatchObject({
+      ...{ id: '6055023196465256193', fullName: 'Femke Moreau', email: FEMKE.email },
+      ...{ phone1: '(033) 612-3456', address: '1 rue Haute Lille 59000 France' },
+      appointmentDateTime: '2026-12-01T09:00:00.000Z',
+    });
+    expect(lead?.customFields).toEqual({
+      typeOfRoof: 'Tile, Slate',
+      photo: 'https://www.jotform.com/uploads/acme/roof.jpg',
+    });
+  });
+
+  it('sends forms of Contact Form 7, whose names begin with "your"', async () => {
+    const fields = { 'your-name': 'Femke Moreau', 'your-email': FEMKE.email, 'your-message': 'Hello' };
+    const lead = await leadOf(
+      await send('form', new URLSearchParams(fields).toString(), { type: FORM_TYPE }),
+    );
+    expect(lead).toMatchObject({ fullName: 'Femke Moreau', email: FEMKE.email });
+    expect(lead?.customFields).toEqual({ 'your-message': 'Hello' });
+  });
+
   it('sends any form with names of its own, as a form or as JSON', async () => {
     const fields = {
       Vorname: 'Femke',
@@ -276,6 +303,9 @@ describe('a token that was issued for a source', () => {
     ['typeform', readWebhook('tally')],
     ['calendly', readWebhook('calendly').replace('invitee.created', 'invitee.canceled')],
     ['google-ads', '{}'],
+    ['jotform', '{"rawRequest":"{}"}'],
+    ['jotform', '{"submissionID":"1","rawRequest":"q3_name"}'],
+    ['jotform', JSON.stringify({ submissionID: '1', rawRequest: `{"q1_a":${'['.repeat(100_000)}` })],
     ['webflow', '[]'],
     ['form', '"text"'],
     ['form', '{}'],

@@ -15,7 +15,7 @@ const NAMES_OF_FIELDS: Readonly<Record<string, string>> = {
   firstName: `givenname forename contactfirstname vorname prenom nombre nome imie voornaam fornamn`,
   lastName: `surname familyname contactlastname nachname familienname nom nomdefamille apellido apellidos cognome
     achternaam nazwisko efternamn`,
-  fullName: `name contact contactname leadname displayname yourname vollstandigername ansprechpartner nomcomplet
+  fullName: `name contact contactname leadname displayname vollstandigername ansprechpartner nomcomplet
     nometprenom prenometnom nombrecompleto nomecompleto`,
   email: `mail emailaddress useremail workemail businessemail personalemail primaryemail emailadresse mailadresse courriel
     adressemail adresseemail adresseelectronique correo correoelectronico indirizzoemail`,
@@ -55,6 +55,9 @@ const FIELD_OF_NAME: ReadonlyMap<string, string> = new Map([
   ...IMPORT_NAMES.map((name) => [normalize(name), name] as const),
 ]);
 
+/** Contact Form 7 names a field `your-email`, and people ask "What's your first name?". */
+const withoutQuestion = (name: string): string => name.replace(/^(?:.*?your|ihre?|deine?|votre)/, '');
+
 /** The last digit is part of a name: "Address 2" is not a mistyped "address". */
 const digitOf = (name: string): string | undefined => /\d$/.exec(name)?.[0];
 
@@ -63,6 +66,8 @@ function fieldOfName(column: string): string | undefined {
   const name = normalize(column);
   const known = FIELD_OF_NAME.get(name);
   if (known !== undefined) return known;
+  const asked = FIELD_OF_NAME.get(withoutQuestion(name));
+  if (asked !== undefined && asked !== 'id') return asked;
   const near = nearestName(column, IMPORT_NAMES);
   return near !== undefined && digitOf(near) === digitOf(name) ? near : undefined;
 }
@@ -103,17 +108,20 @@ export function suggestFields(
     if (guess.likely(true).length > 0) guesses.set(index, guess);
   };
   const unassigned = () => [...columns.entries()].filter(([index]) => fields[index] === undefined);
-  for (const [index, column] of unassigned()) {
-    const field = fieldOfName(column);
+  const fieldsOfNames = columns.map((column, index) => given[index] ?? fieldOfName(column));
+  for (const [index] of unassigned()) {
+    const field = fieldsOfNames[index];
     if (field !== undefined && isSuggested(field, options)) assign(index, field);
   }
-  for (const [index, column] of unassigned()) {
-    const field = fieldOfName(column);
+  for (const [index] of unassigned()) {
+    const field = fieldsOfNames[index];
     if (field === 'phone1' || field === 'phone2') assign(index, field === 'phone1' ? 'phone2' : 'phone1');
   }
+  const nameCustomField = createCustomFieldNamer(fields);
   for (const [index, column] of unassigned()) {
     const isFilled = rows.some((row) => (row[index] ?? '') !== '');
-    fields[index] = customFieldOf(column || (isFilled ? `column ${index + 1}` : ''), fields);
+    const name = column || (isFilled ? `column ${index + 1}` : '');
+    fields[index] = isIgnored(name) ? '' : nameCustomField(name);
   }
   return { fields: refine(fields, given, columns), guesses };
 }
@@ -134,28 +142,32 @@ const refine = (
     if (given[index] !== undefined) return field;
     if (field === 'phone2' && !fields.includes('phone1')) return 'phone1';
     const isLastName = fields.includes('firstName') && !fields.includes('lastName');
-    return field === 'fullName' && isLastName && normalize(columns[index] ?? '') === 'name'
-      ? 'lastName'
-      : field;
+    const isName = withoutQuestion(normalize(columns[index] ?? '')) === 'name';
+    return field === 'fullName' && isLastName && isName ? 'lastName' : field;
   });
 
-/** Columns without name and cells, and fields that Leadtap sets, are ignored. */
-function customFieldOf(column: string, fields: readonly (string | undefined)[]): string {
-  const isIgnored =
-    column === '' ||
-    LEAD_FIELDS.some(
-      ({ name, import: rule }) =>
-        name === column && name !== 'status' && (rule === undefined || rule.historicalOnly),
-    );
-  return isIgnored ? '' : nameCustomField(column, fields);
-}
+/** Columns without name and cells, and fields that Leadtap sets. */
+const isIgnored = (column: string): boolean =>
+  column === '' ||
+  LEAD_FIELDS.some(
+    ({ name, import: rule }) =>
+      name === column && name !== 'status' && (rule === undefined || rule.historicalOnly),
+  );
 
-/** A custom field that none of the other columns has. */
-export function nameCustomField(column: string, fields: readonly (string | undefined)[]): string {
-  const name = `${CUSTOM_FIELD_PREFIX}${column}`;
-  let field = name;
-  for (let count = 2; fields.includes(field); count += 1) field = `${name} ${count}`;
-  return field;
+/** Names custom fields. The second one of a name gets a number. */
+export function createCustomFieldNamer(fields: readonly (string | undefined)[]): (column: string) => string {
+  const taken = new Set(fields);
+  const counts = new Map<string, number>();
+  return (column) => {
+    const name = `${CUSTOM_FIELD_PREFIX}${column}`;
+    let field = name;
+    for (let count = counts.get(name) ?? 2; taken.has(field); count += 1) {
+      field = `${name} ${count}`;
+      counts.set(name, count + 1);
+    }
+    taken.add(field);
+    return field;
+  };
 }
 
 /** Whether the cells, of which none is empty, can be values of the field. */

@@ -237,6 +237,8 @@ export function createFieldReader({ name, type, import: rule }: ImportField): Re
 }
 
 const URL_SEPARATOR = '|';
+/** Far more than a lead may have: the reader refuses them. A text of 1 MiB could have a million. */
+const MAX_URLS = 1000;
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['yes', true],
@@ -252,6 +254,6 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 /** The value that JSON would have for a text of CSV or of a form. What cannot be converted is left to the reader. */
 export function valueOfText(text: string, type: LeadFieldType | undefined): unknown {
   if (text === '') return null;
-  if (type === 'urls') return text.split(URL_SEPARATOR).map((url) => url.trim());
+  if (type === 'urls') return text.split(URL_SEPARATOR, MAX_URLS).map((url) => url.trim());
   return type === 'boolean' ? (BOOLEANS.get(text.toLowerCase()) ?? text) : text;
 }
