@@ -8,10 +8,25 @@ import {
   RATE_LIMITS,
 } from './limits.ts';
 import { acknowledgementHeaders, INTAKE_CODES, problemResponses } from './openapi-responses.ts';
-import type { Parameter, PostPathItem, Response, Schema } from './openapi-types.ts';
+import type { MediaType, Parameter, PostPathItem, Response, Schema } from './openapi-types.ts';
 
 const newLead: Schema = { $ref: '#/components/schemas/NewLead' };
 const leads: Schema = { type: 'array', minItems: 1, maxItems: MAX_INTAKE_LEADS, items: newLead };
+
+const form: MediaType = {
+  schema: {
+    type: 'object',
+    description:
+      'The fields of one lead as texts; custom fields as `customFields.name`. Empty fields count as absent.',
+    additionalProperties: { type: 'string' },
+  },
+  examples: {
+    form: {
+      summary: 'A web form',
+      value: { firstName: 'Ada', email: 'ada@example.com', 'customFields.source': 'web form' },
+    },
+  },
+};
 
 const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
@@ -59,20 +74,8 @@ export const intakePath = (requestId: Parameter): PostPathItem => ({
             },
           },
         },
-        'application/x-www-form-urlencoded': {
-          schema: {
-            type: 'object',
-            description:
-              'The fields of one lead as texts; custom fields as `customFields.name`. Empty fields count as absent.',
-            additionalProperties: { type: 'string' },
-          },
-          examples: {
-            form: {
-              summary: 'A web form',
-              value: { firstName: 'Ada', email: 'ada@example.com', 'customFields.source': 'web form' },
-            },
-          },
-        },
+        'application/x-www-form-urlencoded': form,
+        'multipart/form-data': form,
       },
     },
     responses: {

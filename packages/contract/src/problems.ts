@@ -143,9 +143,9 @@ export const PROBLEMS = {
     status: 415,
     title: 'The media type of the body is not supported',
     detail:
-      'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded`, without `Content-Encoding`.',
+      'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded` or `multipart/form-data`, without `Content-Encoding`.',
     meaning:
-      'The body is neither `application/json` nor (for leads) `application/x-www-form-urlencoded`, is not UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. Nothing was stored.',
+      'The body is neither `application/json` nor (for leads) a form (`application/x-www-form-urlencoded` or `multipart/form-data`), is not UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. Nothing was stored.',
     integrator: 'Set the header `Content-Type: application/json` and send JSON.',
   },
   'invalid-lead': {

@@ -8,7 +8,7 @@ import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { takeTurn } from '../event-loop.ts';
-import { type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
+import { type IntakeContent, type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
 import { contentOfWebhook } from '../leads/lead-sources.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
@@ -167,10 +167,16 @@ function createIntakeAnswer(
     // Token: 401. User: 404. Both may have changed while the body arrived.
     let { user } = await identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
-    if (bytes.length > MAX_BYTES_DECODED_AT_ONCE) await takeTurn();
-    const content = token.source
-      ? contentOfWebhook(await parseWebhook(mediaType, bytes), token.source, clock)
-      : await parseBody(mediaType, bytes);
+    const contentType = request.headers['content-type'];
+    const takeTurnIfLarge = () => (bytes.length > MAX_BYTES_DECODED_AT_ONCE ? takeTurn() : undefined);
+    await takeTurnIfLarge();
+    let content: IntakeContent;
+    if (token.source) {
+      const webhook = await parseWebhook(mediaType, bytes, contentType);
+      await takeTurnIfLarge();
+      content = contentOfWebhook(webhook, token.source, clock);
+    } else content = await parseBody(mediaType, bytes, contentType);
+    await takeTurnIfLarge();
     // Leads: 429, 422. One was counted before the body was read.
     const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
     await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);

@@ -11,7 +11,7 @@ const RETRY_AFTER_S = 1;
 export interface Upload {
   /** The body has arrived. */
   complete(): void;
-  /** The body is not needed any more. */
+  /** The body is not needed any more. Call it once. */
   release(): void;
 }
 
@@ -35,7 +35,6 @@ export class UploadBudget {
     if (!hasArrived) this.#uploads.set(userId, uploads + 1);
     this.#bytes += declaredBytes;
     let isComplete = hasArrived;
-    let isReleased = false;
     const complete = () => {
       if (isComplete) return;
       isComplete = true;
@@ -45,8 +44,7 @@ export class UploadBudget {
     };
     const release = () => {
       complete();
-      if (!isReleased) this.#bytes -= declaredBytes;
-      isReleased = true;
+      this.#bytes -= declaredBytes;
     };
     return { complete, release };
   }

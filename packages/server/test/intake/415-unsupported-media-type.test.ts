@@ -11,7 +11,7 @@ it.each([
   [{ 'content-type': 'text/json' }],
   [{ 'content-type': 'application/ndjson' }],
   [{ 'content-type': 'application/jsonx' }],
-  [{ 'content-type': 'multipart/form-data; boundary=x' }],
+  [{ 'content-type': 'multipart/mixed; boundary=x' }],
   [{ 'content-type': 'application/json; charset=iso-8859-1' }],
   [{ 'content-type': 'application/json; charset="utf-16"' }],
   [{ 'content-type': 'application/json; charset=utf-8; charset=iso-8859-1' }],

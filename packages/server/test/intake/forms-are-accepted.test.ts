@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { sendForm, startIntake } from '../../../testing/harness/intake.ts';
+import { sendBody, sendForm, startIntake } from '../../../testing/harness/intake.ts';
+import { expectProblem } from '../../../testing/harness/problem.ts';
 
 it('a form is one lead, with custom fields by their names', async () => {
   const test = await startIntake();
@@ -58,4 +59,49 @@ it('a ticked checkbox is true', async () => {
   expect((await sendForm(test, 'id=a&firstName=Ada&sameDay=on')).status).toBe(201);
   expect((await sendForm(test, 'id=b&firstName=Bo&sameDay=off')).status).toBe(201);
   expect((await test.leads('boss', 'since=1970-01-01')).map(({ sameDay }) => sameDay)).toEqual([true, false]);
+});
+
+const BOUNDARY = '----WebKitFormBoundary7MA4YWxkTrZu0gW';
+const MULTIPART = { headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` } };
+const part = (name: string, value: string) =>
+  `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+const END = `--${BOUNDARY}--\r\n`;
+
+it('a multipart form is one lead, without its files', async () => {
+  const test = await startIntake();
+  const form = new FormData();
+  form.set('fullName', 'Zoë & Söhne');
+  form.set('phone1', '+44 1');
+  form.set('email', '');
+  form.set('customFields.message', 'two\r\nlines');
+  form.set('photo', new File(['\xff'], 'roof.jpg', { type: 'image/jpeg' }));
+  const encoded = new Response(form);
+  const type = encoded.headers.get('content-type') ?? '';
+  const answer = await sendBody(test, await encoded.arrayBuffer(), { headers: { 'content-type': type } });
+  expect(answer.status).toBe(201);
+  const customFields = { message: 'two\r\nlines' };
+  expect((await test.leads('boss'))[0]).toMatchObject({
+    fullName: 'Zoë & Söhne',
+    phone1: '+44 1',
+    customFields,
+  });
+});
+
+it.each([
+  ['is not closed', part('firstName', 'Ada'), /well-formed multipart form/],
+  ['has another boundary', '--x\r\n\r\n--x--', /well-formed multipart form/],
+  ['is JSON', '{"firstName":"Ada"}', /well-formed multipart form/],
+  ['has too many parts', part('a', '').repeat(1001) + END, /more than 1,000 fields/],
+  ['has long heads', part(`a${'%22'.repeat(50_000)}`, '') + END, /names of the fields/],
+])('400 for a multipart form that %s', async (_what, body, expected) => {
+  const test = await startIntake();
+  const { detail } = await expectProblem(await sendBody(test, body, MULTIPART), 'malformed-request');
+  expect(detail).toMatch(expected);
+});
+
+it('400 for a form with a name of more than 10,000 characters', async () => {
+  const test = await startIntake();
+  const answer = await sendForm(test, `${'a'.repeat(10_001)}=1`);
+  const { detail } = await expectProblem(answer, 'malformed-request');
+  expect(detail).toMatch(/names of the fields/);
 });
