@@ -104,7 +104,7 @@ async function compare(
 ): Promise<TrialResult> {
   const positions: Position[] = JSON.parse(await run(installation, 'consumers', '--json'));
   const shown = new Set(Array.from({ length: SHOWN_LEADS }, () => random.below(leads.length)));
-  const counts = { confirmed: 0, delivered: 0, waiting: 0 };
+  const counts = { confirmed: 0, delivered: 0, waiting: 0, skipped: 0 };
   const wrong: string[] = [];
   let exact = 0;
   for (const [index, { id, createdAt }] of leads.entries()) {

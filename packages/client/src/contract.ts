@@ -148,7 +148,7 @@ export interface Consumer {
   readonly tokenId: string | null;
   /** Whether it is the token of this request. */
   readonly isThisToken: boolean;
-  /** The time of the first poll. Null: it has not polled yet. It need not have got older leads, whatever its positions are. */
+  /** The time of the first poll. Null: it has not polled yet. */
   readonly firstPollAt: string | null;
   /** The time of the last poll. Null: it has not polled yet. */
   readonly lastPollAt: string | null;
@@ -158,12 +158,24 @@ export interface Consumer {
   readonly usualIntervalS: number | null;
   /** `active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet. */
   readonly state: 'active' | 'stale' | 'inactive' | 'subscribed';
-  /** The largest `since` that it has sent: it has all leads up to here. */
+  /** The largest `since` that it has sent: it has all leads up to here, except for those of `gaps`. */
   readonly confirmedThrough: string | null;
   /** The newest `createdAt` that it was sent. */
   readonly deliveredThrough: string | null;
   /** The number of later leads that it may see; counted up to 1,000. */
   readonly pendingLeads: number;
+  /** The `createdAt` of the first of them. Null: there are none. */
+  readonly pendingSince: string | null;
+  /** Leads created after `after` and up to `through` were never sent to it, although its positions are past them. */
+  readonly gaps: readonly Readonly<Record<string, unknown>>[];
+  /** The number of leads in the gaps that are not before its start: it asked past them without being sent them. Counted up to 1,000. */
+  readonly skippedLeads: number;
+  /** The `createdAt` of the first of them. Null: there are none. */
+  readonly skippedSince: string | null;
+  /** Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so. */
+  readonly tokenEnded: 'revoked' | 'expired' | 'key-removed';
+  /** Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval. */
+  readonly isAwaited: boolean;
   /** Its webhook subscription. Null: it has none. */
   readonly hook: Readonly<Record<string, unknown>> | null;
 }

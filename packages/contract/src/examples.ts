@@ -53,6 +53,12 @@ export const exampleConsumers: Consumers = {
       confirmedThrough: '2026-03-02T09:30:00.001Z',
       deliveredThrough: '2026-03-02T09:30:00.001Z',
       pendingLeads: 0,
+      pendingSince: null,
+      gaps: [],
+      skippedLeads: 0,
+      skippedSince: null,
+      tokenEnded: null,
+      isAwaited: false,
       hook: {
         count: 1,
         state: 'active',

@@ -28,6 +28,7 @@ export {
   type LeadFieldTable,
   type LeadFieldType,
 } from './lead-fields.ts';
+export { type LeadState, type LeadTimes, leadStateOf, type PositionTimes } from './lead-state.ts';
 export {
   IDEMPOTENCY_KEY_DAYS,
   MAX_HEADER_BYTES,

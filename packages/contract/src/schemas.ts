@@ -225,6 +225,8 @@ export const ConsumerHook = Type.Object(
   { additionalProperties: false, description: 'The webhook subscriptions of a token that polls.' },
 );
 
+const TOKEN_ENDS = ['revoked', 'expired', 'key-removed'] as const;
+
 export const Consumer = Type.Object(
   {
     name: Type.Union([Type.String(), Type.Null()], {
@@ -235,8 +237,7 @@ export const Consumer = Type.Object(
     }),
     isThisToken: Type.Boolean({ description: 'Whether it is the token of this request.' }),
     firstPollAt: Type.Union([isoTime(), Type.Null()], {
-      description:
-        'The time of the first poll. Null: it has not polled yet. It need not have got older leads, whatever its positions are.',
+      description: 'The time of the first poll. Null: it has not polled yet.',
     }),
     lastPollAt: Type.Union([isoTime(), Type.Null()], {
       description: 'The time of the last poll. Null: it has not polled yet.',
@@ -254,13 +255,49 @@ export const Consumer = Type.Object(
         '`active`: polls within its usual interval. `stale`: should have polled again. `inactive`: has not polled for so long that it no longer counts. `subscribed`: has a webhook subscription and has not polled yet.',
     }),
     confirmedThrough: Type.Union([isoTime(), Type.Null()], {
-      description: 'The largest `since` that it has sent: it has all leads up to here.',
+      description:
+        'The largest `since` that it has sent: it has all leads up to here, except for those of `gaps`.',
     }),
     deliveredThrough: Type.Union([isoTime(), Type.Null()], {
       description: 'The newest `createdAt` that it was sent.',
     }),
     pendingLeads: Type.Integer({
       description: 'The number of later leads that it may see; counted up to 1,000.',
+    }),
+    pendingSince: Type.Union([isoTime(), Type.Null()], {
+      description: 'The `createdAt` of the first of them. Null: there are none.',
+    }),
+    gaps: Type.Array(
+      Type.Object(
+        {
+          after: Type.Union([isoTime(), Type.Null()], { description: 'Null: from the first lead.' }),
+          through: isoTime(),
+          isBeforeStart: Type.Boolean({ description: 'Whether its first position was after the gap.' }),
+        },
+        { additionalProperties: false },
+      ),
+      {
+        description:
+          'Leads created after `after` and up to `through` were never sent to it, although its positions are past them.',
+      },
+    ),
+    skippedLeads: Type.Integer({
+      description:
+        'The number of leads in the gaps that are not before its start: it asked past them without being sent them. Counted up to 1,000.',
+    }),
+    skippedSince: Type.Union([isoTime(), Type.Null()], {
+      description: 'The `createdAt` of the first of them. Null: there are none.',
+    }),
+    tokenEnded: Type.Union(
+      [Type.Unsafe<(typeof TOKEN_ENDS)[number]>({ type: 'string', enum: [...TOKEN_ENDS] }), Type.Null()],
+      {
+        description:
+          'Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so.',
+      },
+    ),
+    isAwaited: Type.Boolean({
+      description:
+        'Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval.',
     }),
     hook: Type.Union([ConsumerHook, Type.Null()], {
       description: 'Its webhook subscription. Null: it has none.',

@@ -76,6 +76,7 @@ export async function compose(
           onWritten: (polls) => consumerPolls.add(polls),
         })
       : undefined;
+  recorder?.start();
   const { staleAfterMs } = config;
   const timeouts = options.statusTimeouts;
   const hooks = config.hooks ? store.hooks : undefined;

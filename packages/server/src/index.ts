@@ -61,15 +61,19 @@ export {
   type WindowState,
 } from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
+export { type Gap, keepGapsWithLeads, type SentRange } from './store/consumer-gaps.ts';
 export {
   type Consumer,
   type ConsumerKey,
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
+  type Downtime,
   MAX_CONSUMERS_PER_USER,
   mergePolls,
   type PollSummary,
+  startOfFirstPolls,
+  type TokenEnd,
 } from './store/consumers.ts';
 export type * from './store/hooks.ts';
 export type * from './store/lead-removal.ts';

@@ -18,7 +18,7 @@ const checkConsumers = (name: string, body: (setup: WithConsumers) => Promise<vo
 
 const polls = (userId: string, tokenId: string | null, rest: Partial<PollSummary> = {}): PollSummary => ({
   ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 },
-  ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },
+  ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null, sent: [] },
   ...rest,
 });
 

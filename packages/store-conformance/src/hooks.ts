@@ -406,7 +406,7 @@ export const hookChecks = [
       assert.deepEqual(await claim(hooks, START + 1, { companies: [] }), []);
       assert.equal((await hooks.find('a'))?.checkAt, remindAt);
       const polled = { userId: 'boss', tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 };
-      const positions = { heldUntil: null, confirmedThrough: before, deliveredThrough: null };
+      const positions = { heldUntil: null, confirmedThrough: before, deliveredThrough: null, sent: [] };
       await store.consumers?.record([
         { ...polled, ...positions, tokenId: 'token-a' },
         { ...polled, ...positions, tokenId: 'token-b', deliveredThrough: newest },

@@ -21,7 +21,7 @@ export async function addAutomation(service: TestService, name: string, tokenId 
     service.store.consumers?.record([
       {
         ...{ userId: 'boss', tokenId, tokenExpiresAt: null, lastPollAt: 0, lastStatus: 200, polls: 1 },
-        ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },
+        ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null, sent: [] },
         ...poll,
       },
     ]);

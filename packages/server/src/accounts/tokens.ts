@@ -10,7 +10,7 @@ import {
   jwksKeys,
   TokenVerificationUnavailableError,
 } from './external-tokens.ts';
-import { createOwnVerifiers } from './own-tokens.ts';
+import { createOwnVerifiers, readUnverifiedClaims } from './own-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
 import { parseTokenSource, type TokenSource } from './token-source.ts';
@@ -25,7 +25,9 @@ export interface VerifiedToken extends Bearer {
 
 export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }
-  | { readonly kind: 'invalid' | 'expired' };
+  | { readonly kind: 'expired'; readonly token?: VerifiedToken }
+  /** With what the token says if it is of a key that is not known here: it may have been removed. */
+  | { readonly kind: 'invalid'; readonly unverifiedToken?: VerifiedToken | undefined };
 
 /** Rejects with TokenVerificationUnavailableError when the token cannot be verified now. */
 export type VerifyToken = (token: string) => Verification | Promise<Verification>;
@@ -71,13 +73,25 @@ export function makeVerifyToken({ keys, external, clock, maxCachedTokens }: Toke
       const verified = ownVerifier
         ? readClaims(ownVerifier(token), undefined)
         : await externalVerifier?.verify(token, nowMs);
-      const verification = verified ? checkTimes(verified, nowMs) : INVALID;
+      const verification = verified ? checkTimes(verified, nowMs) : refuse(token);
       // Rejected tokens are not cached: guessed tokens must not evict good ones.
       if (verified && verification.kind === 'valid') cache?.set(key, verified);
       return verification;
     } catch (error) {
       if (error instanceof TokenVerificationUnavailableError) throw error;
-      return error instanceof errors.JWTExpired ? EXPIRED : INVALID;
+      return error instanceof errors.JWTExpired ? EXPIRED : refuse(token);
+    }
+  }
+
+  function refuse(token: string): Verification {
+    try {
+      if (findOwnVerifier(token)) return INVALID;
+      const claims = readClaims(readUnverifiedClaims(token), undefined);
+      if (!claims) return INVALID;
+      const { userId, tokenId, scopes, expiresAtS } = claims;
+      return { kind: 'invalid', unverifiedToken: { userId, tokenId, scopes, expiresAt: expiresAtS * 1000 } };
+    } catch {
+      return INVALID;
     }
   }
 
@@ -156,7 +170,7 @@ function checkTimes(claims: TokenClaims, nowMs: number): Verification {
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
-  if (expiresAtS <= nowS - toleranceS) return EXPIRED;
   const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceS) * 1000 };
+  if (expiresAtS <= nowS - toleranceS) return { kind: 'expired', token: verified };
   return { kind: 'valid', token: source ? { ...verified, source } : verified };
 }

@@ -3,9 +3,10 @@ import { DEFAULT_TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.
 import type { Verification, VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import { isPromise } from '../event-loop.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import { ProblemError } from './problems.ts';
+import { ProblemError, type ProblemParts } from './problems.ts';
 import { addressKey, rateLimitExceeded } from './rate-limit.ts';
 
+type RefusedToken = Pick<ProblemParts, 'token' | 'unverifiedToken'>;
 type TokenProblem = Extract<ProblemCode, `token-${string}`>;
 
 /** Verifies the token. Failures are limited by address, so that guessing tokens is slow. */
@@ -27,17 +28,17 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
 
   function accept(verification: Verification, address: string): VerifiedToken | Promise<never> {
     if (verification.kind === 'valid') return verification.token;
-    return rejectToken(`token-${verification.kind}`, address);
+    return rejectToken(`token-${verification.kind}`, address, verification);
   }
 
   /** Counts the failure for the address, then throws the problem. */
   async function rejectToken(
     problem: TokenProblem,
     address: string,
-    revoked?: VerifiedToken,
+    refused: RefusedToken = {},
   ): Promise<never> {
     const verdict = await failedTokens.consume(addressKey(address));
-    throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, revoked);
+    throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, refused);
   }
 
   return { authenticate, rejectToken };
@@ -77,8 +78,12 @@ const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
 
 const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
 
-function challenge(code: TokenProblem, token?: VerifiedToken): ProblemError {
+function challenge(code: TokenProblem, { token, unverifiedToken }: RefusedToken = {}): ProblemError {
   const error =
     code === 'token-missing' ? '' : `, error="invalid_token", error_description="${PROBLEMS[code].title}"`;
-  return new ProblemError(code, { headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` }, token });
+  return new ProblemError(code, {
+    headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` },
+    token,
+    unverifiedToken,
+  });
 }

@@ -4,7 +4,7 @@ import type { PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIsoOrNull } from '../clock.ts';
 import { toConsumerHookJson } from '../leads/consumer-hooks.ts';
 import { consumerKeyOf } from '../leads/consumer-recorder.ts';
-import { consumerStateOf, listedConsumerPages } from '../leads/consumers.ts';
+import { consumerStateOf, isAwaited, listedConsumerPages, toGapsJson } from '../leads/consumers.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { HookStore } from '../store/hooks.ts';
@@ -93,6 +93,12 @@ function createConsumersAnswer(
           confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
           deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
           pendingLeads: consumer?.pendingLeads ?? 0,
+          pendingSince: toIsoOrNull(consumer?.pendingSince ?? null),
+          gaps: toGapsJson(consumer?.gaps ?? []),
+          skippedLeads: consumer?.skippedLeads ?? 0,
+          skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
+          tokenEnded: consumer?.tokenEnded ?? null,
+          isAwaited: isAwaited(listed, now, staleAfterMs),
           hook: toConsumerHookJson(listed.hook),
         });
       }

@@ -15,5 +15,6 @@ export function toEndedPoll(
   // A 304 says that the client has the page, unless it sent `*` instead of a tag. A crash may have lost the record of the 200.
   const hasPage = status === 200 || (status === 304 && headers['if-none-match']?.trim() !== '*');
   const isSent = hasPage && method === 'GET' && isComplete;
-  return { at, status, page: { since: query.since, readAt, leads, isSent } };
+  const isFull = leads.count >= query.limit;
+  return { at, status, page: { since: query.since, readAt, leads, isFull, isSent } };
 }

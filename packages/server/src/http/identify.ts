@@ -61,7 +61,7 @@ export function createIdentification(options: EndpointOptions): Identification {
     const reader = await readers.revalidateFor(token);
     const isRevoked = reader.isTokenRevoked();
     if (isPromise(isRevoked) ? await isRevoked : isRevoked)
-      await rejectToken('token-revoked', address, token);
+      await rejectToken('token-revoked', address, { token });
     state.token = token;
     if (isCounted) {
       // Counted even if the client has disconnected: disconnecting must not be a way around the limit.

@@ -70,12 +70,14 @@ export function createPollResponder(
     answer: createAnswer(options, readers),
     observe: (outcome, request) => {
       observer?.observe(toObservation(outcome, request.method));
-      const { token } = outcome.state;
-      if (!recorder || !token || isConsoleRequest(request)) return;
-      // A token that may only send leads is no consumer, and neither are a revoked token and a user who does not exist.
-      if (!hasTokenScope(token, 'leads:read')) return;
-      if (outcome.status !== 401 && outcome.status !== 404)
-        recorder.recordPoll(token, toEndedPoll(outcome, request, clock()));
+      if (!recorder || isConsoleRequest(request)) return;
+      const { status, state } = outcome;
+      if (status === 503) recorder.recordUnavailable(clock());
+      const { token = state.problem?.parts.token ?? state.problem?.parts.unverifiedToken } = state;
+      // A token that may only send leads is no consumer, and neither is a user who does not exist.
+      if (!token || !hasTokenScope(token, 'leads:read') || status === 404) return;
+      if (status === 401) recorder.recordRefusedToken(token, clock());
+      else recorder.recordPoll(token, toEndedPoll(outcome, request, clock()));
     },
   });
 }

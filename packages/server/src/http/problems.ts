@@ -12,15 +12,17 @@ import { TokenVerificationUnavailableError } from '../accounts/external-tokens.t
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { StoreUnavailableError, UnusableDatabaseError } from '../store/store.ts';
 
-interface ProblemParts {
+export interface ProblemParts {
   readonly detail?: string;
   readonly errors?: readonly (ParameterError | LeadError)[];
   readonly violatedPolicies?: readonly string[];
   readonly headers?: HeaderValues & { readonly connection?: 'close' };
   /** For the log, never for the client. */
   readonly cause?: unknown;
-  /** The revoked token, for the status page, never for the client. */
+  /** The revoked or expired token, for the status page, never for the client. */
   readonly token?: VerifiedToken | undefined;
+  /** What an invalid token says that names a key which is not known here. Anybody can have written it. */
+  readonly unverifiedToken?: VerifiedToken | undefined;
 }
 
 /** An error response, by its code in the contract. */

@@ -1,7 +1,14 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
 import { toUSVString } from 'node:util';
-import { type ConsumerKey, type ConsumerStore, laterOf, type PollSummary } from '../store/consumers.ts';
+import type { SentRange } from '../store/consumer-gaps.ts';
+import {
+  type ConsumerKey,
+  type ConsumerStore,
+  laterOf,
+  MIN_DOWNTIME_MS,
+  type PollSummary,
+} from '../store/consumers.ts';
 import type { Bearer } from '../store/store.ts';
 import type { RenderedLeads } from './render.ts';
 
@@ -14,6 +21,8 @@ export interface EndedPoll {
     readonly since: number | undefined;
     readonly readAt: number;
     readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
+    /** It has as many leads as it may: there may be further ones. */
+    readonly isFull: boolean;
     /** The client got the whole body, or has it already (304). */
     readonly isSent: boolean;
   };
@@ -24,6 +33,10 @@ export interface PollRecorder {
   recordPoll(token: Bearer, poll: EndedPoll): void;
   /** The poll waits for a lead until this time at most. */
   recordWait(token: Bearer, at: number, until: number): void;
+  /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
+  recordRefusedToken(token: Bearer, at: number): void;
+  /** A poll was refused with 503: perhaps the database is unreachable. */
+  recordUnavailable(at: number): void;
 }
 
 export interface RecorderOptions {
@@ -38,13 +51,24 @@ export interface RecorderOptions {
   readonly maxConsumers?: number;
 }
 
-type Entry = { -readonly [Key in keyof PollSummary]: PollSummary[Key] };
+/** The polls of a consumer. The first range that was sent is in two fields, as most clients have only one: an array costs more. */
+type Entry = { -readonly [Key in keyof Omit<PollSummary, 'sent' | 'writtenAt'>]: PollSummary[Key] } & {
+  sentAfter: number;
+  sentThrough: number;
+  otherSent: SentRange[] | undefined;
+};
 
 const FLUSH_MS = 5000;
 /** A database that hangs must not delay the stop. */
 const MAX_CLOSE_MS = 2000;
 /** About 15 MB. Only consumers that have polled within the last seconds are in memory. */
 const MAX_CONSUMERS = 50_000;
+/** Of refused tokens, whose ids any client can make up. */
+const MAX_REFUSED_CONSUMERS = 1000;
+/** Further ones count as not sent. */
+const MAX_OTHER_RANGES = 8;
+/** The database is tried so often after a 503. */
+const RETRY_MS = 1000;
 /** A transaction of this size takes a few milliseconds, in which SQLite answers no poll. */
 const CONSUMERS_PER_TRANSACTION = 500;
 /**
@@ -58,6 +82,7 @@ const MAX_USER_ID_LENGTH = 200;
 /** The times that every database can store. */
 export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+const REFUSED = 401;
 const HOUR_MS = 3_600_000;
 const PRUNE_INTERVAL_MS = HOUR_MS;
 /** A consumer that has not polled for this long is deleted. */
@@ -77,6 +102,8 @@ export class ConsumerRecorder implements PollRecorder {
   #nextPruneAt = Number.NEGATIVE_INFINITY;
   #hasFailed = false;
   #isClosed = false;
+  #refusedCount = 0;
+  #isUnavailable = false;
 
   constructor(store: ConsumerStore, options: RecorderOptions) {
     this.#store = store;
@@ -90,12 +117,53 @@ export class ConsumerRecorder implements PollRecorder {
     if (!entry) return;
     entry.polls += 1;
     entry.lastStatus = status;
+    this.#verify(entry);
     if (page) addPage(entry, page);
+  }
+
+  recordRefusedToken(token: Bearer, at: number): void {
+    if (consumerKeyOf(token).tokenId === null) return;
+    const entry = this.#entryOf(token, at, REFUSED, true);
+    if (!entry) return;
+    entry.polls += 1;
+    entry.lastStatus = REFUSED;
+  }
+
+  recordUnavailable(at: number): void {
+    if (this.#isUnavailable || this.#isClosed) return;
+    this.#isUnavailable = true;
+    const retry = async (): Promise<void> => {
+      try {
+        const now = this.#options.clock();
+        // It is unavailable until it can be written that it was. A single failure is no downtime.
+        if (now - at >= MIN_DOWNTIME_MS) await this.#store.recordDowntime(now, at);
+        else await this.#store.list({ limit: 1, maxPendingLeads: 1, now });
+        this.#isUnavailable = false;
+      } catch {
+        schedule();
+      }
+    };
+    const schedule = (): void => {
+      if (!this.#isClosed) setTimeout(() => void retry(), RETRY_MS).unref();
+    };
+    schedule();
+  }
+
+  /** Records that the service has started. Call it before the first poll, which is written later. */
+  start(): void {
+    const now = this.#options.clock();
+    this.#lastWrite = this.#lastWrite
+      .then(() => this.#store.recordDowntime(now))
+      .catch((error: unknown) => {
+        this.#options.log?.warn({ err: error }, 'the start could not be recorded');
+      });
   }
 
   recordWait(token: Bearer, at: number, until: number): void {
     const entry = this.#entryOf(token, at, 200);
-    if (entry) entry.heldUntil = laterOf(entry.heldUntil, until);
+    if (!entry) return;
+    this.#verify(entry);
+    entry.heldUntil = laterOf(entry.heldUntil, until);
   }
 
   /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
@@ -117,17 +185,32 @@ export class ConsumerRecorder implements PollRecorder {
     const timeout = new Promise<void>((resolve) => {
       limit = setTimeout(resolve, MAX_CLOSE_MS);
     });
-    await Promise.race([this.flush(), timeout]);
+    await Promise.race([this.flush().then(() => this.#recordStop()), timeout]);
     clearTimeout(limit);
   }
 
+  /** One of its polls in this batch has a valid token. */
+  #verify(entry: Entry): void {
+    if (!entry.mustBeIssued) return;
+    entry.mustBeIssued = false;
+    this.#refusedCount -= 1;
+  }
+
+  async #recordStop(): Promise<void> {
+    try {
+      await this.#store.recordStop(this.#options.clock());
+    } catch {
+      // The last poll then tells about when it was.
+    }
+  }
+
   /** The entry of the consumer, which is new or has its last poll now. Undefined if there is no room for it. */
-  #entryOf(token: Bearer, at: number, status: number): Entry | undefined {
+  #entryOf(token: Bearer, at: number, status: number, mustBeIssued = false): Entry | undefined {
     const consumer = consumerKeyOf(token);
     const tokenExpiresAt = storableExpiry(token);
     const key = this.#entryKey(consumer);
     const known = this.#entries.get(key);
-    if (!known) return this.#addEntry(key, { ...consumer, tokenExpiresAt }, at, status);
+    if (!known) return this.#addEntry(key, { ...consumer, tokenExpiresAt, mustBeIssued }, at, status);
     known.lastPollAt = at;
     known.tokenExpiresAt = tokenExpiresAt;
     return known;
@@ -142,12 +225,21 @@ export class ConsumerRecorder implements PollRecorder {
 
   #addEntry(
     key: string,
-    { userId, tokenId, tokenExpiresAt }: Pick<Entry, 'userId' | 'tokenId' | 'tokenExpiresAt'>,
+    {
+      userId,
+      tokenId,
+      tokenExpiresAt,
+      mustBeIssued,
+    }: Pick<Entry, 'userId' | 'tokenId' | 'tokenExpiresAt' | 'mustBeIssued'>,
     at: number,
     status: number,
   ): Entry | undefined {
     const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
     if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
+    if (mustBeIssued) {
+      if (this.#refusedCount >= MAX_REFUSED_CONSUMERS) return undefined;
+      this.#refusedCount += 1;
+    }
     // One literal: V8 takes several times as long for an object that is spread from several.
     const entry: Entry = {
       userId,
@@ -155,10 +247,14 @@ export class ConsumerRecorder implements PollRecorder {
       tokenExpiresAt,
       lastPollAt: at,
       lastStatus: status,
+      mustBeIssued,
       polls: 0,
       heldUntil: null,
       confirmedThrough: null,
       deliveredThrough: null,
+      sentAfter: Number.NaN,
+      sentThrough: Number.NaN,
+      otherSent: undefined,
     };
     this.#entries.set(key, entry);
     this.#schedule();
@@ -189,12 +285,13 @@ export class ConsumerRecorder implements PollRecorder {
       while (spentMs <= maxMs && this.#take(userId)) {
         const startedAt = performance.now();
         const writtenAt = this.#options.clock();
-        const keys = await this.#store.record(this.#unwritten.map((entry) => ({ ...entry, writtenAt })));
+        const keys = await this.#store.record(this.#unwritten.map((entry) => toSummary(entry, writtenAt)));
         spentMs += performance.now() - startedAt;
         const written = this.#unwritten;
         this.#unwritten = [];
-        for (const [index, polls] of written.entries())
-          this.#options.onWritten?.({ ...polls, ...keys[index] });
+        for (const [index, entry] of written.entries())
+          if (!entry.mustBeIssued)
+            this.#options.onWritten?.({ ...toSummary(entry, writtenAt), ...keys[index] });
         // Polls that arrived meanwhile are answered first.
         await setImmediate();
       }
@@ -216,6 +313,7 @@ export class ConsumerRecorder implements PollRecorder {
       if (userId !== undefined && entry.userId !== userId) continue;
       taken.push(entry);
       this.#entries.delete(key);
+      if (entry.mustBeIssued) this.#refusedCount -= 1;
       if (taken.length === CONSUMERS_PER_TRANSACTION) break;
     }
     this.#unwritten = taken;
@@ -244,12 +342,42 @@ export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null 
 const isStorable = (userId: string): boolean =>
   userId.length <= MAX_USER_ID_LENGTH && !userId.includes('\0') && toUSVString(userId) === userId;
 
-function addPage(entry: Entry, { since, readAt, leads, isSent }: NonNullable<EndedPoll['page']>): void {
+function toSummary(
+  { sentAfter, sentThrough, otherSent = [], ...entry }: Entry,
+  writtenAt: number,
+): PollSummary {
+  const hasSent = !Number.isNaN(sentThrough);
+  const first = { after: toAfter(sentAfter), through: sentThrough };
+  return { ...entry, writtenAt, sent: hasSent ? [first, ...otherSent] : [] };
+}
+
+const toAfter = (time: number): number | null => (time < MIN_TIME ? null : time);
+
+function addPage(
+  entry: Entry,
+  { since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
+): void {
   if (since !== undefined && since >= MIN_TIME)
     entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
-  if (!isSent) return;
+  if (!isSent || leads.first === undefined || leads.last === undefined) return;
   const newest = since === undefined ? leads.first : leads.last;
-  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest ?? null);
+  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest);
+  // Without `since`, the newest lead is first, and a page that is not full has all leads.
+  const before = isFull ? leads.last - 1 : Number.NEGATIVE_INFINITY;
+  addSent(entry, since ?? before, newest);
+}
+
+function addSent(entry: Entry, after: number, through: number): void {
+  if (Number.isNaN(entry.sentThrough)) {
+    entry.sentAfter = after;
+    entry.sentThrough = through;
+  } else if (after <= entry.sentThrough && through >= entry.sentAfter) {
+    entry.sentAfter = Math.min(entry.sentAfter, after);
+    entry.sentThrough = Math.max(entry.sentThrough, through);
+  } else {
+    entry.otherSent ??= [];
+    if (entry.otherSent.length < MAX_OTHER_RANGES) entry.otherSent.push({ after: toAfter(after), through });
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
 import { setImmediate } from 'node:timers/promises';
-import { toIsoOrNull } from '../clock.ts';
+import { toIso, toIsoOrNull } from '../clock.ts';
+import type { Gap } from '../store/consumer-gaps.ts';
 import {
   type Consumer,
   type ConsumerKey,
@@ -14,17 +15,6 @@ import { isInScope } from '../store/placement.ts';
 import type { StoredLead } from '../store/records.ts';
 import { mayPoll, scopeOf } from './access.ts';
 import { type ConsumerHook, readConsumerHooks, toConsumerHookJson } from './consumer-hooks.ts';
-
-export type LeadState = 'confirmed' | 'delivered' | 'waiting';
-
-/** Whether a consumer has a lead. `createdAt` decides, as delivery is in its order. */
-export function leadStateOf(
-  { confirmedThrough, deliveredThrough }: ConsumerPosition,
-  createdAt: number,
-): LeadState {
-  if (confirmedThrough !== null && confirmedThrough >= createdAt) return 'confirmed';
-  return deliveredThrough !== null && deliveredThrough >= createdAt ? 'delivered' : 'waiting';
-}
 
 /** Whether the access level of the consumer's user includes the lead. */
 export function maySee({ user }: Consumer, { companyId, branchId, departmentId }: StoredLead): boolean {
@@ -57,47 +47,87 @@ const DAY_MS = 24 * 60 * MINUTE_MS;
 const STALE_INTERVALS = 1.5;
 /** Polls are written every 5 seconds, so that a short interval alone would be too strict. */
 const MIN_DELAY_MS = 10_000;
-/** A token that was tried for a minute does not count as stale for days. */
+/** A token that was tried for an hour does not count as stale for days. */
 const STALE_SHARE = 10;
 const MAX_STALE_MS = 7 * DAY_MS;
-/** For a consumer that has polled only once. */
-const FIRST_POLL_MS = 10 * MINUTE_MS;
+/** Fewer polls, or in a shorter time, are a person who tries a token: it cannot be stale. */
+const MIN_POLLS = 5;
+const MIN_POLLING_MS = 10 * MINUTE_MS;
 
 /** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
 const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
   Math.max(lastPollAt, Math.min(heldUntil ?? lastPollAt, now));
 
+/** What decides whether a consumer is late. */
+type PollTimes = ConsumerPosition & Partial<Pick<Consumer, 'pendingSince' | 'downtime' | 'tokenEnded'>>;
+
+const canBeStale = ({ polls, firstPollAt, lastPollAt }: PollTimes): boolean =>
+  polls >= MIN_POLLS && lastPollAt - firstPollAt >= MIN_POLLING_MS;
+
+/** 1.5 usual intervals, and at least 10 s longer than usual, or a time that the operator has chosen. */
+function staleAfterOf(consumer: PollTimes, chosenMs?: number): number {
+  const intervalMs = consumer.intervalMs ?? 0;
+  const usualMs = Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
+  return canBeStale(consumer) ? (chosenMs ?? usualMs) : Math.max(usualMs, MIN_POLLING_MS);
+}
+
+/**
+ * Since when the consumer has not polled. While the service was unavailable it could not: a consumer that was not late before has
+ * its whole time again.
+ */
+function silentSince(consumer: PollTimes, now: number, chosenMs?: number): number {
+  const seen = seenAt(consumer, now);
+  const { downtime = null } = consumer;
+  if (downtime === null || seen >= downtime.availableSince) return seen;
+  const wasLate = downtime.unavailableSince - seen > staleAfterOf(consumer, chosenMs);
+  return wasLate ? seen : Math.min(downtime.availableSince, now);
+}
+
 /**
  * How long the consumer has not polled although it should. One with a webhook subscription need not poll before there is a lead for it.
  */
-export function silenceOf({ consumer, hook }: ListedConsumer, now: number): number {
+export function silenceOf({ consumer, hook }: ListedConsumer, now: number, chosenMs?: number): number {
   if (!consumer) return 0;
-  if (!hook) return now - seenAt(consumer, now);
+  const since = silentSince(consumer, now, chosenMs);
+  if (!hook) return now - since;
   const { pendingSince, user } = consumer;
   if (pendingSince === null || !mayPoll(user)) return 0;
-  return now - Math.max(seenAt(consumer, now), Math.min(pendingSince, now));
+  return now - Math.max(since, Math.min(pendingSince, now));
 }
 
+/** The service was unavailable, and the consumer has not polled since, but may still come in time: neither late nor known to poll. */
+export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number): boolean => {
+  const { consumer } = listed;
+  if (!consumer?.downtime || !canBeStale(consumer)) return false;
+  const since = silentSince(consumer, now, chosenMs);
+  return since > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
+};
+
 /**
- * After 1.5 usual intervals, and at least 10 s later than usual, or after a time that the operator has chosen, it is stale: for
- * 10 times as long as it polled, but at most 7 days.
+ * A consumer that should have polled is stale for 10 times as long as it polled, but at most 7 days. While leads wait for it, it
+ * counts for at least a day.
  */
 export function activityOf(
-  consumer: ConsumerPosition,
+  consumer: PollTimes,
   now: number,
   chosenMs?: number,
-  silentMs = now - seenAt(consumer, now),
+  silentMs = now - silentSince(consumer, now, chosenMs),
 ): Activity {
-  const { intervalMs, firstPollAt, lastPollAt } = consumer;
-  if (intervalMs === null) return silentMs <= FIRST_POLL_MS ? 'active' : 'inactive';
-  const staleAfterMs = chosenMs ?? Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
+  const { firstPollAt, lastPollAt, pendingSince = null, tokenEnded } = consumer;
+  const staleAfterMs = staleAfterOf(consumer, chosenMs);
   if (silentMs <= staleAfterMs) return 'active';
+  // Its client has stopped, as it should.
+  if (tokenEnded === 'revoked') return 'inactive';
+  const minMs = pendingSince !== null && positionOf(consumer) !== null ? DAY_MS : 0;
+  if (!canBeStale(consumer)) return silentMs <= minMs ? 'active' : 'inactive';
   const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
-  return silentMs <= staleAfterMs + staleForMs ? 'stale' : 'inactive';
+  return silentMs <= Math.max(staleAfterMs + staleForMs, minMs) ? 'stale' : 'inactive';
 }
 
 export const consumerStateOf = (listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState =>
-  listed.consumer ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now)) : 'subscribed';
+  listed.consumer
+    ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs))
+    : 'subscribed';
 
 /** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
 export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
@@ -114,9 +144,19 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
     waiting: consumer?.pendingLeads ?? 0,
     waitingSince: toIsoOrNull(consumer?.pendingSince ?? null),
+    skipped: consumer?.skippedLeads ?? 0,
+    skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
+    tokenEnded: consumer?.tokenEnded ?? null,
+    isAwaited: isAwaited(listed, now, chosenMs),
     hook: toConsumerHookJson(hook),
   };
 }
+
+/** As the console needs them for `leadStateOf`. */
+export const toGapsJson = (gaps: readonly Gap[]) =>
+  gaps.map(({ after, through, isBeforeStart }) => ({
+    ...{ after: toIsoOrNull(after), through: toIso(through), isBeforeStart },
+  }));
 
 /** SQLite answers no poll while it reads a page: some milliseconds. */
 const CONSUMERS_PER_PAGE = 200;

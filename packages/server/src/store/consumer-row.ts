@@ -1,6 +1,16 @@
 /** The rows of the table `consumers`, as both adapters read and write them. */
-import type { Consumer, ConsumerPosition } from './consumers.ts';
+import type { Gap } from './consumer-gaps.ts';
+import {
+  type Consumer,
+  type ConsumerPosition,
+  type Downtime,
+  ENDED_TOKEN_MS,
+  MIN_DOWNTIME_MS,
+  type TokenEnd,
+} from './consumers.ts';
 import type { User } from './records.ts';
+
+const NO_GAPS: readonly Gap[] = [];
 
 /** The stored form of a token without an id, because a key has no nulls. */
 export const NO_TOKEN_ID = '';
@@ -18,6 +28,8 @@ export interface ConsumerRow {
   readonly interval_ms: number | null;
   readonly confirmed_through: number | null;
   readonly delivered_through: number | null;
+  /** JSON. Null: none. */
+  readonly gaps: string | null;
 }
 
 /** The kind of each column, in the order of the table. */
@@ -33,6 +45,7 @@ export const CONSUMER_COLUMNS: { readonly [Name in keyof ConsumerRow]: 'text' | 
   interval_ms: 'integer',
   confirmed_through: 'time',
   delivered_through: 'time',
+  gaps: 'text',
 };
 
 export const toRow = (position: ConsumerPosition): ConsumerRow => ({
@@ -47,6 +60,7 @@ export const toRow = (position: ConsumerPosition): ConsumerRow => ({
   interval_ms: position.intervalMs,
   confirmed_through: position.confirmedThrough,
   delivered_through: position.deliveredThrough,
+  gaps: position.gaps.length === 0 ? null : JSON.stringify(position.gaps),
 });
 
 export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
@@ -61,6 +75,7 @@ export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
   intervalMs: row.interval_ms,
   confirmedThrough: row.confirmed_through,
   deliveredThrough: row.delivered_through,
+  gaps: row.gaps === null ? NO_GAPS : JSON.parse(row.gaps),
 });
 
 /** A row of `list`: the columns of the table, the user, the name of the token, and the counts. */
@@ -74,9 +89,14 @@ export interface ListedRow extends ConsumerRow {
   readonly token_issued_at: number | null;
   readonly pending: number;
   readonly pending_since: number | null;
+  readonly skipped: number;
+  readonly skipped_since: number | null;
+  readonly is_revoked: boolean | number;
+  readonly unavailable_since: number | null;
+  readonly available_since: number | null;
 }
 
-export const toConsumer = (row: ListedRow): Consumer => ({
+export const toConsumer = (row: ListedRow, now: number): Consumer => ({
   ...fromRow(row),
   name: row.name,
   tokenIssuedAt: row.token_issued_at,
@@ -90,4 +110,22 @@ export const toConsumer = (row: ListedRow): Consumer => ({
   },
   pendingLeads: row.pending,
   pendingSince: row.pending_since,
+  skippedLeads: row.skipped,
+  skippedSince: row.skipped_since,
+  tokenEnded: tokenEndOf(row, now),
+  downtime: toDowntime(row),
 });
+
+function tokenEndOf(row: ListedRow, now: number): TokenEnd | null {
+  if (row.last_status !== 401 || row.last_poll_at <= now - ENDED_TOKEN_MS) return null;
+  if (row.is_revoked) return 'revoked';
+  return row.token_expires_at !== null && row.token_expires_at <= now ? 'expired' : 'key-removed';
+}
+
+function toDowntime({
+  unavailable_since: unavailableSince,
+  available_since: availableSince,
+}: ListedRow): Downtime | null {
+  if (unavailableSince === null || availableSince === null) return null;
+  return availableSince - unavailableSince < MIN_DOWNTIME_MS ? null : { unavailableSince, availableSince };
+}

@@ -1,7 +1,8 @@
 /**
  * Consumers: the tokens that poll, and how far each has come. Leads are delivered in the order of their `createdAt`, so two
- * positions of a consumer say for every lead whether the consumer has it; no row per lead is needed.
+ * positions of a consumer and its gaps say for every lead whether the consumer has it; no row per lead is needed.
  */
+import { type Gap, mergeGaps, type SentRange } from './consumer-gaps.ts';
 import type { User } from './records.ts';
 
 /** The consumer that a `Bearer` or a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
@@ -35,6 +36,8 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly confirmedThrough: number | null;
   /** The newest `createdAt` that was sent to it. */
   readonly deliveredThrough: number | null;
+  /** The leads up to both positions that were never sent to it. */
+  readonly gaps: readonly Gap[];
 }
 
 /** The polls of one consumer since the last write, in one process. */
@@ -44,14 +47,27 @@ export interface PollSummary extends ConsumerKey {
   /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
   readonly writtenAt?: number;
   readonly lastStatus: number;
+  /** All were refused with 401, perhaps without a valid signature: stored only if the token was issued here for this user. */
+  readonly mustBeIssued?: boolean | undefined;
   /** 0 if a poll has begun to wait and none has ended. */
   readonly polls: number;
   readonly heldUntil: number | null;
   readonly confirmedThrough: number | null;
   readonly deliveredThrough: number | null;
+  /** The leads that were sent: all that the user may see in these ranges. */
+  readonly sent: readonly SentRange[];
 }
 
-/** A consumer whose token works and whose user exists. */
+/** Why a token is refused with 401. */
+export type TokenEnd = 'revoked' | 'expired' | 'key-removed';
+
+/** The last time in which the service could not answer polls, if it was at least `MIN_DOWNTIME_MS`. */
+export interface Downtime {
+  readonly unavailableSince: number;
+  readonly availableSince: number;
+}
+
+/** A consumer whose user exists, and whose token works or was used within the last 24 hours. */
 export interface Consumer extends ConsumerPosition {
   /** Of the token, if it was issued here. */
   readonly name: string | null;
@@ -62,6 +78,14 @@ export interface Consumer extends ConsumerPosition {
   readonly pendingLeads: number;
   /** The `createdAt` of the first of them. */
   readonly pendingSince: number | null;
+  /** The number of leads in the gaps after its start, at most `maxPendingLeads`. */
+  readonly skippedLeads: number;
+  /** The `createdAt` of the first of them. */
+  readonly skippedSince: number | null;
+  /** Null: its last poll was not refused with 401, or is older than 24 hours. */
+  readonly tokenEnded: TokenEnd | null;
+  /** The same for all consumers. */
+  readonly downtime: Downtime | null;
 }
 
 export interface ConsumerQuery {
@@ -70,7 +94,7 @@ export interface ConsumerQuery {
   /** The last consumer of the page before. */
   readonly after?: ConsumerKey | undefined;
   readonly limit: number;
-  /** Counts no more pending leads than this for each consumer, so that the time of a query is bounded. */
+  /** Counts no more pending and skipped leads than this for each consumer, so that the time of a query is bounded. */
   readonly maxPendingLeads: number;
   /** Tokens that were not issued here are left out when they have expired by this time: another token replaces them. */
   readonly now: number;
@@ -84,12 +108,25 @@ export interface ConsumerStore {
    */
   record(summaries: readonly PollSummary[]): Promise<readonly ConsumerKey[]>;
   /**
-   * Sorted by user and token. Without revoked tokens, removed users, and expired tokens of an identity provider.
+   * Sorted by user and token. Without removed users, expired tokens of an identity provider, and revoked tokens that were not
+   * refused within the last 24 hours.
    */
   list(query: ConsumerQuery): Promise<readonly Consumer[]>;
   /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
   prune(now: number, before: number): Promise<number>;
+  /**
+   * Records a downtime that ends now. Without its begin, the service has just started: it was unavailable since the last time that
+   * is recorded, by a poll or by `recordStop`.
+   */
+  recordDowntime(now: number, unavailableSince?: number): Promise<void>;
+  recordStop(now: number): Promise<void>;
 }
+
+/** A revoked token that is still used is listed until so long after its last poll. */
+export const ENDED_TOKEN_MS = 24 * 3_600_000;
+
+/** Polls are written every 5 seconds: while other instances go on, the start of one looks like a downtime of less than this. */
+export const MIN_DOWNTIME_MS = 10_000;
 
 /** With an id. An identity provider may give each token of a user another id. */
 export const MAX_CONSUMERS_PER_USER = 100;
@@ -126,13 +163,27 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     intervalMs: smoothInterval(stored.intervalMs, polls.lastPollAt - stored.lastPollAt),
     confirmedThrough: laterOf(stored.confirmedThrough, polls.confirmedThrough),
     deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
+    gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
   };
 }
 
-const toFirstPosition = ({ writtenAt: _, ...polls }: PollSummary): ConsumerPosition => ({
-  ...polls,
-  firstPollAt: polls.lastPollAt,
-  intervalMs: null,
+/** When the service started, if the stored polls of a consumer are from before. */
+export const startOfFirstPolls = (
+  stored: ConsumerPosition | undefined,
+  startedAt: number | null | undefined,
+): number | undefined =>
+  stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
+
+const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
+  const { writtenAt: _, mustBeIssued: __, sent: ___, ...rest } = polls;
+  const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
+  return { ...rest, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
+};
+
+const toMove = (polls: PollSummary) => ({
+  to: positionOf(polls),
+  sent: polls.sent,
+  at: polls.writtenAt ?? polls.lastPollAt,
 });
 
 /** Times of the future would let a consumer that stops count as active until the clock gets there again. */

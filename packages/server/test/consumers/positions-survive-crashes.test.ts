@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { leadStateOf } from '@leadtap/contract';
 import { expect, it, vi } from 'vitest';
 import { runPositionTrial } from '../../../testing/delivery-trial/consumers/position-trial.ts';
 import { CONSUMER_KINDS } from '../../../testing/delivery-trial/consumers/trial-consumer.ts';
 import { type ServiceOptions, startService, type TestService } from '../../../testing/harness/service.ts';
-import { leadStateOf } from '../../src/leads/consumers.ts';
 import { terminal } from '../cli/terminal.ts';
 
 const FLUSH_MS = 20;
@@ -96,13 +96,13 @@ it('positions say of every lead what five consumers know, while they and two ins
   await store.close();
   expect(leads.length).toBeGreaterThanOrEqual(LEADS);
   const shell = terminal();
-  const counts = { confirmed: 0, delivered: 0, waiting: 0, exact: 0, pairs: 0 };
+  const counts = { confirmed: 0, delivered: 0, waiting: 0, skipped: 0, exact: 0, pairs: 0 };
   const wrong: string[] = [];
   for (const [index, { lead }] of leads.entries()) {
     const shown = index % 30 === 0 ? await show(lead.id) : undefined;
     for (const { kind, tokenId } of tokens) {
       const consumer = consumers.find((found) => found.tokenId === tokenId);
-      const state = consumer ? leadStateOf(consumer, lead.createdAt) : 'waiting';
+      const state = consumer ? leadStateOf(consumer, lead) : 'waiting';
       const allowed = trial.allowedStates(kind, lead.createdAt);
       if (!allowed.has(state)) wrong.push(`${kind}, lead ${index}: ${state} instead of ${[...allowed]}`);
       if (shown && shown.get(tokenId) !== state) wrong.push(`${kind}, lead ${index}: leads show differs`);

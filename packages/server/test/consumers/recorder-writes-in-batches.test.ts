@@ -16,7 +16,10 @@ function recorder(store: Partial<ConsumerStore> = {}, options: Partial<RecorderO
     return summaries;
   };
   const made = new ConsumerRecorder(
-    { record, list: async () => [], prune: async () => 0, ...store },
+    {
+      ...{ record, list: async () => [], prune: async () => 0 },
+      ...{ recordDowntime: async () => {}, recordStop: async () => {}, ...store },
+    },
     { clock: () => NOW, flushMs: 3_600_000, ...options },
   );
   return { recorder: made, batches, summaries: () => batches.flat() };
@@ -170,6 +173,7 @@ describe('the recorder', () => {
     const page = {
       since: -1e15,
       readAt: NOW,
+      isFull: false,
       leads: { count: 0, first: undefined, last: undefined },
     };
     made.recordPoll({ userId: 'boss', expiresAt: 1e16 }, { ...POLL, page: { ...page, isSent: true } });

@@ -37,7 +37,7 @@ it('a database that does not answer is unreachable after 3 seconds', async () =>
 });
 
 it('consumers and leads that take too long are missing, and the rest is there', async () => {
-  const consumers = { list: never, record: never, prune: never };
+  const consumers = { list: never, record: never, prune: never, recordDowntime: never, recordStop: never };
   const { readStatus, errors } = start({ status, consumers, countLeadsByMinute: never });
   const reading = readStatus();
   await vi.advanceTimersByTimeAsync(3000);

@@ -15,7 +15,8 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
   ...{ tokenExpiresAt: null, tokenExpiresSoon: false, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
-  ...{ waiting: 0, waitingSince: null, hook: null, pollsByHour: null },
+  ...{ waiting: 0, waitingSince: null, skipped: 0, skippedSince: null, tokenEnded: null, isAwaited: false },
+  ...{ hook: null, pollsByHour: null },
   ...rest,
 });
 const counts = { active: 3, activeWithoutInterval: 0, inactive: 0, subscribed: 0 };

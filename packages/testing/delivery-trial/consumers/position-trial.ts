@@ -6,7 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { Random } from '../random.ts';
 import { CONSUMER_KINDS, type ConsumerKind, type OwnPoll, TrialConsumer } from './trial-consumer.ts';
 
-export type State = 'confirmed' | 'delivered' | 'waiting';
+export type State = 'confirmed' | 'delivered' | 'waiting' | 'skipped';
 
 export interface PositionTrialOptions {
   /** The instances. Each keeps its address when it is started again. */

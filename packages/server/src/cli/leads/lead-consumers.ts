@@ -1,6 +1,7 @@
 /** Who may see a lead, and whether each of them has it. */
+import { type LeadState, leadStateOf } from '@leadtap/contract';
 import { toIso } from '../../clock.ts';
-import { consumerPages, type LeadState, leadStateOf, maySee } from '../../leads/consumers.ts';
+import { consumerPages, maySee } from '../../leads/consumers.ts';
 import { formatDuration } from '../../status/formats.ts';
 import type { Consumer } from '../../store/consumers.ts';
 import type { StoredLead } from '../../store/records.ts';
@@ -23,8 +24,7 @@ export async function findLeadConsumers(
   for await (const page of consumerPages(store, { companyId: stored.companyId, maxPendingLeads: 1, now })) {
     signal.throwIfAborted();
     for (const consumer of page)
-      if (maySee(consumer, stored))
-        found.push({ consumer, state: leadStateOf(consumer, stored.lead.createdAt) });
+      if (maySee(consumer, stored)) found.push({ consumer, state: leadStateOf(consumer, stored.lead) });
   }
   return found;
 }
@@ -47,20 +47,17 @@ export function describeLeadConsumers(
 ): string[] {
   const lines = consumers.slice(0, MAX_SHOWN).map(({ consumer, state }) => {
     const lastPoll = `last poll ${formatDuration((now - consumer.lastPollAt) / 1000)} ago, status ${consumer.lastStatus}`;
-    return `${describeConsumer(consumer)}: ${describeState(consumer, state, createdAt)}; ${lastPoll}`;
+    return `${describeConsumer(consumer)}: ${describeState(state, createdAt)}; ${lastPoll}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   if (consumers.length === 0) lines.push('none has polled');
   // Only imported history has another `createdAt` than the time at which it was added.
   else if (createdAt !== addedAt)
-    lines.push('This lead was imported as history. Consumers that were past its createdAt did not get it.');
+    lines.push('This lead was imported as history. Consumers that had polled before did not get it.');
   return lines;
 }
 
-function describeState(consumer: Consumer, state: LeadState, createdAt: number): string {
+function describeState(state: LeadState, createdAt: number): string {
   if (state === 'waiting') return `waiting since ${toIso(createdAt)}`;
-  // A newer lead was sent to it. Pages without `since` may have left this one out.
-  if (state === 'delivered' && consumer.confirmedThrough === null)
-    return 'delivered, unless its page was full: it polls without `since`';
-  return state;
+  return state === 'skipped' ? 'skipped: it asked for what comes after it; it was never sent to it' : state;
 }

@@ -1,4 +1,6 @@
 /** The consumers: how far each token has come. */
+
+import { type Gap, keepGapsWithLeads } from '../consumer-gaps.ts';
 import {
   CONSUMER_COLUMNS,
   type ConsumerRow,
@@ -13,9 +15,11 @@ import {
   type ConsumerPosition,
   type ConsumerStore,
   consumerKeyText,
+  ENDED_TOKEN_MS,
   MAX_CONSUMERS_PER_USER,
   mergePolls,
   type PollSummary,
+  startOfFirstPolls,
 } from '../consumers.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
 
@@ -45,25 +49,42 @@ const COUNT = `
    WHERE user_id = ANY ($1) AND token_id <> '${NO_TOKEN_ID}' GROUP BY user_id`;
 
 const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
+/** A revoked token that is still used is listed, so that it is noticed. */
+const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > leadtap.from_ms($1 - ${ENDED_TOKEN_MS}))`;
 /** An expired token of an identity provider: the client has another one. */
 const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
   AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
 
-/** The pending leads that a user may see, by access level: each is a range of one index, of which one is read. */
+/** The leads that a user may see, by access level: each is a range of one index, of which one is read. */
 const LEVELS = {
   COMPANY: 'true',
   BRANCH: 'l.branch_id = c.branch_id',
   DEPARTMENT: 'l.department_id = c.department_id',
 };
-const LEADS = Object.entries(LEVELS)
-  .map(
-    ([level, place]) => `(
+const leadsIn = (range: string, order: string): string =>
+  Object.entries(LEVELS)
+    .map(
+      ([level, place]) => `(
       SELECT l.created_at FROM leadtap.leads AS l
        WHERE c.access_level = '${level}' AND l.company_id = c.company_id AND ${place}
-         AND l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')
-       ORDER BY l.created_at LIMIT $3)`,
-  )
-  .join(' UNION ALL ');
+         AND ${range} ORDER BY l.created_at ${order})`,
+    )
+    .join(' UNION ALL ');
+const PENDING = leadsIn(
+  "l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')",
+  'LIMIT $3',
+);
+const IN_GAP = `l.created_at > coalesce(leadtap.from_ms(g."after"), '-infinity') AND l.created_at <= leadtap.from_ms(g.through)`;
+const GAP_COLUMNS = '"after" bigint, through bigint, "isBeforeStart" boolean';
+const SKIPPED = `
+  SELECT s.created_at FROM json_to_recordset(c.gaps::json) AS g (${GAP_COLUMNS})
+   CROSS JOIN LATERAL (${leadsIn(IN_GAP, 'LIMIT $3')}) AS s WHERE NOT g."isBeforeStart" LIMIT $3`;
+
+const NEWEST_IN_GAPS = `
+  SELECT g.index, leadtap.to_ms(l.created_at) AS newest
+    FROM json_to_recordset($1) AS g (index integer, user_id text, "after" bigint, through bigint)
+    JOIN leadtap.users AS c ON c.id = g.user_id
+   CROSS JOIN LATERAL (${leadsIn(IN_GAP, 'DESC LIMIT 1')}) AS l`;
 
 /**
  * Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company, user. The page is chosen
@@ -78,13 +99,15 @@ const LIST = `
       LEFT JOIN LATERAL (SELECT t.name, t.issued_at FROM leadtap.issued_tokens AS t WHERE t.id = c.token_id OFFSET 0) AS t ON true
      WHERE (c.user_id, c.token_id) > ($4, $5)
        AND ($6::text IS NULL OR u.company_id = $6) AND ($7::text IS NULL OR c.user_id = $7)
-       AND (${IS_REVOKED}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
+       AND (${IS_OVER}) IS FALSE AND (${IS_REPLACED}) IS NOT TRUE
      ORDER BY c.user_id, c.token_id LIMIT $2)
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
-         leadtap.to_ms(c.issued_at) AS token_issued_at,
-         w.pending, leadtap.to_ms(w.since) AS pending_since
-    FROM page AS c
-   CROSS JOIN LATERAL (SELECT count(*) AS pending, min(l.created_at) AS since FROM (${LEADS}) AS l) AS w
+         leadtap.to_ms(c.issued_at) AS token_issued_at, ${IS_REVOKED} AS is_revoked,
+         w.pending, leadtap.to_ms(w.since) AS pending_since, s.skipped, leadtap.to_ms(s.since) AS skipped_since,
+         leadtap.to_ms(a.unavailable_since) AS unavailable_since, leadtap.to_ms(a.available_since) AS available_since
+    FROM page AS c LEFT JOIN leadtap.availability AS a ON true
+   CROSS JOIN LATERAL (SELECT count(*) AS pending, min(l.created_at) AS since FROM (${PENDING}) AS l) AS w
+   CROSS JOIN LATERAL (SELECT count(*) AS skipped, min(l.created_at) AS since FROM (${SKIPPED}) AS l) AS s
    ORDER BY c.user_id, c.token_id`;
 
 /**
@@ -97,7 +120,24 @@ export const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bit
 const PRUNE = `
   DELETE FROM leadtap.consumers AS c
    WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT FROM leadtap.users AS u WHERE u.id = c.user_id)
-      OR ${IS_REVOKED} OR ${IS_REPLACED} RETURNING 1`;
+      OR (${IS_OVER}) OR (${IS_REPLACED}) RETURNING 1`;
+
+const ISSUED = `
+  SELECT k.user_id, k.token_id FROM json_to_recordset($1) AS k (user_id text, token_id text)
+    JOIN leadtap.issued_tokens AS i ON i.id = k.token_id AND i.user_id = k.user_id`;
+
+const STARTED_AT = 'SELECT leadtap.to_ms(available_since) AS "startedAt" FROM leadtap.availability';
+/** Its values: now, and since when the service was unavailable, or null. */
+const RECORD_DOWNTIME = `
+  INSERT INTO leadtap.availability AS a (unavailable_since, available_since)
+  VALUES (least(leadtap.from_ms($1),
+            coalesce(leadtap.from_ms($2), (SELECT max(last_poll_at) FROM leadtap.consumers))), leadtap.from_ms($1))
+  ON CONFLICT (id) DO UPDATE SET available_since = excluded.available_since, unavailable_since =
+    CASE WHEN $2 IS NULL THEN least(leadtap.from_ms($1), greatest(excluded.unavailable_since, a.available_since, a.stopped_at))
+         ELSE excluded.unavailable_since END`;
+const RECORD_STOP = `
+  INSERT INTO leadtap.availability (stopped_at) VALUES (leadtap.from_ms($1))
+  ON CONFLICT (id) DO UPDATE SET stopped_at = excluded.stopped_at`;
 
 export const consumerMethods = (database: Database): ConsumerStore => ({
   record: (summaries) =>
@@ -114,7 +154,7 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
       await session.query(INDEX_SCANS);
       return session.query<ListedRow>(LIST, values);
     });
-    return rows.map(toConsumer);
+    return rows.map((row) => toConsumer(row, now));
   },
 
   prune: (now, before) =>
@@ -122,11 +162,26 @@ export const consumerMethods = (database: Database): ConsumerStore => ({
       await session.query('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
       return (await session.query(PRUNE, [now, before])).length;
     }, TIMEOUTS),
+
+  recordDowntime: (now, unavailableSince) =>
+    database.transaction(async (session) => {
+      await session.query(RECORD_DOWNTIME, [now, unavailableSince ?? null]);
+    }, TIMEOUTS),
+
+  recordStop: (now) =>
+    database.transaction(async (session) => {
+      await session.query(RECORD_STOP, [now]);
+    }, TIMEOUTS),
 });
 
 /** Under the lock, so that no other instance changes the rows between the statements. */
 async function mergeInto(session: Session, summaries: readonly PollSummary[]): Promise<ConsumerKey[]> {
   const positions = await findPositions(session, summaries);
+  const stored = new Map(positions);
+  const isIssued = await findIssued(
+    session,
+    summaries.filter(({ mustBeIssued }) => mustBeIssued),
+  );
   const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(consumerKeyText(key));
   const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
   const counts = await countConsumers(session, userIds);
@@ -135,6 +190,7 @@ async function mergeInto(session: Session, summaries: readonly PollSummary[]): P
   const written = new Map<string, ConsumerPosition>();
   const keys = summaries.map((polls) => {
     const { userId } = polls;
+    if (polls.mustBeIssued && !isIssued(polls)) return polls;
     const count = counts.get(userId) ?? 0;
     const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
     if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
@@ -144,17 +200,66 @@ async function mergeInto(session: Session, summaries: readonly PollSummary[]): P
     written.set(key, position);
     return { userId, tokenId };
   });
+  await dropEmptyGaps(session, stored, written);
   await queryInChunks(session, PUT, [...written.values()].map(toRow));
   return keys;
 }
+
+async function findIssued(
+  session: Session,
+  keys: readonly ConsumerKey[],
+): Promise<(key: ConsumerKey) => boolean> {
+  if (keys.length === 0) return () => false;
+  const rows = await queryInChunks<KeyRow>(session, ISSUED, keys.map(toKeyRow));
+  const found = new Set(
+    rows.map(({ user_id: userId, token_id: tokenId }) => consumerKeyText({ userId, tokenId })),
+  );
+  return (key) => found.has(consumerKeyText(key));
+}
+
+/** Of the consumers whose gaps have changed. */
+async function dropEmptyGaps(
+  session: Session,
+  stored: ReadonlyMap<string, ConsumerPosition>,
+  written: Map<string, ConsumerPosition>,
+): Promise<void> {
+  const changed = [...written].filter(([key, { gaps }]) => gaps.length > 0 && gaps !== stored.get(key)?.gaps);
+  if (changed.length === 0) return;
+  const gaps = changed.flatMap(([, position]) => position.gaps.map((gap) => ({ gap, position })));
+  const values = gaps.map(({ gap: { after, through }, position }, index) => ({
+    ...{ index, user_id: position.userId, after, through },
+  }));
+  await session.query(INDEX_SCANS);
+  const [row] = await session.query<{ startedAt: number | null }>(STARTED_AT);
+  const newest = new Map<Gap, number>();
+  for (const found of await queryInChunks<{ index: number; newest: number }>(
+    session,
+    NEWEST_IN_GAPS,
+    values,
+  )) {
+    const gap = gaps[found.index]?.gap;
+    if (gap) newest.set(gap, found.newest);
+  }
+  for (const [key, position] of changed) {
+    const newestIn = (gap: Gap) => newest.get(gap) ?? null;
+    const startedAt = startOfFirstPolls(stored.get(key), row?.startedAt);
+    written.set(key, { ...position, gaps: keepGapsWithLeads(position.gaps, newestIn, startedAt) });
+  }
+}
+
+type KeyRow = Pick<ConsumerRow, 'user_id' | 'token_id'>;
+
+const toKeyRow = ({ userId, tokenId }: ConsumerKey): KeyRow => ({
+  user_id: userId,
+  token_id: tokenId ?? NO_TOKEN_ID,
+});
 
 async function findPositions(
   session: Session,
   keys: readonly ConsumerKey[],
 ): Promise<Map<string, ConsumerPosition>> {
   if (keys.length === 0) return new Map();
-  const values = keys.map(({ userId, tokenId }) => ({ user_id: userId, token_id: tokenId ?? NO_TOKEN_ID }));
-  const rows = await queryInChunks<ConsumerRow>(session, FIND, values);
+  const rows = await queryInChunks<ConsumerRow>(session, FIND, keys.map(toKeyRow));
   return new Map(rows.map(fromRow).map((position) => [consumerKeyText(position), position]));
 }
 

@@ -1,4 +1,6 @@
 /** The consumers: how far each token has come. */
+
+import { type Gap, keepGapsWithLeads } from '../consumer-gaps.ts';
 import {
   CONSUMER_COLUMNS,
   type ConsumerRow,
@@ -11,10 +13,13 @@ import {
 import {
   type Consumer,
   type ConsumerKey,
+  type ConsumerPosition,
   type ConsumerQuery,
+  ENDED_TOKEN_MS,
   MAX_CONSUMERS_PER_USER,
   mergePolls,
   type PollSummary,
+  startOfFirstPolls,
 } from '../consumers.ts';
 import type { Connection, SqlValue } from './connection.ts';
 
@@ -24,7 +29,8 @@ const COLUMNS = NAMES.join(', ');
 /** `max` of SQLite is null if one of its values is. */
 const POSITION =
   'max(coalesce(c.confirmed_through, c.delivered_through), coalesce(c.delivered_through, c.confirmed_through))';
-const IS_PENDING = `l.created_at > coalesce(${POSITION}, -8640000000000000)`;
+const MIN_TIME = -8_640_000_000_000_000;
+const IS_PENDING = `l.created_at > coalesce(${POSITION}, ${MIN_TIME})`;
 
 /** The leads that a user may see, by access level. Each is a range of one index. */
 const LEADS_OF = {
@@ -35,12 +41,18 @@ const LEADS_OF = {
     WHERE l.company_id = u.company_id AND l.department_id = u.department_id`,
 };
 
+const IN_GAP = `l.created_at > coalesce(g.value ->> 'after', ${MIN_TIME}) AND l.created_at <= g.value ->> 'through'`;
+const skippedIn = (leads: string): string =>
+  `FROM json_each(c.gaps) AS g CROSS JOIN ${leads} AND NOT g.value ->> 'isBeforeStart' AND ${IN_GAP}`;
+
 const byLevel = (select: (leads: string) => string): string =>
   `CASE u.access_level ${Object.entries(LEADS_OF)
     .map(([level, leads]) => `WHEN '${level}' THEN (${select(leads)})`)
     .join(' ')} END`;
 
 const IS_REVOKED = 'EXISTS (SELECT 1 FROM revoked_tokens AS r WHERE r.token_id = c.token_id)';
+/** A revoked token that is still used is listed, so that it is noticed. */
+const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > ?1 - ${ENDED_TOKEN_MS})`;
 const IS_ISSUED = 'EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = c.token_id)';
 /** An expired token of an identity provider: the client has another one. */
 const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1 AND NOT ${IS_ISSUED}`;
@@ -48,12 +60,15 @@ const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1
 /** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. */
 const listSql = (from: string, condition: string, order: string): string => `
   SELECT ${NAMES.map((name) => `c.${name}`).join(', ')},
+         ${IS_REVOKED} AS is_revoked, a.unavailable_since, a.available_since,
          u.company_id, u.plan, u.access_level, u.branch_id, u.department_id, t.name, t.issued_at AS token_issued_at,
          ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_PENDING} LIMIT ?3)`)} AS pending,
-         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_PENDING} ORDER BY l.created_at LIMIT 1`)} AS pending_since
-    FROM ${from} LEFT JOIN issued_tokens AS t ON t.id = c.token_id
+         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_PENDING} ORDER BY l.created_at LIMIT 1`)} AS pending_since,
+         ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 ${skippedIn(leads)} LIMIT ?3)`)} AS skipped,
+         ${byLevel((leads) => `SELECT min(l.created_at) ${skippedIn(leads)}`)} AS skipped_since
+    FROM ${from} LEFT JOIN availability AS a ON a.id = 1 LEFT JOIN issued_tokens AS t ON t.id = c.token_id
    WHERE ${condition} AND (c.user_id, c.token_id) > (?4, ?5)
-     AND NOT ${IS_REVOKED} AND NOT (${IS_REPLACED})
+     AND NOT (${IS_OVER}) AND NOT (${IS_REPLACED})
    ORDER BY ${order}, c.token_id LIMIT ?2`;
 
 const OF_ALL = 'consumers AS c CROSS JOIN users AS u ON u.id = c.user_id';
@@ -63,7 +78,18 @@ const OF_COMPANY =
 const PRUNE = `
   DELETE FROM consumers AS c
    WHERE c.last_poll_at < ?2 OR NOT EXISTS (SELECT 1 FROM users AS u WHERE u.id = c.user_id)
-      OR ${IS_REVOKED} OR ${IS_REPLACED}`;
+      OR (${IS_OVER}) OR (${IS_REPLACED})`;
+
+/** Its values: now, and since when the service was unavailable, or null. */
+const RECORD_DOWNTIME = `
+  INSERT INTO availability AS a (id, unavailable_since, available_since)
+  VALUES (1, min(?1, coalesce(?2, (SELECT max(last_poll_at) FROM consumers), ?1)), ?1)
+  ON CONFLICT (id) DO UPDATE SET available_since = excluded.available_since, unavailable_since =
+    CASE WHEN ?2 IS NULL
+         THEN min(?1, max(coalesce((SELECT max(last_poll_at) FROM consumers), 0), coalesce(a.available_since, 0), coalesce(a.stopped_at, 0)))
+         ELSE excluded.unavailable_since END`;
+const RECORD_STOP = `
+  INSERT INTO availability (id, stopped_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET stopped_at = excluded.stopped_at`;
 
 export function prepareConsumers(connection: Connection) {
   const find = connection.prepare<ConsumerRow>(
@@ -87,18 +113,41 @@ export function prepareConsumers(connection: Connection) {
     listSql(OF_COMPANY, 'u.company_id = ?6 AND u.id >= ?4', 'u.id'),
   );
   const prune = connection.prepare(PRUNE);
+  const issued = connection.prepare('SELECT 1 FROM issued_tokens WHERE id = ? AND user_id = ?');
+  const newest = connection.prepare<{ newest: number | null }>(
+    `SELECT ${byLevel(
+      (leads) =>
+        `SELECT l.created_at FROM ${leads} AND l.created_at > ?2 AND l.created_at <= ?3 ORDER BY l.created_at DESC LIMIT 1`,
+    )} AS newest FROM users AS u WHERE u.id = ?1`,
+  );
+  const started = connection.prepare<{ startedAt: number | null }>(
+    'SELECT available_since AS startedAt FROM availability',
+  );
+  const downtime = connection.prepare(RECORD_DOWNTIME);
+  const stop = connection.prepare(RECORD_STOP);
+
+  function dropEmptyGaps(position: ConsumerPosition, stored: ConsumerPosition | undefined): ConsumerPosition {
+    const { userId, gaps } = position;
+    if (gaps.length === 0 || gaps === stored?.gaps) return position;
+    const newestIn = ({ after, through }: Gap) =>
+      newest.get(userId, after ?? MIN_TIME, through)?.newest ?? null;
+    const startedAt = startOfFirstPolls(stored, started.get()?.startedAt);
+    return { ...position, gaps: keepGapsWithLeads(gaps, newestIn, startedAt) };
+  }
 
   return {
     record(summaries: readonly PollSummary[]): ConsumerKey[] {
       return summaries.map((polls) => {
         const { userId } = polls;
         let { tokenId } = polls;
+        if (polls.mustBeIssued && !issued.get(tokenId, userId)) return polls;
         let stored = find.get(userId, tokenId ?? NO_TOKEN_ID);
         if (!stored && tokenId !== null && (count.get(userId)?.n ?? 0) >= MAX_CONSUMERS_PER_USER) {
           tokenId = null;
           stored = find.get(userId, NO_TOKEN_ID);
         }
-        const row = toRow(mergePolls(stored && fromRow(stored), { ...polls, tokenId }));
+        const known = stored && fromRow(stored);
+        const row = toRow(dropEmptyGaps(mergePolls(known, { ...polls, tokenId }), known));
         (stored ? update : put).run(...NAMES.map((name) => row[name]));
         return { userId, tokenId };
       });
@@ -108,8 +157,14 @@ export function prepareConsumers(connection: Connection) {
       const start: SqlValue[] = after ? [after.userId, after.tokenId ?? NO_TOKEN_ID] : ['', ''];
       const rows = statement.all(now, limit, maxPendingLeads, ...start, userId ?? companyId ?? null);
       return rows
-        .map(toConsumer)
+        .map((row) => toConsumer(row, now))
         .filter((consumer) => companyId === undefined || consumer.user.companyId === companyId);
+    },
+    recordDowntime(now: number, unavailableSince?: number): void {
+      downtime.run(now, unavailableSince ?? null);
+    },
+    recordStop(now: number): void {
+      stop.run(now);
     },
     prune: (now: number, before: number): number => Number(prune.run(now, before).changes),
   };

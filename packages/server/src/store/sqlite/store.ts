@@ -297,6 +297,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       record: (summaries) => write(({ consumers }) => consumers.record(summaries)),
       list: (query) => read(({ consumers }) => consumers.list(query)),
       prune: (now, before) => write(({ consumers }) => consumers.prune(now, before)),
+      recordDowntime: (now, unavailableSince) =>
+        write(({ consumers }) => consumers.recordDowntime(now, unavailableSince)),
+      recordStop: (now) => write(({ consumers }) => consumers.recordStop(now)),
     },
     hooks: {
       subscribe: (hook, maxPerUser) => write(({ hooks }) => hooks.subscribe(hook, maxPerUser)),

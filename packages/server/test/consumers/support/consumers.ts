@@ -37,6 +37,6 @@ export const summary = (
   rest: Partial<PollSummary> = {},
 ): PollSummary => ({
   ...{ userId, tokenId, tokenExpiresAt: null, lastPollAt: Date.UTC(2026, 2, 2), lastStatus: 200, polls: 1 },
-  ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },
+  ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null, sent: [] },
   ...rest,
 });

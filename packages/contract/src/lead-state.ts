@@ -1,0 +1,41 @@
+/**
+ * Whether a consumer has a lead. The one rule for the server and the console, whose times are numbers and ISO texts.
+ *
+ * - `confirmed`: it has asked for what comes after the lead
+ * - `delivered`: the lead was sent to it
+ * - `waiting`: neither yet
+ * - `skipped`: its position is past the lead, but the lead was never sent to it
+ */
+export type LeadState = 'confirmed' | 'delivered' | 'waiting' | 'skipped';
+
+export interface PositionTimes<Time> {
+  readonly firstPollAt: Time | null;
+  readonly confirmedThrough: Time | null;
+  readonly deliveredThrough: Time | null;
+  /** After `after` and up to `through`. Null: from the first lead. */
+  readonly gaps: readonly { readonly after: Time | null; readonly through: Time }[];
+}
+
+export interface LeadTimes<Time> {
+  readonly createdAt: Time;
+  /** When it was added. Another time than `createdAt` only for imported history. */
+  readonly automation_created_at: Time;
+}
+
+/** Leads are delivered in the order of `createdAt`, so that positions and gaps tell it for each lead. */
+export function leadStateOf<Time extends number | string>(
+  { firstPollAt, confirmedThrough, deliveredThrough, gaps }: PositionTimes<Time>,
+  { createdAt, automation_created_at: addedAt }: LeadTimes<Time>,
+): LeadState {
+  const isConfirmed = confirmedThrough !== null && confirmedThrough >= createdAt;
+  const isDelivered = deliveredThrough !== null && deliveredThrough >= createdAt;
+  if (!isConfirmed && !isDelivered) return 'waiting';
+  const isInGap = gaps.some(
+    ({ after, through }) => (after === null || after < createdAt) && createdAt <= through,
+  );
+  // Its position was past the lead before there was the lead, unless the lead was the newest one of a page.
+  const isLaterHistory =
+    createdAt !== addedAt && firstPollAt !== null && firstPollAt <= addedAt && deliveredThrough !== createdAt;
+  if (isInGap || isLaterHistory) return 'skipped';
+  return isConfirmed ? 'confirmed' : 'delivered';
+}
