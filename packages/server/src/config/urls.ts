@@ -197,6 +197,9 @@ export const parseHookHosts: Parser<readonly string[]> = (text) =>
     .filter((host) => host !== '')
     .map(parseHookHost);
 
+/** Under which everyone can register a name. */
+const COUNTRY_SUFFIX = /^(?:ac|co|com|edu|gob|gov|go|ne|net|nom|or|org)\.[a-z]{2}$/;
+
 function parseHookHost(text: string): string {
   const fix =
     'Write host names separated by commas, such as n8n.example.com or *.example.org, or whole origins such as http://127.0.0.1:5678.';
@@ -212,8 +215,9 @@ function parseHookHost(text: string): string {
   check(isName, `${JSON.stringify(text)} in it is not a host`, fix);
   const { hostname } = new URL(url);
   const [last = '', ...others] = hostname.split('.').reverse();
-  // All hosts of `*.com` are as good as all hosts. An IP address has no letters in its last part, or no dots.
-  const isNarrow = others.some((label) => label !== '') && /[a-z]/.test(last);
+  // All hosts of `*.com` or `*.co.uk` are as good as all hosts. An IP address has no letters in its last part, or no dots.
+  const isNarrow =
+    others.some((label) => label !== '') && /[a-z]/.test(last) && !COUNTRY_SUFFIX.test(hostname);
   check(!isWildcard || isNarrow, `${JSON.stringify(text)} in it is too wide`, fix);
   return isWildcard ? `*.${hostname}` : hostname;
 }

@@ -35,6 +35,9 @@ const TOO_LONG = invalid(
   `The \`url\` is longer than ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters.`,
 );
 
+const LIST_ORIGIN =
+  'For http or another port, ask the operator to add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.';
+
 /** A label of a name. Those of internationalised names, `xn--`, can look like another name: they have to be listed. */
 const LABEL = /^(?!xn--)[a-z0-9-]{1,63}$/;
 
@@ -52,8 +55,10 @@ export function checkHookUrl(text: string, hosts: readonly string[]): CheckedUrl
     return invalid('The `url` contains a user name or a password. Remove it.');
   if (text.includes('#')) return invalid('The `url` contains a fragment. Remove the `#` and what follows.');
   if (hosts.includes(url.origin) && isSpelledOut(text, url)) return { kind: 'allowed', url };
-  if (url.protocol !== 'https:') return invalid('The `url` does not begin with `https://`.');
-  if (url.port !== '') return invalid('The `url` has a port. Events are sent to port 443 only.');
+  if (url.protocol !== 'https:')
+    return invalid(`The \`url\` does not begin with \`https://\`. ${LIST_ORIGIN}`);
+  if (url.port !== '')
+    return invalid(`The \`url\` has a port. Events are sent to port 443 only. ${LIST_ORIGIN}`);
   // Other programs may read another host from a spelling such as `https:host` or `https://%68ost`.
   if (!isSpelledOut(text, url))
     return invalid('The `url` does not begin with `https://` and a plain host name.');

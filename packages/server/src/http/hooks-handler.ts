@@ -77,7 +77,13 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
   const { hooks, onSubscribed, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { identify } = createIdentification({ ...options, readers, limiter, failedTokens, clock });
+  const { identify, identifyAgain } = createIdentification({
+    ...options,
+    readers,
+    limiter,
+    failedTokens,
+    clock,
+  });
   const [signingSecret] = hooks.signingSecrets;
 
   async function identifyPoller(exchange: Exchange): Promise<VerifiedToken> {
@@ -90,13 +96,15 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
     const { context, headers } = exchange;
     const token = await identifyPoller(exchange);
     const { url, since } = await readSubscription(exchange);
+    // Token: 401. User: 404, 403. They may have changed while the body arrived.
+    const requireAccount = async () => requirePollRights(await identifyAgain(exchange));
+    await requireAccount();
     const checked = checkHookUrl(url, hooks.hosts);
     if (checked.kind === 'invalid') throw new ProblemError('invalid-hook', { detail: checked.detail });
     if (checked.kind === 'host-not-allowed') throw new ProblemError('hook-host-not-allowed');
     const baseUrl = context.baseUrl();
     if (baseUrl.length > MAX_HOOK_URL_LENGTH)
       throw new ProblemError('malformed-request', { detail: 'The Host header is too long.' });
-    // A token that was revoked while the body arrived gets a hook that sends nothing and is deleted.
     const outcome = await hooks.store.subscribe(
       {
         ...consumerKeyOf(token),
@@ -111,6 +119,8 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
     );
     if (outcome.kind === 'too-many') throw new ProblemError('too-many-hooks');
     if (outcome.kind === 'no-such-user') throw new ProblemError('user-not-found');
+    // And while the subscription waited for the database. The hook of a revoked token sends nothing, and is deleted.
+    await requireAccount();
     onSubscribed();
     const { hook } = outcome;
     headers.push('location', `${baseUrl}${HOOKS_PATH}/${hook.id}`);

@@ -36,24 +36,18 @@ export function makeServer(connections: Connections, limits: ServerLimits): Serv
   return server;
 }
 
-/**
- * The endpoints bypass Fastify: its router and reply would cost a quarter of their rate. A path that ends in `/:id` stands for all
- * paths below.
- */
+/** The endpoints bypass Fastify: its router and reply would cost a quarter of their rate. */
 export function routeEndpoints(
   endpoints: Readonly<Record<string, RequestListener>>,
   handleOther: RequestListener,
 ): RequestListener {
-  const routes = Object.entries(endpoints).map(([route, handle]) => {
-    const path = route.replace(/:id$/, '');
-    return { path, isPrefix: path !== route, handle };
-  });
+  const routes = Object.entries(endpoints);
   return (request, response) => {
     const { url = '' } = request;
-    for (const { path, isPrefix, handle } of routes)
-      if (url.startsWith(path) && (isPrefix || url.length === path.length || url[path.length] === '?'))
+    for (const [path, handle] of routes)
+      if (url.startsWith(path) && (url.length === path.length || url[path.length] === '?'))
         return handle(request, response);
-    // Fastify matches other spellings of the path, and its route calls the same handler.
+    // Fastify matches paths with an id and other spellings of a path, and its route calls the same handler.
     return handleOther(request, response);
   };
 }

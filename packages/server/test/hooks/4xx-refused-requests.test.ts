@@ -1,6 +1,13 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
+import {
+  onlyAnswer,
+  openSocket,
+  parseAnswers,
+  readToEnd,
+  requestText,
+  sendRawOnce,
+} from '../../../testing/harness/raw-http.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
 import { hooksRequest, postHook, subscribe, ZAPIER_URL } from './support/hooks.ts';
@@ -40,6 +47,66 @@ describe('the checks are those of a poll, in their order', () => {
     }
   });
 });
+
+describe('a token that is revoked gets neither 201 nor a secret', () => {
+  it('while the body arrives, and nothing is stored', async () => {
+    const test = await startService();
+    const consume = vi.spyOn(test.limiters.users, 'consume');
+    const token = await test.token('boss', { tokenId: 'late' });
+    const body = JSON.stringify(HOOK);
+    const socket = await openSocket(test.url);
+    const received = readToEnd(socket);
+    const head = requestText(
+      'POST /automation/hooks HTTP/1.1',
+      'Host: a',
+      `Authorization: Bearer ${token}`,
+      'Content-Type: application/json',
+      `Content-Length: ${body.length}`,
+      'Connection: close',
+    );
+    socket.write(`${head}${body.slice(0, -1)}`);
+    await vi.waitFor(() => expect(consume).toHaveResolved());
+    await test.store.revokeToken('late');
+    socket.write(body.slice(-1));
+    await expectProblem(onlyAnswer(parseAnswers(await received)), 'token-revoked');
+    expect(await test.store.hooks?.hasHooks()).toBe(false);
+  });
+
+  it('while it waits for the database', async () => {
+    const test = await startService();
+    const { hooks } = test.store;
+    if (!hooks) throw new Error('the store has no hooks');
+    const { subscribe: store } = hooks;
+    vi.spyOn(hooks, 'subscribe').mockImplementationOnce(async (...args) => {
+      await test.store.revokeToken('late');
+      return store.apply(hooks, args);
+    });
+    const token = await test.token('boss', { tokenId: 'late' });
+    await expectProblem(await postHook(test, token, HOOK), 'token-revoked');
+  });
+});
+
+it.each(['x/', '%2e%2e/', '/', 'x%2f'])(
+  '404 for a path that only ends like that of a hook: %s',
+  async (part) => {
+    const token = await service().token('rival');
+    const { id } = await subscribe(service(), token, ZAPIER_URL);
+    // As it is: `fetch` would normalise the path.
+    const send = (method: string) =>
+      sendRawOnce(
+        service().url,
+        requestText(
+          `${method} /automation/hooks/${part}${id} HTTP/1.1`,
+          'Host: a',
+          `Authorization: Bearer ${token}`,
+          'Connection: close',
+        ),
+      );
+    await expectProblem(await send('GET'), 'no-such-resource');
+    if (part !== 'x%2f') await expectProblem(await send('DELETE'), 'no-such-resource');
+    expect((await hooksRequest(service(), token, { path: `/${id}` })).status).toBe(200);
+  },
+);
 
 describe('bodies that are no subscription', () => {
   it.each([

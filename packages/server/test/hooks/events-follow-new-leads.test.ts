@@ -89,10 +89,13 @@ it('only leads that the user may see are announced', async () => {
   expect(event.data.through).toBe(iso(visible));
 });
 
-it('LEADTAP_PUBLIC_URL is the base URL of poll', async () => {
+it('LEADTAP_PUBLIC_URL is the base URL of poll, also if it was set after the subscription', async () => {
   const receiver = await startReceiver();
-  const service = await startWith(receiver, { env: { LEADTAP_PUBLIC_URL: 'https://leads.example.com/api' } });
-  await subscribe(service, await service.token('boss'), receiver.url);
+  const first = await startWith(receiver);
+  await subscribe(first, await first.token('boss'), receiver.url);
+  await first.stop();
+  const env = { LEADTAP_PUBLIC_URL: 'https://leads.example.com/api' };
+  const service = await startWith(receiver, { env, beside: first });
   await service.add({});
   const { event } = await receiver.event(1);
   expect(event.data.poll).toMatch(/^https:\/\/leads\.example\.com\/api\/automation\/new-leads\?since=/);

@@ -10,7 +10,9 @@ const parseHosts = (text: string): readonly string[] =>
 
 const HOSTS = [
   ...PLATFORM_HOSTS,
-  ...parseHosts('n8n.example.com, *.example.org,http://127.0.0.1:5678 ,https://10.0.0.5:8443,10.0.0.6,[::1]'),
+  ...parseHosts(
+    'n8n.example.com, *.example.org,*.example.co.uk,http://127.0.0.1:5678 ,https://10.0.0.5:8443,10.0.0.6,[::1]',
+  ),
 ];
 const kindOf = (url: string) => checkHookUrl(url, HOSTS).kind;
 
@@ -129,12 +131,18 @@ describe('over HTTP', () => {
     expect(await service().store.hooks?.hasHooks()).toBe(false);
   });
 
-  it('the problem says what is wrong, and repeats no URL', async () => {
-    const token = await service().token('north-lead');
-    const port = await postHook(service(), token, { url: 'https://hooks.zapier.com:8443/secret' });
-    expect((await expectProblem(port, 'invalid-hook')).detail).toMatch(/port 443/);
-    const host = await postHook(service(), token, { url: 'https://evil.test/secret' });
-    expect((await expectProblem(host, 'hook-host-not-allowed')).detail).not.toContain('secret');
+  it.each([
+    ['https://hooks.zapier.com:8443/secret', 'invalid-hook', /port 443/],
+    ['http://127.0.0.1:5678/secret', 'invalid-hook', /https:\/\//],
+    ['http://n8n.example.com/secret', 'invalid-hook', /https:\/\//],
+    ['https://127.0.0.1/secret', 'hook-host-not-allowed', /operator/],
+    ['https://evil.test/secret', 'hook-host-not-allowed', /operator/],
+  ] as const)('the problem of %s says what to do, and repeats no URL', async (url, code, text) => {
+    const response = await postHook(service(), await service().token('north-lead'), { url });
+    const { detail } = await expectProblem(response, code);
+    expect(detail).toMatch(text);
+    expect(detail).toContain('LEADTAP_HOOK_HOSTS');
+    expect(detail).not.toContain('secret');
   });
 });
 
@@ -152,6 +160,7 @@ it.each([
   ['https://a.1.environment.api.powerplatform.com:443/a', 'https://a.1.environment.api.powerplatform.com/a'],
   ['https://n8n.example.com/webhook/1', 'https://n8n.example.com/webhook/1'],
   ['https://a.b.example.org/', 'https://a.b.example.org/'],
+  ['https://a.example.co.uk/', 'https://a.example.co.uk/'],
   ['http://127.0.0.1:5678/hook', 'http://127.0.0.1:5678/hook'],
   ['https://10.0.0.5:8443/', 'https://10.0.0.5:8443/'],
   ['https://10.0.0.6/', 'https://10.0.0.6/'],
@@ -166,6 +175,9 @@ it.each([
 it.each([
   '*',
   '*.com',
+  '*.co.uk',
+  '*.com.au',
+  '*.or.jp',
   '*.',
   '*.1.2',
   '*.[::1]',
