@@ -6,7 +6,7 @@ import { makeVerifyToken } from './accounts/tokens.ts';
 import { type AppOptions, buildApp } from './build-app.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
-import type { DeliveryOptions } from './hooks/deliver.ts';
+import { type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { allowedHosts } from './hooks/url.ts';
 import type { RefusedRequest } from './http/exchange.ts';
 import type { PollObserver } from './http/poll-observer.ts';
@@ -15,7 +15,7 @@ import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import { addConsumerMetrics } from './ops/consumer-metrics.ts';
 import { addHookMetrics } from './ops/hook-metrics.ts';
-import { connectionLimit, createDropLog, heldPollLimit } from './ops/listen.ts';
+import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
 import { ConsumerPolls } from './status/consumer-polls.ts';
@@ -80,6 +80,8 @@ export async function compose(
   const { staleAfterMs } = config;
   const timeouts = options.statusTimeouts;
   const hooks = config.hooks ? store.hooks : undefined;
+  const sockets = socketLimits(hooks ? MAX_SOCKETS : 0);
+  const { maxConnections = sockets?.maxConnections } = options;
   const consumerSources = { consumers: store.consumers, hooks };
   if (recorder)
     addConsumerMetrics(metrics.registry, {
@@ -126,13 +128,12 @@ export async function compose(
       hosts: allowedHosts(config.hookHosts),
       signingSecrets: secretsOf(keys),
       onOutcome: addHookMetrics(metrics.registry, hooks, logger),
-      delivery: hookDelivery,
+      delivery: { maxSockets: sockets?.maxHookSockets, ...hookDelivery },
     },
     logger,
     clock,
     version: VERSION,
   };
-  const maxConnections = options.maxConnections ?? connectionLimit();
   const logDrop = createDropLog(logger, maxConnections);
   const onDroppedConnection = () => {
     metrics.countDroppedConnection();

@@ -178,7 +178,7 @@ async function sendTest(
   signal.addEventListener('abort', () => delivery.close());
   const { announcedThrough: through } = hook;
   const window = { since: through, through };
-  const outcome = await sendEvent(delivery, hook, window, {
+  const outcome = await sendEvent(delivery, { hook }, window, {
     hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
     publicUrl: config.publicUrl,

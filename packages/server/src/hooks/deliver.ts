@@ -6,74 +6,123 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Socket } from 'node:net';
+import { HostResolver } from './resolve.ts';
 import type { Outcome } from './rules.ts';
 
 export interface DeliveryOptions {
-  /** From the start of the connection to the headers of the response. Default: 10 seconds. */
+  /** From the lookup of the name to the head of the response. Default: 10 seconds. */
   readonly timeoutMs?: number | undefined;
+  /** Open at once, with those that are idle. Default: 4,000. */
+  readonly maxSockets?: number | undefined;
   /** For tests: certificate authorities and name lookups of their own. */
   readonly agent?: Pick<AgentOptions, 'ca' | 'lookup'> | undefined;
+  /** For tests: addresses and ports of name servers. */
+  readonly nameServers?: readonly string[] | undefined;
 }
 
 export interface Delivery {
-  post(url: URL, headers: Readonly<Record<string, string>>, body: string): Promise<Outcome | 'aborted'>;
+  /** The caller may have so many events in flight, so that no more than `maxSockets` are open. */
+  readonly maxInFlight: number;
+  /** Ends when the connection is closed, or idle again. `companyId`: lookups of names are shared fairly between companies. */
+  post(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    body: string,
+    companyId?: string,
+  ): Promise<Outcome | 'aborted'>;
   /** Aborts what is in flight. Nothing is sent any more. */
   close(): void;
 }
 
 const TIMEOUT_MS = 10_000;
-/** The body of a response is discarded. A longer one ends the connection, which otherwise can be used again. */
-const MAX_DISCARDED_BYTES = 64 * 1024;
-const MAX_IDLE_CONNECTIONS = 100;
+export const MAX_SOCKETS = 4000;
+/** A connection is kept if no more than these are open. */
+const IDLE_SHARE = 0.25;
+const MAX_IDLE_PER_HOST = 100;
 const IDLE_MS = 30_000;
+/** What follows the head of a response is worthless. A connection is used again if its body is short and ends soon. */
+const MAX_BODY_BYTES = 1024;
+const BODY_MS = 1000;
 
 /** Redirects are not followed: the new address has not been checked. */
-export function createDelivery({ timeoutMs = TIMEOUT_MS, agent }: DeliveryOptions = {}): Delivery {
+export function createDelivery(options: DeliveryOptions = {}): Delivery {
+  const { timeoutMs = TIMEOUT_MS, maxSockets = MAX_SOCKETS, nameServers } = options;
+  const maxIdle = Math.floor(maxSockets * IDLE_SHARE);
   const agentOptions = {
-    ...agent,
+    ...options.agent,
     keepAlive: true,
-    maxFreeSockets: MAX_IDLE_CONNECTIONS,
-    maxTotalSockets: Number.POSITIVE_INFINITY,
+    maxFreeSockets: Math.min(MAX_IDLE_PER_HOST, maxIdle),
     timeout: IDLE_MS,
   };
   // Always verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says: the certificate is what ties the address that the name
   // resolves to, at this very connection, to the host that is allowed.
   const https = new HttpsAgent({ ...agentOptions, rejectUnauthorized: true });
   const http = new HttpAgent(agentOptions);
+  const resolver = new HostResolver(nameServers);
   const requests = new Set<ClientRequest>();
+  const sockets = new Set<Socket>();
   let isClosed = false;
 
+  function watchSocket(socket: Socket): void {
+    if (sockets.has(socket)) return;
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  }
+
   return {
-    post: (url, headers, body) =>
+    maxInFlight: maxSockets - maxIdle,
+    post: (url, headers, body, companyId = '') =>
       new Promise((resolve) => {
-        if (isClosed) return resolve('aborted');
         const isSecure = url.protocol === 'https:';
-        const options = { method: 'POST', headers, agent: isSecure ? https : http };
-        let request: ClientRequest;
-        let isTimedOut = false;
+        const agent = isSecure ? https : http;
+        let request: ClientRequest | undefined;
+        let outcome: Outcome | undefined;
         const timer = setTimeout(() => {
-          isTimedOut = true;
-          resolve({ kind: 'timeout' });
-          request.destroy();
+          outcome = { kind: 'timeout' };
+          request?.destroy();
         }, timeoutMs);
+        const end = (result: Outcome | 'aborted') => {
+          clearTimeout(timer);
+          resolve(result);
+        };
         const attempt = () => {
-          const current = (isSecure ? httpsRequest : httpRequest)(url, options);
-          let hasResponse = false;
-          request = current;
+          if (isClosed) return end('aborted');
+          try {
+            const lookup = resolver.lookupFor(companyId);
+            request = (isSecure ? httpsRequest : httpRequest)(url, {
+              method: 'POST',
+              headers,
+              agent,
+              lookup,
+            });
+          } catch {
+            return end({ kind: 'unreachable' });
+          }
+          send(request);
+        };
+        const send = (current: ClientRequest) => {
+          let informed = 0;
           requests.add(current);
+          current.on('socket', watchSocket);
+          current.on('information', () => {
+            informed += 1;
+            if (informed > 1) current.destroy();
+          });
           current.on('response', (response) => {
-            hasResponse = true;
-            resolve(toOutcome(response));
-            discardBody(response);
+            clearTimeout(timer);
+            outcome = toOutcome(response);
+            if (sockets.size > maxIdle) response.destroy();
+            else skipBody(response);
           });
           // Every error is followed by `close`.
           current.on('error', () => undefined);
           current.on('close', () => {
             requests.delete(current);
+            if (outcome) return end(outcome);
             // The receiver has closed an idle connection just before it was used again.
-            if (current.reusedSocket && !hasResponse && !isTimedOut && !isClosed) return attempt();
-            clearTimeout(timer);
-            resolve(isClosed ? 'aborted' : { kind: 'unreachable' });
+            if (current.reusedSocket) return attempt();
+            end(isClosed ? 'aborted' : { kind: 'unreachable' });
           });
           current.end(body);
         };
@@ -81,6 +130,7 @@ export function createDelivery({ timeoutMs = TIMEOUT_MS, agent }: DeliveryOption
       }),
     close() {
       isClosed = true;
+      resolver.close();
       for (const request of requests) request.destroy();
       https.destroy();
       http.destroy();
@@ -94,12 +144,11 @@ function toOutcome({ statusCode: status = 0, headers }: IncomingMessage): Outcom
   return { kind: 'refused', status, retryAfter: headers['retry-after'] };
 }
 
-/** The timer of the request still runs, and ends a body that does not end. */
-function discardBody(response: IncomingMessage): void {
-  let bytes = 0;
-  response.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > MAX_DISCARDED_BYTES) response.destroy();
-  });
+function skipBody(response: IncomingMessage): void {
+  const length = response.statusCode === 204 ? 0 : Number(response.headers['content-length'] ?? Number.NaN);
+  if (!(length <= MAX_BODY_BYTES)) return void response.destroy();
+  const timer = setTimeout(() => response.destroy(), BODY_MS);
   response.on('error', () => undefined);
+  response.on('close', () => clearTimeout(timer));
+  response.resume();
 }

@@ -1,7 +1,7 @@
 /** One event of a webhook subscription: there are leads after `since`, up to `through`. */
 import { type HookEvent, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
 import { type Clock, toIso } from '../clock.ts';
-import type { Hook } from '../store/hooks.ts';
+import type { DueHook, Hook } from '../store/hooks.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import { eventId, signatureOf } from './signature.ts';
@@ -25,14 +25,14 @@ export interface EventWindow {
 
 export async function sendEvent(
   delivery: Delivery,
-  hook: Hook,
+  { hook, companyId }: Pick<DueHook, 'hook'> & Partial<DueHook>,
   window: EventWindow,
   options: EventOptions,
 ): Promise<Outcome | 'aborted'> {
   // The list may have become shorter since the subscription.
   const checked = checkHookUrl(hook.url, options.hosts);
   if (checked.kind !== 'allowed') return { kind: 'not-allowed' };
-  return delivery.post(checked.url, ...createEvent(hook, window, options));
+  return delivery.post(checked.url, ...createEvent(hook, window, options), companyId);
 }
 
 /** The headers and the body of one attempt. */

@@ -43,9 +43,7 @@ const MAX_SENT_AT_ONCE = 20;
 /** Events in flight that still do work. */
 const MAX_RECENT = 500;
 const RECENT_MS = 1000;
-/** With those that only wait: receivers that hang must not occupy the places of the others. */
-const MAX_IN_FLIGHT = 3000;
-/** Of them, hooks whose last event failed too. */
+/** Of those in flight, hooks whose last event failed too. */
 const MAX_RETRIES_IN_FLIGHT = 100;
 const POSTPONE_MS = 1000;
 /** The settlements of this time are stored together. */
@@ -192,7 +190,7 @@ export class HookSender {
   #freePlaces(): number {
     const waitingSince = performance.now() - RECENT_MS;
     const recent = [...this.#inFlight.values()].filter((startedAt) => startedAt > waitingSince).length;
-    return Math.min(MAX_RECENT - recent, MAX_IN_FLIGHT - this.#inFlight.size);
+    return Math.min(MAX_RECENT - recent, this.#delivery.maxInFlight - this.#inFlight.size);
   }
 
   #addCompanies(companies: readonly string[] | 'all'): void {
@@ -218,7 +216,7 @@ export class HookSender {
   async #send(due: DueHook): Promise<void> {
     const { clock, hasConsumers, onOutcome } = this.#options;
     const { hook, through } = due;
-    const outcome = await sendEvent(this.#delivery, hook, { since: sinceOf(due), through }, this.#options);
+    const outcome = await sendEvent(this.#delivery, due, { since: sinceOf(due), through }, this.#options);
     if (outcome === 'aborted') return;
     onOutcome?.(outcome.kind);
     const progress = progressAfter(due, outcome, { now: clock(), random: Math.random(), hasConsumers });

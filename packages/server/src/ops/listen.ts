@@ -45,14 +45,22 @@ export async function probeAddresses(addresses: readonly Address[]): Promise<voi
 /** For the database, its files, Redis, the metrics, the identity provider, and Node itself. */
 const RESERVED_FILES = 128;
 
-/**
- * The number of connections that the limit of open files allows; undefined where the system does not report it, as on macOS.
- * Without this limit, clients would wait in the system's queue, and nothing would be logged.
- */
-export function connectionLimit(file = '/proc/self/limits'): number | undefined {
+/** Of the open files, at most. */
+const HOOK_SHARE = 1 / 8;
+
+export interface SocketLimits {
+  /** Without this limit, clients would wait in the system's queue, and nothing would be logged. */
+  readonly maxConnections: number;
+  readonly maxHookSockets: number;
+}
+
+/** What the limit of open files allows; undefined where the system does not report it, as on macOS. */
+export function socketLimits(hookSockets: number, file = '/proc/self/limits'): SocketLimits | undefined {
   const maxFiles = Number(/^Max open files +(\d+)/m.exec(readIfExists(file))?.[1]);
   if (Number.isNaN(maxFiles)) return undefined;
-  return Math.max(maxFiles - RESERVED_FILES, Math.floor(maxFiles / 2));
+  const maxHookSockets = Math.min(hookSockets, Math.floor(maxFiles * HOOK_SHARE));
+  const others = Math.max(maxFiles - RESERVED_FILES, Math.floor(maxFiles / 2));
+  return { maxConnections: others - maxHookSockets, maxHookSockets };
 }
 
 /** The rest is for other requests: polls that are not held, leads that are sent, probes. */

@@ -1,15 +1,22 @@
 import { createServer } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type LookupFunction } from 'node:net';
+import {
+  type AddressInfo,
+  createServer as createTcpServer,
+  type LookupFunction,
+  type Socket,
+} from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { makeCertificate } from '../../../testing/harness/certificate.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { NEVER_MS } from '../../../testing/harness/timeouts.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { createDelivery } from '../../src/hooks/deliver.ts';
 import { readHook, startWith, storedHook, subscribe, ZAPIER_URL } from './support/hooks.ts';
 
 /** With a clock that stands still, an event that has failed is not sent again. */
-const subscribeOne = async (receiver: Awaited<ReturnType<typeof startReceiver>>, timeoutMs?: number) => {
+const subscribeOne = async (receiver: { origin: string; url: string }, timeoutMs?: number) => {
   const service = await startWith(receiver, { clock: manualClock(), hookDelivery: { timeoutMs } });
   const token = await service.token('boss');
   const { id } = await subscribe(service, token, receiver.url);
@@ -84,54 +91,136 @@ it('an event that hangs does not delay the next events of another receiver', asy
   await other.event(2);
 });
 
-it('a response without an end is accepted by its status, and its body is cut off', async () => {
-  const receiver = await startReceiver();
-  let closed: (() => void) | undefined;
-  const isClosed = new Promise<void>((resolve) => {
-    closed = resolve;
-  });
-  receiver.respond = (response) => {
-    response.writeHead(200);
-    const write = () => {
-      if (!response.destroyed) response.write(Buffer.alloc(16 * 1024), () => setImmediate(write));
-    };
-    response.once('close', () => closed?.());
-    write();
-  };
-  const { service, read } = await subscribeOne(receiver);
-  await service.add({});
-  await vi.waitFor(async () => expect(await read()).toMatchObject({ state: 'active', lastStatus: 200 }));
-  await isClosed;
-});
-
-it('an idle connection that the receiver has closed is no failure', async () => {
-  const received: string[] = [];
-  // Answers one request of a connection, and ends the connection with the first byte of the next one.
+/** A receiver that writes what no HTTP server would. `answer` is called for each event. */
+async function startRawReceiver(answer: (socket: Socket, number: number) => void) {
+  const open = new Set<Socket>();
+  let [connections, events] = [0, 0];
   const server = createTcpServer((socket) => {
-    let requests = 0;
+    connections += 1;
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
     socket.on('error', () => undefined);
     socket.on('data', (chunk) => {
       if (!chunk.toString().startsWith('POST')) return;
-      requests += 1;
-      if (requests > 1) return socket.resetAndDestroy();
-      received.push(chunk.toString());
-      return socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
+      events += 1;
+      answer(socket, events);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
+  onTestFinished(() => {
+    for (const socket of open) socket.destroy();
+    server.close();
+  });
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const service = await startService({ env: { LEADTAP_HOOK_HOSTS: origin } });
-  const token = await service.token('boss');
-  await subscribe(service, token, `${origin}/hook`);
-  for (const count of [1, 2]) {
+  return { origin, url: `${origin}/hook`, open, connections: () => connections, events: () => events };
+}
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+
+/** As long as the connection is open. */
+function repeat(socket: Socket, text: string): void {
+  if (!socket.destroyed) socket.write(text, () => setImmediate(repeat, socket, text));
+}
+
+describe('what follows the head of a response is not waited for', () => {
+  it.each<[string, (socket: Socket) => void, object]>([
+    ['nothing', (socket) => socket.write(`${OK}\r\n`), { lastStatus: 200 }],
+    [
+      'one chunk, and no end',
+      (socket) => socket.write(`${OK}transfer-encoding: chunked\r\n\r\n1\r\nx\r\n`),
+      { lastStatus: 200 },
+    ],
+    [
+      'chunks of one byte for ever',
+      (socket) => {
+        socket.write(`${OK}transfer-encoding: chunked\r\n\r\n`);
+        repeat(socket, '1\r\nx\r\n');
+      },
+      { lastStatus: 200 },
+    ],
+    [
+      'a part of a short body',
+      (socket) => socket.write(`${OK}content-length: 9\r\n\r\nx`),
+      { lastStatus: 200 },
+    ],
+    [
+      'a long body',
+      (socket) => {
+        socket.write(`${OK}content-length: 999999999\r\n\r\n`);
+        repeat(socket, 'x');
+      },
+      { lastStatus: 200 },
+    ],
+    ['a body after an error', (socket) => socket.write('HTTP/1.1 500 x\r\n\r\n'), { lastStatus: 500 }],
+  ])('%s: the status counts, and the connection is closed', async (_name, answer, expected) => {
+    const receiver = await startRawReceiver(answer);
+    const { service, read } = await subscribeOne(receiver);
     await service.add({});
-    await vi.waitFor(() => expect(received).toHaveLength(count));
+    await vi.waitFor(async () => expect(await read()).toMatchObject(expected));
+    await vi.waitFor(() => expect(receiver.open.size).toBe(0));
+  });
+
+  it('one 103 is skipped, and the second one is a failure', async () => {
+    const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
+    const receiver = await startRawReceiver((socket, number) => {
+      if (number === 1) socket.write(`${hint}${OK}content-length: 0\r\n\r\n`);
+      else repeat(socket, hint);
+    });
+    const delivery = createDelivery({ timeoutMs: NEVER_MS });
+    onTestFinished(() => delivery.close());
+    const post = () => delivery.post(new URL(receiver.url), {}, '');
+    expect(await post()).toEqual({ kind: 'accepted', status: 200 });
+    expect(await post()).toEqual({ kind: 'unreachable' });
+  });
+});
+
+it('an idle connection is used again, and if the receiver has closed it, that is no failure', async () => {
+  // Ends a connection with the first byte of its second request. The body of a response arrives after its head.
+  const receiver = await startRawReceiver((socket, number) => {
+    if (number === 2) return void socket.resetAndDestroy();
+    socket.write(`${OK}content-length: 2\r\n\r\n`);
+    setImmediate(() => socket.write('ok'));
+  });
+  const delivery = createDelivery();
+  onTestFinished(() => delivery.close());
+  for (let n = 1; n <= 2; n += 1)
+    expect(await delivery.post(new URL(receiver.url), {}, '')).toEqual({ kind: 'accepted', status: 200 });
+  expect([receiver.events(), receiver.connections()]).toEqual([3, 2]);
+});
+
+it('the sockets of webhooks are limited, and most of them are for events in flight', async () => {
+  const receiver = await startReceiver();
+  const service = await startWith(receiver, { hookDelivery: { maxSockets: 8 } });
+  const token = await service.token('boss');
+  for (let n = 1; n <= 20; n += 1) await subscribe(service, token, `${receiver.url}/${n}`);
+  const answers: (() => void)[] = [];
+  receiver.respond = (response) => answers.push(() => respondWith(204)(response));
+  await service.add({});
+  for (let number = 6; number <= 20; number += 1) {
+    await receiver.event(number);
+    expect(answers.length).toBeLessThanOrEqual(6);
+    answers.shift()?.();
   }
-  await vi.waitFor(async () =>
-    expect(await (await fetch(service.metricsUrl)).text()).toContain('{outcome="accepted"} 2'),
+});
+
+it('no more than a quarter of the sockets stay open when they are idle', async () => {
+  const receiver = await startRawReceiver((_socket, number) => {
+    if (number === 6) for (const open of receiver.open) open.write(`${OK}content-length: 0\r\n\r\n`);
+  });
+  const delivery = createDelivery({ maxSockets: 8 });
+  onTestFinished(() => delivery.close());
+  const posts = Array.from({ length: delivery.maxInFlight }, () =>
+    delivery.post(new URL(receiver.url), {}, ''),
   );
-  expect(await (await fetch(service.metricsUrl)).text()).not.toContain('{outcome="unreachable"}');
+  expect(await Promise.all(posts)).toEqual(Array(6).fill({ kind: 'accepted', status: 200 }));
+  await vi.waitFor(() => expect(receiver.open.size).toBeLessThanOrEqual(2));
+});
+
+it('a request that cannot be made is a failure of this event only', async () => {
+  const delivery = createDelivery({ timeoutMs: 60_000 });
+  onTestFinished(() => delivery.close());
+  const outcome = delivery.post(new URL('http://127.0.0.1/'), { 'no header': 'x' }, '');
+  expect(await outcome).toEqual({ kind: 'unreachable' });
 });
 
 describe('https', () => {

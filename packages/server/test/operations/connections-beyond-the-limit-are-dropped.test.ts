@@ -6,7 +6,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { openSocket, readToEnd } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { connectionLimit, createDropLog } from '../../src/ops/listen.ts';
+import { createDropLog, socketLimits } from '../../src/ops/listen.ts';
 
 const WARN = 40;
 
@@ -56,19 +56,20 @@ it('the first drop is logged at once, later ones once a minute', () => {
 });
 
 it.each([
-  ['1024', 896],
-  ['524288', 524_160],
-  ['200', 100],
-  ['unlimited', undefined],
-])('a limit of %s open files allows %s connections', (soft, connections) => {
+  ['1024', 0, { maxConnections: 896, maxHookSockets: 0 }],
+  ['1024', 4000, { maxConnections: 768, maxHookSockets: 128 }],
+  ['524288', 4000, { maxConnections: 520_160, maxHookSockets: 4000 }],
+  ['200', 4000, { maxConnections: 75, maxHookSockets: 25 }],
+  ['unlimited', 4000, undefined],
+])('a limit of %s open files is shared by connections and up to %i webhooks', (soft, hooks, limits) => {
   const file = join(tempFolder(), 'limits');
   writeFileSync(
     file,
     `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${soft}                 524288               files\n`,
   );
-  expect(connectionLimit(file)).toBe(connections);
+  expect(socketLimits(hooks, file)).toEqual(limits);
 });
 
 it('without a known limit of open files, connections are not limited', () => {
-  expect(connectionLimit(join(tempFolder(), 'nothing'))).toBe(undefined);
+  expect(socketLimits(0, join(tempFolder(), 'nothing'))).toBe(undefined);
 });

@@ -7,7 +7,7 @@ export const ZAPIER_URL = 'https://hooks.zapier.com/hooks/standard/1/a/';
 
 /** A service that may send events to this receiver. */
 export const startWith = (
-  { origin }: Receiver,
+  { origin }: Pick<Receiver, 'origin'>,
   { env, ...options }: ServiceOptions = {},
 ): Promise<TestService> => startService({ ...options, env: { LEADTAP_HOOK_HOSTS: origin, ...env } });
 

@@ -1,0 +1,152 @@
+/**
+ * Addresses of receivers. Not by `dns.lookup`: it occupies the threads that connections to the database, to Redis and to the identity
+ * provider need too, and names whose server never answers would stop them all.
+ */
+import { getServers, type LookupAddress } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP, type LookupFunction } from 'node:net';
+
+/** For all name servers together. */
+const TIMEOUT_MS = 2000;
+const MAX_AT_ONCE = 2;
+const ANSWER_MS = 30_000;
+/** Shorter than the first backoff of an event. */
+const FAILURE_MS = 4000;
+/** Of each family. A connection may try all of them. */
+const MAX_ADDRESSES = 4;
+
+type Addresses = readonly LookupAddress[];
+
+const LOOPBACK: Addresses = [
+  { address: '127.0.0.1', family: 4 },
+  { address: '::1', family: 6 },
+];
+
+interface Lookup {
+  readonly name: string;
+  readonly addresses: Promise<Addresses>;
+  readonly start: (query: Promise<Addresses>) => void;
+  isStarted: boolean;
+}
+
+/**
+ * One lookup for each name at a time, one for each company, and two in all: names that do not resolve delay only other names of their
+ * company, however many there are.
+ */
+export class HostResolver {
+  readonly #servers: readonly string[] | undefined;
+  readonly #hostsFile: ReadonlyMap<string, Addresses>;
+  /** By name: those that wait, that run, or that have ended a short time ago. */
+  readonly #lookups = new Map<string, Lookup>();
+  /** By company, in the order of their turns. */
+  readonly #waiting = new Map<string, Set<Lookup>>();
+  readonly #running = new Map<string, Resolver>();
+
+  /** Default: the name servers of the system. */
+  constructor(servers?: readonly string[], hostsFile = '/etc/hosts') {
+    this.#servers = servers;
+    this.#hostsFile = readHostsFile(hostsFile);
+  }
+
+  lookupFor(companyId: string): LookupFunction {
+    return (name, { all }, callback) => {
+      this.#resolve(name, companyId).then(
+        (addresses) => {
+          const [first] = addresses;
+          if (all) callback(null, [...addresses]);
+          else callback(null, first?.address ?? '', first?.family);
+        },
+        (error) => callback(error, []),
+      );
+    };
+  }
+
+  /** What waits never gets an address. */
+  close(): void {
+    this.#waiting.clear();
+    for (const resolver of this.#running.values()) resolver.cancel();
+  }
+
+  async #resolve(name: string, companyId: string): Promise<Addresses> {
+    const local = name === 'localhost' ? LOOPBACK : this.#hostsFile.get(name);
+    if (local) return local;
+    const lookup = this.#lookups.get(name) ?? createLookup(name);
+    this.#lookups.set(name, lookup);
+    if (!lookup.isStarted) {
+      const waiting = this.#waiting.get(companyId) ?? new Set();
+      this.#waiting.set(companyId, waiting.add(lookup));
+      this.#startNext();
+    }
+    return lookup.addresses;
+  }
+
+  #startNext(): void {
+    for (const [companyId, waiting] of this.#waiting) {
+      if (this.#running.size >= MAX_AT_ONCE) return;
+      if (this.#running.has(companyId)) continue;
+      this.#waiting.delete(companyId);
+      const [next, ...others] = waiting;
+      // Behind the other companies.
+      if (others.length > 0) this.#waiting.set(companyId, new Set(others));
+      // Another company may have asked for the same name.
+      if (next && !next.isStarted) this.#start(next, companyId);
+    }
+  }
+
+  #start(lookup: Lookup, companyId: string): void {
+    const { length: servers } = this.#servers ?? getServers();
+    // Node notices up to twice as late that a server has not answered, and the last one has to be asked in time.
+    const timeout = servers > 1 ? Math.floor(TIMEOUT_MS / 2 / servers) : TIMEOUT_MS;
+    const resolver = new Resolver({ timeout, tries: 1 });
+    if (this.#servers) resolver.setServers(this.#servers);
+    this.#running.set(companyId, resolver);
+    lookup.isStarted = true;
+    const query = queryAddresses(resolver, lookup.name);
+    lookup.start(query);
+    const end = (cachedMs: number) => {
+      setTimeout(() => this.#lookups.delete(lookup.name), cachedMs).unref();
+      this.#running.delete(companyId);
+      this.#startNext();
+    };
+    query.then(
+      () => end(ANSWER_MS),
+      () => end(FAILURE_MS),
+    );
+  }
+}
+
+function createLookup(name: string): Lookup {
+  let start: Lookup['start'] = () => undefined;
+  const addresses = new Promise<Addresses>((resolve) => {
+    start = resolve;
+  });
+  return { name, addresses, start, isStarted: false };
+}
+
+async function queryAddresses(resolver: Resolver, name: string): Promise<Addresses> {
+  const timer = setTimeout(() => resolver.cancel(), TIMEOUT_MS);
+  const [four, six] = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+  clearTimeout(timer);
+  const found = [toAddresses(four, 4), toAddresses(six, 6)].flat();
+  if (found.length === 0) throw new Error('the name of the host could not be resolved');
+  return found;
+}
+
+const toAddresses = (answer: PromiseSettledResult<string[]>, family: 4 | 6): Addresses =>
+  answer.status === 'fulfilled'
+    ? answer.value.slice(0, MAX_ADDRESSES).map((address) => ({ address, family }))
+    : [];
+
+/** The names that an operator has added to the system, such as with `extra_hosts` of Docker. */
+function readHostsFile(file: string): ReadonlyMap<string, Addresses> {
+  const names = new Map<string, Addresses>();
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  for (const line of text.split('\n')) {
+    const [address = '', ...own] = line.replace(/#.*/, '').trim().toLowerCase().split(/\s+/);
+    const family = isIP(address);
+    if (family !== 0)
+      for (const name of own) names.set(name, [...(names.get(name) ?? []), { address, family }]);
+  }
+  return names;
+}

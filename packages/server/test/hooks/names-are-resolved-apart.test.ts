@@ -1,0 +1,124 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import { startService } from '../../../testing/harness/service.ts';
+import { tempFolder } from '../../../testing/harness/temp-folder.ts';
+import { startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { startNameServer } from '../../../testing/servers/name-server.ts';
+import { HostResolver } from '../../src/hooks/resolve.ts';
+import { readHook, subscribe } from './support/hooks.ts';
+
+async function serveNames(addressesOf: (name: string) => readonly string[] | undefined) {
+  const server = await startNameServer(addressesOf);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const silentServer = () => serveNames(() => undefined);
+
+async function startWithNames(origin: string) {
+  const names = await serveNames((name) => (name === 'live.test' ? ['127.0.0.1'] : undefined));
+  const service = await startService({
+    // It stands still: an event that has failed is not sent again.
+    clock: manualClock(),
+    env: { LEADTAP_HOOK_HOSTS: `*.dead.test,${origin}` },
+    hookDelivery: { nameServers: [names.address] },
+  });
+  return { service, names };
+}
+
+it('names of one company that do not resolve delay neither polls nor the events of another one', async () => {
+  const receiver = await startReceiver();
+  const origin = `http://live.test:${new URL(receiver.origin).port}`;
+  const { service, names } = await startWithNames(origin);
+  const token = await service.token('boss');
+  for (let n = 1; n <= 20; n += 1) await subscribe(service, token, `https://n${n}.dead.test/`);
+  await subscribe(service, await service.token('rival'), `${origin}/hook`);
+  await service.add({});
+  await vi.waitFor(() => expect(names.questions).not.toEqual([]));
+  expect((await service.poll('rival')).status).toBe(200);
+  await service.add({ companyId: 'globex' });
+  await receiver.event(1);
+  const asked = new Set(names.questions.filter((name) => name !== 'live.test'));
+  expect(asked.size).toBeLessThan(20);
+});
+
+it('the events of all hooks of one host share a lookup, and its failure', async () => {
+  const { service, names } = await startWithNames('https://unused.test');
+  const token = await service.token('boss');
+  const hooks = [];
+  for (let n = 1; n <= 8; n += 1) hooks.push(await subscribe(service, token, `https://a.dead.test/${n}`));
+  await service.add({});
+  for (const { id } of hooks)
+    await vi.waitFor(async () =>
+      expect(await readHook(service, token, id)).toMatchObject({ failures: 1, lastStatus: null }),
+    );
+  // One for each family.
+  expect(names.questions).toEqual(['a.dead.test', 'a.dead.test']);
+});
+
+describe('addresses', () => {
+  const ADDRESSES: Readonly<Record<string, readonly string[]>> = {
+    'four.test': ['10.0.0.1'],
+    'six.test': ['fd00::1'],
+    'both.test': ['fd00::1', '10.0.0.1', '10.0.0.2'],
+    'many.test': Array.from({ length: 20 }, (_, index) => `10.0.0.${index}`),
+    'none.test': [],
+  };
+
+  const resolve = (resolver: HostResolver, name: string, all = true): Promise<unknown> =>
+    new Promise((settle, reject) => {
+      resolver.lookupFor('')(name, { all }, (error, address) => (error ? reject(error) : settle(address)));
+    });
+
+  const FOUR = (address: string) => ({ address, family: 4 });
+  const SIX = (address: string) => ({ address, family: 6 });
+
+  it.each([
+    ['four.test', [FOUR('10.0.0.1')]],
+    ['six.test', [SIX('fd00::1')]],
+    ['both.test', [FOUR('10.0.0.1'), FOUR('10.0.0.2'), SIX('fd00::1')]],
+    ['many.test', ['10.0.0.0', '10.0.0.1', '10.0.0.2', '10.0.0.3'].map(FOUR)],
+    ['localhost', [FOUR('127.0.0.1'), SIX('::1')]],
+    // Those of the file, without a question.
+    ['n8n', [FOUR('10.1.1.1'), SIX('fd00::2')]],
+    ['gateway.internal', [FOUR('10.1.1.1')]],
+  ])('of %s', async (name, addresses) => {
+    const { address, questions } = await serveNames((asked) => ADDRESSES[asked]);
+    const file = join(tempFolder(onTestFinished), 'hosts');
+    writeFileSync(
+      file,
+      '# 9.9.9.9 n8n\n10.1.1.1\tN8N gateway.internal # a comment\n\nfd00::2 n8n\nnonsense x\n',
+    );
+    const resolver = new HostResolver([address], file);
+    expect(await resolve(resolver, name)).toEqual(addresses);
+    expect(await resolve(resolver, name, false)).toEqual(addresses[0]?.address);
+    expect(questions).toEqual(name.endsWith('.test') ? [name, name] : []);
+  });
+
+  it('a name without an address is an error', async () => {
+    const { address } = await serveNames((asked) => ADDRESSES[asked]);
+    await expect(resolve(new HostResolver([address]), 'none.test')).rejects.toThrow('could not be resolved');
+  });
+
+  it('the second name server is asked if the first does not answer', async () => {
+    const [silent, other] = [await silentServer(), await serveNames((asked) => ADDRESSES[asked])];
+    const resolver = new HostResolver([silent.address, other.address]);
+    expect(await resolve(resolver, 'four.test')).toEqual([FOUR('10.0.0.1')]);
+    expect(silent.questions).toContain('four.test');
+  });
+
+  it('a lookup that was started for one company serves another that waits for the same name', async () => {
+    const { address, questions } = await serveNames((asked) => ADDRESSES[asked]);
+    const resolver = new HostResolver([address]);
+    const lookups = ['a', 'b', 'c', 'd'].map(
+      (company) =>
+        new Promise((settle) => {
+          resolver.lookupFor(company)('four.test', { all: true }, (_error, found) => settle(found));
+        }),
+    );
+    expect(await Promise.all(lookups)).toEqual(Array(4).fill([FOUR('10.0.0.1')]));
+    expect(questions).toHaveLength(2);
+  });
+});
