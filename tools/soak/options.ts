@@ -106,7 +106,7 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --leads N         with --hooks: leads, in --seconds                      ${DEFAULTS.leads.toLocaleString('en')}
   --mixed           only this: everything at once on three instances with PostgreSQL and Redis, with faults of the network;
                     memory, handles and connections after it are compared with those after its first tenth
-  --fairness        only this: polls are timed beside a user who sends as many leads as possible
+  --fairness        only this: polls are timed beside a company that does the most expensive things that it may do
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}

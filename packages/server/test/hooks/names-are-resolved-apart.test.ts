@@ -97,9 +97,12 @@ describe('addresses', () => {
     expect(questions).toEqual(name.endsWith('.test') ? [name, name] : []);
   });
 
-  it('a name without an address is an error', async () => {
-    const { address } = await serveNames((asked) => ADDRESSES[asked]);
-    await expect(resolve(new HostResolver([address]), 'none.test')).rejects.toThrow('could not be resolved');
+  it('a name without an address is an error, also for a short time after it', async () => {
+    const { address, questions } = await serveNames((asked) => ADDRESSES[asked]);
+    const resolver = new HostResolver([address]);
+    for (let n = 1; n <= 2; n += 1)
+      await expect(resolve(resolver, 'none.test')).rejects.toThrow('could not be resolved');
+    expect(questions).toHaveLength(2);
   });
 
   it('the second name server is asked if the first does not answer', async () => {

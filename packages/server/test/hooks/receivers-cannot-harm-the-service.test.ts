@@ -160,6 +160,36 @@ describe('what follows the head of a response is not waited for', () => {
     await vi.waitFor(() => expect(receiver.open.size).toBe(0));
   });
 
+  it('only a short body is waited for, for a short time', async () => {
+    const short = await startRawReceiver((socket) => socket.write(`${OK}content-length: 1024\r\n\r\nx`));
+    const others = [
+      await startRawReceiver((socket) => socket.write(`${OK}content-length: 1025\r\n\r\nx`)),
+      await startRawReceiver((socket) => socket.write(`${OK}transfer-encoding: chunked\r\n\r\n`)),
+    ];
+    const delivery = createDelivery({ timeoutMs: NEVER_MS });
+    onTestFinished(() => delivery.close());
+    const ended: string[] = [];
+    const post = async ({ url }: { url: string }) => {
+      await delivery.post(new URL(url), {}, '');
+      ended.push(url);
+    };
+    await Promise.all([short, ...others].map(post));
+    expect(ended.at(-1)).toBe(short.url);
+  });
+
+  it('what arrives with the head is not parsed', async () => {
+    const errors: NodeJS.ErrnoException[] = [];
+    const receiver = await startRawReceiver((socket) => {
+      socket.on('error', (error) => errors.push(error));
+      socket.write(`${OK}transfer-encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(2000)}`);
+    });
+    const delivery = createDelivery({ timeoutMs: NEVER_MS });
+    onTestFinished(() => delivery.close());
+    expect(await delivery.post(new URL(receiver.url), {}, '')).toEqual({ kind: 'accepted', status: 200 });
+    // A connection that is closed with unread bytes is reset.
+    await vi.waitFor(() => expect(errors).toMatchObject([{ code: 'ECONNRESET' }]));
+  });
+
   it('one 103 is skipped, and the second one is a failure', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n';
     const receiver = await startRawReceiver((socket, number) => {
