@@ -20,22 +20,29 @@ export interface AppliedMigration {
 /** The numbered .sql files of a folder, sorted by number. */
 export function readMigrations(folder: URL): readonly Migration[] {
   const files = readdirSync(folder).filter((file) => /^\d{4}_\w+\.sql$/.test(file));
-  return files.sort().map((name) => {
+  return files.sort().map((name, index) => {
+    const version = Number.parseInt(name, 10);
+    // The later ones would run without what it makes.
+    if (version !== index + 1) throw new Error(`migration ${index + 1} is missing from ${folder}`);
     const sql = readFileSync(new URL(name, folder), 'utf8');
     const checksum = createHash('sha256').update(sql.replaceAll('\r\n', '\n')).digest('hex');
-    return { version: Number.parseInt(name, 10), name, sql, checksum };
+    return { version, name, sql, checksum };
   });
 }
 
-/** The first applied migration that is not the one of this program with the same number. */
-export const findChangedMigration = (
+/** How the applied migrations, sorted by number, differ from those of this program. Undefined if they do not. */
+export function describeDifference(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
-): AppliedMigration | undefined =>
-  applied.find(({ version, name, checksum }) => {
-    const own = migrations.find((migration) => migration.version === version);
-    return own && (own.name !== name || (checksum !== null && own.checksum !== checksum));
-  });
+): string | undefined {
+  for (const [index, { version, name, checksum }] of applied.entries()) {
+    if (version !== index + 1) return `its migration ${index + 1} is missing`;
+    const own = migrations[index];
+    if (own && (own.name !== name || (checksum !== null && own.checksum !== checksum)))
+      return `its migration ${name} is not the one of this version`;
+  }
+  return undefined;
+}
 
 export interface MigrationPlan {
   readonly from: number;
@@ -68,7 +75,7 @@ const NEEDS = /_needs_(\d{4})\.sql$/;
  */
 function isNewerButUsable(own: number, found: number, recorded: readonly AppliedMigration[]): boolean {
   const newer = recorded.filter(({ version }) => version > own);
-  const isKnown = newer.length > 0 && newer.length === found - own;
+  const isKnown = newer.at(-1)?.version === found;
   return isKnown && newer.every(({ name }) => Number(NEEDS.exec(name)?.[1] ?? 0) <= own);
 }
 

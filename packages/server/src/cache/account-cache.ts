@@ -42,7 +42,6 @@ export class AccountCache {
     if (isRevoked || user?.id !== userId) return;
     const key = keyOf(token);
     this.#accounts.set(key, { user: toCachedUser(user, userId), isCurrent: true });
-    if (!this.#accounts.has(key)) return;
     const keys = this.#keysOfUser.get(userId);
     if (keys) keys.push(key);
     else this.#keysOfUser.set(userId, [key]);

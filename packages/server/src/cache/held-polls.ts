@@ -3,9 +3,10 @@
  *
  *     hold → queued → checking → ended: there is an answer
  *               ↑         ↓
- *               └── idle, failed: a change, a revalidation, or its time is over
+ *               └── idle: a change, or its time is over
  *
- * A poll also ends from every state when its client disconnects and when the service stops. While polls are held, one revalidation
+ * A poll also ends from every state when its client disconnects, when the service stops, and when the database is lost: a second
+ * after a revalidation that failed, if none has succeeded since. While polls are held, one revalidation
  * in 50 ms reads the change log for all of them; without any, nothing runs. Revalidations of ordinary polls report their changes
  * as well, because each change is returned to one revalidation only.
  */
@@ -33,7 +34,7 @@ interface PollToHold {
   /** The time until the token expires: the poll is then checked. */
   readonly expiresInMs: number;
   /** Checks the account and reads the page. Rejects with the problem that ends the poll. The last check is its answer in any case. */
-  check(isLast: boolean): Promise<VerifiedPoll | 'unavailable'>;
+  check(isLast: boolean): Promise<VerifiedPoll>;
 }
 
 /** A poll that its account may see, and the company of the account. */
@@ -52,6 +53,8 @@ const COMPANY_SHARE = 4;
 
 /** How often the change log is read while polls are held. */
 const TICK_MS = 50;
+/** A database that restarts or fails over faster ends no poll: otherwise thousands of clients would try again together. */
+const MAX_OUTAGE_MS = 1000;
 /** A change for thousands of held polls must not delay the others: so many are checked at the same time. */
 const MAX_CONCURRENT_CHECKS = 500;
 /** While the change log cannot say what has changed, all polls are checked once in so many ticks. */
@@ -71,8 +74,6 @@ type State =
   | 'checking-stale'
   /** There was nothing for it. A change queues it. */
   | 'idle'
-  /** The database was unavailable. A change, or the next revalidation that succeeds, queues it. */
-  | 'failed'
   | 'ended';
 
 /** 10,000 of them are usual, so it is small. */
@@ -107,9 +108,10 @@ export class HeldPolls {
   /** What a change concerns is looked up, so that its cost does not grow with the number of held polls. */
   readonly #by = { company: new HeldPollIndex(), user: new HeldPollIndex(), token: new HeldPollIndex() };
   readonly #queue = new Set<HeldPoll>();
-  readonly #failed = new Set<HeldPoll>();
   #checks = 0;
   #isTicking = false;
+  /** Ends all polls, unless a revalidation succeeds before. */
+  #cancelOutage: (() => void) | undefined;
   #mustCheckAll = false;
   #isStopped = false;
 
@@ -185,7 +187,6 @@ export class HeldPolls {
     for (let ticksSinceSweep = TICKS_BETWEEN_SWEEPS; this.#held.size > 0; ticksSinceSweep += 1) {
       const pause = this.#pause();
       const isAvailable = await this.#readChanges();
-      if (isAvailable) this.#wake(this.#failed);
       if (isAvailable && this.#mustCheckAll && ticksSinceSweep >= TICKS_BETWEEN_SWEEPS) {
         this.#wake(this.#held);
         this.#mustCheckAll = false;
@@ -194,6 +195,7 @@ export class HeldPolls {
       await pause;
     }
     this.#isTicking = false;
+    this.#endOutage();
   }
 
   #pause(): Promise<void> {
@@ -202,13 +204,27 @@ export class HeldPolls {
     });
   }
 
-  /** False if the database is unavailable: the polls are held until it answers, or until their time is over. */
+  /** False if the database is unavailable. */
   async #readChanges(): Promise<boolean> {
     try {
       await this.#source.readChanges();
+      this.#endOutage();
       return true;
-    } catch {
+    } catch (error) {
+      this.#cancelOutage ??= this.#schedule(() => this.#rejectAll(error), MAX_OUTAGE_MS);
       return false;
+    }
+  }
+
+  #endOutage(): void {
+    this.#cancelOutage?.();
+    this.#cancelOutage = undefined;
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const held of this.#held) {
+      held.reject(error);
+      this.#release(held);
     }
   }
 
@@ -226,12 +242,11 @@ export class HeldPolls {
   #wake(polls: Iterable<HeldPoll>): void {
     for (const held of polls)
       if (held.state === 'checking') held.state = 'checking-stale';
-      else if (held.state === 'idle' || held.state === 'failed') this.#enqueue(held);
+      else if (held.state === 'idle') this.#enqueue(held);
     this.#startChecks();
   }
 
   #enqueue(held: HeldPoll): void {
-    this.#failed.delete(held);
     this.#queue.add(held);
     held.state = 'queued';
   }
@@ -250,10 +265,10 @@ export class HeldPolls {
     this.#checks += 1;
     try {
       const result = await held.request.check(isLast);
-      if (result !== 'unavailable' && (isLast || result.poll.page.leads.count > 0)) {
+      if (isLast || result.poll.page.leads.count > 0) {
         held.resolve(result.poll);
         this.#release(held);
-      } else this.#keepHolding(held, result);
+      } else this.#keepHolding(held, result.companyId);
     } catch (error) {
       held.reject(error);
       this.#release(held);
@@ -262,15 +277,12 @@ export class HeldPolls {
     this.#startChecks();
   }
 
-  #keepHolding(held: HeldPoll, result: VerifiedPoll | 'unavailable'): void {
+  #keepHolding(held: HeldPoll, companyId: string): void {
     if (held.state === 'ended') return;
     // A lead of the new company may have been committed before its changes were watched.
-    const hasMoved = result !== 'unavailable' && this.#watchCompany(held, result.companyId);
+    const hasMoved = this.#watchCompany(held, companyId);
     if (hasMoved || held.state === 'checking-stale') this.#enqueue(held);
-    else if (result === 'unavailable') {
-      held.state = 'failed';
-      this.#failed.add(held);
-    } else held.state = 'idle';
+    else held.state = 'idle';
   }
 
   /** False if it does so already. */
@@ -292,7 +304,6 @@ export class HeldPolls {
     this.#by.user.delete(userId, held);
     this.#by.token.delete(tokenId, held);
     this.#queue.delete(held);
-    this.#failed.delete(held);
     this.#held.delete(held);
     this.#onCount(this.#held.size);
   }

@@ -13,7 +13,6 @@ import type { Exchange, HeaderList } from './exchange.ts';
 import type { PollObserver } from './poll-observer.ts';
 import type { PollState } from './poll-state.ts';
 import { parseWait } from './prefer.ts';
-import { isUnavailability } from './problems.ts';
 
 interface HoldOptions {
   readonly maxWaiting?: number | undefined;
@@ -86,15 +85,9 @@ export function createHold(
       companyId,
       waitMs: waitS * 1000,
       expiresInMs: (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS,
-      check: async (isLast) => {
+      check: (isLast) => {
         measure();
-        try {
-          return await checkAgain(exchange, query, isLast);
-        } catch (error) {
-          // The poll is held: thousands of clients that get a 503 at the same time would all try again together.
-          if (!isLast && isUnavailability(error)) return 'unavailable';
-          throw error;
-        }
+        return checkAgain(exchange, query, isLast);
       },
     });
     if (!held) {
@@ -104,11 +97,12 @@ export function createHold(
     }
     recordWait(exchange, token, waitS);
     onceClosed(request, response, () => {
-      if (response.writableEnded) return;
-      measure();
-      heldPolls.disconnect(held);
+      if (!response.writableEnded) heldPolls.disconnect(held);
     });
-    const answer = await held.answer;
+    const answer = await held.answer.catch((error: unknown) => {
+      measure();
+      throw error;
+    });
     addPreferenceApplied(headers, waitS);
     if (answer !== 'stopped') return answer;
     measure();

@@ -77,9 +77,8 @@ async function readPlan(session: Session): Promise<files.MigrationPlan> {
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
   if (!found?.ours) return files.planMigrations(MIGRATIONS, 0, []);
   const applied = await session.query<files.AppliedMigration>(APPLIED);
-  const changed = files.findChangedMigration(files.readMigrations(MIGRATIONS), applied);
-  if (changed)
-    throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
+  const difference = files.describeDifference(files.readMigrations(MIGRATIONS), applied);
+  if (difference !== undefined) throw new ChangedMigrationError(difference);
   return files.planMigrations(MIGRATIONS, applied.at(-1)?.version ?? 0, applied);
 }
 

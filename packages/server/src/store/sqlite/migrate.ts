@@ -74,9 +74,8 @@ function refuseChangedMigrations(connection: Connection): void {
   const version = schemaVersion(connection);
   const applied = readApplied(connection);
   if (applied) {
-    const changed = files.findChangedMigration(files.readMigrations(FOLDER), applied);
-    if (changed)
-      throw new ChangedMigrationError(`its migration ${changed.name} is not the one of this version`);
+    const difference = files.describeDifference(files.readMigrations(FOLDER), applied);
+    if (difference !== undefined) throw new ChangedMigrationError(difference);
   } else if (version > 0 && version <= expectedVersion()) {
     const found = new Set(readSchemaParts(connection));
     if (!makeSchemaParts(version).every((part) => found.has(part)))
@@ -134,10 +133,10 @@ export function migrate(connection: Connection): MigrationReport {
 
 /** Also those that were applied before checksums were stored. */
 function recordMigrations(connection: Connection): void {
-  const record = connection.prepare(
-    'INSERT OR IGNORE INTO migrations (version, name, checksum) VALUES (?, ?, ?)',
-  );
-  for (const { version, name, checksum } of files.readMigrations(FOLDER)) record.run(version, name, checksum);
+  const recorded = readApplied(connection)?.length ?? 0;
+  const record = connection.prepare('INSERT INTO migrations (version, name, checksum) VALUES (?, ?, ?)');
+  for (const { version, name, checksum } of files.readMigrations(FOLDER).slice(recorded))
+    record.run(version, name, checksum);
 }
 
 /** SQLite's own checks of the file and of the references between rows. One sentence for each error. */

@@ -60,6 +60,13 @@ describe('a schema of a version with other migrations is refused and not changed
     );
   });
 
+  it('by a migration that is missing', async () => {
+    const database = await makeTestDatabase();
+    const client = await connectSql(database.url);
+    await client.query('DELETE FROM leadtap.migrations WHERE version = 3');
+    await expectRefusal({ database, client }, 'its migration 3 is missing');
+  });
+
   it('and the command says what to do', async () => {
     const { run, database } = terminal();
     const client = await connectSql((await database()).url);

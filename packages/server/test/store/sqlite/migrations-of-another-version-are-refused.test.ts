@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { ChangedMigrationError, openSqliteStore } from 'leadtap';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
@@ -75,6 +76,32 @@ describe('a file of a version with other migrations is refused and not changed',
     await expectRefusal('its migration 0001_other.sql is not the one of this version');
   });
 
+  it('by the checksum of a migration, while others are pending', async () => {
+    await makeFile();
+    run(
+      `UPDATE migrations SET checksum = 'other' WHERE version = 2`,
+      `DELETE FROM migrations WHERE version = ${expectedVersion()}`,
+      `PRAGMA user_version = ${expectedVersion() - 1}`,
+    );
+    await expectRefusal('its migration 0002_token_scopes.sql is not the one of this version');
+  });
+
+  it('by a migration that is missing', async () => {
+    await makeFile();
+    run('DELETE FROM migrations WHERE version = 3');
+    await expectRefusal('its migration 3 is missing');
+  });
+
+  it('by a migration that is missing among those of a newer version', async () => {
+    await makeFile();
+    const newer = expectedVersion() + 2;
+    run(
+      `INSERT INTO migrations (version, name, checksum) VALUES (${newer}, 'later.sql', 'x')`,
+      `PRAGMA user_version = ${newer}`,
+    );
+    await expectRefusal(`its migration ${newer - 1} is missing`);
+  });
+
   it('and the command says what to do', async () => {
     makeOldFile(2, 'ALTER TABLE stamp_floors RENAME TO floors');
     const { run: runCommand } = terminal();
@@ -129,4 +156,10 @@ describe('a file that stored no checksums', () => {
     connection.close();
     expect(await migrateSqlite(file)).toMatchObject({ from: WITHOUT_CHECKSUMS, to: expectedVersion() });
   });
+});
+
+it('a folder in which a migration is missing is refused', () => {
+  const folder = tempFolder();
+  for (const name of ['0001_a.sql', '0003_c.sql']) writeFileSync(join(folder, name), 'SELECT 1;');
+  expect(() => readMigrations(pathToFileURL(`${folder}/`))).toThrow('migration 2 is missing');
 });
