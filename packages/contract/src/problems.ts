@@ -162,8 +162,8 @@ export const PROBLEMS = {
     status: 422,
     title: 'The Idempotency-Key was used for another request',
     detail:
-      'This `Idempotency-Key` was used before, with another body, by a user with another access level, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
-    meaning: `A user of the company has sent this \`Idempotency-Key\` before, with another body or another access level, or more than ${IDEMPOTENCY_KEY_DAYS} days ago. Nothing was stored or changed.`,
+      'This token has sent this `Idempotency-Key` before, with another body, with another access level of its user, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
+    meaning: `The same token has sent this \`Idempotency-Key\` before, with another body or another access level of its user, or more than ${IDEMPOTENCY_KEY_DAYS} days ago. Nothing was stored or changed.`,
     integrator:
       'Use a new key, such as a UUID, for each request, and the same key only to repeat it without a change. Leads of a request that you repeat are stored already.',
   },

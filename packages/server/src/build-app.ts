@@ -131,7 +131,10 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
     requireValidHeaders(request.raw);
     if (!request.is404) return;
     const [path = ''] = request.url.split('?', 1);
-    const detail = path.startsWith(prefix) ? offDetailOf(path.slice(prefix.length)) : undefined;
+    const withoutSlash = path.replace(/\/$/, '');
+    const detail = Object.hasOwn(handlers, withoutSlash)
+      ? `Leave out the slash at the end of the address: \`${withoutSlash}\`.`
+      : offDetailOf(path.startsWith(prefix) ? path.slice(prefix.length) : '');
     throw new ProblemError('no-such-resource', detail === undefined ? {} : { detail });
   });
 

@@ -17,6 +17,8 @@ export interface SendOptions {
   /** Default: `leads:write` alone. */
   readonly scopes?: readonly TokenScope[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the same for all requests of a user. */
+  readonly tokenId?: string;
 }
 
 /** A token with these scopes. */
@@ -24,10 +26,11 @@ export const tokenWith = (
   { service }: Pick<TestService, 'service'>,
   userId: string,
   scopes: readonly TokenScope[],
+  tokenId: string = randomUUID(),
 ): Promise<string> =>
   issueToken(service.keys, {
     userId,
-    tokenId: randomUUID(),
+    tokenId,
     issuedAt: Date.now() - 1000,
     expiresAt: Date.now() + 3_600_000,
     scopes,
@@ -41,9 +44,14 @@ export const startIntake = (options: ServiceOptions = {}): Promise<TestService> 
 export async function sendBody(
   test: TestService,
   body: RequestInit['body'],
-  { userId = 'boss', scopes = ['leads:write'], headers = {} }: SendOptions = {},
+  {
+    userId = 'boss',
+    scopes = ['leads:write'],
+    headers = {},
+    tokenId = `token-of-${userId}`,
+  }: SendOptions = {},
 ): Promise<Response> {
-  const authorization = `Bearer ${await tokenWith(test, userId, scopes)}`;
+  const authorization = `Bearer ${await tokenWith(test, userId, scopes, tokenId)}`;
   return fetch(`${test.url}${LEADS_PATH}`, {
     method: 'POST',
     headers: { authorization, 'content-type': 'application/json', ...headers },

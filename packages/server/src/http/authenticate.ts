@@ -15,9 +15,13 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
   function authenticate(
     authorization: string | undefined,
     address: string,
+    missingDetail?: string,
   ): VerifiedToken | Promise<VerifiedToken> {
     const credentials = parseAuthorization(authorization);
-    if (credentials === undefined) throw challenge('token-missing');
+    if (credentials === undefined)
+      throw challenge('token-missing', {
+        detail: JWT_ALONE.test(authorization ?? '') ? WITHOUT_SCHEME : missingDetail,
+      });
     const { token } = credentials;
     if (token === undefined) return rejectToken('token-invalid', address);
     const verification = verifyToken(token);
@@ -47,6 +51,9 @@ export function createAuthentication(verifyToken: VerifyToken, failedTokens: Lim
 /** RFC 6750: the scheme in any case, one space, then printable characters without spaces. */
 const CREDENTIALS = /^bearer ([!-~]+)$/i;
 const SCHEME = /^bearer(?=[ \t]|$)/i;
+const JWT_ALONE = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const WITHOUT_SCHEME =
+  'The header `Authorization` has a token alone. Write `Bearer` and a space before it: `Authorization: Bearer <ACCESS_TOKEN>`.';
 
 /**
  * The token of an Authorization header. Undefined if there is none or the scheme is another one, which RFC 6750 treats alike.
@@ -78,12 +85,16 @@ const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
 
 const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
 
-function challenge(code: TokenProblem, { token, unverifiedToken }: RefusedToken = {}): ProblemError {
+function challenge(
+  code: TokenProblem,
+  { token, unverifiedToken, detail }: RefusedToken & { readonly detail?: string | undefined } = {},
+): ProblemError {
   const error =
     code === 'token-missing' ? '' : `, error="invalid_token", error_description="${PROBLEMS[code].title}"`;
   return new ProblemError(code, {
     headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` },
     token,
     unverifiedToken,
+    ...(detail !== undefined && { detail }),
   });
 }

@@ -35,6 +35,8 @@ interface EndpointOptions extends Omit<IdentificationOptions, 'store'> {
   readonly rateLimitDetail?: string;
   /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
   readonly urlTokenOf?: (request: IncomingMessage) => string | undefined;
+  /** What to do about a request without a token, if it is not the usual. */
+  readonly missingTokenDetail?: (request: IncomingMessage) => string | undefined;
 }
 
 export interface Identification {
@@ -45,7 +47,8 @@ export interface Identification {
 }
 
 export function createIdentification(options: EndpointOptions): Identification {
-  const { readers, verifyToken, limiter, rateLimitDetail, urlTokenOf, clock = systemClock } = options;
+  const { readers, verifyToken, limiter, rateLimitDetail, urlTokenOf, missingTokenDetail } = options;
+  const { clock = systemClock } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
   const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
 
@@ -54,7 +57,9 @@ export function createIdentification(options: EndpointOptions): Identification {
     const { address } = context;
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
-    const verified = authenticate(urlToken === undefined ? authorization : `Bearer ${urlToken}`, address);
+    const missing = authorization === undefined ? missingTokenDetail?.(request) : undefined;
+    const given = urlToken === undefined ? authorization : `Bearer ${urlToken}`;
+    const verified = authenticate(given, address, missing);
     const token = isPromise(verified) ? await verified : verified;
     if (urlToken !== undefined && hasTokenScope(token, 'leads:read'))
       await rejectToken('token-invalid', address);

@@ -114,6 +114,9 @@ const LEAD_LIMIT_DETAIL =
 const UNAVAILABLE_DETAIL =
   'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
 
+const URL_TOKENS_OFF =
+  'This service accepts no token in the address. Send it in the header `Authorization`, or ask its operator to set `LEADTAP_INTAKE=urls` and to start it again.';
+
 /** RFC 6750, section 2.3: for senders that cannot set a header. Throws 400 if there are several. */
 function urlTokenOf({ url = '' }: IncomingMessage): string | undefined {
   const [token, ...others] = new URLSearchParams(searchOf(url)).getAll('access_token');
@@ -143,7 +146,9 @@ function createIntakeAnswer(
     limiter,
     clock,
     rateLimitDetail: RATE_LIMIT_DETAIL,
-    ...(options.acceptsUrlTokens && { urlTokenOf }),
+    ...(options.acceptsUrlTokens
+      ? { urlTokenOf }
+      : { missingTokenDetail: (request) => urlTokenOf(request) && URL_TOKENS_OFF }),
   });
 
   /** Throws 429. The headers have the state after the last call. */

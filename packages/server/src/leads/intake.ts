@@ -87,16 +87,29 @@ async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Pro
 /** Another access level would place the leads elsewhere, so it makes another request. */
 function identifyRequest(
   entries: readonly IntakeEntry[],
-  { idempotencyKey, body }: ReceiveOptions,
+  { idempotencyKey, body, sender }: ReceiveOptions,
   scope: LeadScope,
 ): IdempotentRequest | undefined {
   if (idempotencyKey === undefined) return undefined;
   return {
-    keyHash: hash('sha256', JSON.stringify([scope.companyId, idempotencyKey])),
+    keyHash: hash('sha256', JSON.stringify([...keyOwner(scope.companyId, sender), idempotencyKey])),
     bodyHash: createHmac('sha256', idempotencyKey).update(JSON.stringify(scope)).update(body).digest('hex'),
     derivedIds: new Set(entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []))),
+    earlier: {
+      keyHash: hash('sha256', JSON.stringify([scope.companyId, idempotencyKey])),
+      ids: entries.map(({ isIdDerived, lead, index }) =>
+        isIdDerived ? deriveId([scope.companyId, idempotencyKey, index]) : (lead.id ?? ''),
+      ),
+    },
   };
 }
+
+/** A key belongs to its token, or to its user if the token has no id. */
+const keyOwner = (companyId: string, { userId, tokenId }: Bearer): readonly unknown[] => [
+  companyId,
+  userId,
+  tokenId ?? null,
+];
 
 interface IntakeEntry {
   readonly index: number;
@@ -228,17 +241,17 @@ function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUse
   return { object, issues };
 }
 
-function addId(lead: LeadInput, index: number, { idempotencyKey }: ReceiveOptions): LeadInput {
+function addId(lead: LeadInput, index: number, { idempotencyKey, sender }: ReceiveOptions): LeadInput {
   if (lead.id !== undefined || idempotencyKey === undefined) return lead;
-  return { ...lead, id: deriveId(lead.companyId, idempotencyKey, index) };
+  return { ...lead, id: deriveId([...keyOwner(lead.companyId, sender), idempotencyKey, index]) };
 }
 
 /**
  * A UUID of version 8 (RFC 9562): 122 bits of a hash. It must never change, because a retry must get the id of the first
  * attempt, also after an update of Leadtap.
  */
-function deriveId(companyId: string, idempotencyKey: string, index: number): string {
-  const digits = hash('sha256', JSON.stringify([companyId, idempotencyKey, index]));
+function deriveId(parts: readonly unknown[]): string {
+  const digits = hash('sha256', JSON.stringify(parts));
   const variant = '89ab'[Number.parseInt(digits.slice(15, 16), 16) % 4];
   return [
     digits.slice(0, 8),

@@ -23,6 +23,16 @@ describe('401 token-missing', () => {
     expect(answer.headers['www-authenticate']).toBe('Bearer realm="leadtap"');
   });
 
+  it('says that the word Bearer is missing before a token', async () => {
+    const { url, token } = shared();
+    const headers = { authorization: await token('boss') };
+    const { detail } = await expectProblem(
+      await fetch(`${url}${NEW_LEADS_PATH}`, { headers }),
+      'token-missing',
+    );
+    expect(detail).toMatch(/^The header `Authorization` has a token alone. Write `Bearer`/);
+  });
+
   it('never reads a token from the query', async () => {
     const { url, token } = shared();
     const given = await token('boss');

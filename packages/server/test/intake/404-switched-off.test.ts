@@ -27,6 +27,15 @@ describe('404', () => {
     expect(await pathsOf(url)).toContain('/leads');
   });
 
+  it('no-such-resource with a slash at the end: the message has the address without it', async () => {
+    const { url } = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
+    const { detail } = await expectProblem(
+      await fetch(`${url}/leads/?access_token=x`, { method: 'POST', body: '{}' }),
+      'no-such-resource',
+    );
+    expect(detail).toBe('Leave out the slash at the end of the address: `/api/leads`.');
+  });
+
   it('no-such-resource outside of the base path, and below the path', async () => {
     const test = await startIntake({ env: { LEADTAP_BASE_PATH: '/api' } });
     const origin = new URL(test.url).origin;

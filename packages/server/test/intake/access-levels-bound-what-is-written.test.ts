@@ -189,13 +189,6 @@ describe('the place of a lead', () => {
     expect(await tryAll()).toEqual(before);
   });
 
-  it('a key that was used for a lead outside of it cannot be used', async () => {
-    const headers = { 'idempotency-key': 'shared key' };
-    await sendLeads(service(), { firstName: 'Ada', branchId: 'south' }, { headers });
-    const answer = await sendLeads(service(), { firstName: 'Eve' }, { userId: 'north-lead', headers });
-    await expectProblem(answer, 'idempotency-key-reused');
-  });
-
   it('a change of the access level counts from the next request on', async () => {
     expect(
       (await sendLeads(service(), { phone1: '1', branchId: 'south' }, { userId: 'starter' })).status,

@@ -53,10 +53,12 @@ async function shortestMs(work: () => Promise<unknown>): Promise<number> {
   return Math.min(...times);
 }
 
-it('a form of 1 MiB of plus signs is parsed nearly as fast as one of letters', async () => {
-  const parse = (character: string) => () =>
-    parseBody('application/x-www-form-urlencoded', Buffer.from(`firstName=${character.repeat(1_000_000)}`));
-  expect(await shortestMs(parse('+'))).toBeLessThan(5 * (await shortestMs(parse('a'))));
+it('a form of 1 MiB of plus signs is parsed faster than `replaceAll` would decode it', async () => {
+  const text = '+'.repeat(1_000_000);
+  const body = Buffer.from(`firstName=${text}`);
+  const parse = () => parseBody('application/x-www-form-urlencoded', body);
+  const replace = async () => text.replaceAll('+', ' ');
+  expect(await shortestMs(parse)).toBeLessThan(0.6 * (await shortestMs(replace)));
 });
 
 it('one large lead ends a slice before 25 leads', async () => {

@@ -1,8 +1,19 @@
+import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { acknowledgementOf, sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
+import {
+  acknowledgementOf,
+  sendBody,
+  sendForm,
+  sendLeads,
+  startIntake,
+} from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
+import type { LeadScope } from '../../src/store/records.ts';
 
-const withKey = (key: string, userId = 'boss') => ({ userId, headers: { 'idempotency-key': key } });
+const withKey = (key: string, userId = 'boss', tokenId = `token-of-${userId}`) => ({
+  ...{ userId, tokenId },
+  headers: { 'idempotency-key': key },
+});
 
 describe('Idempotency-Key', () => {
   it('a repeated request adds nothing and gets the same ids', async () => {
@@ -17,14 +28,14 @@ describe('Idempotency-Key', () => {
     expect(await test.leads('boss')).toHaveLength(3);
   });
 
-  it('the id depends on company, key and index alone, and never changes', async () => {
+  it('the id depends on token, key and index alone, and never changes', async () => {
     const test = await startIntake();
     const { leads } = await acknowledgementOf(
       await sendLeads(test, [{ firstName: 'Ada' }, { firstName: 'Bo' }], withKey('key-1')),
     );
     expect(leads.map(({ id }) => id)).toEqual([
-      '88d0a558-e813-8b8c-81b6-b21e59d81a5b',
-      'ea934621-0e46-8e79-8b77-526067e5dbf1',
+      '20052838-a2b1-8928-a70a-a6e0c05fae60',
+      '94c2f2e7-5b14-830f-8daa-99aacb5998e9',
     ]);
     const other = await acknowledgementOf(await sendLeads(test, { firstName: 'Ada' }, withKey('key-2')));
     const rival = await acknowledgementOf(
@@ -32,6 +43,41 @@ describe('Idempotency-Key', () => {
     );
     const ids = [...leads, ...other.leads, ...rival.leads].map(({ id }) => id);
     expect(new Set(ids).size).toBe(4);
+  });
+
+  it('belongs to its token: two forms of a company that number their submissions lose nothing', async () => {
+    const test = await startIntake();
+    for (const [user, token, firstName] of [
+      ['boss', 'form-1', 'Ada'],
+      ['boss', 'form-2', 'Bo'],
+      ['seller', 'form-3', 'Cleo'],
+    ] as const)
+      for (const _attempt of [1, 2])
+        expect((await sendLeads(test, { firstName }, withKey('1', user, token))).status).toBe(201);
+    expect(await test.leads('boss')).toHaveLength(3);
+  });
+
+  it('of 0.2.0, which belonged to the company: the same request adds nothing, another one is new', async () => {
+    const test = await startIntake();
+    const body = '{"firstName":"Ada"}';
+    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+    const id = '88d0a558-e813-8b8c-81b6-b21e59d81a5b';
+    const scope: LeadScope = { level: 'COMPANY', companyId: 'acme' };
+    await test.store.writeAllLeads?.(
+      [{ companyId: 'acme', id, fields: { firstName: 'Ada' } }],
+      scope,
+      undefined,
+      {
+        keyHash: sha256('["acme","key-1"]'),
+        bodyHash: createHmac('sha256', 'key-1').update(JSON.stringify(scope)).update(body).digest('hex'),
+        derivedIds: new Set([id]),
+      },
+    );
+    const repeated = await acknowledgementOf(await sendBody(test, body, withKey('key-1')));
+    expect(repeated.leads).toMatchObject([{ id, result: 'added' }]);
+    expect(await test.leads('boss')).toHaveLength(1);
+    expect((await sendLeads(test, { firstName: 'Bo' }, withKey('key-1'))).status).toBe(201);
+    expect(await test.leads('boss')).toHaveLength(2);
   });
 
   it.each(['x', '~ printable !', 'k'.repeat(255)])('%s is a key', async (key) => {
@@ -55,17 +101,15 @@ describe('Idempotency-Key', () => {
 describe('a key that comes again', () => {
   const ADA = [{ firstName: 'Ada' }, { id: 'own', firstName: 'Grace' }];
 
-  it('with another body is 422 and changes nothing, also from another user of the company', async () => {
+  it('with another body is 422 and changes nothing', async () => {
     const test = await startIntake();
     await sendLeads(test, ADA, withKey('key'));
     const before = await test.leads('boss');
     const others = [
       () => sendLeads(test, [{ firstName: 'Eve' }], withKey('key')),
       () => sendLeads(test, [...ADA].reverse(), withKey('key')),
-      () => sendLeads(test, { id: 'own', email: 'eve@example.com' }, withKey('key', 'north-lead')),
-      () => sendForm(test, 'firstName=Eve', withKey('key', 'seller')),
-      // The same body from another access level would place the leads elsewhere.
-      () => sendLeads(test, ADA, withKey('key', 'seller')),
+      () => sendLeads(test, { id: 'own', email: 'eve@example.com' }, withKey('key')),
+      () => sendForm(test, 'firstName=Eve', withKey('key')),
     ];
     for (const send of others) {
       const { detail } = await expectProblem(await send(), 'idempotency-key-reused');
@@ -86,6 +130,19 @@ describe('a key that comes again', () => {
     await test.store.removal?.erase(found ?? []);
     expect(await acknowledgementOf(await sendLeads(test, ADA, withKey('key')))).toEqual(first);
     expect(await test.leads('boss')).toEqual([]);
+  });
+
+  it('and whose derived id is that of a lead outside the access level is 422, and the message says so', async () => {
+    const first = await startIntake();
+    const sent = await sendLeads(first, { firstName: 'Ada' }, withKey('key', 'seller'));
+    const [derived] = (await acknowledgementOf(sent)).leads;
+    const test = await startIntake();
+    await test.store.writeLeads([{ companyId: 'acme', id: derived?.id ?? '', fields: { firstName: 'Ada' } }]);
+    const answer = await sendLeads(test, { firstName: 'Ada' }, withKey('key', 'seller'));
+    const { errors } = await expectProblem(answer, 'invalid-lead');
+    expect(errors).toEqual([
+      { index: 0, field: null, detail: expect.stringMatching(/sent with this Idempotency-Key/) },
+    ]);
   });
 
   it('two bodies at the same time: one is stored, the other is refused', async () => {

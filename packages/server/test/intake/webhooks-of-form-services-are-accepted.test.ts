@@ -358,7 +358,10 @@ describe('a token in the URL', () => {
 
   it('is refused otherwise', async () => {
     const test = await startIntake();
-    await expectProblem(await sendTo(test, await tokenFor(test, 'webflow')), 'token-missing');
+    const answer = await sendTo(test, await tokenFor(test, 'webflow'));
+    const { detail } = await expectProblem(answer, 'token-missing');
+    expect(detail).toContain('`LEADTAP_INTAKE=urls`');
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="leadtap"');
   });
 
   it('is refused if it may read leads: addresses are written to logs', async () => {

@@ -2,6 +2,7 @@ import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
+  keyHashesOf,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
   requireUnusedKey,
@@ -119,7 +120,8 @@ interface Draft {
 
 type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
-const FIND_KEY = `SELECT body_hash, results FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash = $2`;
+const FIND_KEYS = `SELECT key_hash, body_hash, results FROM leadtap.idempotency_keys
+  WHERE company_id = $1 AND key_hash IN ($2, $3)`;
 const ADD_KEY = `INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
   VALUES ($1, $2, $3, $4, leadtap.from_ms(leadtap.clock_ms()))`;
 const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
@@ -127,14 +129,12 @@ const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 A
     WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $2::bigint) ORDER BY used_at LIMIT $3)`;
 
 /** The lock of the company is held: two requests with one key come one after the other. */
-async function findRequest(
+const findRequests = (
   session: Session,
   companyId: string,
-  { keyHash }: IdempotentRequest,
-): Promise<StoredRequest | undefined> {
-  const [known] = await session.query<StoredRequest>(FIND_KEY, [companyId, keyHash]);
-  return known;
-}
+  request: IdempotentRequest,
+): Promise<readonly StoredRequest[]> =>
+  session.query<StoredRequest>(FIND_KEYS, [companyId, ...keyHashesOf(request)]);
 
 async function saveRequest(
   session: Session,
@@ -172,8 +172,9 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
       // After the lock of the company: a write that waits for that lock must not delay a revocation.
       if (sender && !mayWrite(await lockAccount(session, sender), sender.userId, scope))
         return { kind: 'account-changed' };
-      const known = request && (await findRequest(session, scope.companyId, request));
-      if (known) return repeatedOutcome(known, request, leads);
+      const found = request ? await findRequests(session, scope.companyId, request) : [];
+      const repeated = request && repeatedOutcome(found, request, leads);
+      if (repeated) return repeated;
       const batch = await writeBatch(session, leads, { scope });
       const results = requireAllWritten(leads, batch.results, batch.places);
       requireUnusedKey(results, request);

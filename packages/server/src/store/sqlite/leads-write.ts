@@ -3,6 +3,7 @@ import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
+  keyHashesOf,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
   requireUnusedKey,
@@ -142,7 +143,7 @@ export class LeadWriter {
   readonly #anyErased;
   readonly #findErased;
   readonly #forgetErased;
-  readonly #findKey;
+  readonly #findKeys;
   readonly #addKey;
   readonly #pruneKeys;
 
@@ -160,8 +161,8 @@ export class LeadWriter {
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
         WHERE company_id = ? AND created_at = ?`,
     );
-    this.#findKey = connection.prepare<StoredRequest>(
-      'SELECT body_hash, results FROM idempotency_keys WHERE company_id = ? AND key_hash = ?',
+    this.#findKeys = connection.prepare<StoredRequest>(
+      'SELECT key_hash, body_hash, results FROM idempotency_keys WHERE company_id = ? AND key_hash IN (?, ?)',
     );
     this.#addKey = connection.prepare(
       'INSERT INTO idempotency_keys (company_id, key_hash, body_hash, results, used_at) VALUES (?, ?, ?, ?, ?)',
@@ -187,8 +188,9 @@ export class LeadWriter {
   writeAll(encoded: readonly EncodedLead[], scope: LeadScope, request?: IdempotentRequest): WriteAllOutcome {
     const { companyId } = scope;
     const leads = encoded.map(({ lead }) => lead);
-    const known = request && this.#findKey.get(companyId, request.keyHash);
-    if (known) return repeatedOutcome(known, request, leads);
+    const found = request ? this.#findKeys.all(companyId, ...keyHashesOf(request)) : [];
+    const repeated = request && repeatedOutcome(found, request, leads);
+    if (repeated) return repeated;
     const places = cachePlaces(this.#places);
     const results = requireAllWritten(leads, this.#writeBatch(encoded, {}, scope, places), places);
     requireUnusedKey(results, request);
