@@ -19,8 +19,25 @@ export interface Receiver {
   readonly events: ReceivedEvent[];
   /** How it answers from now on. */
   respond: (response: ServerResponse, event: ReceivedEvent) => void;
-  /** The event with this number, from 1, as soon as it has arrived. */
+  /** The event with this number, from 1, as soon as it has arrived. Fails if it does not come for long. */
   event(number: number): Promise<ReceivedEvent>;
+}
+
+/** Time in which nothing kept this process from running: on a busy machine, more time passes. */
+const MAX_QUIET_MS = 30_000;
+const TICK_MS = 100;
+
+/** Calls back when a wait cannot succeed any more. Returns how to stop that. */
+function afterQuietTime(callback: () => void): () => void {
+  let quietMs = 0;
+  let lastAt = performance.now();
+  const timer = setInterval(() => {
+    const elapsedMs = performance.now() - lastAt;
+    lastAt += elapsedMs;
+    if (elapsedMs < 1.5 * TICK_MS) quietMs += elapsedMs;
+    if (quietMs > MAX_QUIET_MS) callback();
+  }, TICK_MS).unref();
+  return () => clearInterval(timer);
 }
 
 export const respondWith =
@@ -58,13 +75,21 @@ export async function startReceiver(whenDone: WhenDone = onTestFinished): Promis
     events,
     respond: respondWith(200),
     event: (number) =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        const end = () => {
+          waiting.delete(check);
+          stop();
+        };
         const check = () => {
           const event = events[number - 1];
           if (!event) return;
-          waiting.delete(check);
+          end();
           resolve(event);
         };
+        const stop = afterQuietTime(() => {
+          end();
+          reject(new Error(`event ${number} does not come; there were ${events.length}`));
+        });
         waiting.add(check);
         check();
       }),

@@ -48,7 +48,7 @@ async function startBadNight() {
   if (!hooks || !changeTracking) throw new Error('the store has no hooks or no change log');
   const key = { userId: 'seller', tokenId: 'token-9', tokenExpiresAt: expiresAt, baseUrl: service.url };
   const subscribed = { ...key, id: '3'.repeat(32), url: 'https://hooks.zapier.com/a', since: undefined };
-  await hooks.subscribe({ ...subscribed, createdAt: clock() }, 20);
+  await hooks.subscribe(subscribed, 20);
   const hook = await hooks.find(subscribed.id);
   if (!hook) throw new Error('there is no hook');
   const failing = { failures: 4, failingSince: clock(), lastEventAt: clock(), lastStatus: 502 };

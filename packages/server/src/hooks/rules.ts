@@ -9,10 +9,14 @@ export type Outcome =
   | { readonly kind: 'gone'; readonly status: number }
   /** Any other status. */
   | { readonly kind: 'refused'; readonly status: number; readonly retryAfter?: string | undefined }
-  /** No response. `not-allowed`: the host is not in the list any more, and nothing was sent. */
+  /** No response. `not-allowed`: this instance may not send to the host, and nothing was sent. */
   | { readonly kind: 'timeout' | 'unreachable' | 'not-allowed' };
 
+/** `no-place`: too many events of the company are in flight. */
+export type ClaimResult = Outcome | { readonly kind: 'no-place' };
+
 export interface RuleContext {
+  /** The time of the database. */
   readonly now: number;
   /** From 0 to 1. */
   readonly random: number;
@@ -22,28 +26,58 @@ export interface RuleContext {
 
 const SECOND_MS = 1000;
 const MINUTE_MS = 60 * SECOND_MS;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** Between two events of a hook. */
 const PAUSE_MS = SECOND_MS;
+/** Until there may be a place. */
+const POSTPONE_MS = SECOND_MS;
 const REMIND_AFTER_MS = 2 * MINUTE_MS;
-/** The last one is repeated. */
-const BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS];
+/** A new event announces again what was announced so long ago and was not polled. Polls are recorded every 5 seconds. */
+const UNPOLLED_AFTER_MS = 30 * SECOND_MS;
+/** The last one is repeated, on the first day. */
+const BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS];
+const LATER_BACKOFF_MS = HOUR_MS;
+/** For a new lead, an event that fails is sent earlier. */
+const MAX_BACKOFF_OF_NEW_LEAD_MS = MINUTE_MS;
 /** So that hooks that failed together are not all sent together again. */
 const JITTER = 0.1;
 const MAX_RETRY_AFTER_MS = DAY_MS;
-const DISABLE_AFTER_MS = 3 * DAY_MS;
+/** A clock may be set forward by days: time counts together with the attempts that are made in it at least. */
+const FIRST_DAY = { ms: DAY_MS, failures: 250 };
+const DISABLE_AFTER = { ms: 3 * DAY_MS, failures: 290 };
 
-/** A repetition, because the consumer has not polled since the event. */
-export const isReminder = ({ hook, through }: DueHook): boolean => through <= hook.announcedThrough;
+/** Nothing new: the consumer has not polled since the events before. */
+const isReminder = ({ hook, through }: DueHook): boolean => through <= hook.announcedThrough;
 
-/** The leads after it, up to `through`, are announced by the event. A reminder repeats the event before. */
-export const sinceOf = (due: DueHook): number =>
-  isReminder(due) ? (due.hook.announcedSince ?? due.hook.announcedThrough) : due.hook.announcedThrough;
+/** Leads after it were announced and not polled. Undefined: there are none. */
+function unpolledSince({ hook: { announcedSince, announcedThrough }, polledThrough }: DueHook) {
+  const since = announcedSince === null ? announcedThrough : Math.max(announcedSince, polledThrough ?? 0);
+  return since < announcedThrough ? since : undefined;
+}
 
-export function progressAfter(due: DueHook, outcome: Outcome, context: RuleContext): HookProgress {
-  return outcome.kind === 'accepted'
-    ? progressAfterSuccess(due, outcome.status, context)
-    : progressAfterFailure(due.hook, outcome, context);
+/** The leads after it, up to `through`, are announced by the event. */
+export function sinceOf(due: DueHook): number {
+  const { hook, polledThrough, claimedAt } = due;
+  const isLate = polledThrough !== null && claimedAt - (hook.lastEventAt ?? claimedAt) >= UNPOLLED_AFTER_MS;
+  return (isReminder(due) || isLate ? unpolledSince(due) : undefined) ?? hook.announcedThrough;
+}
+
+export function progressAfter(due: DueHook, result: ClaimResult, context: RuleContext): HookProgress {
+  switch (result.kind) {
+    case 'accepted':
+      return progressAfterSuccess(due, result.status, context);
+    case 'refused':
+    case 'timeout':
+    case 'unreachable':
+      return progressAfterFailure(due.hook, result, context);
+    // Another instance may send to the host. After a 410, the program may have subscribed again at once.
+    case 'not-allowed':
+    case 'gone':
+      return { ...due.hook, notBefore: context.now, checkAt: context.now };
+    case 'no-place':
+      return { ...due.hook, notBefore: context.now + POSTPONE_MS, checkAt: context.now + POSTPONE_MS };
+  }
 }
 
 function progressAfterSuccess(
@@ -51,9 +85,15 @@ function progressAfterSuccess(
   status: number,
   { now, hasConsumers }: RuleContext,
 ): HookProgress {
+  const { hook, through } = due;
+  const isRepetition = isReminder(due) || sinceOf(due) < hook.announcedThrough;
+  // What was repeated once is not repeated again.
+  const unpolled = isRepetition || !hasConsumers ? undefined : unpolledSince(due);
+  // Further events do not postpone the reminder, unless the consumer polls.
+  const remindAt = unpolled !== undefined && unpolled === hook.announcedSince ? hook.remindAt : null;
   return {
-    announcedThrough: Math.max(due.through, due.hook.announcedThrough),
-    announcedSince: sinceOf(due),
+    announcedThrough: Math.max(through, hook.announcedThrough),
+    announcedSince: unpolled ?? hook.announcedThrough,
     lastEventAt: now,
     lastStatus: status,
     failures: 0,
@@ -62,29 +102,47 @@ function progressAfterSuccess(
     notBefore: now + PAUSE_MS,
     // For leads that came while the event was in flight.
     checkAt: now + PAUSE_MS,
-    remindAt: hasConsumers && !isReminder(due) ? now + REMIND_AFTER_MS : null,
+    remindAt: hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null,
   };
 }
 
 function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: RuleContext): HookProgress {
-  const failingSince = hook.failingSince ?? now;
-  const isDisabled = now - failingSince >= DISABLE_AFTER_MS;
-  const backoffMs = BACKOFF_MS[Math.min(hook.failures, BACKOFF_MS.length - 1)] ?? 0;
+  const failures = hook.failures + 1;
+  const failingSince = Math.min(hook.failingSince ?? now, now);
+  const hasFailedFor = (limit: { readonly ms: number; readonly failures: number }): boolean =>
+    now - failingSince >= limit.ms && failures >= limit.failures;
+  const isDisabled = hasFailedFor(DISABLE_AFTER);
+  const backoffMs = hasFailedFor(FIRST_DAY)
+    ? LATER_BACKOFF_MS
+    : (BACKOFF_MS[Math.min(hook.failures, BACKOFF_MS.length - 1)] ?? 0);
   const floorMs = outcome.kind === 'refused' ? retryAfterMs(outcome.retryAfter, now) : 0;
-  const retryAt = now + Math.max(Math.round(backoffMs * (1 + JITTER * random)), floorMs);
+  const waitMs = Math.max(Math.round(backoffMs * (1 + JITTER * random)), floorMs);
   return {
     announcedThrough: hook.announcedThrough,
     announcedSince: hook.announcedSince,
-    lastEventAt: outcome.kind === 'not-allowed' ? hook.lastEventAt : now,
+    lastEventAt: now,
     lastStatus: 'status' in outcome ? outcome.status : null,
-    failures: hook.failures + 1,
+    failures,
     failingSince,
     disabledAt: isDisabled ? now : null,
-    notBefore: retryAt,
-    checkAt: isDisabled ? null : retryAt,
+    notBefore: now + Math.max(Math.min(waitMs, MAX_BACKOFF_OF_NEW_LEAD_MS), floorMs),
+    checkAt: isDisabled ? null : now + waitMs,
     remindAt: hook.remindAt,
   };
 }
+
+/** The clock of the database, and a monotonic one at the same time. */
+export interface ClockReading {
+  readonly now: number;
+  readonly monotonicMs: number;
+}
+
+/** Between two readings that tell when hooks of expired tokens are deleted. */
+export const READING_INTERVAL_MS = HOUR_MS;
+
+/** Tokens that have expired by then have done so for a day, also if the clock was ahead at one of two readings. */
+export const expiredBefore = (earlier: ClockReading, later: ClockReading): number =>
+  Math.min(earlier.now + later.monotonicMs - earlier.monotonicMs, later.now) - DAY_MS;
 
 /** Seconds, or an HTTP date; 0 for anything else. */
 export function retryAfterMs(header: string | undefined, now: number): number {

@@ -4,25 +4,19 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeSource } from '../cache/change-source.ts';
-import type { DueHook, Hook, HookProgress, HookStore } from '../store/hooks.ts';
-import type { Change } from '../store/store.ts';
-import { createDelivery, type DeliveryOptions } from './deliver.ts';
+import type { DueHook } from '../store/hooks.ts';
+import { ChangedCompanies } from './changed-companies.ts';
+import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import { type EventOptions, sendEvent } from './event.ts';
-import { type Outcome, progressAfter, sinceOf } from './rules.ts';
-import { hostOfHook } from './url.ts';
+import { Places } from './places.ts';
+import { Results, type ResultsOptions } from './results.ts';
+import { type ClockReading, expiredBefore, type Outcome, READING_INTERVAL_MS, sinceOf } from './rules.ts';
 
-/** The part of a pino logger that the sender uses. Lines have the host of a URL: the whole one is a secret. */
-export interface SenderLog {
-  warn(line: object, message: string): void;
-  info(line: object, message: string): void;
-}
-
-export interface HookSenderOptions extends EventOptions {
-  readonly store: HookStore;
+export interface HookSenderOptions
+  extends EventOptions,
+    Pick<ResultsOptions, 'store' | 'hasConsumers' | 'log'> {
   /** Undefined: the store does not track changes, and all hooks are examined every second. */
   readonly changes: ChangeSource | undefined;
-  readonly hasConsumers: boolean;
-  readonly log: SenderLog;
   readonly onOutcome?: ((kind: Outcome['kind']) => void) | undefined;
   readonly delivery?: DeliveryOptions | undefined;
 }
@@ -40,39 +34,25 @@ const CLAIM_MS = 15_000;
 const MAX_CLAIMED_AT_ONCE = 200;
 /** Events of a claim that are sent without a pause: each takes a part of a millisecond, and polls are answered between them. */
 const MAX_SENT_AT_ONCE = 20;
-/** Events in flight that still do work. */
-const MAX_RECENT = 500;
-const RECENT_MS = 1000;
-/** Of those in flight, hooks whose last event failed too. */
-const MAX_RETRIES_IN_FLIGHT = 100;
-const POSTPONE_MS = 1000;
-/** The settlements of this time are stored together. */
-const SETTLE_MS = 20;
 /** Events in flight may finish for so long when the service stops. */
 const STOP_MS = 2000;
 
-interface Settlement {
-  readonly claimed: Hook;
-  readonly progress: HookProgress;
-}
-
 export class HookSender {
   readonly #options: HookSenderOptions;
-  readonly #delivery: ReturnType<typeof createDelivery>;
-  /** Companies with new leads since the last claim. */
-  #companies: Set<string> | 'all' = 'all';
-  /** With the time of their start. */
-  readonly #inFlight = new Map<Promise<void>, number>();
-  #retriesInFlight = 0;
-  #settlements: Settlement[] = [];
-  #settling: Promise<void> | undefined;
+  readonly #delivery: Delivery;
+  readonly #places: Places;
+  readonly #results: Results;
+  readonly #companies = new ChangedCompanies();
+  readonly #inFlight = new Set<Promise<void>>();
+  /** Hooks that this instance may not send to, as long as it runs. Another one may. */
+  readonly #notAllowed = new Set<string>();
   /** By the monotonic clock, like all times of the loop: the clock of the system may be set. */
   #nextClaimAt = 0;
   /** Until then, hooks may be at the end of the pause after their event: each tick claims. */
   #claimUntil = 0;
   #nextSweepAt = 0;
+  #reading: ClockReading | undefined;
   #hasHooks = false;
-  #wasSubscribed = false;
   #hasFailed = false;
   #isStopped = false;
   #wake: () => void = () => undefined;
@@ -81,7 +61,15 @@ export class HookSender {
   constructor(options: HookSenderOptions) {
     this.#options = options;
     this.#delivery = createDelivery(options.delivery);
-    options.changes?.onChanges((changes) => this.#receive(changes));
+    this.#places = new Places(this.#delivery.maxInFlight);
+    this.#results = new Results({
+      ...options,
+      onStored: (checkInMs) => {
+        if (checkInMs <= CLAIM_INTERVAL_MS) this.#claimUntil = performance.now() + checkInMs + 2 * TICK_MS;
+      },
+      onFailure: (error) => this.#logFailure(error),
+    });
+    options.changes?.onChanges((changes) => this.#companies.receive(changes));
   }
 
   start(): void {
@@ -90,7 +78,6 @@ export class HookSender {
 
   /** There is a hook now. */
   onSubscribed(): void {
-    this.#wasSubscribed = true;
     this.#hasHooks = true;
     this.#nextClaimAt = 0;
     this.#wake();
@@ -102,10 +89,10 @@ export class HookSender {
     this.#wake();
     await this.#loop;
     const abort = setTimeout(() => this.#delivery.close(), STOP_MS);
-    await Promise.all(this.#inFlight.keys());
+    await Promise.all(this.#inFlight);
     clearTimeout(abort);
     this.#delivery.close();
-    await this.#settling;
+    await this.#results.flush();
   }
 
   async #run(): Promise<void> {
@@ -136,46 +123,44 @@ export class HookSender {
   }
 
   async #tick(): Promise<void> {
-    const { store, changes, clock } = this.#options;
-    if (performance.now() >= this.#nextSweepAt) {
-      await store.prune(clock());
-      this.#wasSubscribed = false;
-      const hasHooks = await store.hasHooks();
-      this.#hasHooks = hasHooks || this.#wasSubscribed;
-      this.#companies = 'all';
-      this.#nextClaimAt = 0;
-      this.#nextSweepAt = performance.now() + SWEEP_INTERVAL_MS;
-    }
+    const { changes } = this.#options;
+    if (performance.now() >= this.#nextSweepAt) await this.#sweep();
     if (!this.#hasHooks) return;
     await changes?.readChanges();
     const now = performance.now();
-    const isDue = now >= this.#nextClaimAt;
-    if (isDue && !changes) this.#companies = 'all';
+    const isTime = now >= this.#nextClaimAt;
+    if (isTime && !changes) this.#companies.add('all');
     // All hooks are examined once a second at most, also while the change log cannot say what has changed.
-    const hasChanges = this.#companies !== 'all' && (this.#companies.size > 0 || now < this.#claimUntil);
-    if (isDue || hasChanges) await this.#claim();
+    const hasChanges = this.#companies.areSome || (now < this.#claimUntil && !this.#companies.areAll);
+    if (isTime || hasChanges) await this.#claim();
   }
 
-  #receive(changes: readonly Change[] | undefined): void {
-    if (changes === undefined) this.#companies = 'all';
-    else if (this.#companies !== 'all')
-      for (const { kind, id } of changes) if (kind === 'leads-appended') this.#companies.add(id);
+  async #sweep(): Promise<void> {
+    const { store } = this.#options;
+    const reading = { now: await store.now(), monotonicMs: performance.now() };
+    this.#reading ??= reading;
+    const isComparable = reading.monotonicMs - this.#reading.monotonicMs >= READING_INTERVAL_MS;
+    await store.prune(isComparable ? expiredBefore(this.#reading, reading) : 0);
+    if (isComparable) this.#reading = reading;
+    // Before the query: a hook may be added while it runs.
+    this.#hasHooks = false;
+    if (await store.hasHooks()) this.#hasHooks = true;
+    this.#companies.add('all');
+    this.#nextClaimAt = 0;
+    this.#nextSweepAt = performance.now() + SWEEP_INTERVAL_MS;
   }
 
   /** Claims until nothing is due, or all places are taken: the next tick continues. */
   async #claim(): Promise<void> {
-    const { store, clock } = this.#options;
-    const taken = this.#companies;
-    const companies = taken === 'all' ? taken : [...taken];
-    this.#companies = new Set();
+    const companies = this.#companies.take();
     this.#nextClaimAt = performance.now() + CLAIM_INTERVAL_MS;
     let isComplete = false;
     try {
       while (!isComplete && !this.#isStopped) {
-        const limit = Math.min(MAX_CLAIMED_AT_ONCE, this.#freePlaces());
+        const limit = Math.min(MAX_CLAIMED_AT_ONCE, this.#places.free);
         if (limit <= 0) break;
-        const now = clock();
-        const due = await store.claim({ now, claimUntil: now + CLAIM_MS, companies, limit });
+        const except = { hooks: [...this.#notAllowed], ...this.#places.full() };
+        const due = await this.#options.store.claim({ claimMs: CLAIM_MS, companies, except, limit });
         for (const [index, hook] of due.entries()) {
           if (index % MAX_SENT_AT_ONCE === 0) await setImmediate();
           this.#dispatch(hook);
@@ -183,100 +168,37 @@ export class HookSender {
         isComplete = due.length < limit;
       }
     } finally {
-      if (!isComplete) this.#addCompanies(companies);
+      if (!isComplete) this.#companies.add(companies);
     }
-  }
-
-  #freePlaces(): number {
-    const waitingSince = performance.now() - RECENT_MS;
-    const recent = [...this.#inFlight.values()].filter((startedAt) => startedAt > waitingSince).length;
-    return Math.min(MAX_RECENT - recent, this.#delivery.maxInFlight - this.#inFlight.size);
-  }
-
-  #addCompanies(companies: readonly string[] | 'all'): void {
-    if (companies === 'all') this.#companies = 'all';
-    else if (this.#companies !== 'all') for (const id of companies) this.#companies.add(id);
   }
 
   #dispatch(due: DueHook): void {
-    const isRetry = due.hook.failures > 0;
-    if (isRetry && this.#retriesInFlight >= MAX_RETRIES_IN_FLIGHT) {
-      const at = this.#options.clock() + POSTPONE_MS;
-      this.#settle(due.hook, { ...due.hook, notBefore: at, checkAt: at });
+    const { companyId, hook } = due;
+    if (!this.#places.take(companyId, hook.failures > 0)) {
+      this.#results.add(due, { kind: 'no-place' });
       return;
     }
-    if (isRetry) this.#retriesInFlight += 1;
     const sent = this.#send(due).finally(() => {
       this.#inFlight.delete(sent);
-      if (isRetry) this.#retriesInFlight -= 1;
+      // Its other hooks were not claimed meanwhile.
+      if (this.#places.release(companyId)) this.#companies.add([companyId]);
     });
-    this.#inFlight.set(sent, performance.now());
+    this.#inFlight.add(sent);
   }
 
   async #send(due: DueHook): Promise<void> {
-    const { clock, hasConsumers, onOutcome } = this.#options;
-    const { hook, through } = due;
-    const outcome = await sendEvent(this.#delivery, due, { since: sinceOf(due), through }, this.#options);
+    const window = { since: sinceOf(due), through: due.through };
+    const sent = sendEvent(this.#delivery, due, window, this.#options);
+    const outcome = await sent.catch((): Outcome => ({ kind: 'unreachable' }));
     if (outcome === 'aborted') return;
-    onOutcome?.(outcome.kind);
-    const progress = progressAfter(due, outcome, { now: clock(), random: Math.random(), hasConsumers });
-    this.#logOutcome(hook, outcome, progress);
-    if (outcome.kind === 'gone') await this.#remove(hook);
-    else this.#settle(hook, progress);
-  }
-
-  /** Its program may have subscribed again right after the 410. */
-  async #remove(hook: Hook): Promise<void> {
-    const { store, clock } = this.#options;
-    try {
-      const isRemoved = await store.remove(hook.id, hook.createdAt);
-      if (!isRemoved) this.#settle(hook, { ...hook, notBefore: clock(), checkAt: clock() });
-    } catch (error) {
-      // Its claim ends, the receiver answers 410 again.
-      this.#logFailure(error);
-    }
-  }
-
-  #settle(claimed: Hook, progress: HookProgress): void {
-    this.#settlements.push({ claimed, progress });
-    this.#settling ??= this.#storeSettlements();
-    if (progress.checkAt === null) return;
-    const checkInMs = progress.checkAt - this.#options.clock();
-    if (checkInMs <= CLAIM_INTERVAL_MS) this.#claimUntil = performance.now() + checkInMs + 2 * TICK_MS;
-  }
-
-  /** If it fails, the claims end by themselves, and the events are sent again. */
-  async #storeSettlements(): Promise<void> {
-    while (this.#settlements.length > 0) {
-      if (!this.#isStopped) await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
-      const settled = this.#settlements;
-      this.#settlements = [];
-      try {
-        await this.#options.store.settle(settled);
-      } catch (error) {
-        this.#logFailure(error);
-      }
-    }
-    this.#settling = undefined;
+    this.#options.onOutcome?.(outcome.kind);
+    if (outcome.kind === 'not-allowed') this.#notAllowed.add(due.hook.id);
+    this.#results.add(due, outcome);
   }
 
   #logFailure(error: unknown): void {
     if (!this.#hasFailed)
       this.#options.log.warn({ err: error }, 'webhook subscriptions could not be read or stored');
     this.#hasFailed = true;
-  }
-
-  /** The first failure, and what ends a hook. */
-  #logOutcome(hook: Hook, outcome: Outcome, { failures, disabledAt }: HookProgress): void {
-    const { log } = this.#options;
-    const line = {
-      host: hostOfHook(hook),
-      tokenId: hook.tokenId,
-      outcome: outcome.kind,
-      status: 'status' in outcome ? outcome.status : undefined,
-    };
-    if (outcome.kind === 'gone') log.info(line, 'webhook subscription deleted: its receiver answered 410');
-    else if (disabledAt !== null) log.warn(line, 'webhook subscription disabled: it failed for 3 days');
-    else if (failures === 1) log.warn(line, 'webhook event failed; it is sent again');
   }
 }

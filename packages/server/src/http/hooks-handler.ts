@@ -113,7 +113,6 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
         url: checked.url.href,
         baseUrl,
         since,
-        createdAt: clock(),
       },
       MAX_HOOKS_PER_USER,
     );

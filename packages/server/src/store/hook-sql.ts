@@ -1,5 +1,6 @@
 /** The table `hooks`, as both adapters use it: its columns, its rows, and the expressions that are the same in both databases. */
-import type { Hook, HookProgress, NewHook } from './hooks.ts';
+import { positionOf } from './consumers.ts';
+import type { ClaimQuery, DueHook, Hook, HookProgress, NewHook, SettledHook } from './hooks.ts';
 import { PROFESSIONAL } from './records.ts';
 
 /** A hook with the company of its user, which is stored for an index. */
@@ -50,44 +51,90 @@ const toColumns = <Field extends string>(fields: Readonly<Record<Field, ColumnKi
 export const HOOK_COLUMNS = toColumns(FIELDS);
 export const PROGRESS_COLUMNS = toColumns(PROGRESS);
 
-/** It is examined at once: a lead may be added between the read of the last stamp and the commit. */
-const createHook = ({ since, ...hook }: NewHook, companyId: string, lastStamp: number): StoredHook => ({
+/** It is examined at once: a lead may be added between the read of the newest one and the commit. */
+const createHook = (
+  { since, ...hook }: NewHook,
+  { companyId, newest }: UserOfHook,
+  now: number,
+): StoredHook => ({
   ...hook,
   companyId,
-  announcedThrough: since ?? lastStamp,
+  createdAt: now,
+  announcedThrough: since ?? newest ?? 0,
   ...{ announcedSince: null, lastEventAt: null, lastStatus: null },
   ...{ failures: 0, failingSince: null, disabledAt: null },
-  ...{ notBefore: hook.createdAt, checkAt: hook.createdAt, remindAt: null },
+  ...{ notBefore: now, checkAt: now, remindAt: null },
 });
 
-/** Without failures, `notBefore` may be the end of a claim or of a pause, and stays. With failures it is a backoff. */
-function enableHook(stored: StoredHook, { tokenExpiresAt, baseUrl, createdAt: now }: NewHook): StoredHook {
-  const hasFailed = stored.failures > 0 || stored.disabledAt !== null;
-  const notBefore = hasFailed ? now : stored.notBefore;
-  const checkAt = Math.max(now, notBefore);
-  // Always another one, whatever the clock says: `remove` compares it.
-  const createdAt = Math.max(now, stored.createdAt + 1);
-  const progress = { failures: 0, failingSince: null, disabledAt: null, notBefore, checkAt };
-  return { ...stored, tokenExpiresAt, baseUrl, createdAt, ...progress };
+/** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */
+function enableHook(stored: StoredHook, { tokenExpiresAt, baseUrl }: NewHook, now: number): StoredHook {
+  const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
+  return {
+    ...{ ...stored, ...failures, tokenExpiresAt, baseUrl },
+    // Always another one, whatever the clock says: `remove` compares it.
+    createdAt: Math.max(now, stored.createdAt + 1),
+    checkAt: Math.max(now, stored.notBefore),
+  };
 }
 
 export interface UserOfHook {
   readonly companyId: string;
-  /** Of the company. */
-  readonly lastStamp: number;
+  /** Null: there is no lead that the user may see. */
+  readonly newest: number | null;
 }
 
-/** What to store. `hooks` are those of the user that have not ended. Undefined: there are too many. */
+/** What to store. `hooks` are those of the user whose tokens are not revoked. Undefined: there are too many. */
 export function subscribeHook(
   hooks: readonly StoredHook[],
   hook: NewHook,
-  { companyId, lastStamp }: UserOfHook,
-  maxPerUser: number,
+  user: UserOfHook,
+  { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
 ): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
   const known = hooks.find(({ tokenId, url }) => tokenId === hook.tokenId && url === hook.url);
-  if (known) return { kind: 'known', stored: enableHook(known, hook) };
-  if (hooks.length >= maxPerUser) return undefined;
-  return { kind: 'created', stored: createHook(hook, companyId, lastStamp) };
+  if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
+  const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
+  if (active.length >= maxPerUser) return undefined;
+  return { kind: 'created', stored: createHook(hook, user, now) };
+}
+
+/** A row of the query that a claim begins with. */
+export interface ExaminedHook extends StoredHook {
+  readonly newest: number | null;
+  readonly isDue: boolean | number;
+  readonly confirmedThrough: number | null;
+  readonly deliveredThrough: number | null;
+}
+
+/** The values of that query. Companies are null for all of them. */
+export const examineValues = <List>(
+  { companies, limit, except }: ClaimQuery,
+  now: number,
+  toList: (values: readonly string[]) => List,
+): (number | List | null)[] => [
+  ...[now, limit, companies === 'all' ? null : toList(companies)],
+  ...[except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []].map(toList),
+];
+
+/** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
+export function claimHooks(
+  rows: readonly ExaminedHook[],
+  now: number,
+  claimMs: number,
+): { readonly settled: readonly SettledHook[]; readonly due: readonly DueHook[] } {
+  const claimUntil = now + claimMs;
+  const settled: SettledHook[] = [];
+  const due: DueHook[] = [];
+  for (const { companyId, newest, isDue, confirmedThrough, deliveredThrough, ...found } of rows) {
+    const { announcedThrough, remindAt } = found;
+    const checkAt = isDue ? claimUntil : remindAt !== null && remindAt > now ? remindAt : null;
+    const hook = { ...found, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
+    settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
+    if (!isDue) continue;
+    const through = Math.max(newest ?? 0, announcedThrough);
+    const polledThrough = positionOf({ confirmedThrough, deliveredThrough });
+    due.push({ hook, companyId, through, polledThrough, claimedAt: now });
+  }
+  return { settled, due };
 }
 
 export function toHook({ companyId: _, ...hook }: StoredHook): Hook {
@@ -103,41 +150,52 @@ export interface Dialect {
   readonly schema: '' | 'leadtap.';
   readonly indexedBy: (index: string) => string;
   readonly toMs: (column: string) => string;
+  /** Whether a column is in the list that is the value with this number. */
+  readonly isIn: (column: string, value: number) => string;
 }
 
 /**
- * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan` and `newest` of the query that
- * they are in.
+ * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan`, `newest`, `confirmed_through`
+ * and `delivered_through` of the query that they are in. Those of a claim use `examineValues`.
  */
-export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs }: Dialect) {
+export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn }: Dialect) {
   const newestOf = (index: string, place: string): string => `(
     SELECT l.created_at FROM ${schema}leads AS l ${index && indexedBy(index)} WHERE l.company_id = u.company_id${place}
      ORDER BY l.created_at DESC LIMIT 1)`;
   const isTokenEnded = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${now}
     OR EXISTS (SELECT 1 FROM ${schema}revoked_tokens AS r WHERE r.token_id = h.token_id))`;
-  const hasPolled = `EXISTS (SELECT 1 FROM ${schema}consumers AS c WHERE c.user_id = h.user_id AND c.token_id = h.token_id
-    AND (c.confirmed_through >= h.announced_through OR c.delivered_through >= h.announced_through))`;
+  const isEnded = `(${isTokenEnded} OR NOT EXISTS (
+    SELECT 1 FROM ${schema}users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`;
+  /** The clock was ahead at the last attempt and was set back since: the times that follow from it are wrong. */
+  const wasAhead = `coalesce(h.last_event_at, h.created_at) > ${nextMinute}`;
+  const hasPolled =
+    '(confirmed_through >= h.announced_through OR delivered_through >= h.announced_through) IS TRUE';
+  /** While it fails: when its time has come, or with a new lead. */
+  const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${now} OR ${wasAhead} OR ${isIn('h.company_id', 3)})`;
   /** A token without an id is stored as '', because a key has no nulls. */
   const select = ({ name, kind }: HookColumn): string =>
     name === 'token_id' ? `nullif(h.token_id, '')` : kind === 'time' ? toMs(`h.${name}`) : `h.${name}`;
+  /** The columns of a `StoredHook`. */
+  const selected = HOOK_COLUMNS.map((column) => `${select(column)} AS "${column.field}"`).join(', ');
   return {
-    /** The columns of a `StoredHook`. */
-    selected: HOOK_COLUMNS.map((column) => `${select(column)} AS "${column.field}"`).join(', '),
-    /** What `prune` deletes. */
-    isEnded: `(${isTokenEnded} OR NOT EXISTS (
-      SELECT 1 FROM ${schema}users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`,
+    selected,
+    /** Those of an `ExaminedHook`, but for `isDue`. */
+    examined: `${selected}, ${toMs('newest')} AS "newest", ${toMs('confirmed_through')} AS "confirmedThrough",
+      ${toMs('delivered_through')} AS "deliveredThrough"`,
+    /** What `prune` deletes, if `now` is its `expiredBefore`. */
+    isEnded,
     /** The newest `created_at` that the user may see: the end of a range of one index. Its leads become visible in this order. */
     newest: `CASE u.access_level
       WHEN 'COMPANY' THEN ${newestOf('', '')}
       WHEN 'BRANCH' THEN ${newestOf('leads_by_branch', ' AND l.branch_id = u.branch_id')}
       WHEN 'DEPARTMENT' THEN ${newestOf('leads_by_department', ' AND l.department_id = u.department_id')} END`,
-    /** Without failures, `not_before` is at most some seconds away, unless the clock was ahead when it was stored. */
-    isFree: `(h.not_before <= ${now} OR h.failures = 0 AND h.not_before > ${nextMinute})`,
+    mayClaim: `(h.not_before <= ${now} OR ${wasAhead}) AND NOT ${isIn('h.id', 4)} AND NOT ${isIn('h.company_id', 5)}
+      AND (h.failures = 0 OR NOT ${isIn('h.company_id', 6)})`,
     isPending: '(newest > h.announced_through) IS TRUE',
-    isDue: `(h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded}
-      AND (newest > h.announced_through OR h.remind_at <= ${now} AND NOT ${hasPolled})) IS TRUE`,
-    counts: `SELECT count(*) FILTER (WHERE disabled_at IS NULL AND failures = 0) AS active,
-      count(*) FILTER (WHERE disabled_at IS NULL AND failures > 0) AS failing,
-      count(*) FILTER (WHERE disabled_at IS NOT NULL) AS disabled FROM ${schema}hooks`,
+    isDue: `(h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded} AND ${mayRetry}
+      AND (newest > h.announced_through OR NOT ${hasPolled} AND (h.remind_at <= ${now} OR h.remind_at IS NOT NULL AND ${wasAhead}))) IS TRUE`,
+    counts: `SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
+      count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
+      count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled FROM ${schema}hooks AS h WHERE NOT ${isEnded}`,
   };
 }

@@ -14,19 +14,17 @@ export interface NewHook extends ConsumerKey {
   readonly url: string;
   /** The `{base_url}` that the subscription was sent to. */
   readonly baseUrl: string;
-  /** Leads after it are announced. Undefined: after the last stamp of the company of the user. */
+  /** Leads after it are announced. Undefined: after the newest one that the user may see. */
   readonly since: number | undefined;
-  /** Of the last subscription with this token and URL. */
-  readonly createdAt: number;
 }
 
-/** What the attempts to send events have changed. */
+/** What the attempts to send events have changed. Its times are those of the database: the clocks of two instances may differ. */
 export interface HookProgress {
   /** Leads up to here were announced: a receiver has accepted an event for them. */
   readonly announcedThrough: number;
-  /** The `since` of the last accepted event, whose `through` is `announcedThrough`. Null: there was none. */
+  /** The leads after it, up to `announcedThrough`, were announced by events since which the consumer has not polled. Null: there was none. */
   readonly announcedSince: number | null;
-  /** Of the last attempt. */
+  /** Of the last attempt: of its result, or of its claim until then. */
   readonly lastEventAt: number | null;
   /** The HTTP status of the last attempt. Null: there was none, or it had no response. */
   readonly lastStatus: number | null;
@@ -35,30 +33,49 @@ export interface HookProgress {
   /** Of the first of them. */
   readonly failingSince: number | null;
   readonly disabledAt: number | null;
-  /** No event is sent before: it is the end of a claim, of a backoff, or of the pause between two events. */
+  /** No event is sent before: it is the end of a claim or of the pause between two events. While it fails, a new lead may be tried then. */
   readonly notBefore: number;
   /** The hook is examined at this time, also without new leads. Null: only new leads make an event due. */
   readonly checkAt: number | null;
-  /** If the consumer has not polled past `announcedThrough` by then, the last event is repeated once. */
+  /** If the consumer has not polled past `announcedThrough` by then, the leads since `announcedSince` are announced once more. */
   readonly remindAt: number | null;
 }
 
-export interface Hook extends Omit<NewHook, 'since'>, HookProgress {}
+export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
+  /** Of the last subscription with this token and URL. */
+  readonly createdAt: number;
+}
 
 /** A hook for which an event is due, claimed by this process until `notBefore`. */
 export interface DueHook {
+  /** As it was before the claim, but for `notBefore` and `checkAt`: both are the end of the claim. */
   readonly hook: Hook;
   readonly companyId: string;
-  /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: the last event is to be repeated. */
+  /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. */
   readonly through: number;
+  /** How far the consumer has polled. Null: it is not known. */
+  readonly polledThrough: number | null;
+  readonly claimedAt: number;
+}
+
+export interface SettledHook {
+  readonly claimed: Hook;
+  readonly progress: HookProgress;
 }
 
 export interface ClaimQuery {
-  readonly now: number;
-  /** The end of the claim: the hook's `notBefore` and `checkAt`. A process that is killed holds its claims no longer. */
-  readonly claimUntil: number;
+  /** A process that is killed holds its claims no longer. */
+  readonly claimMs: number;
   /** Hooks of these companies are examined, beside those whose `checkAt` has come. `all`: every hook. */
   readonly companies: readonly string[] | 'all';
+  /** These hooks, all hooks of these companies, and those of these companies whose last event has failed. */
+  readonly except?:
+    | {
+        readonly hooks: readonly string[];
+        readonly companies: readonly string[];
+        readonly retriesOf: readonly string[];
+      }
+    | undefined;
   readonly limit: number;
 }
 
@@ -92,11 +109,13 @@ export interface HookQuery {
   readonly limit: number;
 }
 
+/** Each method reads the clock of the database, as the stamps of leads do. */
 export interface HookStore {
+  now(): Promise<number>;
   /**
-   * Adds the hook, or returns the one that the same token (user and token id) has for this URL, enabled again: no failures, examined at
-   * once, `tokenExpiresAt`, `baseUrl` and `createdAt` as given now, its position unchanged. Deletes the ended hooks of the user first, as `prune`
-   * does. Serialised by user, so that `maxPerUser` holds.
+   * Adds the hook, or returns the one that the same token (user and token id) has for this URL: `tokenExpiresAt` and `baseUrl` as given
+   * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
+   * backoff stays. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
    */
   subscribe(
     hook: NewHook,
@@ -110,24 +129,26 @@ export interface HookStore {
   find(id: string): Promise<Hook | undefined>;
   /** False if there is none. With `createdAt`: only if it was not subscribed again since. */
   remove(id: string, createdAt?: number): Promise<boolean>;
-  /** Sorted by id, without what `prune` deletes. */
+  /** Sorted by id, without those of ended tokens and removed users. */
   list(query: HookQuery): Promise<readonly ListedHook[]>;
   /**
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
    * the user may see a lead after `announcedThrough`, or `remindAt` has come and neither position of the consumer has reached
-   * `announcedThrough`. Two processes never claim the same hook. Hooks whose `checkAt` has come without anything due are next
-   * examined at their `remindAt`, if that is later than now. A `notBefore` without failures that is more than a minute away counts as
-   * past: the clock was set back. Writes no entry to the change log.
+   * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
+   * never claim the same hook. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is
+   * later than now. If the last attempt is more than a minute in the future, the clock was set back, and all these times count as
+   * past. Writes no entry to the change log.
    */
   claim(query: ClaimQuery): Promise<readonly DueHook[]>;
   /** Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing. */
-  settle(settled: readonly { readonly claimed: Hook; readonly progress: HookProgress }[]): Promise<void>;
+  settle(settled: readonly SettledHook[]): Promise<void>;
   /**
-   * Deletes hooks of revoked and expired tokens and of removed users. Returns their number. A user who was added again to another
-   * company is another user: `createdAt` of two companies cannot be compared.
+   * Deletes hooks of revoked tokens, of removed users, and of tokens that have expired by the given time. Returns their number. A user
+   * who was added again to another company is another user: `createdAt` of two companies cannot be compared.
    */
-  prune(now: number): Promise<number>;
+  prune(expiredBefore: number): Promise<number>;
   /** Whether there is any hook. Cheap: a service without hooks asks once a minute. */
   hasHooks(): Promise<boolean>;
+  /** Without those of ended tokens and removed users. */
   countByState(): Promise<HookCounts>;
 }

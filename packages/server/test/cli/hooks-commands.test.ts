@@ -112,10 +112,10 @@ describe('leadtap hooks list', () => {
   });
 
   test('lists one whose stored URL is no URL', async () => {
-    const { clock, service, run } = await installation();
+    const { service, run } = await installation();
     const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null };
     const hook = { ...key, id: '0'.repeat(32), url: 'no URL', baseUrl: service.url, since: undefined };
-    await service.store.hooks?.subscribe({ ...hook, createdAt: clock() }, 20);
+    await service.store.hooks?.subscribe(hook, 20);
     expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ host: 'invalid URL' }]);
   });
 

@@ -1,7 +1,8 @@
-import { expect, it, vi } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import type { HookStore } from '../../src/store/hooks.ts';
 import { StoreUnavailableError } from '../../src/store/store.ts';
 import { readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
 
@@ -30,14 +31,13 @@ it('the claim of a killed instance ends, and another one sends the event', async
   await hooks.subscribe(
     {
       ...{ id: 'a'.repeat(32), userId: 'boss', tokenId: null, tokenExpiresAt: null },
-      ...{ url: receiver.url, baseUrl: service.url, since: 1, createdAt: clock() },
+      ...{ url: receiver.url, baseUrl: service.url, since: 1 },
     },
     20,
   );
   const [created = 0] = await service.add({});
-  const now = clock();
   // As an instance does that is killed before it sends the event.
-  const claimed = await hooks.claim({ now, claimUntil: now + 15_000, companies: 'all', limit: 10 });
+  const claimed = await hooks.claim({ claimMs: 15_000, companies: 'all', limit: 10 });
   expect(claimed).toHaveLength(1);
   const other = await startWith(receiver, { beside: service, clock });
   const claims = vi.spyOn(other.store.hooks ?? hooks, 'claim');
@@ -67,6 +67,27 @@ it('two instances send each event once', async () => {
   const ids = receiver.events.map(({ headers }) => headers['webhook-id']);
   expect([ids.length, new Set(ids).size]).toEqual([60, 60]);
 });
+
+if (inject('store') === 'postgres')
+  it('instances whose clocks differ by an hour send one event a second, by the clock of the database', async () => {
+    const clock = manualClock();
+    const receiver = await startReceiver();
+    const ahead = await startWith(receiver, { clock: () => clock() + 3_600_000 });
+    const behind = await startWith(receiver, { beside: ahead, clock: () => clock() - 3_600_000 });
+    await ahead.database.useClock(clock);
+    const token = await ahead.token('boss', { expiresInMs: 1e9 });
+    const { id } = await subscribe(ahead, token, receiver.url);
+    // So that it looks for hooks at once.
+    await subscribe(behind, await behind.token('rival', { expiresInMs: 1e9 }), receiver.url);
+    const [first = 0] = await ahead.add({});
+    await vi.waitFor(async () => expect((await storedHook(ahead, id)).announcedThrough).toBe(first));
+    const claims = [ahead, behind].map(({ store }) => vi.spyOn(store.hooks as HookStore, 'claim'));
+    const [second = 0] = await ahead.add({});
+    await vi.waitFor(() => expect(claims.every(({ mock }) => mock.results.length > 2)).toBe(true));
+    expect(receiver.events).toHaveLength(1);
+    clock.advance(1001);
+    expect((await receiver.event(2)).event.data.through).toBe(iso(second));
+  });
 
 it('an event in flight finishes when the service stops, and its result is stored', async () => {
   const receiver = await startReceiver();
@@ -123,22 +144,37 @@ it('while the database is unavailable it is tried again once a second, with one 
   await vi.waitFor(async () => expect(await readHook(service, token, id)).toMatchObject({ state: 'active' }));
 });
 
-it('a host that was removed from the list gets nothing, and the log names the reason', async () => {
+it('an instance that may not send to a host leaves the hook to the others, and its log names the reason', async () => {
   const lines: string[] = [];
-  const receiver = await startReceiver();
-  const service = await startWith(receiver);
-  const token = await service.token('boss');
+  const clock = manualClock();
+  const [receiver, other] = [await startReceiver(), await startReceiver()];
+  const service = await startWith(receiver, { clock });
+  const token = await service.token('boss', { expiresInMs: 1e9 });
   const { id } = await subscribe(service, token, `${receiver.url}/secret-part`);
   await service.stop();
-  const next = await startService({ beside: service, logTo: { write: (line) => lines.push(line) } });
-  await next.add({});
-  await vi.waitFor(async () => expect(await readHook(next, token, id)).toMatchObject({ failures: 1 }));
+  const next = await startWith(other, {
+    beside: service,
+    clock,
+    logTo: { write: (line) => lines.push(line) },
+  });
+  const own = await subscribe(next, token, other.url);
+  for (let count = 1; count <= 3; count += 1) {
+    const [created = 0] = await next.add({});
+    await other.event(count);
+    await vi.waitFor(async () => expect((await storedHook(next, own.id)).announcedThrough).toBe(created));
+    clock.advance(1001);
+  }
+  await vi.waitFor(async () =>
+    expect(await storedHook(next, id)).toMatchObject({ failures: 0, lastEventAt: null, disabledAt: null }),
+  );
   expect(receiver.events).toEqual([]);
-  const log = lines.join('');
-  expect(log).toContain('"outcome":"not-allowed"');
-  expect(log).toContain(new URL(receiver.url).host);
-  expect(log).not.toContain('secret-part');
+  // Once: it is not claimed again.
+  expect(lines.filter((line) => line.includes('"outcome":"not-allowed"'))).toHaveLength(1);
+  expect(lines.join('')).toContain(new URL(receiver.url).host);
+  expect(lines.join('')).not.toContain('secret-part');
   expect(await (await fetch(next.metricsUrl)).text()).toContain(
     'leadtap_hook_events_total{outcome="not-allowed"} 1',
   );
+  await startWith(receiver, { beside: service, clock });
+  expect((await receiver.event(1)).event.data.hookId).toBe(id);
 });

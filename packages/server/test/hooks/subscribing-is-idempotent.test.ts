@@ -8,7 +8,7 @@ import { hooksRequest, postHook, readHook, storedHook, subscribe, ZAPIER_URL } f
 const iso = (ms: number) => new Date(ms).toISOString();
 
 describe('a subscription', () => {
-  it('is 201 with its URL, a secret, and the last stamp of the company as its position', async () => {
+  it('is 201 with its URL, a secret, and the newest lead that the user may see as its position', async () => {
     const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const [last = 0] = await service.add({});
     const token = await service.token('boss');
@@ -27,6 +27,14 @@ describe('a subscription', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
     expect(response.headers.get('ratelimit')).toContain('"minute";r=99');
     expect(await storedHook(service, hook.id)).toMatchObject({ userId: 'boss', baseUrl: service.url });
+  });
+
+  it('tells a user of a department nothing about leads of others', async () => {
+    const service = await startService();
+    const [visible = 0] = await service.add({ departmentId: 'sales' });
+    await service.add({}, { departmentId: 'service' });
+    const { since } = await subscribe(service, await service.token('seller'), ZAPIER_URL);
+    expect(since).toBe(iso(visible));
   });
 
   it('is the same for the same token and URL, whatever its spelling, and enabled again', async () => {

@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Outcome, progressAfter, retryAfterMs, sinceOf } from '../../src/hooks/rules.ts';
+import {
+  type ClaimResult,
+  expiredBefore,
+  type Outcome,
+  progressAfter,
+  retryAfterMs,
+  sinceOf,
+} from '../../src/hooks/rules.ts';
 import { type DueHook, type Hook, hookStateOf } from '../../src/store/hooks.ts';
 
 const NOW = Date.parse('2026-03-02T09:30:00.000Z');
@@ -18,57 +25,85 @@ const HOOK: Hook = {
   ...{ failures: 0, failingSince: null, disabledAt: null, notBefore: NOW + 15_000, checkAt: NOW + 15_000 },
   remindAt: null,
 };
-const due = (hook: Partial<Hook> = {}, through = 2000): DueHook => ({
-  hook: { ...HOOK, ...hook },
-  companyId: 'acme',
-  through,
+const due = (hook: Partial<Hook> = {}, rest: Partial<DueHook> = {}): DueHook => ({
+  ...{ hook: { ...HOOK, ...hook }, companyId: 'acme', through: 2000, polledThrough: 1000, claimedAt: NOW },
+  ...rest,
 });
-const after = (event: DueHook, outcome: Outcome, random = 0, hasConsumers = true) =>
-  progressAfter(event, outcome, { now: NOW, random, hasConsumers });
+const after = (event: DueHook, result: ClaimResult, random = 0, hasConsumers = true) =>
+  progressAfter(event, result, { now: NOW, random, hasConsumers });
 
 const OK: Outcome = { kind: 'accepted', status: 202 };
 const FAILED: Outcome = { kind: 'refused', status: 500 };
 
-describe('a 2xx', () => {
-  it('moves the position, ends the failures, and allows the next event after a second', () => {
-    expect(after(due({ failures: 3, failingSince: 5, remindAt: 7 }), OK)).toEqual({
-      ...{ announcedThrough: 2000, announcedSince: 1000, lastEventAt: NOW, lastStatus: 202 },
-      ...{ failures: 0, failingSince: null, disabledAt: null },
-      ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
-    });
-  });
-
-  it('has no reminder after a reminder, or if consumers are not recorded', () => {
-    expect(after(due({}, 1000), OK)).toMatchObject({
-      ...{ announcedThrough: 1000, announcedSince: 500, remindAt: null },
-    });
-    expect(after(due(), OK, 0, false).remindAt).toBeNull();
+it('a 2xx moves the position, ends the failures, and allows the next event after a second', () => {
+  expect(after(due({ failures: 3, failingSince: 5, remindAt: 7 }), OK)).toEqual({
+    ...{ announcedThrough: 2000, announcedSince: 1000, lastEventAt: NOW, lastStatus: 202 },
+    ...{ failures: 0, failingSince: null, disabledAt: null },
+    ...{ notBefore: NOW + 1000, checkAt: NOW + 1000, remindAt: NOW + 120_000 },
   });
 });
 
-it('a reminder repeats the event before, and any other event begins at the position', () => {
-  expect(sinceOf(due())).toBe(1000);
-  expect(sinceOf(due({}, 1000))).toBe(500);
-  expect(sinceOf(due({ announcedSince: null }, 1000))).toBe(1000);
+describe('events that the consumer has not polled', () => {
+  const late = { lastEventAt: NOW - 30_000, remindAt: 7 };
+  const recent = { lastEventAt: NOW - 29_999, remindAt: 7 };
+  const reminder = { through: 1000 };
+  const later = NOW + 120_000;
+  // The position is 1000; what is announced since 500 was not polled, or in part. What a 2xx stores: announcedSince, remindAt.
+  it.each<[string, Partial<Hook>, Partial<DueHook>, since: number, stored: [number, number | null]]>([
+    ['a new event after a poll', late, { polledThrough: 1000 }, 1000, [1000, later]],
+    ['a new event after polls of later leads', late, { polledThrough: 5000 }, 1000, [1000, later]],
+    ['the first event', { announcedSince: null }, { polledThrough: null }, 1000, [1000, later]],
+    ['a new event soon after one without a poll', recent, { polledThrough: 400 }, 1000, [500, 7]],
+    ['a new event soon after a poll of a part', recent, { polledThrough: 700 }, 1000, [700, later]],
+    ['a new event later', late, { polledThrough: 400 }, 500, [1000, later]],
+    ['a new event later, after a poll of a part', late, { polledThrough: 700 }, 700, [1000, later]],
+    ['a new event for a consumer that never polls', late, { polledThrough: null }, 1000, [500, 7]],
+    ['a reminder', late, { ...reminder, polledThrough: 400 }, 500, [1000, null]],
+    ['a reminder after a poll of a part', recent, { ...reminder, polledThrough: 700 }, 700, [1000, null]],
+    [
+      'a reminder for a consumer that never polls',
+      late,
+      { ...reminder, polledThrough: null },
+      500,
+      [1000, null],
+    ],
+    ['a reminder of the version before', { announcedSince: null }, reminder, 1000, [1000, null]],
+  ])('%s', (_name, hook, rest, since, [announcedSince, remindAt]) => {
+    const event = due(hook, rest);
+    expect(sinceOf(event)).toBe(since);
+    expect(after(event, OK)).toMatchObject({ announcedSince, remindAt, announcedThrough: event.through });
+  });
+
+  it('are not repeated if polls are not recorded', () => {
+    const event = due(late, { polledThrough: null });
+    expect(after(event, OK, 0, false)).toMatchObject({ announcedSince: 1000, remindAt: null });
+  });
 });
 
 describe('a failure', () => {
+  const MINUTE_MS = 60_000;
   it.each([
-    [0, 5000],
-    [1, 30_000],
-    [2, 120_000],
-    [3, 600_000],
-    [4, 3_600_000],
-    [50, 3_600_000],
-  ])('after %i others waits %i ms, and at most a tenth more', (failures, ms) => {
-    const hook = due({ failures, failingSince: failures > 0 ? NOW - 1 : null });
-    expect(after(hook, FAILED)).toMatchObject({
-      notBefore: NOW + ms,
-      checkAt: NOW + ms,
-      failures: failures + 1,
-    });
-    expect(after(hook, FAILED, 1)).toMatchObject({ notBefore: NOW + ms * 1.1 });
-  });
+    [0, 0, 5000, 5000],
+    [1, 0, 30_000, 30_000],
+    [2, 0, MINUTE_MS, 120_000],
+    [3, 0, MINUTE_MS, 300_000],
+    [248, 2 * DAY_MS, MINUTE_MS, 300_000],
+    [249, DAY_MS - 1, MINUTE_MS, 300_000],
+    [249, DAY_MS, MINUTE_MS, 3_600_000],
+    [5000, 2 * DAY_MS, MINUTE_MS, 3_600_000],
+  ])(
+    'after %i others in %i ms waits %i ms for a new lead, otherwise %i ms, and at most a tenth more',
+    (failures, forMs, newLeadMs, ms) => {
+      const hook = due({ failures, failingSince: failures > 0 ? NOW - forMs : null });
+      const expected = { failures: failures + 1, disabledAt: null, failingSince: NOW - forMs };
+      expect(after(hook, FAILED)).toMatchObject({
+        ...expected,
+        notBefore: NOW + newLeadMs,
+        checkAt: NOW + ms,
+      });
+      expect(after(hook, FAILED, 1)).toMatchObject({ checkAt: NOW + ms * 1.1 });
+    },
+  );
 
   it('keeps the position and the first time of the failures', () => {
     expect(after(due({ failures: 1, failingSince: 77, remindAt: 88 }), { kind: 'timeout' })).toMatchObject({
@@ -78,26 +113,51 @@ describe('a failure', () => {
     expect(after(due(), FAILED)).toMatchObject({ failingSince: NOW, disabledAt: null, lastStatus: 500 });
   });
 
-  it('disables the hook after 3 days of failures, and not before', () => {
-    const since = (ms: number) => due({ failures: 9, failingSince: NOW - ms });
-    expect(after(since(3 * DAY_MS - 1), FAILED)).toMatchObject({ disabledAt: null });
-    expect(after(since(3 * DAY_MS), FAILED)).toMatchObject({ disabledAt: NOW, checkAt: null });
+  it.each([
+    ['after 3 days', 289, 3 * DAY_MS, true],
+    ['not before', 289, 3 * DAY_MS - 1, false],
+    ['not after few attempts: the clock was set forward', 288, 40 * DAY_MS, false],
+    ['not if the first failure is in the future: the clock was set back', 500, -40 * DAY_MS, false],
+  ])('disables the hook: %s', (_name, failures, forMs, isDisabled) => {
+    const progress = after(due({ failures, failingSince: NOW - forMs }), FAILED);
+    expect(progress.disabledAt).toBe(isDisabled ? NOW : null);
+    expect(progress.checkAt === null).toBe(isDisabled);
+    expect(progress.failingSince).toBe(Math.min(NOW, NOW - forMs));
   });
 
-  it('for which nothing was sent is no event', () => {
-    expect(after(due({ lastEventAt: 5, lastStatus: 200 }), { kind: 'not-allowed' })).toMatchObject({
-      ...{ lastEventAt: 5, lastStatus: null, failures: 1 },
+  it.each([
+    ['60', 60_000, 60_000],
+    ['1', 5000, 5000],
+    ['600', 600_000, 600_000],
+    ['Mon, 02 Mar 2026 10:30:00 GMT', 3_600_000, 3_600_000],
+    ['999999999999', DAY_MS, DAY_MS],
+  ])('with Retry-After %s waits %i ms at least, also for a new lead', (retryAfter, newLeadMs, ms) => {
+    expect(after(due(), { kind: 'refused', status: 429, retryAfter })).toMatchObject({
+      ...{ notBefore: NOW + newLeadMs, checkAt: NOW + ms },
     });
   });
+});
 
-  it('waits at least for Retry-After', () => {
-    const wait = (retryAfter: string, status = 429) =>
-      after(due(), { kind: 'refused', status, retryAfter }).notBefore - NOW;
-    expect(wait('60')).toBe(60_000);
-    expect(wait('1')).toBe(5000);
-    expect(wait('Mon, 02 Mar 2026 10:30:00 GMT', 503)).toBe(3_600_000);
-    expect(wait('999999999999')).toBe(DAY_MS);
-  });
+it.each([
+  ['not-allowed', 0],
+  ['no-place', 1000],
+  ['gone', 0],
+] as const)('%s is no attempt: the hook is due in %i ms', (kind, ms) => {
+  const event = due({ failures: 2, failingSince: 5, lastEventAt: 5, lastStatus: 200, remindAt: 9 });
+  const expected = { ...event.hook, notBefore: NOW + ms, checkAt: NOW + ms };
+  expect(after(event, kind === 'gone' ? { kind, status: 410 } : { kind })).toEqual(expected);
+});
+
+it.each([
+  ['the clock was right', 0, 0, 0],
+  ['the clock was ahead at the first reading', 40 * DAY_MS, 0, 0],
+  ['the clock was ahead at the second reading', 0, 40 * DAY_MS, 0],
+  ['the clock was set back by a day', 0, -DAY_MS, -DAY_MS],
+])('tokens count as expired a day later: %s', (_name, first, second, expected) => {
+  const hour = 3_600_000;
+  const earlier = { now: NOW + first, monotonicMs: 100 };
+  const later = { now: NOW + hour + second, monotonicMs: 100 + hour };
+  expect(expiredBefore(earlier, later)).toBe(NOW + hour - DAY_MS + expected);
 });
 
 it.each([

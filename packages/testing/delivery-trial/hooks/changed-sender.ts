@@ -12,7 +12,7 @@ export const REMIND_AFTER_MS = 8000;
 export const SHORT_TIMES: readonly Replacement[] = [
   {
     module: 'hooks/rules.js',
-    part: 'BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 10 * MINUTE_MS, 60 * MINUTE_MS]',
+    part: 'BACKOFF_MS = [5 * SECOND_MS, 30 * SECOND_MS, 2 * MINUTE_MS, 5 * MINUTE_MS]',
     by: 'BACKOFF_MS = [250, 1000, 2000]',
   },
   {
@@ -29,22 +29,22 @@ export const HOOK_MUTATIONS = {
   'announced-by-failure': [
     {
       module: 'hooks/rules.js',
-      part: 'progressAfterFailure(due.hook, outcome, context);',
-      by: '{ ...progressAfterFailure(due.hook, outcome, context), announcedThrough: due.through };',
+      part: 'progressAfterFailure(due.hook, result, context);',
+      by: '{ ...progressAfterFailure(due.hook, result, context), announcedThrough: due.through };',
     },
   ],
   /** An accepted event counts for the leads that were committed while it was in flight. */
   'announced-too-far': [
     {
       module: 'hooks/rules.js',
-      part: 'Math.max(due.through, due.hook.announcedThrough)',
-      by: 'Math.max(due.through, now)',
+      part: 'Math.max(through, hook.announcedThrough)',
+      by: 'Math.max(through, now)',
     },
   ],
   'no-reminder': [
     {
       module: 'hooks/rules.js',
-      part: 'hasConsumers && !isReminder(due) ? now + REMIND_AFTER_MS : null',
+      part: 'hasConsumers && !isReminder(due) ? (remindAt ?? now + REMIND_AFTER_MS) : null',
       by: 'null',
     },
   ],

@@ -23,7 +23,7 @@ export interface ReceiverOptions {
   /** Chooses the fault of its first event: with as many receivers as faults, each fault happens, however few events there are. */
   readonly index: number;
   /** The event was, or will be, accepted. */
-  readonly onEvent: (event: HookEvent, id: string) => void;
+  readonly onEvent: (event: HookEvent) => void;
   /** It has answered 410. */
   readonly onGone: (event: HookEvent) => void;
 }
@@ -111,7 +111,7 @@ export class FaultyReceiver {
     const fault = this.isFaulty ? this.#chooseFault() : undefined;
     if (fault) this.#count(fault);
     const event: HookEvent = JSON.parse(text);
-    const accept = () => this.#options.onEvent(event, String(request.headers['webhook-id']));
+    const accept = () => this.#options.onEvent(event);
     await this.#answer(response, fault, event, accept);
   }
 

@@ -7,7 +7,7 @@ import { FaultyReceiver } from './faulty-receiver.ts';
 
 /**
  * `window` reads what each event announces and nothing else; `position` polls from its own position on each event. `ignoring` is like
- * `position`, but accepts events without a poll; it polls only for some, and for each one that it has accepted before.
+ * `position`, but accepts events without a poll; it polls only for some, and for each one that announces nothing new.
  */
 export const HOOK_CLIENT_KINDS = ['window', 'position', 'ignoring'] as const;
 export type HookClientKind = (typeof HOOK_CLIENT_KINDS)[number];
@@ -34,12 +34,12 @@ export class HookClient {
   readonly received = new Set<string>();
   polls = 0;
   ignored = 0;
-  /** Events that were accepted before, and are sent again. */
+  /** Events whose leads were all announced before: reminders, and repetitions after a 2xx. */
   repeated = 0;
   /** It polls for repeated events alone. */
   isOnlyReminded = false;
   readonly #random: Random;
-  readonly #accepted = new Set<string>();
+  #announcedThrough = '';
   readonly #underWay = new Set<Promise<void>>();
   #receiver: FaultyReceiver | undefined;
   #installation: Installation | undefined;
@@ -57,7 +57,7 @@ export class HookClient {
     client.#receiver = await FaultyReceiver.start({
       random: options.random,
       index: options.index,
-      onEvent: (event, id) => client.#accept(event, id),
+      onEvent: (event) => client.#accept(event),
       // A client of windows has read, or is reading, all that was announced before.
       onGone: ({ data }) =>
         client.#track(client.#subscribeAgain(client.kind === 'window' ? data.since : client.#position)),
@@ -80,9 +80,9 @@ export class HookClient {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }
 
-  #accept({ data }: HookEvent, id: string): void {
-    const isRepeated = this.#accepted.has(id);
-    this.#accepted.add(id);
+  #accept({ data }: HookEvent): void {
+    const isRepeated = data.through <= this.#announcedThrough;
+    if (!isRepeated) this.#announcedThrough = data.through;
     if (isRepeated) this.repeated += 1;
     if (this.kind === 'ignoring' && !isRepeated && (this.isOnlyReminded || this.#random.chance(30)))
       this.ignored += 1;

@@ -1,5 +1,8 @@
 /** Webhook subscriptions. */
 import {
+  claimHooks,
+  type ExaminedHook,
+  examineValues,
   HOOK_COLUMNS,
   type HookColumn,
   hookExpressions,
@@ -9,19 +12,26 @@ import {
   toHook,
   type UserOfHook,
 } from '../hook-sql.ts';
-import type { HookCounts, HookStore, ListedHook } from '../hooks.ts';
-import { type Database, isStorable } from './connection.ts';
+import type { HookCounts, HookStore, ListedHook, SettledHook } from '../hooks.ts';
+import { type Database, isStorable, type Session } from './connection.ts';
 import { INDEX_SCANS } from './consumers.ts';
 
 /** The sender tries again soon. */
 const TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 
 const NOW = 'leadtap.from_ms($1)';
-const { selected, isEnded, newest, isFree, isPending, isDue, counts } = hookExpressions({
+const { selected, examined, isEnded, newest, mayClaim, isPending, isDue, counts } = hookExpressions({
   ...{ now: NOW, nextMinute: `${NOW} + interval '1 minute'`, schema: 'leadtap.' },
   indexedBy: () => '',
   toMs: (column) => `leadtap.to_ms(${column})`,
+  isIn: (column, value) => `(${column} = ANY ($${value}::text[]))`,
 });
+
+/** A query of its own: the planner uses an index for a time that it knows. */
+async function readNow(session: Pick<Session, 'query'>): Promise<number> {
+  const [row] = await session.query<{ now: number }>('SELECT leadtap.clock_ms() AS now');
+  return row?.now ?? 0;
+}
 
 /** Rows are passed as a JSON array `r`: the definitions of its columns, and the values to store. */
 const TYPES = { text: 'text', time: 'bigint', integer: 'integer' };
@@ -32,7 +42,7 @@ const toStored = ({ field, kind }: HookColumn): string =>
 
 /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
 const LOCK_USER = `
-  SELECT u.company_id AS "companyId", coalesce(leadtap.to_ms(leadtap.last_stamp(u.company_id)), 0) AS "lastStamp"
+  SELECT u.company_id AS "companyId", leadtap.to_ms(${newest}) AS newest
     FROM leadtap.users AS u WHERE u.id = $1 FOR NO KEY UPDATE`;
 const FIND_OF_USER = `SELECT ${selected} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
 const NAMES = HOOK_COLUMNS.map(({ name }) => name);
@@ -56,27 +66,22 @@ const LIST = `
    ORDER BY h.id LIMIT $2`;
 
 /**
- * Its values: now, limit, the companies or null for all, the end of the claim. Hooks that are due come first, the longest waiting of
- * them before others. OFFSET keeps the planner from computing `newest` more than once. SKIP LOCKED: another instance has the hook.
+ * Hooks that are due come first, the longest waiting of them before others. OFFSET keeps the planner from computing `newest` more than
+ * once. SKIP LOCKED: another instance has the hook.
  */
-const CLAIM = `
-  WITH examined AS MATERIALIZED (
-    SELECT h.id, newest, is_due
-      FROM (SELECT id FROM leadtap.hooks WHERE $3::text[] IS NULL
-            UNION SELECT id FROM leadtap.hooks WHERE company_id = ANY ($3)
-            UNION SELECT id FROM leadtap.hooks WHERE check_at <= ${NOW}) AS c
-      JOIN leadtap.hooks AS h ON h.id = c.id
-      LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
-     CROSS JOIN LATERAL (SELECT ${newest} AS newest OFFSET 0) AS n
-     CROSS JOIN LATERAL (SELECT ${isDue} AS is_due OFFSET 0) AS d
-     WHERE ${isFree} AND (is_due OR h.check_at <= ${NOW})
-     ORDER BY is_due DESC, h.not_before, h.id LIMIT $2
-       FOR UPDATE OF h SKIP LOCKED)
-  UPDATE leadtap.hooks AS h
-     SET not_before = CASE WHEN is_due THEN leadtap.from_ms($4) ELSE h.not_before END,
-         check_at = CASE WHEN is_due THEN leadtap.from_ms($4) WHEN h.remind_at > ${NOW} THEN h.remind_at END
-    FROM examined AS e WHERE h.id = e.id
-  RETURNING ${selected}, leadtap.to_ms(greatest(newest, h.announced_through)) AS through, is_due AS "isDue"`;
+const EXAMINE = `
+  SELECT ${examined}, is_due AS "isDue"
+    FROM (SELECT id FROM leadtap.hooks WHERE $3::text[] IS NULL
+          UNION SELECT id FROM leadtap.hooks WHERE company_id = ANY ($3)
+          UNION SELECT id FROM leadtap.hooks WHERE check_at <= ${NOW}) AS k
+    JOIN leadtap.hooks AS h ON h.id = k.id
+    LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
+    LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
+   CROSS JOIN LATERAL (SELECT ${newest} AS newest OFFSET 0) AS n
+   CROSS JOIN LATERAL (SELECT ${isDue} AS is_due OFFSET 0) AS d
+   WHERE ${mayClaim} AND (is_due OR h.check_at <= ${NOW})
+   ORDER BY is_due DESC, h.not_before, h.id LIMIT $2
+     FOR UPDATE OF h SKIP LOCKED`;
 
 /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
 const SETTLE = `
@@ -90,16 +95,28 @@ const PRUNE = `
     SELECT h.id FROM leadtap.hooks AS h WHERE ($2::text IS NULL OR h.user_id = $2) AND ${isEnded} ORDER BY h.id FOR UPDATE)
   RETURNING 1`;
 
+async function settle(session: Pick<Session, 'query'>, settled: readonly SettledHook[]): Promise<void> {
+  const rows = settled.map(({ claimed: { id, notBefore }, progress }) => ({
+    ...progress,
+    id,
+    claimedUntil: notBefore,
+  }));
+  if (rows.length > 0) await session.query(SETTLE, [JSON.stringify(rows)]);
+}
+
 type Listed = StoredHook & Pick<ListedHook, 'name' | 'isPending'>;
 
 export const hookMethods = (database: Database): HookStore => ({
+  now: () => readNow(database),
+
   subscribe: (hook, maxPerUser) =>
     database.transaction(async (session) => {
       const [user] = await session.query<UserOfHook>(LOCK_USER, [hook.userId]);
       if (!user) return { kind: 'no-such-user' };
-      await session.query(PRUNE, [hook.createdAt, hook.userId]);
+      await session.query(PRUNE, [0, hook.userId]);
+      const now = await readNow(session);
       const hooks = await session.query<StoredHook>(FIND_OF_USER, [hook.userId]);
-      const subscribed = subscribeHook(hooks, hook, user, maxPerUser);
+      const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, now });
       if (!subscribed) return { kind: 'too-many' };
       const { kind, stored } = subscribed;
       await session.query(PUT, [JSON.stringify([{ ...stored, tokenId: stored.tokenId ?? '' }])]);
@@ -124,33 +141,28 @@ export const hookMethods = (database: Database): HookStore => ({
     return rows.map(({ companyId, name, isPending, ...hook }) => ({ hook, companyId, name, isPending }));
   },
 
-  async claim({ now, claimUntil, companies, limit }) {
-    const values = [now, limit, companies === 'all' ? null : companies, claimUntil];
-    const rows = await database.transaction(async (session) => {
+  claim: (query) =>
+    database.transaction(async (session) => {
       await session.query(INDEX_SCANS);
-      return session.query<StoredHook & { through: number; isDue: boolean }>(CLAIM, values);
-    }, TIMEOUTS);
-    return rows.flatMap(({ companyId, through, isDue, ...hook }) =>
-      isDue ? [{ hook, companyId, through }] : [],
-    );
-  },
+      const now = await readNow(session);
+      const rows = await session.query<ExaminedHook>(
+        EXAMINE,
+        examineValues(query, now, (list) => list),
+      );
+      const { settled, due } = claimHooks(rows, now, query.claimMs);
+      await settle(session, settled);
+      return due;
+    }, TIMEOUTS),
 
-  async settle(settled) {
-    const rows = settled.map(({ claimed: { id, notBefore }, progress }) => ({
-      ...progress,
-      id,
-      claimedUntil: notBefore,
-    }));
-    if (rows.length > 0) await database.query(SETTLE, [JSON.stringify(rows)]);
-  },
+  settle: (settled) => settle(database, settled),
 
-  prune: async (now) =>
-    (await database.transaction((session) => session.query(PRUNE, [now, null]), TIMEOUTS)).length,
+  prune: async (expiredBefore) =>
+    (await database.transaction((session) => session.query(PRUNE, [expiredBefore, null]), TIMEOUTS)).length,
 
   hasHooks: async () => (await database.query('SELECT FROM leadtap.hooks LIMIT 1')).length > 0,
 
   async countByState() {
-    const [found] = await database.query<HookCounts>(counts);
+    const [found] = await database.query<HookCounts>(counts, [await readNow(database)]);
     return { active: 0, failing: 0, disabled: 0, ...found };
   },
 });

@@ -1,5 +1,9 @@
 /** Webhook subscriptions. */
+import type { Clock } from '../../clock.ts';
 import {
+  claimHooks,
+  type ExaminedHook,
+  examineValues,
   HOOK_COLUMNS,
   hookExpressions,
   PROGRESS_COLUMNS,
@@ -8,13 +12,14 @@ import {
   toHook,
   type UserOfHook,
 } from '../hook-sql.ts';
-import type { HookCounts, HookStore } from '../hooks.ts';
+import type { HookCounts, HookStore, SettledHook } from '../hooks.ts';
 import type { Connection } from './connection.ts';
 
-const { selected, isEnded, newest, isFree, isPending, isDue, counts } = hookExpressions({
+const { selected, examined, isEnded, newest, mayClaim, isPending, isDue, counts } = hookExpressions({
   ...{ now: '?1', nextMinute: '?1 + 60000', schema: '' },
   indexedBy: (index) => `INDEXED BY ${index}`,
   toMs: (column) => column,
+  isIn: (column, value) => `${column} IN (SELECT value FROM json_each(?${value}))`,
 });
 
 const PUT = `
@@ -22,8 +27,7 @@ const PUT = `
   VALUES (${HOOK_COLUMNS.map(() => '?').join(', ')})`;
 
 const FIND_USER = `
-  SELECT c.id AS companyId, c.last_stamp AS lastStamp FROM users AS u JOIN companies AS c ON c.id = u.company_id
-   WHERE u.id = ?`;
+  SELECT u.company_id AS companyId, ${newest} AS newest FROM users AS u WHERE u.id = ?`;
 
 /** Its values: now, limit, the last id of the page before, company, user. */
 const LIST = `
@@ -34,16 +38,17 @@ const LIST = `
            ORDER BY h.id LIMIT ?2) AS h
    ORDER BY h.id`;
 
-/** Its values: now, limit, the companies as JSON or null for all. Hooks that are due come first, the longest waiting of them before others. */
+/** Hooks that are due come first, the longest waiting of them before others. */
 const EXAMINE = `
   WITH examined AS MATERIALIZED (
-    SELECT h.*, u.plan, ${newest} AS newest
+    SELECT h.*, u.plan, c.confirmed_through, c.delivered_through, ${newest} AS newest
       FROM hooks AS h LEFT JOIN users AS u ON u.id = h.user_id AND u.company_id = h.company_id
-     WHERE ${isFree} AND h.id IN (
+      LEFT JOIN consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
+     WHERE ${mayClaim} AND h.id IN (
        SELECT id FROM hooks WHERE ?3 IS NULL
        UNION SELECT id FROM hooks WHERE company_id IN (SELECT value FROM json_each(?3))
        UNION SELECT id FROM hooks INDEXED BY hooks_by_check WHERE check_at <= ?1))
-  SELECT ${selected}, newest, ${isDue} AS isDue
+  SELECT ${examined}, ${isDue} AS isDue
     FROM examined AS h WHERE isDue OR h.check_at <= ?1
    ORDER BY isDue DESC, h.not_before, h.id LIMIT ?2`;
 
@@ -56,7 +61,7 @@ type SyncHookStore = {
   ) => Awaited<ReturnType<HookStore[Method]>>;
 };
 
-export function prepareHooks(connection: Connection): SyncHookStore {
+export function prepareHooks(connection: Connection, clock: Clock): SyncHookStore {
   const findUser = connection.prepare<UserOfHook>(FIND_USER);
   const prune = connection.prepare(`DELETE FROM hooks AS h WHERE ${isEnded}`);
   const pruneUser = connection.prepare(`DELETE FROM hooks AS h WHERE h.user_id = ?2 AND ${isEnded}`);
@@ -67,18 +72,27 @@ export function prepareHooks(connection: Connection): SyncHookStore {
     'DELETE FROM hooks WHERE id = ?1 AND created_at = coalesce(?2, created_at)',
   );
   const list = connection.prepare<StoredHook & { name: string | null; isPending: number }>(LIST);
-  const examine = connection.prepare<StoredHook & { newest: number | null; isDue: number }>(EXAMINE);
-  const schedule = connection.prepare('UPDATE hooks SET not_before = ?, check_at = ? WHERE id = ?');
-  const settle = connection.prepare(SETTLE);
+  const examine = connection.prepare<ExaminedHook>(EXAMINE);
+  const settleOne = connection.prepare(SETTLE);
   const findAny = connection.prepare('SELECT 1 FROM hooks LIMIT 1');
   const count = connection.prepare<HookCounts>(counts);
 
+  const settle = (settled: readonly SettledHook[]): void => {
+    for (const { claimed, progress } of settled)
+      settleOne.run(...PROGRESS_COLUMNS.map(({ field }) => progress[field]), claimed.id, claimed.notBefore);
+  };
+
   return {
+    now: clock,
+
     subscribe(hook, maxPerUser) {
-      pruneUser.run(hook.createdAt, hook.userId);
+      pruneUser.run(0, hook.userId);
       const user = findUser.get(hook.userId);
       if (!user) return { kind: 'no-such-user' };
-      const subscribed = subscribeHook(findOfUser.all(hook.userId), hook, user, maxPerUser);
+      const subscribed = subscribeHook(findOfUser.all(hook.userId), hook, user, {
+        maxPerUser,
+        now: clock(),
+      });
       if (!subscribed) return { kind: 'too-many' };
       const { kind, stored } = subscribed;
       const row = { ...stored, tokenId: stored.tokenId ?? '' };
@@ -103,27 +117,18 @@ export function prepareHooks(connection: Connection): SyncHookStore {
           isPending: isPending !== 0,
         })),
 
-    claim({ now, claimUntil, companies, limit }) {
-      const rows = examine.all(now, limit, companies === 'all' ? null : JSON.stringify(companies));
-      return rows.flatMap(({ companyId, newest, isDue, ...hook }) => {
-        const { id, announcedThrough, notBefore, remindAt } = hook;
-        if (!isDue) {
-          schedule.run(notBefore, remindAt !== null && remindAt > now ? remindAt : null, id);
-          return [];
-        }
-        schedule.run(claimUntil, claimUntil, id);
-        const through = Math.max(newest ?? announcedThrough, announcedThrough);
-        return [{ hook: { ...hook, notBefore: claimUntil, checkAt: claimUntil }, companyId, through }];
-      });
+    claim(query) {
+      const now = clock();
+      const rows = examine.all(...examineValues(query, now, (list) => JSON.stringify(list)));
+      const { settled, due } = claimHooks(rows, now, query.claimMs);
+      settle(settled);
+      return due;
     },
 
-    settle(settled) {
-      for (const { claimed, progress } of settled)
-        settle.run(...PROGRESS_COLUMNS.map(({ field }) => progress[field]), claimed.id, claimed.notBefore);
-    },
+    settle,
 
-    prune: (now) => Number(prune.run(now).changes),
+    prune: (expiredBefore) => Number(prune.run(expiredBefore).changes),
     hasHooks: () => findAny.get() !== undefined,
-    countByState: () => ({ active: 0, failing: 0, disabled: 0, ...count.get() }),
+    countByState: () => ({ active: 0, failing: 0, disabled: 0, ...count.get(clock()) }),
   };
 }

@@ -49,10 +49,8 @@ it('a claim reads the hooks of the given companies and one lead for each, with a
   const { claim } = hookMethods(new ExplainedDatabase(database.url ?? '', 1));
   const explain = async (companies: readonly string[]) => {
     plans.length = 0;
-    expect(await claim({ now: Date.now(), claimUntil: Date.now() + 1000, companies, limit: 100 })).toEqual(
-      [],
-    );
-    return plans.find((text) => text.includes('Update on hooks')) ?? '';
+    expect(await claim({ claimMs: 1000, companies, limit: 100 })).toEqual([]);
+    return plans.find((text) => text.includes('LockRows')) ?? '';
   };
   const { rows } = await client.query(
     `SELECT count(*)::integer AS n FROM leadtap.hooks WHERE company_id = 'acme'`,

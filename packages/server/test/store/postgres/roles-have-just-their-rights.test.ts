@@ -170,11 +170,11 @@ describe('leadtap_service', () => {
       tokenExpiresAt: 1000,
       url: 'https://a',
       baseUrl: 'https://b',
+      since: undefined,
     };
-    const times = { since: undefined, createdAt: 1 };
-    expect(await hooks?.subscribe({ id: 'a', ...hook, ...times }, 2)).toMatchObject({ kind: 'created' });
-    await hooks?.subscribe({ id: 'b', ...hook, ...times, url: 'https://c' }, 2);
-    expect(await hooks?.claim({ now: 2, claimUntil: 3, companies: 'all', limit: 2 })).toEqual([]);
+    expect(await hooks?.subscribe({ id: 'a', ...hook }, 2)).toMatchObject({ kind: 'created' });
+    await hooks?.subscribe({ id: 'b', ...hook, url: 'https://c' }, 2);
+    expect(await hooks?.claim({ claimMs: 3, companies: 'all', limit: 2 })).toEqual([]);
     const listed = (await hooks?.list({ now: 2, limit: 2 })) ?? [];
     expect(listed).toHaveLength(2);
     await hooks?.settle(listed.map(({ hook }) => ({ claimed: hook, progress: hook })));

@@ -11,7 +11,7 @@ it('a claim reads the hooks of the given companies and one lead for each, and no
   const connection = new Connection(file);
   onTestFinished(() => connection.close());
   const prepare = vi.spyOn(connection, 'prepare');
-  prepareHooks(connection);
+  prepareHooks(connection, Date.now);
   const claim = prepare.mock.calls.map(([sql]) => sql).find((sql) => sql.includes('WITH examined'));
   prepare.mockRestore();
   const steps = connection
