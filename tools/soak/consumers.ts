@@ -1,5 +1,6 @@
 /** `--consumers`: five consumers poll while they and instances are killed; then their own records are compared with `leads show`. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { leadStateOf, type PositionTimes } from '@leadtap/contract';
 import type { Organisation } from 'leadtap';
 import {
   type PositionTrial,
@@ -89,10 +90,8 @@ export async function soakConsumers(
   );
 }
 
-interface Position {
+interface Position extends PositionTimes<string> {
   readonly userId: string;
-  readonly confirmedThrough: string | null;
-  readonly deliveredThrough: string | null;
 }
 
 async function compare(
@@ -110,10 +109,11 @@ async function compare(
   for (const [index, { id, createdAt }] of leads.entries()) {
     const states = shown.has(index) ? await showLead(installation, id) : undefined;
     for (const kind of CONSUMER_KINDS) {
-      const state = stateOf(
-        positions.find(({ userId }) => userId === kind),
-        createdAt,
-      );
+      const position = positions.find(({ userId }) => userId === kind);
+      const time = new Date(createdAt).toISOString();
+      const state = position
+        ? leadStateOf(position, { createdAt: time, automation_created_at: time })
+        : 'waiting';
       const allowed = trial.allowedStates(kind, createdAt);
       counts[state] += 1;
       if (allowed.size === 1) exact += 1;
@@ -137,14 +137,6 @@ async function compare(
     faults: { 'instance crashes': trial.instanceCrashes, 'consumer crashes': consumerCrashes },
     findings: { wrong },
   };
-}
-
-const reaches = (position: string | null | undefined, createdAt: number): boolean =>
-  typeof position === 'string' && Date.parse(position) >= createdAt;
-
-function stateOf(position: Position | undefined, createdAt: number): State {
-  if (reaches(position?.confirmedThrough, createdAt)) return 'confirmed';
-  return reaches(position?.deliveredThrough, createdAt) ? 'delivered' : 'waiting';
 }
 
 async function showLead(installation: SoakInstallation, id: string): Promise<ReadonlyMap<string, State>> {

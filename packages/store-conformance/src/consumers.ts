@@ -55,7 +55,8 @@ export const consumerChecks = [
             polls: 3,
           },
           ...{ ...times, ...positions, intervalMs: null, name: 'Zapier', tokenIssuedAt: START },
-          ...{ pendingLeads: 0, pendingSince: null },
+          ...{ pendingLeads: 0, pendingSince: null, gaps: [], skippedLeads: 0, skippedSince: null },
+          ...{ tokenEnded: null, downtime: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
             ...{ branchId: null, departmentId: null },
@@ -158,6 +159,166 @@ export const consumerChecks = [
     assert.equal(capped?.pendingLeads, 3);
     assert.equal(capped?.pendingSince, first);
   }),
+
+  checkConsumers(
+    'consumers: leads that one asks past without being sent them are gaps, until they are sent',
+    async ({ store, consumers, openAnother }) => {
+      const other = (await openAnother()).consumers;
+      const names = ['1', '2', '3', '4', '5', '6'];
+      const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = await stamp(
+        store,
+        names.map((id) => lead(id)),
+      );
+      const record = async (summary: Partial<PollSummary>, by = consumers) => {
+        await by?.record([polls('boss', 'a', summary)]);
+        const [found] = await consumers.list(query());
+        const gaps = found?.gaps.map(({ after, through, isBeforeStart }) => [after, through, isBeforeStart]);
+        return { gaps, skipped: [found?.skippedLeads, found?.skippedSince] };
+      };
+      const none = [0, null];
+      // Its first position.
+      const start = { gaps: [[null, b, true]], skipped: none };
+      assert.deepEqual(await record({ confirmedThrough: b }), start);
+      const third = { confirmedThrough: b, deliveredThrough: c, sent: [{ after: b, through: c }] };
+      assert.deepEqual(await record(third), start);
+      // It asks past two leads, which the other instance has sent, but writes later.
+      assert.deepEqual(await record({ confirmedThrough: e }), {
+        gaps: [
+          [null, b, true],
+          [c, e, false],
+        ],
+        skipped: [2, d],
+      });
+      const fourth = { deliveredThrough: d, sent: [{ after: c, through: d }] };
+      assert.deepEqual(await record(fourth, other), {
+        gaps: [
+          [null, b, true],
+          [d, e, false],
+        ],
+        skipped: [1, e],
+      });
+      // It goes back, and reads from the middle of what was before its start.
+      assert.deepEqual(await record({ deliveredThrough: f, sent: [{ after: a, through: f }] }), {
+        gaps: [[null, a, true]],
+        skipped: none,
+      });
+      assert.deepEqual(await record({ deliveredThrough: b, sent: [{ after: null, through: b }] }), {
+        gaps: [],
+        skipped: none,
+      });
+    },
+  ),
+
+  checkConsumers(
+    'consumers: gaps without a lead that the user may see are not kept, and there are at most 10 of them',
+    async ({ store, consumers }) => {
+      const places = Array.from({ length: 24 }, (_, index) => (index % 2 === 0 ? 'north' : 'south'));
+      const stamps = await stamp(
+        store,
+        places.map((branchId, index) => lead(String(index), { branchId })),
+      );
+      const [first = 0] = stamps;
+      const start = { deliveredThrough: first, sent: [{ after: null, through: first }] };
+      // Each poll asks past the next lead, of the north and the south in turns.
+      const steps = stamps.slice(1).map((confirmedThrough) => ({ confirmedThrough }));
+      for (const step of [start, ...steps])
+        await consumers.record([polls('boss', 'a', step), polls('north-lead', 'a', step)]);
+      const [boss, north] = await consumers.list(query());
+      const merged = { after: first, through: stamps.at(-10), isBeforeStart: false };
+      const { recordedAt: _, ...oldest } = boss?.gaps[0] ?? {};
+      assert.deepEqual([boss?.gaps.length, boss?.skippedLeads, oldest], [10, 23, merged]);
+      assert.equal(north?.skippedLeads, 11);
+      await consumers.record([polls('north-lead', 'b', start)]);
+      await consumers.record([polls('north-lead', 'b', { confirmedThrough: stamps[1] ?? 0 })]);
+      const last = (await consumers.list(query({ userId: 'north-lead' }))).at(-1);
+      assert.deepEqual([last?.gaps, last?.skippedLeads, last?.pendingLeads], [[], 0, 11]);
+    },
+  ),
+
+  checkConsumers(
+    'consumers: after a start, a client that asks for what comes after a lead has got it, whatever a crash has lost',
+    async ({ store, consumers }) => {
+      const [a = 0, b = 0] = await stamp(store, [lead('1'), lead('2')]);
+      const at = { lastPollAt: START, writtenAt: START };
+      const sent = { deliveredThrough: a, sent: [{ after: null, through: a }] };
+      await consumers.record(['exact', 'now', 'later'].map((id) => polls('boss', id, { ...at, ...sent })));
+      await consumers.record([polls('boss', 'later', { lastPollAt: START + 2000 })]);
+      await consumers.recordDowntime(START + 1000);
+      const later = { lastPollAt: START + 3000, writtenAt: START + 3000 };
+      await consumers.record([
+        polls('boss', 'exact', { ...later, confirmedThrough: b }),
+        polls('boss', 'now', { ...later, confirmedThrough: b + 1 }),
+        polls('boss', 'later', { ...later, confirmedThrough: b }),
+      ]);
+      const found = (await consumers.list(query())).map(({ tokenId, gaps }) => [tokenId, gaps.length]);
+      assert.deepEqual(found, [
+        ['exact', 0],
+        ['later', 1],
+        ['now', 1],
+      ]);
+    },
+  ),
+
+  checkConsumers(
+    'consumers: a refused token that was issued here is listed for 24 hours after its last poll',
+    async ({ store, consumers }) => {
+      const DAY_MS = 86_400_000;
+      const issued = { name: null, issuedAt: START, expiresAt: START + 9 * DAY_MS, scopes: ['leads:read'] };
+      const ids = ['revoked', 'expired', 'key-removed'];
+      await store.recordTokens(ids.map((id) => ({ id, userId: 'boss', ...issued })));
+      await store.revokeToken('revoked');
+      const refused = { lastStatus: 401, mustBeIssued: true };
+      await consumers.record([
+        ...ids.map((id) =>
+          polls('boss', id, { ...refused, tokenExpiresAt: id === 'expired' ? START : null }),
+        ),
+        polls('boss', 'made-up', refused),
+        polls('seller', 'revoked', refused),
+      ]);
+      const ends = async (now: number) =>
+        (await consumers.list(query({ now }))).map(({ userId, tokenId, tokenEnded }) => [
+          `${userId} ${tokenId}`,
+          tokenEnded,
+        ]);
+      const listed = [
+        ['boss expired', 'expired'],
+        ['boss key-removed', 'key-removed'],
+        ['boss revoked', 'revoked'],
+      ];
+      assert.deepEqual(await ends(START + DAY_MS - 1), listed);
+      assert.equal(await consumers.prune(START + DAY_MS - 1, 0), 0);
+      const working = [
+        ['boss expired', null],
+        ['boss key-removed', null],
+      ];
+      assert.deepEqual(await ends(START + DAY_MS), working);
+      assert.equal(await consumers.prune(START + DAY_MS, 0), 1);
+    },
+  ),
+
+  checkConsumers(
+    'consumers: a downtime begins with the last poll or stop, and short ones do not count',
+    async ({ consumers, openAnother }) => {
+      const other = (await openAnother()).consumers;
+      const downtime = async () => (await other?.list(query()))?.[0]?.downtime;
+      const minute = (count: number) => START + count * 60_000;
+      await consumers.recordDowntime(START);
+      await consumers.record([polls('boss', 'a', { lastPollAt: minute(1) })]);
+      assert.equal(await downtime(), null);
+      await consumers.recordDowntime(minute(3));
+      const started = { unavailableSince: minute(1), availableSince: minute(3) };
+      assert.deepEqual(await downtime(), started);
+      await consumers.recordStop(minute(5));
+      assert.deepEqual(await downtime(), started);
+      await consumers.recordDowntime(minute(7));
+      assert.deepEqual(await downtime(), { unavailableSince: minute(5), availableSince: minute(7) });
+      await consumers.recordDowntime(minute(9), minute(8));
+      assert.deepEqual(await downtime(), { unavailableSince: minute(8), availableSince: minute(9) });
+      await consumers.record([polls('boss', 'a', { lastPollAt: minute(11) })]);
+      await consumers.recordDowntime(minute(11) + 9_999);
+      assert.equal(await downtime(), null);
+    },
+  ),
 
   checkConsumers(
     'consumers: are listed page by page, sorted by user and token, of all, one company or one user',

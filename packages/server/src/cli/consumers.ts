@@ -9,6 +9,7 @@ import {
   listedConsumerPages,
   silenceOf,
   toConsumerJson,
+  toGapsJson,
 } from '../leads/consumers.ts';
 import { formatDuration } from '../status/formats.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
@@ -24,13 +25,17 @@ Every token that polls is a consumer. POSITION is the createdAt of the newest le
 confirmed; WAITING is the number of later leads that it may see. Positions are at most 5 seconds old. WEBHOOK is the
 state of its webhook subscription and the time of the last event; \`leadtap hooks list\` has more. A consumer with the
 state subscribed has a webhook subscription and has not polled yet.
-A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. With a
+A consumer is stale when it has not polled for 1.5 times its usual interval, or for LEADTAP_STALE_AFTER. Fewer than five polls,
+or less than ten minutes of them, make no consumer stale, and neither does time in which the service was unavailable. With a
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
-subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is not listed then.
+subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is listed then
+only while it still polls.
 
---json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), lastPollAt, lastStatus, polls,
-usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of the
-first of them), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.
+--json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
+polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of
+the first of them), skipped and skippedSince (leads that it asked past without being sent them), gaps: [{ after, through,
+isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: the last poll was refused with 401), isAwaited
+(the service was unavailable, and it has not polled since), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.
 
 Examples:
   leadtap consumers
@@ -97,7 +102,7 @@ async function* listedPages(
     if (stale === undefined) return true;
     return stale === true
       ? consumerStateOf(listed, now, staleAfterMs) === 'stale'
-      : silenceOf(listed, now) > stale;
+      : silenceOf(listed, now, stale) > stale;
   };
   const query = { companyId, now, maxPendingLeads: MAX_PENDING_LEADS };
   for await (const page of listedConsumerPages(sources, query)) {
@@ -138,6 +143,8 @@ async function* toJsonPages(
     yield page.map((listed) => ({
       ...toConsumerJson(listed, now, staleAfterMs),
       polls: listed.consumer?.polls ?? 0,
+      firstPollAt: toIsoOrNull(listed.consumer?.firstPollAt ?? null),
+      gaps: toGapsJson(listed.consumer?.gaps ?? []),
     }));
 }
 

@@ -63,6 +63,8 @@ describe('leadtap consumers', () => {
         deliveredThrough: iso(first),
         waiting: 2,
         waitingSince: iso(second),
+        ...{ skipped: 0, skippedSince: null, tokenEnded: null, isAwaited: false, gaps: [] },
+        firstPollAt: iso(polledAt),
         hook: null,
       },
     ]);
@@ -128,7 +130,7 @@ test('one of 50 pollers stops: command and metric report it within two intervals
     }
     await service.service.recorder?.flush();
   };
-  for (let round = 0; round < 4; round += 1) await pollOnce();
+  for (let round = 0; round < 6; round += 1) await pollOnce();
   expect((await run('consumers --stale')).code).toBe(0);
   expect(await staleInMetrics()).toBe(0);
 

@@ -1,34 +1,40 @@
 import { describe, expect, test } from 'vitest';
+import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 
 async function installation() {
-  const service = await startService();
+  const clock = manualClock();
+  const service = await startService({ clock });
   const shell = terminal();
   const run = async (command: string, options: RunOptions = {}) => {
     await service.service.recorder?.flush();
     const env = { ...service.database.env, ...options.env };
-    return shell.run(command, { ...options, env, parts: { clock: () => Date.now() } });
+    return shell.run(command, { ...options, env, parts: { clock } });
   };
   const consumersOf = async (leadId: string) =>
     JSON.parse((await run(`leads show ${leadId} --json`)).stdout).consumers;
-  return { service, run, consumersOf };
+  return { clock, service, run, consumersOf };
 }
 
 describe('leadtap leads show', () => {
-  test('says for each consumer whether it has confirmed the lead, got it, or waits for it', async () => {
-    const { service, run, consumersOf } = await installation();
+  test('says for each consumer whether it has confirmed the lead, got it, waits for it, or asked past it', async () => {
+    const { clock, service, run, consumersOf } = await installation();
+    const { poll: skipping } = await client(service, 'boss', 'd-skips');
     const { poll: confirming } = await client(service, 'boss', 'a-confirms');
     const { poll: reading } = await client(service, 'boss', 'b-reads');
     const { poll: waiting } = await client(service, 'boss', 'c-waits');
-    const issuedAt = Date.now();
+    const issuedAt = Date.UTC(2026, 2, 2);
     await service.store.recordTokens([
-      { id: 'a-confirms', userId: 'boss', name: 'n8n', issuedAt, expiresAt: issuedAt + 1e9, scopes: [] },
+      { id: 'a-confirms', userId: 'boss', name: 'n8n', issuedAt, expiresAt: issuedAt + 1e10, scopes: [] },
     ]);
     await waiting();
     const [added = 0] = await service.add({ id: '4711' });
+    clock.advance(1000);
+    await confirming(`since=${iso(added - 1)}`);
     await confirming(`since=${iso(added)}`);
+    await skipping(`since=${iso(clock())}`);
     await reading(`since=${iso(added - 1)}`);
     const state = (tokenId: string, name: string | null, expected: string) => ({
       tokenId,
@@ -40,6 +46,7 @@ describe('leadtap leads show', () => {
       state('a-confirms', 'n8n', 'confirmed'),
       state('b-reads', null, 'delivered'),
       state('c-waits', null, 'waiting'),
+      state('d-skips', null, 'skipped'),
     ]);
     const { code, stdout } = await run('leads show 4711');
     expect(code).toBe(0);
@@ -47,6 +54,9 @@ describe('leadtap leads show', () => {
     expect(stdout).toMatch(/^ +token b-reads \(user boss\): delivered; last poll/m);
     expect(stdout).toMatch(
       new RegExp(`^ +token c-waits \\(user boss\\): waiting since ${iso(added)}; last poll`, 'm'),
+    );
+    expect(stdout).toMatch(
+      /^ +token d-skips \(user boss\): skipped: it asked for what comes after it; it was never sent to it; last/m,
     );
   });
 
@@ -69,24 +79,77 @@ describe('leadtap leads show', () => {
     expect(await users('sales')).toEqual(['boss', 'north-lead', 'seller']);
   });
 
-  test('says that a client without since may have missed a lead that it counts as delivered', async () => {
-    const { service, run, consumersOf } = await installation();
+  /** What a client does after it has got the lead before three others, and the state of the second and the third of these. */
+  const MOVES: Readonly<Record<string, [(a: number, b: number, c: number) => string[], string[]]>> = {
+    'reads all of them': [(a) => [`since=${iso(a - 1)}`], ['delivered', 'delivered']],
+    'reads pages and confirms': [
+      (a, b, c) => [
+        `since=${iso(a - 1)}&limit=1`,
+        `since=${iso(a)}&limit=1`,
+        `since=${iso(b)}`,
+        `since=${iso(c)}`,
+      ],
+      ['confirmed', 'confirmed'],
+    ],
+    'asks for what comes after them': [(_a, _b, c) => [`since=${iso(c)}`], ['skipped', 'skipped']],
+    'asks with the time of now': [(_a, _b, c) => [`since=${iso(c + 500)}`], ['skipped', 'skipped']],
+    'asks with a time of the future': [() => ['since=2099-01-01'], ['skipped', 'skipped']],
+    'asks past one of them': [(_a, b) => [`since=${iso(b)}`], ['skipped', 'delivered']],
+    'polls without since, with a full page': [() => ['limit=1'], ['skipped', 'delivered']],
+    'polls without since, with a page that reaches back': [() => ['limit=3'], ['delivered', 'delivered']],
+    'polls without since, and confirms the newest one': [
+      (_a, _b, c) => ['limit=1', `since=${iso(c)}`],
+      ['skipped', 'confirmed'],
+    ],
+    'goes back, and reads what it had asked past': [
+      (a, _b, c) => [`since=${iso(c)}`, `since=${iso(a - 1)}`],
+      ['confirmed', 'confirmed'],
+    ],
+    'goes back, and reads a part of it': [
+      (a, _b, c) => [`since=${iso(c)}`, `since=${iso(a - 1)}&limit=2`],
+      ['confirmed', 'skipped'],
+    ],
+  };
+
+  test.each(Object.entries(MOVES))(
+    'has a tick only for leads that were sent: it %s',
+    async (_name, [queries, expected]) => {
+      for (const writes of ['at once', 'in between']) {
+        const { clock, service, consumersOf } = await installation();
+        const { poll } = await client(service, 'boss', 'n8n');
+        await service.add({});
+        await poll();
+        await service.service.recorder?.flush();
+        const [a = 0, b = 0, c = 0] = await service.add({ id: 'a' }, { id: 'b' }, { id: 'c' });
+        clock.advance(1000);
+        for (const query of queries(a, b, c)) {
+          expect((await poll(query)).status).toBe(200);
+          if (writes === 'in between') await service.service.recorder?.flush();
+        }
+        const states = await Promise.all(['b', 'c'].map((id) => consumersOf(id)));
+        expect(
+          states.map(([found]) => found.state),
+          `written ${writes}`,
+        ).toEqual(expected);
+      }
+    },
+  );
+
+  test('a HEAD sends nothing', async () => {
+    const { clock, service, consumersOf } = await installation();
+    const { poll } = await client(service, 'boss', 'n8n');
     await service.add({});
-    const { poll } = await client(service, 'boss', 'zapier');
     await poll();
-    const [, newest = 0] = await service.add({ id: '4711' }, {});
-    await poll('limit=1');
-    expect(await consumersOf('4711')).toMatchObject([{ tokenId: 'zapier', state: 'delivered' }]);
-    expect((await run('leads show 4711')).stdout).toContain(
-      'token zapier (user boss): delivered, unless its page was full: it polls without `since`; last poll',
-    );
-    await poll(`since=${iso(newest)}`);
-    expect(await consumersOf('4711')).toMatchObject([{ tokenId: 'zapier', state: 'confirmed' }]);
+    const [a = 0, b = 0] = await service.add({ id: 'a' }, {});
+    clock.advance(1000);
+    await poll(`since=${iso(a - 1)}`, { method: 'HEAD' });
+    await poll(`since=${iso(b)}`);
+    expect(await consumersOf('a')).toMatchObject([{ state: 'skipped' }]);
   });
 
   test('two instances that deliver to one client have no lead missing between them', async () => {
-    const { service, run, consumersOf } = await installation();
-    const other = await startService({ beside: service });
+    const { clock, service, run, consumersOf } = await installation();
+    const other = await startService({ beside: service, clock });
     const { poll } = await client(service, 'boss', 'zapier');
     const { poll: pollOther } = await client(other, 'boss', 'zapier');
     await service.add({});
@@ -104,8 +167,8 @@ describe('leadtap leads show', () => {
     expect((await run('leads show a')).stdout).not.toContain('skipped');
   });
 
-  test('says that history was not delivered', async () => {
-    const { service, run } = await installation();
+  test('says that history was not delivered to those who had polled before', async () => {
+    const { clock, service, run, consumersOf } = await installation();
     const { poll } = await client(service, 'boss', 'zapier');
     await service.add({ id: 'new' });
     await poll();
@@ -113,6 +176,11 @@ describe('leadtap leads show', () => {
     await service.store.writeLeads([old], { historical: true });
     const sentence = 'This lead was imported as history.';
     expect((await run('leads show old')).stdout).toContain(sentence);
+    expect(await consumersOf('old')).toMatchObject([{ tokenId: 'zapier', state: 'skipped' }]);
+    clock.advance(1000);
+    const { poll: later } = await client(service, 'boss', 'zz-later');
+    await later();
+    expect(await consumersOf('old')).toMatchObject([{ state: 'skipped' }, { state: 'delivered' }]);
     expect((await run('leads show new')).stdout).not.toContain(sentence);
   });
 
@@ -129,8 +197,14 @@ describe('leadtap leads show', () => {
 describe('leadtap token list', () => {
   test('has the last poll and the position of each token', async () => {
     const { service, run } = await installation();
-    const issuedAt = Date.now();
-    const token = { userId: 'boss', name: null, issuedAt, expiresAt: issuedAt + 1e9, scopes: ['leads:read'] };
+    const issuedAt = Date.UTC(2026, 2, 2);
+    const token = {
+      userId: 'boss',
+      name: null,
+      issuedAt,
+      expiresAt: issuedAt + 1e10,
+      scopes: ['leads:read'],
+    };
     await service.store.recordTokens([
       { ...token, id: 'a-used' },
       { ...token, id: 'b-unused' },

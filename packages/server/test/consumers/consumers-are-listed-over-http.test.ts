@@ -30,7 +30,7 @@ it('a poll is listed at once, with its token and its positions, and only to its 
   const lastPollAt = clock();
   await zapier.poll(`since=${iso(first)}&limit=1`);
   await (await client(service, 'north-lead', 'other')).poll();
-  await service.add({});
+  const [third = 0] = await service.add({});
   const token = await service.token('boss', { tokenId: 'console' });
   const response = await list(service, token);
   expect(response.status).toBe(200);
@@ -48,6 +48,10 @@ it('a poll is listed at once, with its token and its positions, and only to its 
       confirmedThrough: iso(first),
       deliveredThrough: iso(second),
       pendingLeads: 1,
+      pendingSince: iso(third),
+      // Its first `since` was that of the first lead.
+      gaps: [{ after: null, through: iso(first), isBeforeStart: true }],
+      ...{ skippedLeads: 0, skippedSince: null, tokenEnded: null, isAwaited: false },
       hook: null,
     },
   ]);

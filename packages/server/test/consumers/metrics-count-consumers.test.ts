@@ -25,7 +25,7 @@ it('counts active and stale consumers, and has the longest wait of a lead', asyn
   const boss = await client(service, 'boss', 'a');
   const seller = await client(service, 'seller', 'b');
   const starter = await client(service, 'starter', 'c');
-  for (let count = 0; count < 4; count += 1) {
+  for (let count = 0; count < 11; count += 1) {
     for (const { poll, position } of [boss, seller, starter]) {
       await poll(`since=${iso(clock())}`);
       await position(clock());

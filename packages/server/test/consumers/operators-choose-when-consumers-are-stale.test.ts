@@ -9,7 +9,7 @@ it('LEADTAP_STALE_AFTER counts for the metrics, the status page and the command 
   const env = { LEADTAP_STALE_AFTER: '15m' };
   const service = await startService({ clock, env });
   const { poll } = await client(service, 'boss', 'a');
-  for (let count = 0; count < 4; count += 1) {
+  for (let count = 0; count < 11; count += 1) {
     await poll(`since=${iso(clock())}`);
     await service.service.recorder?.flush();
     clock.advance(60_000);

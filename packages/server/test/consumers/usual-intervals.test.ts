@@ -1,6 +1,6 @@
 import { type ConsumerPosition, mergePolls } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { activityOf } from '../../src/leads/consumers.ts';
+import { activityOf, consumerStateOf, isAwaited, type ListedConsumer } from '../../src/leads/consumers.ts';
 import { summary } from './support/consumers.ts';
 
 const START = Date.UTC(2026, 2, 2);
@@ -57,8 +57,8 @@ describe('a clock that was set back', () => {
       ...{ firstPollAt: START + MINUTE, lastPollAt: START + MINUTE, lastStatus: 403 },
       ...{ heldUntil: null, intervalMs: 2 * MINUTE },
     });
-    const next = mergePolls(position, summary('boss', 'a', { lastPollAt: START + 3 * MINUTE }));
-    expect(activityOf(next, START + 7 * MINUTE)).toBe('stale');
+    const next = mergePolls(position, summary('boss', 'a', { lastPollAt: START + 11 * MINUTE }));
+    expect(activityOf(next, START + 30 * MINUTE)).toBe('stale');
   });
 
   it('is neither a batch that is written late nor the clock of another instance', () => {
@@ -70,7 +70,7 @@ describe('a clock that was set back', () => {
 
 describe('a consumer', () => {
   const steady = polledAt(...every(2 * MINUTE, 100));
-  const after = (consumer: ConsumerPosition, elapsedMs: number) =>
+  const after = (consumer: Parameters<typeof activityOf>[0], elapsedMs: number) =>
     activityOf(consumer, consumer.lastPollAt + elapsedMs);
 
   it('is active for 1.5 intervals, then stale: within two intervals', () => {
@@ -80,7 +80,7 @@ describe('a consumer', () => {
   });
 
   it('with a short interval is active for 10 seconds longer, as polls are written every 5 seconds', () => {
-    const short = polledAt(...every(5000, 10));
+    const short = polledAt(...every(5000, 121));
     expect(after(short, 15_000)).toBe('active');
     expect(after(short, 15_001)).toBe('stale');
   });
@@ -89,13 +89,73 @@ describe('a consumer', () => {
     const long = polledAt(...every(DAY, 20));
     expect(after(long, 1.5 * DAY + 7 * DAY)).toBe('stale');
     expect(after(long, 1.5 * DAY + 7 * DAY + 1)).toBe('inactive');
-    const tried = polledAt(0, 10_000, 20_000);
-    expect(after(tried, 20_000 + 200_000)).toBe('stale');
-    expect(after(tried, 20_000 + 200_001)).toBe('inactive');
+    const tried = polledAt(...every(2.5 * MINUTE, 5));
+    expect(after(tried, 103.75 * MINUTE)).toBe('stale');
+    expect(after(tried, 103.75 * MINUTE + 1)).toBe('inactive');
   });
 
-  it('that has polled once is active for 10 minutes, and never stale', () => {
-    expect(after(polledAt(0), 10 * MINUTE)).toBe('active');
-    expect(after(polledAt(0), 10 * MINUTE + 1)).toBe('inactive');
+  it('with fewer than five polls, or in less than ten minutes, is active for 10 minutes or 1.5 intervals, and never stale', () => {
+    for (const times of [[0], [0, 1000], every(3 * MINUTE, 4), every(MINUTE, 10)]) {
+      expect(after(polledAt(...times), 10 * MINUTE)).toBe('active');
+      expect(after(polledAt(...times), 10 * MINUTE + 1)).toBe('inactive');
+    }
+    expect(after(polledAt(0, 60 * MINUTE), 90 * MINUTE)).toBe('active');
+    expect(after(polledAt(0, 60 * MINUTE), 90 * MINUTE + 1)).toBe('inactive');
+  });
+
+  it('for which leads wait counts for a day at least', () => {
+    const waiting = (position: ConsumerPosition) => ({
+      ...{ ...position, confirmedThrough: START, pendingSince: START + 1 },
+    });
+    const short = waiting(polledAt(...every(2.5 * MINUTE, 5)));
+    expect([after(short, DAY), after(short, DAY + 1)]).toEqual(['stale', 'inactive']);
+    const tried = waiting(polledAt(0, 1000));
+    expect([after(tried, DAY), after(tried, DAY + 1)]).toEqual(['active', 'inactive']);
+  });
+
+  it('whose token was revoked is never stale: its client should stop', () => {
+    const revoked = { ...steady, tokenEnded: 'revoked' } as const;
+    expect([after(revoked, 3 * MINUTE), after(revoked, 3 * MINUTE + 1)]).toEqual(['active', 'inactive']);
+    expect(after({ ...steady, tokenEnded: 'expired' }, 3 * MINUTE + 1)).toBe('stale');
+  });
+});
+
+describe('a downtime of the service', () => {
+  const steady = polledAt(...every(2 * MINUTE, 100));
+  const { lastPollAt } = steady;
+  const listed = (unavailableSince: number, availableSince: number): ListedConsumer => ({
+    ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', hook: undefined },
+    consumer: {
+      ...{ ...steady, name: null, tokenIssuedAt: null, pendingLeads: 0, pendingSince: null },
+      ...{ skippedLeads: 0, skippedSince: null, tokenEnded: null },
+      downtime: { unavailableSince, availableSince },
+      user: {
+        ...{ id: 'boss', companyId: 'acme', plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
+        ...{ branchId: null, departmentId: null },
+      },
+    },
+  });
+  const at = (consumer: ListedConsumer, now: number) => [
+    consumerStateOf(consumer, now),
+    isAwaited(consumer, now),
+  ];
+
+  it('is not the fault of a consumer: it is awaited for 1.5 intervals after it, then stale', () => {
+    const availableSince = lastPollAt + 60 * MINUTE;
+    const consumer = listed(lastPollAt + MINUTE, availableSince);
+    expect(at(consumer, availableSince)).toEqual(['active', true]);
+    expect(at(consumer, availableSince + 3 * MINUTE)).toEqual(['active', true]);
+    expect(at(consumer, availableSince + 3 * MINUTE + 1)).toEqual(['stale', false]);
+    expect(at(consumer, availableSince - MINUTE), 'the clock was set back').toEqual(['active', true]);
+  });
+
+  it('changes nothing for a consumer that was late before, or has polled since', () => {
+    const availableSince = lastPollAt + 60 * MINUTE;
+    expect(at(listed(lastPollAt + 3 * MINUTE + 1, availableSince), availableSince)).toEqual(['stale', false]);
+    const inactive = lastPollAt + 8 * DAY;
+    expect(at(listed(inactive - MINUTE, inactive), inactive)).toEqual(['inactive', false]);
+    const before = listed(lastPollAt - 60 * MINUTE, lastPollAt - MINUTE);
+    expect(at(before, lastPollAt + MINUTE)).toEqual(['active', false]);
+    expect(at(before, lastPollAt + 3 * MINUTE + 1)).toEqual(['stale', false]);
   });
 });

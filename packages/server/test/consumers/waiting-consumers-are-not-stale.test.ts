@@ -3,29 +3,26 @@ import { untilHeld } from '../../../testing/harness/held-polls.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { activityOf } from '../../src/leads/consumers.ts';
-import { client, iso } from './support/consumers.ts';
+import { client, iso, summary } from './support/consumers.ts';
 
 it('a consumer that waits for a lead is active for the whole wait, and stale afterwards', async () => {
   const clock = manualClock();
   const service = await startService({ clock });
   const { poll, position } = await client(service, 'boss', 'n8n');
-  // It polls every 5 seconds at first.
-  for (let count = 0; count < 4; count += 1) {
-    await poll(`since=${iso(clock())}`);
-    await position(clock());
-    clock.advance(5000);
-  }
+  // It polls every 5 seconds at first, for 10 minutes.
+  const times = Array.from({ length: 121 }, (_, index) => clock() - 5000 * (121 - index));
+  await service.store.consumers?.record(times.map((lastPollAt) => summary('boss', 'n8n', { lastPollAt })));
   const held = poll(`since=${iso(clock())}`, { headers: { prefer: 'wait=50' } });
   await untilHeld(service);
   const waiting = await position(clock());
-  expect(waiting).toMatchObject({ polls: 4, lastPollAt: clock(), heldUntil: clock() + 50_000 });
+  expect(waiting).toMatchObject({ polls: 121, lastPollAt: clock(), heldUntil: clock() + 50_000 });
   for (const elapsedMs of [0, 49_000, 50_000 + 14_000])
     expect(activityOf(waiting, clock() + elapsedMs)).toBe('active');
   expect(activityOf(waiting, clock() + 50_000 + 16_000)).toBe('stale');
 
   const [added] = await service.add({});
   expect(await (await held).json()).toHaveLength(1);
-  expect(await position(clock())).toMatchObject({ polls: 5, deliveredThrough: added });
+  expect(await position(clock())).toMatchObject({ polls: 122, deliveredThrough: added });
 });
 
 it('a consumer whose poll finds no free place is not recorded as one that waits', async () => {

@@ -126,7 +126,7 @@ it('a consumer with a webhook is stale only if it does not poll although there a
     await addClient(service, 'boss', 'without-hook', 'script'),
   ];
   await service.add({});
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 6; round += 1) {
     clock.advance(2 * MINUTE_MS);
     for (const poll of clients) expect(await poll()).toBe(200);
     await writePolls(service);

@@ -18,6 +18,7 @@ const CHECKSUMS = {
     '0006_write_only_tokens.sql': 'c8411731e6cdd4988819167c8690a28088865d4a7aa6060440d3a6b53ca733f5',
     '0007_idempotency_keys.sql': 'e46e21869dba063f5f13b2bb2a047f72872a4d96ebf1fed4814550c7252e56c7',
     '0008_hooks.sql': 'd9907b25991a27b560afdf7ac99202ebf9a36e8982fd65e64cd180272e7e6413',
+    '0009_consumer_gaps.sql': '1458d73b932b68364f563c8b70e511d2e798d3f3c7c7ab3220e751012758a976',
   },
   postgres: {
     '0001_tables.sql': '25abbec20d4a3c28172add738fddc6224c57620eb18c4e83abd86f970c6ee8ff',
@@ -33,6 +34,7 @@ const CHECKSUMS = {
     '0011_idempotency_keys.sql': 'b55da64b8e6461302df1f036b095d5ef878bfebfec199547a720bd3053f7dc23',
     '0012_custom_fields_size.sql': '8b02a183181721ead9d25f698163a5a6d9518b29c0620f161ea85e380a2e4708',
     '0013_hooks.sql': 'a1e4438e0419a6b3c2c9553dd5b9482bf944aee62177e7cd931894451bd6debe',
+    '0014_consumer_gaps.sql': 'dedadd8adf04d45c9020512461067972a0c36d4490fd6f7f86e29de33d30f626',
   },
 } as const;
 

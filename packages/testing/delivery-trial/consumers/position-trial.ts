@@ -103,15 +103,26 @@ function statesOf(
   const polls = consumer?.polls ?? [];
   const certain = polls.filter((poll) => !isUncertain(poll));
   const reaches = (time: number | undefined): boolean => time !== undefined && time >= createdAt;
-  if (certain.some(({ since }) => reaches(since))) return new Set(['confirmed']);
-  const states = new Set<State>([
-    certain.some(({ received }) => reaches(received)) ? 'delivered' : 'waiting',
-  ]);
+  const uncertain = polls.filter(isUncertain);
+  const hasLead = (poll: OwnPoll): boolean => poll.leads.has(createdAt);
+  /** A tick is for leads of pages that have arrived. What was sent and not recorded, or too many gaps to keep apart, may count as skipped. */
+  const ticked = (state: State): State[] => {
+    const isSent = certain.some(hasLead);
+    const mayBeSent = uncertain.some((poll) => hasLead(poll) || poll.isBroken);
+    const mayBeSkipped = !isSent || consumer?.kind === 'newest';
+    return [...(isSent || mayBeSent ? [state] : []), ...(mayBeSkipped ? (['skipped'] as const) : [])];
+  };
+  if (certain.some(({ since }) => reaches(since))) return new Set(ticked('confirmed'));
+  const states = new Set<State>(
+    certain.some(({ received }) => reaches(received)) ? ticked('delivered') : ['waiting'],
+  );
   // What a broken poll has delivered is unknown to the consumer, but no lead that was written later.
   const mayHaveDelivered = (poll: OwnPoll): boolean =>
     poll.isBroken ? createdAt <= poll.endedAt + MAX_AHEAD_MS : reaches(poll.received);
-  const uncertain = polls.filter(isUncertain);
-  if (uncertain.some(mayHaveDelivered)) states.add('delivered');
-  if (uncertain.some(({ since }) => reaches(since))) states.add('confirmed');
+  const mayBe: State[] = [
+    ...(uncertain.some(mayHaveDelivered) ? (['delivered'] as const) : []),
+    ...(uncertain.some(({ since }) => reaches(since)) ? (['confirmed'] as const) : []),
+  ];
+  for (const state of mayBe.flatMap(ticked)) states.add(state);
   return states;
 }

@@ -13,6 +13,8 @@ export interface OwnPoll {
   readonly since: number | undefined;
   /** The newest `createdAt` of the page; undefined if it was empty or did not arrive. */
   readonly received: number | undefined;
+  /** The `createdAt` of all leads of the page. */
+  readonly leads: ReadonlySet<number>;
   /** The consumer crashed, or the connection failed: nothing is known about the answer. */
   readonly isBroken: boolean;
 }
@@ -27,6 +29,9 @@ export interface TrialConsumerOptions {
 }
 
 const BEGINNING = '1970-01-01T00:00:00.000Z';
+
+const newestOf = (times: readonly number[]): number | undefined =>
+  times.length === 0 ? undefined : Math.max(...times);
 
 /** Polls with one token, keeps a record of all its polls, and crashes at random: it then continues from an older position. */
 export class TrialConsumer {
@@ -58,10 +63,11 @@ export class TrialConsumer {
         await Promise.race([answer, wait(random.below(10))]);
         crash.abort();
       }
-      const received = await answer;
-      this.#add({ instance, since, received, isBroken: false });
+      const times = await answer;
+      const received = newestOf(times);
+      this.#add({ instance, since, received, leads: new Set(times), isBroken: false });
     } catch {
-      this.#add({ instance, since, received: undefined, isBroken: true });
+      this.#add({ instance, since, received: undefined, leads: new Set(), isBroken: true });
       await wait(5);
     }
     if (isCrash) this.#restart();
@@ -78,13 +84,13 @@ export class TrialConsumer {
     this.polls.push({ ...poll, since, endedAt: Date.now() });
   }
 
-  /** The newest `createdAt` of the page. */
+  /** The `createdAt` of the leads of the page. */
   async #request(
     url: string,
     since: string | undefined,
     limit: number,
     signal: AbortSignal,
-  ): Promise<number | undefined> {
+  ): Promise<number[]> {
     const query = new URLSearchParams({ limit: String(limit), ...(since !== undefined && { since }) });
     const prefer = this.kind === 'waiting' ? { prefer: `wait=${this.#options.waitS}` } : undefined;
     const response = await fetch(`${url}/automation/new-leads?${query}`, {
@@ -94,9 +100,8 @@ export class TrialConsumer {
     if (response.status !== 200) throw new Error(`a poll was answered with ${response.status}`);
     const leads = (await response.json()) as Lead[];
     const times = leads.map(({ createdAt }) => Date.parse(createdAt));
-    const newest = times.length === 0 ? undefined : Math.max(...times);
-    this.#since = this.#nextSince(response.headers, newest, leads.length === limit);
-    return newest;
+    this.#since = this.#nextSince(response.headers, newestOf(times), leads.length === limit);
+    return times;
   }
 
   #nextSince(headers: Headers, newest: number | undefined, isFull: boolean): string {

@@ -50,7 +50,7 @@ const COUNT = `
 
 const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** A revoked token that is still used is listed, so that it is noticed. */
-const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > leadtap.from_ms($1 - ${ENDED_TOKEN_MS}))`;
+const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > leadtap.from_ms($1::bigint - ${ENDED_TOKEN_MS}))`;
 /** An expired token of an identity provider: the client has another one. */
 const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
   AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
@@ -133,7 +133,7 @@ const RECORD_DOWNTIME = `
   VALUES (least(leadtap.from_ms($1),
             coalesce(leadtap.from_ms($2), (SELECT max(last_poll_at) FROM leadtap.consumers))), leadtap.from_ms($1))
   ON CONFLICT (id) DO UPDATE SET available_since = excluded.available_since, unavailable_since =
-    CASE WHEN $2 IS NULL THEN least(leadtap.from_ms($1), greatest(excluded.unavailable_since, a.available_since, a.stopped_at))
+    CASE WHEN $2::bigint IS NULL THEN least(leadtap.from_ms($1), greatest(excluded.unavailable_since, a.available_since, a.stopped_at))
          ELSE excluded.unavailable_since END`;
 const RECORD_STOP = `
   INSERT INTO leadtap.availability (stopped_at) VALUES (leadtap.from_ms($1))
