@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { openApiDocument } from '@leadtap/contract/openapi';
+import { alertRules, problemTable } from './alert-rules.ts';
 import { clientContract } from './client-contract.ts';
 import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
@@ -39,6 +40,8 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const docsScript = await read('tools/generate/docs-page/theme.js');
   const commandLine = 'docs/command-line.md';
   const httpApi = 'docs/http-api.md';
+  const operations = 'docs/operations.md';
+  const alerts = 'deploy/prometheus/alerts.yaml';
   const importing = 'docs/importing-leads.md';
   const connector = 'integrations/workato/connector.rb';
   const swagger = 'integrations/power-automate/apiDefinition.swagger.json';
@@ -59,6 +62,8 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
       path: commandLine,
       text: await withSection(commandLine, 'commands', `\n${await commandTable(root)}\n`),
     },
+    { path: operations, text: await withSection(operations, 'problems', `\n${await problemTable(root)}\n`) },
+    { path: alerts, text: await withSection(alerts, 'problems', await alertRules(root)) },
     { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },
     { path: importing, text: await withSection(importing, 'import fields', `\n${importFieldTable()}\n`) },
     ...makeModules.flatMap((module) => [

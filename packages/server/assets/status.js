@@ -262,7 +262,7 @@ document.addEventListener('keydown', (event) => {
 let isLoading = false;
 
 async function refresh() {
-  if (document.hidden || isLoading) return;
+  if (isLoading) return;
   isLoading = true;
   try {
     const fresh = await loadPage();
@@ -279,5 +279,6 @@ async function refresh() {
 }
 
 enhance(document);
+// Also in a tab in the background, whose title has the number of problems. Browsers then run timers once a minute.
 setInterval(refresh, REFRESH_MS);
 document.addEventListener('visibilitychange', refresh);

@@ -13,16 +13,17 @@ import type { PollObserver } from './http/poll-observer.ts';
 import { ConsumerRecorder } from './leads/consumer-recorder.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
-import { addConsumerMetrics } from './ops/consumer-metrics.ts';
 import { addHookMetrics } from './ops/hook-metrics.ts';
 import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
+import { addStatusMetrics } from './ops/status-metrics.ts';
 import { ConsumerPolls } from './status/consumer-polls.ts';
 import { createStatusReader } from './status/read-status.ts';
 import { Refusals } from './status/refusals.ts';
 import { RequestHistory } from './status/request-history.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
+import { UntrustedProxies } from './status/untrusted-proxies.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
@@ -66,7 +67,7 @@ export async function compose(
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
-  const metrics = makeMetrics(store, logger, limiters.shared);
+  const metrics = makeMetrics(limiters.shared);
   const consumerPolls = new ConsumerPolls(clock);
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
   const recorder =
@@ -82,13 +83,9 @@ export async function compose(
   const hooks = config.hooks ? store.hooks : undefined;
   const sockets = socketLimits(hooks ? MAX_SOCKETS : 0);
   const { maxConnections = sockets?.maxConnections } = options;
-  const consumerSources = { consumers: store.consumers, hooks };
-  if (recorder)
-    addConsumerMetrics(metrics.registry, {
-      ...{ sources: consumerSources, clock, staleAfterMs, log: logger, timeouts },
-    });
   const requests = new RequestHistory(clock);
   const refusals = new Refusals(clock);
+  const untrustedProxies = new UntrustedProxies(clock);
   const engine = engineOf(config.database);
   const readStatus = createStatusReader({
     clock,
@@ -101,11 +98,16 @@ export async function compose(
     requests,
     refusals,
     hooks,
-    consumerPolls: recorder && consumerPolls,
+    isRecording: recorder !== undefined,
+    consumerPolls,
+    untrustedProxy: untrustedProxies.read,
     staleAfterMs,
     invocation,
     log: logger,
     timeouts,
+  });
+  addStatusMetrics(metrics.registry, {
+    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hooks !== undefined, timeouts },
   });
   const observer = observeBoth(metrics, requests);
   const services = {
@@ -123,11 +125,12 @@ export async function compose(
       requests.countRefusal(refused.status);
       refusals.add(refused);
     },
+    onUntrustedProxy: untrustedProxies.add,
     hooks: hooks && {
       store: hooks,
       hosts: allowedHosts(config.hookHosts),
       signingSecrets: secretsOf(keys),
-      onOutcome: addHookMetrics(metrics.registry, hooks, logger),
+      onOutcome: addHookMetrics(metrics.registry),
       delivery: { maxSockets: sockets?.maxHookSockets, ...hookDelivery },
     },
     logger,

@@ -40,6 +40,7 @@ export interface AppServices extends PollOptions {
   /** Writes the polls of a user that are in memory. Absent: consumers are not recorded, and not listed over HTTP. */
   readonly flushConsumers?: ((userId: string) => Promise<void>) | undefined;
   readonly onRefusal?: HandlerOptions['onRefusal'];
+  readonly onUntrustedProxy?: HandlerOptions['onUntrustedProxy'];
   /** Absent: there are no webhook subscriptions. */
   readonly hooks?: (HookSettings & Pick<HookSenderOptions, 'onOutcome' | 'delivery'>) | undefined;
   readonly logger: Logger;
@@ -171,9 +172,10 @@ function createEndpoints(
   const { store, verifyToken, failedTokens, clock, limiter, observer, recorder, logger, onRefusal } =
     services;
   const { basePath, publicUrl, trustProxy } = options;
+  const { onUntrustedProxy } = services;
   const readers = createReaders(store);
   const identification = { store, verifyToken, failedTokens, clock };
-  const mounting = { basePath, publicUrl, trustProxy, logger, onRefusal };
+  const mounting = { basePath, publicUrl, trustProxy, logger, onRefusal, onUntrustedProxy };
   const { maxWaiting, schedule } = options;
   const polls = createPollResponder(
     { ...identification, limiter, observer, recorder, maxWaiting, schedule, stopSignal },

@@ -1,7 +1,9 @@
 import process from 'node:process';
 import type { Command } from 'commander';
+import { describeDatabase } from '../config.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { checkDatabase } from './doctor/database.ts';
+import { toFindings } from './doctor/diagnosis.ts';
 import { type Finding, failed, formatFinding, ok } from './doctor/finding.ts';
 import {
   checkClock,
@@ -10,6 +12,7 @@ import {
   checkPort,
   checkRateLimits,
   checkSigningKey,
+  readInstance,
 } from './doctor/service.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from './exit.ts';
 import { Failure } from './failure.ts';
@@ -18,11 +21,13 @@ import { hasColours, writeJson, writeLine } from './output.ts';
 
 const HELP = `
 doctor only reads: it creates, migrates and changes nothing. You can run it while the service runs.
-The exit code is 1 if a problem keeps Leadtap from working, and 2 if that problem is the configuration.
+The exit code is 1 if an error keeps Leadtap from working or a consumer from its leads, and 2 if it is the configuration.
 
 It checks Node.js, the configuration, the data folder, the database and its schema, the signing key, the identity provider,
-the clock, and both ports. ! is a warning, ✗ an error that prevents Leadtap from working.
-  SQLite      free disk space: a warning below 256 MiB, an error below 16 MiB
+the clock, and both ports. Then it has the problems of the status page, with the same names: whether every lead was picked up,
+who has stopped polling, and so on. What only the running service knows, it asks at LEADTAP_METRICS_ADDRESS.
+! is a warning, ✗ an error, ? cannot be said yet.
+  SQLite      free disk space, age of the last backup
   PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, connections, roles, both clocks, and
               whether other machines know the signing key
   Redis       the rate limits, with a key that expires after a second; polls work without it, so it is only a warning
@@ -66,14 +71,17 @@ async function* runChecks(context: CommandContext): AsyncGenerator<Finding> {
   const config = await loadConfig(context).catch(toFinding);
   if ('check' in config) return yield config;
   yield ok(CONFIGURATION, 'every variable is valid');
-  const database = await checkDatabase(config, context);
+  const instance = await readInstance(config);
+  const isOwn = instance?.database.address === describeDatabase(config.database);
+  const database = await checkDatabase(config, context, isOwn ? instance : undefined);
   yield* database.findings;
   yield* await checkRateLimits(config, database.isShared);
   yield await checkSigningKey(config, cwd, database.isShared);
   if (config.externalTokens) yield await checkIdentityProvider(config.externalTokens);
-  yield checkClock(clock(), database.latestStamp, database.server);
+  yield checkClock(clock(), database.server);
   yield await checkPort(config);
-  yield await checkMetricsPort(config);
+  yield await checkMetricsPort(config, instance);
+  if (database.report) yield* toFindings(database.report);
 }
 
 function toFinding(error: unknown): Finding {

@@ -5,7 +5,14 @@ import type { VerifiedToken } from '../accounts/tokens.ts';
 import { ClientDisconnectedError } from '../store/store.ts';
 import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
 import { isConsoleRequest } from './console-client.ts';
-import { clientAddress, compileTrust, createPublicUrl, originOf, type TrustProxy } from './forwarded.ts';
+import {
+  clientAddress,
+  compileTrust,
+  createPublicUrl,
+  originOf,
+  type TrustProxy,
+  untrustedProxyOf,
+} from './forwarded.ts';
 import { problemResponse, toProblemError } from './problems.ts';
 import {
   type CauseLog,
@@ -173,6 +180,8 @@ export interface RefusedRequest {
 export interface HandlerOptions extends MountOptions {
   /** Receives the requests that were answered with a problem, for the status page. Must not throw. */
   readonly onRefusal?: ((refused: RefusedRequest) => void) | undefined;
+  /** Receives the address of a proxy that is not trusted, although the `Link` depends on it. Must not throw. */
+  readonly onUntrustedProxy?: ((address: string) => void) | undefined;
 }
 
 /** Answers every request that it receives: routing by path is up to the caller. */
@@ -180,7 +189,7 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 
 /** A plain Node listener that answers and writes a log line. `path` is below `{base_url}`. */
 export function createHandler(path: string, respond: Responder, options: HandlerOptions): RequestHandler {
-  const { basePath = '', logger, onRefusal } = options;
+  const { basePath = '', logger, onRefusal, onUntrustedProxy } = options;
   const isTrusted = compileTrust(options.trustProxy ?? false);
   const publicUrl = createPublicUrl(options.publicUrl, basePath);
   const route = `${basePath}${path}`;
@@ -190,7 +199,11 @@ export function createHandler(path: string, respond: Responder, options: Handler
     const context: RequestContext = {
       id,
       address: clientAddress(request, isTrusted),
-      baseUrl: () => publicUrl(originOf(request, isTrusted)),
+      baseUrl: () => {
+        const proxy = options.publicUrl === undefined ? untrustedProxyOf(request, isTrusted) : undefined;
+        if (proxy !== undefined) onUntrustedProxy?.(proxy);
+        return publicUrl(originOf(request, isTrusted));
+      },
       log: new ErrorLog(id, logger),
     };
     respond(request, response, context, (outcome) => {

@@ -50,6 +50,16 @@ export function originOf({ headers, socket }: IncomingMessage, isTrusted?: IsTru
   };
 }
 
+/** The address of a proxy that says `https` and is not trusted, so that the URLs in responses begin with `http:`. */
+export function untrustedProxyOf(
+  { headers, socket }: IncomingMessage,
+  isTrusted?: IsTrustedProxy,
+): string | undefined {
+  const { remoteAddress = '' } = socket;
+  const saysHttps = /^https$/i.test(lastEntry(headers['x-forwarded-proto']));
+  return saysHttps && !isTrusted?.(remoteAddress, 0) ? remoteAddress.replace(/^::ffff:/, '') : undefined;
+}
+
 /** The entry of the nearest proxy. */
 function lastEntry(header: string | string[] | undefined): string {
   const list = String(header ?? '');

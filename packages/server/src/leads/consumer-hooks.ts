@@ -14,7 +14,7 @@ import {
 /** All hooks of a token as one: what is not their number is of the hook with the worst state. */
 export interface ConsumerHook
   extends ConsumerKey,
-    Pick<Hook, 'announcedThrough' | 'lastEventAt' | 'lastStatus' | 'failures'> {
+    Pick<Hook, 'createdAt' | 'announcedThrough' | 'lastEventAt' | 'lastStatus' | 'failures'> {
   readonly name: string | null;
   readonly companyId: string;
   readonly state: HookState;
@@ -68,8 +68,8 @@ export async function readConsumerHooks(
 }
 
 function toConsumerHook({ hook, companyId, name }: ListedHook): ConsumerHook {
-  const { userId, tokenId, announcedThrough, lastEventAt, lastStatus, failures } = hook;
-  const key = { userId, tokenId, companyId, name };
+  const { userId, tokenId, createdAt, announcedThrough, lastEventAt, lastStatus, failures } = hook;
+  const key = { userId, tokenId, companyId, name, createdAt };
   return { ...key, state: hookStateOf(hook), count: 1, announcedThrough, lastEventAt, lastStatus, failures };
 }
 

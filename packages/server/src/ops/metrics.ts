@@ -1,10 +1,6 @@
-import type { FastifyBaseLogger } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
 import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
-import type { Store } from '../store/store.ts';
-
-type Log = Pick<FastifyBaseLogger, 'error'>;
 
 export interface Metrics extends PollObserver, IntakeObserver {
   readonly registry: Registry;
@@ -17,8 +13,6 @@ interface SharedLimitsState {
   readonly fallbacks: number;
 }
 
-type StoreStatus = Pick<Store, 'status'>;
-
 let processRegistry: Registry | undefined;
 
 /** Once in a process: the observers behind them cannot be removed. Includes nodejs_eventloop_lag_seconds and its quantiles. */
@@ -26,13 +20,16 @@ function processMetrics(): Registry {
   if (!processRegistry) {
     processRegistry = new Registry();
     collectDefaultMetrics({ register: processRegistry });
+    // These gauges have names of counters, which `promtool check metrics` reports. The same without `_total` is there by type.
+    for (const name of ['handles', 'requests', 'resources'])
+      processRegistry.removeSingleMetric(`nodejs_active_${name}_total`);
   }
   return processRegistry;
 }
 
 const DURATION_BUCKETS_S = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedLimitsState): Metrics {
+export function makeMetrics(sharedLimits?: SharedLimitsState): Metrics {
   const registry = new Registry();
   const registers = [registry];
   const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
@@ -86,14 +83,6 @@ export function makeMetrics(store: StoreStatus, log: Log, sharedLimits?: SharedL
     'leadtap_connections_dropped_total',
     'Connections closed at once because as many are open as the limit of open files allows.',
   );
-  new Gauge({
-    name: 'leadtap_stamps_ahead_seconds',
-    help: 'How far the newest createdAt of any company lies ahead of the clock after a burst.',
-    registers,
-    async collect() {
-      this.set(await secondsAhead(store, log));
-    },
-  });
   const waiting = new Gauge({
     name: 'leadtap_waiting_polls',
     help: 'Requests that wait for a lead now (Prefer: wait).',
@@ -148,15 +137,4 @@ function addSharedLimits(registry: Registry, state: SharedLimitsState): void {
       this.inc(state.fallbacks);
     },
   });
-}
-
-/** NaN if the store fails: 0 would look healthy, and one gauge must not fail the whole scrape. */
-async function secondsAhead(store: StoreStatus, log: Log): Promise<number> {
-  try {
-    const { latestStamp, now } = await store.status();
-    return Math.max(0, latestStamp - now) / 1000;
-  } catch (error) {
-    log.error({ err: error }, 'the store status could not be read for leadtap_stamps_ahead_seconds');
-    return Number.NaN;
-  }
 }

@@ -1,19 +1,22 @@
-/** The consumers as the status page shows them: all are counted, the most urgent are listed. */
+/** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../clock.ts';
+import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
+import { mayPoll, pollScopeOf } from '../leads/access.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
   consumerPages,
   consumerStateOf,
+  isAwaited,
   type ListedConsumer,
   listedConsumerPages,
   toConsumerJson,
 } from '../leads/consumers.ts';
-import { type Consumer, isSameConsumer } from '../store/consumers.ts';
+import { isSameConsumer, positionOf } from '../store/consumers.ts';
+import type { Store } from '../store/store.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
-import type { ConsumerStatus, ConsumersStatus } from './report.ts';
+import type { ConsumerProblem, ConsumerStatus, ConsumersStatus } from './report.ts';
 
 const MAX_LISTED = 200;
 /** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
@@ -21,20 +24,32 @@ export const MAX_PENDING_LEADS = 1000;
 /** A slow read is repeated only after ten times as long. */
 const PAUSE_FACTOR = 10;
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const EXPIRES_SOON_MS = 7 * DAY_MS;
 /** Of the lifetime: a token that was issued for a day is meant to expire. */
 const EXPIRES_SOON_SHARE = 1 / 3;
 const RATE_LIMITED = 429;
+/** Leads may wait for an hour, and for longer if the consumer polls rarely. */
+const MAX_WAIT_INTERVALS = 4;
+const LIMITED_LONG_MS = 15 * 60_000;
+/** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
+const REMEMBERED_SHARE = 10;
+const MAX_REMEMBERED_MS = 30 * DAY_MS;
+const SKIPPED_MS = 7 * DAY_MS;
 
-const RANKS: Readonly<Record<ConsumerState, number>> = { stale: 0, subscribed: 2, active: 3, inactive: 4 };
-const RANK_OF_PROBLEM = 0;
-const RANK_OF_WARNING = 1;
+export const NO_CONSUMERS: ConsumersStatus = {
+  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
+  ...{ refused: 0, limited: 0, limitedLong: 0, waitingLong: 0, ended: 0, awaited: 0, skipping: 0 },
+  ...{ expiring: 0, behind: 0, longestWaitSeconds: 0, downtime: null, listed: [] },
+};
 
 export interface ConsumersReaderOptions {
   readonly sources: ConsumerSources;
+  readonly store: Pick<Store, 'findUser' | 'readPage'>;
   readonly clock: Clock;
-  readonly polls: ConsumerPolls;
+  /** Undefined in a command, which answers no polls. */
+  readonly polls: ConsumerPolls | undefined;
   /** Default: 1.5 times the usual interval of each consumer. */
   readonly staleAfterMs?: number | undefined;
   readonly slowReadMs: number;
@@ -65,23 +80,13 @@ export class ConsumersReader {
     const startedAt = performance.now();
     const { sources, clock, polls, staleAfterMs, slowReadMs } = this.#options;
     const now = clock();
-    const counts = {
-      ...{ active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
-      ...{ refused: 0, expiring: 0 },
-    };
-    let urgent: Ranked[] = [];
+    const counts = { ...NO_CONSUMERS, recorded: true };
+    let urgent: Judged[] = [];
     for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
       for (const listed of page) {
-        const state = consumerStateOf(listed, now, staleAfterMs);
-        counts[state] += 1;
-        if (state === 'active' && listed.consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
-        const isRefused = state === 'active' && isRefusal(listed.consumer?.lastStatus ?? null);
-        const isExpiring = state !== 'inactive' && expiresSoon(listed, now);
-        if (isRefused) counts.refused += 1;
-        if (isExpiring) counts.expiring += 1;
-        const warningRank = isRefused || isExpiring ? RANK_OF_WARNING : RANKS[state];
-        const rank = hasHookProblem(listed) ? RANK_OF_PROBLEM : Math.min(RANKS[state], warningRank);
-        urgent.push({ listed, rank, name: listed.name ?? listed.tokenId ?? '' });
+        const judged = await this.#judge(listed, now);
+        addTo(counts, judged);
+        urgent.push(judged);
       }
       urgent = urgent.sort(compare).slice(0, MAX_LISTED);
       // SQLite answers nothing else while it reads.
@@ -92,16 +97,118 @@ export class ConsumersReader {
       urgent.map(({ listed }) => listed),
       now,
     );
-    const listed: ConsumerStatus[] = counted.map((one) => ({
-      ...toConsumerJson(one, now, staleAfterMs),
-      tokenExpiresSoon: expiresSoon(one, now),
-      pollsByHour: polls.read(one),
-    }));
+    const listed = urgent.map(
+      ({ listed, problem, isSkipping, waitingSince }): ConsumerStatus => ({
+        ...toConsumerJson(counted.get(listed) ?? listed, now, staleAfterMs),
+        waitingSince: toIsoOrNull(waitingSince),
+        problem,
+        hasSkipped: isSkipping,
+        tokenExpiresSoon: expiresSoon(listed, now),
+        pollsByHour: polls?.read(listed) ?? null,
+      }),
+    );
     const durationMs = performance.now() - startedAt;
     if (durationMs > slowReadMs) this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
-    this.#last = { recorded: true, ...counts, listed };
+    this.#last = { ...counts, listed };
     return this.#last;
   }
+
+  async #judge(listed: ListedConsumer, now: number): Promise<Judged> {
+    const { staleAfterMs } = this.#options;
+    const state = consumerStateOf(listed, now, staleAfterMs);
+    const waitingSince = listed.consumer
+      ? listed.consumer.pendingSince
+      : await this.#findAnnouncedLead(listed);
+    const waitMs = waitOf(listed, waitingSince, now);
+    const problem = problemOf({ listed, state, waitMs }, now, staleAfterMs);
+    const isExpiring = state !== 'inactive' && expiresSoon(listed, now);
+    const isSkipping = hasSkipped(listed, state, now);
+    return { listed, state, waitingSince, waitMs, problem, isExpiring, isSkipping };
+  }
+
+  /** The first lead that a webhook has announced to a consumer that has never polled. */
+  async #findAnnouncedLead({ userId, hook }: ListedConsumer): Promise<number | null> {
+    if (!hook || hook.lastEventAt === null || hook.state !== 'active') return null;
+    const { store } = this.#options;
+    const user = await store.findUser(userId);
+    const scope = user && pollScopeOf(user);
+    if (!scope) return null;
+    const { leads } = await store.readPage({ scope, since: hook.createdAt, limit: 1 });
+    return leads[0]?.createdAt ?? null;
+  }
+}
+
+interface Judged {
+  readonly listed: ListedConsumer;
+  readonly state: ConsumerState;
+  readonly waitingSince: number | null;
+  /** How long the oldest lead has been waiting. Null if none waits, or the consumer may not have it. */
+  readonly waitMs: number | null;
+  readonly problem: ConsumerProblem | null;
+  readonly isExpiring: boolean;
+  readonly isSkipping: boolean;
+}
+
+function waitOf({ consumer }: ListedConsumer, waitingSince: number | null, now: number): number | null {
+  if (waitingSince === null) return null;
+  if (!consumer) return now - waitingSince;
+  if (positionOf(consumer) === null || !mayPoll(consumer.user)) return null;
+  // The time in which no poll could be answered is not its fault.
+  return Math.max(0, now - Math.max(waitingSince, consumer.downtime?.availableSince ?? 0));
+}
+
+function problemOf(
+  { listed, state, waitMs }: Pick<Judged, 'listed' | 'state' | 'waitMs'>,
+  now: number,
+  staleAfterMs: number | undefined,
+): ConsumerProblem | null {
+  const { consumer } = listed;
+  const lastStatus = consumer?.lastStatus ?? null;
+  if (state === 'stale') return 'consumers-stale';
+  if (consumer?.tokenEnded && state === 'active') return 'token-revoked-in-use';
+  if (isAwaited(listed, now, staleAfterMs)) return 'consumers-awaited';
+  if (state === 'active' && lastStatus === RATE_LIMITED && waitMs !== null) return 'consumers-limited';
+  if (waitMs !== null && waitMs > maxWaitOf(listed) && !isForgotten(listed, state, now))
+    return 'leads-waiting';
+  return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : null;
+}
+
+/** One with a webhook subscription gets an event for each lead: its interval does not matter. */
+const maxWaitOf = ({ consumer, hook }: ListedConsumer): number =>
+  hook ? HOUR_MS : Math.max(HOUR_MS, MAX_WAIT_INTERVALS * (consumer?.intervalMs ?? 0));
+
+function isForgotten({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
+  if (state !== 'inactive' || !consumer) return false;
+  const { firstPollAt, lastPollAt } = consumer;
+  return now - lastPollAt > Math.min(MAX_REMEMBERED_MS, (lastPollAt - firstPollAt) * REMEMBERED_SHARE);
+}
+
+const COUNTED = {
+  'token-revoked-in-use': 'ended',
+  'consumers-awaited': 'awaited',
+  'consumers-limited': 'limited',
+  'leads-waiting': 'waitingLong',
+  'consumers-refused': 'refused',
+} as const;
+
+type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] };
+
+function addTo(counts: Counts, judged: Judged): void {
+  const { listed, state, waitMs, problem, isExpiring, isSkipping } = judged;
+  const { consumer } = listed;
+  counts[state] += 1;
+  if (consumer?.downtime) {
+    const { unavailableSince, availableSince } = consumer.downtime;
+    counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
+  }
+  if (problem !== null && problem !== 'consumers-stale') counts[COUNTED[problem]] += 1;
+  if (problem === 'consumers-limited' && (waitMs ?? 0) > LIMITED_LONG_MS) counts.limitedLong += 1;
+  if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
+  if (isExpiring) counts.expiring += 1;
+  if (isSkipping) counts.skipping += 1;
+  if (waitMs === null || state === 'inactive') return;
+  if (state === 'active') counts.behind += 1;
+  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, waitMs / 1000);
 }
 
 /** A client that disconnected before the response was not refused, and one that polls too often gets its leads later. */
@@ -112,43 +219,55 @@ export const isRefusal = (status: number | null): boolean =>
   status !== CLIENT_CLOSED_REQUEST &&
   status !== RATE_LIMITED;
 
-/** An expired token is not expiring any more: its consumer is stale. */
+/** A token that has ended is not expiring any more. */
 const expiresSoon = ({ consumer }: ListedConsumer, now: number): boolean => {
-  const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null } = consumer ?? {};
-  if (issuedAt === null || expiresAt === null || expiresAt <= now) return false;
+  const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
+  if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;
   return expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
 };
 
-const hasHookProblem = ({ hook }: ListedConsumer): boolean => hook !== undefined && hook.state !== 'active';
+/** Leads that were skipped count for a week, unless they are sent after all: by then a person has decided. */
+const hasSkipped = ({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean => {
+  if (!consumer || state === 'inactive' || consumer.skippedLeads === 0) return false;
+  return consumer.gaps.some(({ isBeforeStart, through }) => !isBeforeStart && now - through <= SKIPPED_MS);
+};
 
-interface Ranked {
-  readonly listed: ListedConsumer;
-  readonly rank: number;
-  readonly name: string;
+const RANKS: Readonly<Record<ConsumerState, number>> = { stale: 0, subscribed: 2, active: 3, inactive: 4 };
+
+/** Those with a problem first, then those with a warning, then by name: an order in which rows do not move while all is well. */
+function rankOf({ listed, state, problem, isExpiring, isSkipping }: Judged): number {
+  const isMinor = problem === 'consumers-refused' || problem === 'consumers-awaited';
+  const hasHookProblem = listed.hook !== undefined && listed.hook.state !== 'active';
+  if (hasHookProblem || isSkipping || (problem !== null && !isMinor)) return 0;
+  return isMinor || isExpiring ? 1 : RANKS[state];
 }
 
 /** As `localeCompare`, but made once: sorting 20,000 consumers would take a second. */
 const { compare: compareText } = new Intl.Collator('en');
+const sortName = ({ name, tokenId }: ListedConsumer): string => name ?? tokenId ?? '';
 
-/** Stale first, and those whose webhooks fail, then refused and expiring ones, then by name: an order in which rows do not move while all is well. */
-const compare = (a: Ranked, b: Ranked): number =>
-  a.rank - b.rank || compareText(a.name, b.name) || compareText(a.listed.userId, b.listed.userId);
+const compare = (a: Judged, b: Judged): number =>
+  rankOf(a) - rankOf(b) ||
+  compareText(sortName(a.listed), sortName(b.listed)) ||
+  compareText(a.listed.userId, b.listed.userId);
 
 /** Only for the listed consumers that have any: counting takes longer than all the rest. */
 async function countPending(
   sources: ConsumerSources,
   listed: readonly ListedConsumer[],
   now: number,
-): Promise<readonly ListedConsumer[]> {
-  const behind = listed.filter(({ consumer }) => consumer && consumer.pendingLeads > 0);
-  const counted: Consumer[] = [];
+): Promise<Map<ListedConsumer, ListedConsumer>> {
+  const behind = listed.filter(
+    ({ consumer }) => consumer && consumer.pendingLeads + consumer.skippedLeads > 0,
+  );
+  const counted = new Map<ListedConsumer, ListedConsumer>();
   for (const userId of new Set(behind.map((one) => one.userId))) {
     for await (const page of consumerPages(sources, { userId, maxPendingLeads: MAX_PENDING_LEADS, now }))
-      counted.push(...page);
+      for (const consumer of page) {
+        const one = behind.find((other) => isSameConsumer(other, consumer));
+        if (one) counted.set(one, { ...one, consumer });
+      }
     await setImmediate();
   }
-  return listed.map((one) => ({
-    ...one,
-    consumer: counted.find((other) => isSameConsumer(one, other)) ?? one.consumer,
-  }));
+  return counted;
 }

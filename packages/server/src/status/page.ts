@@ -1,12 +1,13 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
 import { escapeHtml } from '../escape.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { isRefusal, MAX_PENDING_LEADS } from './consumers.ts';
+import { MAX_PENDING_LEADS } from './consumers.ts';
 import { formatBytes, formatCount, formatDuration, formatTime, formatValue } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import { type Plot, renderHourBars, renderPlot, type Values } from './plots.ts';
-import { fixOf, LOW_FREE_BYTES, nameOf } from './problems.ts';
 import type { ConsumerStatus, ConsumersStatus, RequestError, StatusHistory, StatusReport } from './report.ts';
+import { LOW_FREE_BYTES } from './rules.ts';
+import { fixOf, nameOf } from './sentences.ts';
 
 export type Range = 'hour' | 'day';
 
@@ -17,8 +18,9 @@ const ICON =
 
 /** status.js loads the page again and copies the differences; rows with the same `data-key` are kept. */
 export function renderStatusPage(report: StatusReport, range: Range, invocation: string): string {
-  const { problems, version } = report;
-  const title = problems.length === 0 ? 'Leadtap status' : `(${problems.length}) Leadtap status`;
+  const { version } = report;
+  const problems = report.problems.filter(({ severity }) => severity !== 'unknown').length;
+  const title = problems === 0 ? 'Leadtap status' : `(${problems}) Leadtap status`;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -65,12 +67,14 @@ function ago(iso: string, report: StatusReport): Html {
   return html`<time datetime="${iso}" title="${exact}">${formatDuration(seconds)} ago<span class="hidden">, ${exact}</span></time>`;
 }
 
-function summarySection({ problems, good }: StatusReport): Html {
+function summarySection({ problems, good, note }: StatusReport): Html {
+  const text = good ?? note;
+  const kind = good === null ? 'unknown' : 'good';
   const sentence =
-    good === null ? NO_HTML : html`<div class="finding good" data-key="good"><p>${good}</p></div>`;
+    text === null ? NO_HTML : html`<div class="finding ${kind}" data-key="${kind}"><p>${text}</p></div>`;
   const findings = problems.map(
     ({ kind, severity, message, fix, docs }) =>
-      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <span class="docs">See ${docs}</span></p></div>`,
+      html`<div class="finding ${severity}" data-key="${kind}"><p>${message}</p><p class="fix">${withCode(fix)} <span class="docs">See ${docs} in the repository</span></p></div>`,
   );
   return html`<section class="summary" role="status" aria-label="Summary">${sentence}${findings}</section>`;
 }
@@ -233,7 +237,7 @@ function refusalsSection({ refusals }: StatusReport): Html {
     ]);
   });
   return html`<section data-key="refusals" aria-labelledby="refusals"><h2 id="refusals">Refusals</h2>
-<p class="note">Requests to this instance that were answered with a problem. docs/errors.md explains each code.</p>
+<p class="note">Requests to this instance that were answered with a problem. docs/errors.md in the repository explains each code.</p>
 ${table('refusals', REFUSAL_COLUMNS, rows)}</section>`;
 }
 
@@ -343,9 +347,9 @@ function consumersBody({ recorded, listed, ...counts }: ConsumersStatus, report:
 }
 
 /** They are first in the list. */
-const needsAttention = ({ state, lastStatus, tokenExpiresSoon, hook }: ConsumerStatus): boolean =>
-  state === 'stale' ||
-  (state === 'active' && isRefusal(lastStatus)) ||
+const needsAttention = ({ state, problem, hasSkipped, tokenExpiresSoon, hook }: ConsumerStatus): boolean =>
+  problem !== null ||
+  hasSkipped ||
   (state !== 'inactive' && tokenExpiresSoon) ||
   (hook !== null && hook.state !== 'active');
 
@@ -354,7 +358,7 @@ function consumerRow(consumer: ConsumerStatus, columns: readonly string[], repor
   const now = Date.parse(report.generatedAt);
   const badge = state === 'active' ? NO_HTML : html` <strong class="badge ${state}">${state}</strong>`;
   const cells = [
-    html`${consumerName(consumer)}${badge}${expiryOf(consumer, now)}`,
+    html`${consumerName(consumer)}${badge}${skipOf(consumer)}${expiryOf(consumer, now)}`,
     html`${idOf(userId)} <span class="company">${nameText(companyId)}</span>`,
     consumer.lastPollAt === null
       ? html`never`
@@ -368,7 +372,14 @@ function consumerRow(consumer: ConsumerStatus, columns: readonly string[], repor
   return tableRow({ key: `${tokenId ?? ''} ${userId}`, columns, kind: state }, cells);
 }
 
-function expiryOf({ tokenExpiresAt, tokenExpiresSoon, state }: ConsumerStatus, now: number): Html {
+const skipOf = ({ skipped }: ConsumerStatus): Html =>
+  skipped === 0 ? NO_HTML : html` <strong class="badge stale">${countUpTo(skipped)} skipped</strong>`;
+
+function expiryOf(
+  { tokenExpiresAt, tokenExpiresSoon, tokenEnded, state }: ConsumerStatus,
+  now: number,
+): Html {
+  if (tokenEnded !== null) return html` <span class="badge">token ${tokenEnded.replace('-', ' ')}</span>`;
   if (tokenExpiresAt === null || state === 'inactive') return NO_HTML;
   const leftMs = Date.parse(tokenExpiresAt) - now;
   if (leftMs <= 0) return html` <span class="badge">token expired</span>`;

@@ -2,32 +2,38 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
+import { hookPages } from '../leads/consumer-hooks.ts';
 import type { ConsumerKey } from '../store/consumers.ts';
-import type { HookCounts, HookStore } from '../store/hooks.ts';
+import { type HookStore, hookStateOf } from '../store/hooks.ts';
 import type { Store, StoreStatus } from '../store/store.ts';
 import { messageOf } from '../system-error.ts';
 import { withTimeout } from '../timeout.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
-import { ConsumersReader } from './consumers.ts';
+import { ConsumersReader, NO_CONSUMERS } from './consumers.ts';
 import { LeadHistory } from './lead-history.ts';
 import { LeadSilence } from './lead-silence.ts';
-import { describeConsumers, findProblems } from './problems.ts';
 import type { Refusals } from './refusals.ts';
 import type {
   ConsumersStatus,
+  HooksStatus,
   LeadsStatus,
   RefusalsOfCode,
   RefusedConsumer,
   StatusHistory,
   StatusReport,
+  UntrustedProxy,
 } from './report.ts';
 import { MINUTE_MS, type RequestHistory } from './request-history.ts';
+import { conclude, diagnose, type Facts } from './rules.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from './timeouts.ts';
 
 export interface StatusSources {
   readonly clock: Clock;
   readonly version: string;
-  readonly store: Pick<Store, 'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'readSize'>;
+  readonly store: Pick<
+    Store,
+    'status' | 'countLeadsByMinute' | 'consumers' | 'findToken' | 'findUser' | 'readPage' | 'readSize'
+  >;
   /** Of the database, without a password. */
   readonly databaseAddress: string;
   readonly databaseFile?: string | undefined;
@@ -38,8 +44,13 @@ export interface StatusSources {
   readonly refusals: Refusals;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
-  /** Undefined if consumers are not recorded. */
-  readonly consumerPolls: ConsumerPolls | undefined;
+  /** Whether consumers are recorded. */
+  readonly isRecording: boolean;
+  /** Undefined in a command, which answers no polls. */
+  readonly consumerPolls?: ConsumerPolls | undefined;
+  readonly untrustedProxy?: (() => UntrustedProxy | null) | undefined;
+  /** What another instance knows better. */
+  readonly known?: Partial<Facts> | undefined;
   readonly staleAfterMs?: number | undefined;
   /** How the person started this program. */
   readonly invocation: string;
@@ -47,21 +58,17 @@ export interface StatusSources {
   readonly timeouts?: StatusTimeouts | undefined;
 }
 
-const NOT_RECORDED: ConsumersStatus = {
-  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
-  ...{ refused: 0, expiring: 0, listed: [] },
-};
-
 /** The returned function reads once for all requests that arrive meanwhile. */
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
-  const { store, hooks, clock, consumerPolls: polls, staleAfterMs } = sources;
+  const { store, hooks, clock, consumerPolls: polls, staleAfterMs, isRecording } = sources;
   const { slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
   const consumerSources = { consumers: store.consumers, hooks };
   const readers: Readers = {
     leads: new LeadHistory(store),
     silence: new LeadSilence(store),
-    consumers:
-      polls && new ConsumersReader({ sources: consumerSources, clock, polls, staleAfterMs, slowReadMs }),
+    consumers: isRecording
+      ? new ConsumersReader({ sources: consumerSources, store, clock, polls, staleAfterMs, slowReadMs })
+      : undefined,
   };
   let running: Promise<StatusReport> | undefined;
   return () => {
@@ -86,7 +93,12 @@ async function readStatus(sources: StatusSources, readers: Readers): Promise<Sta
     readBackup(sources),
   ]);
   const now = clock();
-  const facts = {
+  const facts: Facts = {
+    generatedAt: toIso(now),
+    version,
+    startedAt: toIso(requests.startedAt),
+    uptimeSeconds: Math.max(0, Math.floor((now - requests.startedAt) / 1000)),
+    waitingRequests: requests.heldPolls,
     database: { ...toDatabase(sources.databaseAddress, stored), bytes },
     leads: silence,
     backup,
@@ -94,30 +106,34 @@ async function readStatus(sources: StatusSources, readers: Readers): Promise<Sta
     disk,
     consumers,
     hooks,
+    untrustedProxy: sources.untrustedProxy?.() ?? null,
     refusals,
     errors: sources.refusals.readErrors(),
     history: {
       hour: toHistory(requests, leads, now, 60, MINUTE_MS),
       day: toHistory(requests, leads, now, 96, 15 * MINUTE_MS),
     },
+    ...sources.known,
   };
-  const problems = findProblems(facts, now).map(({ fix, ...problem }) => ({
+  return toReport(facts, sources);
+}
+
+/** The facts with what follows from them. */
+function toReport(
+  facts: Facts,
+  { invocation, staleAfterMs }: Pick<StatusSources, 'invocation' | 'staleAfterMs'>,
+): StatusReport {
+  const problems = diagnose(facts).map(({ fix, ...problem }) => ({
     ...problem,
-    fix: fix.replaceAll('`leadtap ', () => `\`${sources.invocation} `),
+    fix: fix.replaceAll('`leadtap ', () => `\`${invocation} `),
   }));
-  const good = describeConsumers(problems, consumers, sources.staleAfterMs);
-  return {
-    generatedAt: toIso(now),
-    healthy: problems.every(({ severity }) => severity === 'warning'),
-    summary: [...(good === null ? [] : [good]), ...problems.map(({ message }) => message)].join(' '),
-    good,
-    problems,
-    version,
-    startedAt: toIso(requests.startedAt),
-    uptimeSeconds: Math.max(0, Math.floor((now - requests.startedAt) / 1000)),
-    waitingRequests: requests.heldPolls,
-    ...facts,
-  };
+  const conclusion = conclude(facts, problems, staleAfterMs);
+  const sentence = conclusion.good ?? conclusion.note;
+  const messages = problems.map(({ message }) => message);
+  const summary = (sentence === null ? messages : [sentence, ...messages]).join(' ');
+  const { generatedAt, ...others } = facts;
+  const { healthy, good, note } = conclusion;
+  return { generatedAt, healthy, summary, good, note, problems, ...others };
 }
 
 function toDatabase(
@@ -144,7 +160,7 @@ interface DatabaseFacts {
   readonly silence: LeadsStatus | null;
   readonly bytes: number | null;
   readonly consumers: ConsumersStatus | null;
-  readonly hooks: HookCounts | null;
+  readonly hooks: HooksStatus | null;
   readonly refusals: StatusReport['refusals'];
 }
 
@@ -171,8 +187,8 @@ async function readDatabase(
     attempt('number of leads', async () => ((await readers.leads.refresh(now)) ? readers.leads : undefined)),
     attempt('usual number of leads', () => readers.silence.read(latestStamp, now)),
     attempt('size of the database', async () => store.readSize?.()),
-    attempt('consumers', async () => (readers.consumers ? readers.consumers.read() : NOT_RECORDED)),
-    attempt('webhook subscriptions', async () => hooks?.countByState()),
+    attempt('consumers', async () => (readers.consumers ? readers.consumers.read() : NO_CONSUMERS)),
+    attempt('webhook subscriptions', async () => hooks && countHooks(hooks, now)),
     attempt('names of tokens', () => readNames(refusals.read(), store)),
   ]);
   return {
@@ -180,6 +196,20 @@ async function readDatabase(
     ...{ consumers: consumers ?? null, hooks: counts ?? null },
     refusals: named ?? refusals.read().map(withoutNames),
   };
+}
+
+/** As in the alerts of most services: a receiver that is restarted fails for some minutes. */
+const FAILING_LONG_MS = 15 * MINUTE_MS;
+
+async function countHooks(hooks: HookStore, now: number): Promise<HooksStatus> {
+  const counts = await hooks.countByState();
+  let failingLong = 0;
+  if (counts.failing > 0)
+    for await (const page of hookPages(hooks, { now }))
+      failingLong += page.filter(
+        ({ hook }) => hookStateOf(hook) === 'failing' && now - (hook.failingSince ?? now) >= FAILING_LONG_MS,
+      ).length;
+  return { ...counts, failingLong };
 }
 
 type UnnamedRefusals = RefusalsOfCode<ConsumerKey>;

@@ -4,13 +4,22 @@ import type { toConsumerJson } from '../leads/consumers.ts';
 import type { ConsumerKey } from '../store/consumers.ts';
 import type { HookCounts } from '../store/hooks.ts';
 
+/** Of one consumer. It has at most one of these. */
+export type ConsumerProblem =
+  | 'token-revoked-in-use'
+  | 'consumers-awaited'
+  | 'consumers-stale'
+  | 'consumers-limited'
+  | 'leads-waiting'
+  | 'consumers-refused';
+
 export interface StatusProblem {
   /** Stable, for programs. */
   readonly kind:
+    | ConsumerProblem
     | 'database-unreachable'
-    | 'consumers-stale'
     | 'consumers-unknown'
-    | 'consumers-refused'
+    | 'leads-skipped'
     | 'leads-silent'
     | 'tokens-expiring'
     | 'hooks-disabled'
@@ -18,9 +27,11 @@ export interface StatusProblem {
     | 'requests-failed'
     | 'disk-low'
     | 'redis-unreachable'
-    | 'stamps-ahead';
-  /** `warning`: the service works. */
-  readonly severity: 'error' | 'warning';
+    | 'stamps-ahead'
+    | 'backup-old'
+    | 'proxy-not-trusted';
+  /** `warning`: every lead was picked up, as far as a consumer may have it. `unknown`: it cannot be said yet. */
+  readonly severity: 'error' | 'warning' | 'unknown';
   readonly message: string;
   /** What to do. Commands are between backticks. */
   readonly fix: string;
@@ -32,6 +43,9 @@ export interface StatusProblem {
 export interface ConsumerStatus extends ReturnType<typeof toConsumerJson> {
   /** Its token was issued here, and expires within 7 days and the last third of its lifetime. Identity providers replace their tokens by themselves. */
   readonly tokenExpiresSoon: boolean;
+  readonly problem: ConsumerProblem | null;
+  /** It has skipped leads in the last 7 days. */
+  readonly hasSkipped: boolean;
   /** Polls at this instance in each of the last 24 hours, the current hour last. Null: none, or not counted. */
   readonly pollsByHour: readonly number[] | null;
 }
@@ -47,12 +61,36 @@ export interface ConsumersStatus {
   readonly stale: number;
   /** They have not polled for so long that they no longer count. */
   readonly inactive: number;
-  /** Active ones whose last poll was answered with a 4xx other than 429. */
+  /** Those with `problem`: `consumers-refused`, and so on. */
   readonly refused: number;
+  readonly limited: number;
+  /** Those of them for which leads have been waiting for more than 15 minutes. */
+  readonly limitedLong: number;
+  readonly waitingLong: number;
+  readonly ended: number;
+  readonly awaited: number;
+  /** Those that have skipped leads. */
+  readonly skipping: number;
+  /** Active ones for which leads wait, also for a second. */
+  readonly behind: number;
+  /** How long the lead that waits longest for a consumer has been waiting. */
+  readonly longestWaitSeconds: number;
+  /** The last time in which no poll could be answered. */
+  readonly downtime: { readonly from: string; readonly until: string } | null;
   /** Those with `tokenExpiresSoon`. */
   readonly expiring: number;
-  /** At most 200: stale and those whose webhooks fail, refused and expiring, subscribed, active, inactive, each by name. */
+  /** At most 200: those with a problem first, then those whose token expires soon, subscribed, active, inactive, each by name. */
   readonly listed: readonly ConsumerStatus[];
+}
+
+export interface HooksStatus extends HookCounts {
+  /** Those that have been failing for 15 minutes or more. */
+  readonly failingLong: number;
+}
+
+export interface UntrustedProxy {
+  readonly address: string;
+  readonly lastAt: string;
 }
 
 /** Equal steps of time, oldest first; the last step is not over yet. Null: before the start of this instance, or without polls. */
@@ -110,11 +148,14 @@ export interface LeadsStatus {
 
 export interface StatusReport {
   readonly generatedAt: string;
-  readonly healthy: boolean;
-  /** `good` and the messages of all problems. */
+  /** False: there is an error. Null: it cannot be said whether every lead was picked up. */
+  readonly healthy: boolean | null;
+  /** `good` or `note`, and the messages of all problems. */
   readonly summary: string;
-  /** What is well, such as that all consumers poll as usual. Null if there is an error, or a consumer is refused. */
+  /** What is proven, such as "Every lead was picked up. All 6 consumers poll as usual." Null if it is not so, or not known. */
   readonly good: string | null;
+  /** Why nothing can be said, such as "No consumer has polled yet." */
+  readonly note: string | null;
   readonly problems: readonly StatusProblem[];
   readonly version: string;
   readonly startedAt: string;
@@ -142,7 +183,9 @@ export interface StatusReport {
   /** Null if they could not be read. */
   readonly consumers: ConsumersStatus | null;
   /** The number of webhook subscriptions. Null: `LEADTAP_HOOKS=off`, or they could not be counted. */
-  readonly hooks: HookCounts | null;
+  readonly hooks: HooksStatus | null;
+  /** A proxy that is not trusted sent `X-Forwarded-Proto: https` in the last hour. */
+  readonly untrustedProxy: UntrustedProxy | null;
   /** Of the last 24 hours, or since the start of this instance. */
   readonly refusals: readonly RefusalsOfCode<RefusedConsumer>[];
   /** The last 20, the newest first. */

@@ -104,7 +104,7 @@ it('a single poll that fails is no downtime', async () => {
 
 const HOOK: ConsumerHook = {
   ...{ userId: 'boss', tokenId: 'a', name: null, companyId: 'acme', state: 'active', count: 1 },
-  ...{ announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
+  ...{ createdAt: 0, announcedThrough: 0, lastEventAt: null, lastStatus: null, failures: 0 },
 };
 
 it('a consumer with a webhook whose user may not poll now is not late', async () => {

@@ -33,9 +33,7 @@ describe('metrics', () => {
   });
 
   it('of the process are registered once, because their observers of garbage collection are never removed', () => {
-    const store = { status: async () => ({ engine: 'none', latestStamp: 0, now: 0 }) };
-    const log = { error: () => undefined };
-    const gcMetric = () => makeMetrics(store, log).registry.getSingleMetric('nodejs_gc_duration_seconds');
+    const gcMetric = () => makeMetrics().registry.getSingleMetric('nodejs_gc_duration_seconds');
     const first = gcMetric();
     expect(first).toBeDefined();
     expect(gcMetric()).toBe(first);
@@ -82,7 +80,7 @@ describe('metrics', () => {
   it('count 429 by the exceeded policy', async () => {
     let now = START;
     const { store, service, token } = await startService({ clock: () => now });
-    const metrics = makeMetrics(store, service.app.log);
+    const metrics = makeMetrics();
     const tight = (policies: readonly Policy[]) =>
       new MemoryLimiter(
         policies.map((policy, index) => ({ ...policy, quota: index + 1 })),
@@ -188,6 +186,6 @@ describe('metrics', () => {
     await service.poll('boss');
     const names = [...(await scrape(service)).keys()].filter((name) => name.startsWith('leadtap_'));
     const labels = names.flatMap((name) => [...name.matchAll(/([a-z_]+)="/g)].map(([, label]) => label));
-    expect([...new Set(labels)].sort()).toEqual(['le', 'state', 'status']);
+    expect([...new Set(labels)].sort()).toEqual(['le', 'level', 'name', 'state', 'status']);
   });
 });

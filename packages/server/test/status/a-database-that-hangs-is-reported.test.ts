@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
+import { ConsumersReader } from '../../src/status/consumers.ts';
 import { createStatusReader, type StatusSources } from '../../src/status/read-status.ts';
 import { Refusals } from '../../src/status/refusals.ts';
 import { RequestHistory } from '../../src/status/request-history.ts';
@@ -11,12 +12,13 @@ afterEach(() => void vi.useRealTimers());
 const never = () => new Promise<never>(() => undefined);
 const status = async () => ({ engine: 'Test 1', latestStamp: 0, now: Date.UTC(2026, 2, 2, 9, 30) });
 
-function start(store: Omit<StatusSources['store'], 'findToken'>) {
+function start(store: Omit<StatusSources['store'], 'findToken' | 'findUser' | 'readPage'>) {
   const clock = manualClock();
   const errors: string[] = [];
   const readStatus = createStatusReader({
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
-    store: { ...store, findToken: never },
+    store: { ...store, findToken: never, findUser: never, readPage: never },
+    isRecording: true,
     requests: new RequestHistory(clock),
     refusals: new Refusals(clock),
     consumerPolls: new ConsumerPolls(clock),
@@ -54,4 +56,24 @@ it('a store without consumers and counts has none', async () => {
   expect(report.consumers).toMatchObject({ recorded: true, active: 0, stale: 0, inactive: 0, listed: [] });
   expect(report.history.day.leads).toBeNull();
   expect(report.problems).toEqual([]);
+});
+
+it('after a slow read of the consumers, the next one is made only after ten times as long', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  const list = vi.fn(async () => {
+    vi.advanceTimersByTime(300);
+    return [];
+  });
+  const reader = new ConsumersReader({
+    sources: { consumers: { list, record: never, prune: never, recordDowntime: never, recordStop: never } },
+    ...{ store: { findUser: never, readPage: never }, clock: manualClock(), polls: undefined },
+    slowReadMs: 250,
+  });
+  const first = await reader.read();
+  vi.advanceTimersByTime(2999);
+  expect(await reader.read()).toBe(first);
+  expect(list).toHaveBeenCalledTimes(1);
+  vi.advanceTimersByTime(1);
+  await reader.read();
+  expect(list).toHaveBeenCalledTimes(2);
 });

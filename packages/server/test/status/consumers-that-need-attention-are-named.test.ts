@@ -63,7 +63,7 @@ describe('tokens that expire', () => {
         fix: "Issue a new token and put it into the automation: `leadtap token issue --user boss --name 'n8n, sales'`. The automation keeps its position.",
       },
     ]);
-    expect(report.good).toMatch(/^1 of 2 consumers polls as usual\./);
+    expect(report.good).toMatch(/^Every lead was picked up\. 1 of 2 consumers polls as usual\./);
     expect(report.summary).toBe(`${report.good} ${report.problems[0]?.message}`);
     const page = await readPage(service);
     expect(page).toContain('<div class="finding good" data-key="good">');
@@ -96,17 +96,16 @@ describe('tokens that expire', () => {
   it('and have expired are the reason why their consumer has stopped', async () => {
     const { clock, service, add } = await start();
     const poll = await add({ name: 'zapier', expiresInMs: HOUR_MS });
-    for (const _ of [1, 2]) {
+    for (let round = 0; round < 6; round += 1) {
       await poll();
-      clock.advance(25 * 60_000);
+      clock.advance(10 * 60_000);
     }
-    clock.advance(HOUR_MS);
-    expect(await poll()).toBe(401);
+    clock.advance(50 * 60_000);
     const { problems } = await readStatus(service);
     expect(problems).toMatchObject([
       {
         ...{ kind: 'consumers-stale', severity: 'error', docs: 'docs/errors.md#token-expired' },
-        message: 'zapier (user boss) has not polled for 1 h 25 min; its token expired 50 min ago.',
+        message: 'zapier (user boss) has not polled for 1 h; its token expired 50 min ago.',
         fix: expect.stringContaining('`leadtap token issue --user boss --name zapier`'),
       },
     ]);
@@ -171,7 +170,7 @@ describe('names', () => {
     const { clock, service, add } = await start();
     const name = `\u202Eevil\u0007\n${'x'.repeat(10_000)}`;
     const poll = await add({ name });
-    for (const _ of [1, 2]) {
+    for (let round = 0; round < 11; round += 1) {
       await poll();
       clock.advance(60_000);
     }

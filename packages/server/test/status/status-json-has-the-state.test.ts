@@ -57,28 +57,32 @@ describe('/status.json', () => {
           inactive: 'number',
           subscribed: 'number',
           refused: 'number',
-          expiring: 'number',
+          limited: 'number',
         },
+        ...{ limitedLong: 'number', waitingLong: 'number', ended: 'number', awaited: 'number' },
+        ...{ skipping: 'number', expiring: 'number', behind: 'number', longestWaitSeconds: 'number' },
+        downtime: null,
         listed: [
           JSON.stringify({
             ...{ tokenId: 'string', name: null, userId: 'string', companyId: 'string', state: 'string' },
             tokenExpiresAt: 'string',
             ...{ lastPollAt: 'string', lastStatus: 'number', usualIntervalSeconds: null },
             ...{ confirmedThrough: null, deliveredThrough: 'string', waiting: 'number', waitingSince: null },
-            hook: null,
-            tokenExpiresSoon: 'boolean',
+            ...{ skipped: 'number', skippedSince: null, tokenEnded: null, isAwaited: 'boolean', hook: null },
+            ...{ problem: null, hasSkipped: 'boolean', tokenExpiresSoon: 'boolean' },
             pollsByHour: ['"number"'],
           }),
         ],
       },
-      hooks: { active: 'number', failing: 'number', disabled: 'number' },
+      hooks: { active: 'number', failing: 'number', disabled: 'number', failingLong: 'number' },
+      untrustedProxy: null,
       ...{ refusals: [], errors: [] },
       history: { hour: history, day: history },
     });
     expect(Object.keys(report)).toEqual([
-      ...['generatedAt', 'healthy', 'summary', 'good', 'problems', 'version', 'startedAt', 'uptimeSeconds'],
-      ...['waitingRequests', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers', 'hooks'],
-      ...['refusals', 'errors', 'history'],
+      ...['generatedAt', 'healthy', 'summary', 'good', 'note', 'problems', 'version', 'startedAt'],
+      ...['uptimeSeconds', 'waitingRequests', 'database', 'leads', 'backup', 'redis', 'disk', 'consumers'],
+      ...['hooks', 'untrustedProxy', 'refusals', 'errors', 'history'],
     ]);
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);
@@ -96,7 +100,7 @@ describe('/status.json', () => {
     const document = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
     const section = document.slice(
       document.indexOf('## Status page'),
-      document.indexOf('## Several processes'),
+      document.indexOf('## Webhooks that fail'),
     );
     const names = namesOf(await readStatus(service));
     for (const name of ['pollsByHour', 'fix', 'lastHour', 'requestId']) expect(names).toContain(name);
@@ -202,7 +206,7 @@ describe('/status.json', () => {
       {
         kind: 'requests-failed',
         severity: 'error',
-        message: 'One request was answered with a 5xx in the last 5 minutes.',
+        message: '1 request was answered with a 5xx in the last 5 minutes.',
       },
     ]);
     clock.advance(5 * 60_000);

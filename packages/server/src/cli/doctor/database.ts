@@ -3,12 +3,13 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Config, describeDatabase } from '../../config.ts';
 import { nearestExisting } from '../../nearest-existing.ts';
-import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
-import { LOW_FREE_BYTES } from '../../status/problems.ts';
-import type { ServerFacts, StoreStatus } from '../../store/store.ts';
+import { engineOf } from '../../open-store.ts';
+import type { StatusReport } from '../../status/report.ts';
+import type { ServerFacts } from '../../store/store.ts';
 import { reasonOf } from '../../system-error.ts';
 import type { CommandContext } from '../context.ts';
 import { asFailure, Failure } from '../failure.ts';
+import { readReport } from './diagnosis.ts';
 import { type Finding, failed, ok, warning } from './finding.ts';
 
 type Env = CommandContext['env'];
@@ -17,21 +18,24 @@ export interface DatabaseReport {
   readonly findings: readonly Finding[];
   /** Several instances can use the database. Then they need the same key and a shared Redis. */
   readonly isShared: boolean;
-  /** 0 if it is unknown. */
-  readonly latestStamp: number;
+  /** The diagnosis. Undefined if the database cannot be read. */
+  readonly report?: StatusReport | undefined;
   readonly server?: ServerFacts | undefined;
 }
 
-export async function checkDatabase(config: Config, context: CommandContext): Promise<DatabaseReport> {
+export async function checkDatabase(
+  config: Config,
+  context: CommandContext,
+  instance: StatusReport | undefined,
+): Promise<DatabaseReport> {
   const { file, server } = engineOf(config.database);
   const before = file === undefined ? [] : [await checkDataFolder(file)];
-  const { findings, ...facts } = await inspect(config, context).catch((error: unknown) => ({
+  const { findings, ...facts } = await inspect(config, context, instance).catch((error: unknown) => ({
     findings: [toFinding(error, config)],
   }));
   const after = server ? checkEncryption(server.url, context.env) : [];
   return {
     isShared: server !== undefined,
-    latestStamp: 0,
     ...facts,
     findings: [...before, ...findings, ...after],
   };
@@ -40,7 +44,8 @@ export async function checkDatabase(config: Config, context: CommandContext): Pr
 async function inspect(
   config: Config,
   context: CommandContext,
-): Promise<Pick<DatabaseReport, 'findings' | 'server'> & { latestStamp?: number }> {
+  instance: StatusReport | undefined,
+): Promise<Pick<DatabaseReport, 'findings' | 'server' | 'report'>> {
   const place = describeDatabase(config.database);
   const engine = engineOf(config.database);
   const { exists, schemaVersion, expectedVersion, faults, server } = await engine.inspect(
@@ -62,12 +67,8 @@ async function inspect(
     ...(server ? [checkRoles(server)] : []),
   ];
   if (schemaVersion !== expectedVersion) return { findings: [ok('database', place), ...rest], server };
-  const status = await readStatus(config, context);
-  return {
-    findings: [ok('database', `${status.engine}, ${place}`), ...rest],
-    server,
-    latestStamp: status.latestStamp,
-  };
+  const report = await readReport(config, context, instance);
+  return { findings: [ok('database', `${report.database.engine}, ${place}`), ...rest], server, report };
 }
 
 const missingDatabase = (detail: string, { autoMigrate }: Config): Finding =>
@@ -87,16 +88,6 @@ function checkSchema(found: number, expected: number, autoMigrate: boolean): Fin
   return autoMigrate
     ? warning('schema', detail, 'The next command updates it. To update it now, run `leadtap migrate`.')
     : failed('schema', detail, 'Run `leadtap migrate`.');
-}
-
-async function readStatus(config: Config, { clock, signal }: CommandContext): Promise<StoreStatus> {
-  const options = { clock, signal, timeouts: COMMAND_TIMEOUTS };
-  const store = await openStore({ ...config, autoMigrate: false }, options);
-  try {
-    return await store.status();
-  } finally {
-    await store.close();
-  }
 }
 
 function toFinding(error: unknown, config: Config): Finding {
@@ -124,7 +115,6 @@ export async function checkDataFolder(file: string, readDisk: ReadDisk = statfs)
   const fix = `Free some space on the disk of ${path}, or move the database to a larger disk.`;
   const detail = `${Math.floor(freeBytes / MEBIBYTE)} MiB are free on the disk of ${path}`;
   if (freeBytes < MIN_FREE_BYTES) return failed(check, `${detail}: it is full`, fix);
-  if (freeBytes < LOW_FREE_BYTES) return warning(check, detail, fix);
   return path === folder
     ? ok(check, `${folder} is writable`)
     : warning(check, `${folder} does not exist yet`, '`leadtap serve` and `leadtap org apply` create it.');

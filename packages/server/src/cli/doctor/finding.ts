@@ -1,9 +1,9 @@
 import { type Style, styled } from '../output.ts';
 
-/** The result of one check. `failed` keeps Leadtap from working, `warning` does not. */
+/** The result of one check. `failed` keeps Leadtap or a consumer from working, `warning` does not; `unknown` cannot be said yet. */
 export interface Finding {
   readonly check: string;
-  readonly state: 'ok' | 'warning' | 'failed';
+  readonly state: 'ok' | 'warning' | 'failed' | 'unknown';
   readonly detail: string;
   /** What to do, a sentence each. */
   readonly fix: readonly string[];
@@ -21,6 +21,7 @@ const MARKS: Record<Finding['state'], { readonly mark: string; readonly style: S
   ok: { mark: '✓', style: 'green' },
   warning: { mark: '!', style: 'yellow' },
   failed: { mark: '✗', style: 'red' },
+  unknown: { mark: '?', style: 'gray' },
 };
 
 export function formatFinding({ check, state, detail, fix }: Finding, isColoured: boolean): string {

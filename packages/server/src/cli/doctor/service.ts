@@ -97,13 +97,11 @@ export async function checkIdentityProvider(external: ExternalTokens): Promise<F
 
 /** Older than this program. */
 const MIN_TIME = Date.UTC(2025, 0, 1);
-/** One import moves stamps at most 5 s ahead of the clock. */
-const MAX_STAMP_AHEAD_MS = 60_000;
 /** More than a slow network can add to the difference of two correct clocks. */
 const MAX_CLOCK_DIFFERENCE_MS = 5000;
 
 /** The clock of the database server, if there is one, stamps leads. Tokens expire by the clock of this machine. */
-export function checkClock(now: number, latestStamp: number, server?: ServerFacts): Finding {
+export function checkClock(now: number, server?: ServerFacts): Finding {
   if (now < MIN_TIME)
     return failed('clock', `it shows ${toIso(now)}, which is in the past`, 'Set the clock of this machine.');
   const differenceMs = server?.clockAheadMs ?? 0;
@@ -113,14 +111,6 @@ export function checkClock(now: number, latestStamp: number, server?: ServerFact
       'clock',
       difference,
       'Correct the wrong clock, and use NTP on both machines: leads get the time of the database, tokens expire by the time of this machine.',
-    );
-  // New leads are stamped after the latest one: a slow clock loses no lead, but the times of new leads are wrong.
-  const aheadMs = latestStamp - (now + differenceMs);
-  if (aheadMs > MAX_STAMP_AHEAD_MS)
-    return warning(
-      'clock',
-      `the latest lead is dated ${toIso(latestStamp)}, ${Math.round(aheadMs / 1000)} s ahead of the clock`,
-      `If the clock of ${server ? 'the database server' : 'this machine'} is slow, correct it. Otherwise new leads get such times until the clock has caught up.`,
     );
   return ok('clock', server ? `${toIso(now)}; ${difference}` : toIso(now));
 }
@@ -134,7 +124,7 @@ interface PortCheck {
   readonly portVariable: string;
   readonly hostVariable: string;
   /** The finding if Leadtap itself uses the address. */
-  readonly judgeLeadtap: (detail: string) => Finding | Promise<Finding>;
+  readonly judgeLeadtap: (detail: string) => Finding;
 }
 
 export const checkPort = ({ host, port }: Config): Promise<Finding> =>
@@ -150,18 +140,21 @@ export const checkPort = ({ host, port }: Config): Promise<Finding> =>
     },
   );
 
-export async function checkMetricsPort({ metricsAddress, database }: Config): Promise<Finding> {
+/** `instance`: the Leadtap that has this address. */
+export async function checkMetricsPort(
+  { metricsAddress, database }: Config,
+  instance: StatusReport | undefined,
+): Promise<Finding> {
   const check = 'metrics port';
   const variable = 'LEADTAP_METRICS_ADDRESS';
   if (metricsAddress === 'off') return ok(check, `${variable} is off`);
-  const judgeLeadtap = async (detail: string): Promise<Finding> => {
-    const served = await readServedDatabase(metricsAddress);
+  const judgeLeadtap = (detail: string): Finding => {
     const own = describeDatabase(database);
-    if (served === undefined) return ok(check, detail);
-    if (served === own) return ok(check, `${detail}, which serves this database`);
+    if (instance === undefined) return ok(check, detail);
+    if (instance.database.address === own) return ok(check, `${detail}, which serves this database`);
     return warning(
       check,
-      `${detail}, which serves another database: ${served}`,
+      `${detail}, which serves another database: ${instance.database.address}`,
       `These settings use ${own}. For the other database, run the command in the folder of that service, or set LEADTAP_DATABASE_URL.`,
       `To run both, set LEADTAP_PORT and ${variable} here to free ports.`,
     );
@@ -219,11 +212,12 @@ async function isLeadtap(address: Address, { path, text }: PortCheck): Promise<b
   return body?.includes(text) ?? false;
 }
 
-/** The database of the instance that has this metrics address; undefined if it does not say. */
-async function readServedDatabase(address: Address): Promise<string | undefined> {
+/** What the Leadtap at the metrics address says of itself. Undefined if there is none. */
+export async function readInstance({ metricsAddress }: Config): Promise<StatusReport | undefined> {
+  if (metricsAddress === 'off' || metricsAddress.port === 0) return undefined;
   try {
-    const { database }: Partial<StatusReport> = JSON.parse(await read(address, '/status.json'));
-    return database?.address;
+    const report: StatusReport = JSON.parse(await read(metricsAddress, '/status.json'));
+    return typeof report.database?.address === 'string' && report.history?.hour ? report : undefined;
   } catch {
     return undefined;
   }

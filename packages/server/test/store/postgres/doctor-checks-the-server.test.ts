@@ -174,9 +174,9 @@ describe('the clocks', () => {
   });
 
   test.each([
-    [10, 'ok'],
-    [600, 'warning'],
-  ])('leads %i s ahead of the clock of the database: %s', async (aheadS, state) => {
+    [10, 'delivery', 'ok'],
+    [600, 'stamps-ahead', 'warning'],
+  ])('leads %i s ahead of the clock of the database: %s %s', async (aheadS, check, state) => {
     const name = await emptyDatabase();
     const url = address('postgres', name);
     await migrate(url);
@@ -185,7 +185,7 @@ describe('the clocks', () => {
       `INSERT INTO leadtap.companies (id, name, stamp_floor) VALUES ('acme', 'Acme', ${floor})`,
       name,
     );
-    expect((await doctor(url)).of('clock')).toMatchObject({ state });
+    expect((await doctor(url)).of(check)).toMatchObject({ state });
   });
 });
 

@@ -1,0 +1,71 @@
+/** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
+import { type Config, describeDatabase } from '../../config.ts';
+import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
+import { createStatusReader } from '../../status/read-status.ts';
+import { Refusals } from '../../status/refusals.ts';
+import type { StatusReport } from '../../status/report.ts';
+import { RequestHistory } from '../../status/request-history.ts';
+import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
+import { VERSION } from '../../version.ts';
+import type { CommandContext } from '../context.ts';
+import { type Finding, ok } from './finding.ts';
+
+/** A command has time. */
+const TIMEOUTS: StatusTimeouts = { ...STATUS_TIMEOUTS, readMs: 30_000 };
+
+/** Commands are given as `leadtap …`: the caller replaces it. */
+const invocation = 'leadtap';
+
+export async function readReport(
+  config: Config,
+  { clock, signal }: CommandContext,
+  instance: StatusReport | undefined,
+): Promise<StatusReport> {
+  const { database, staleAfterMs } = config;
+  const { file, backupTimes } = engineOf(database);
+  const opening = { clock, signal, timeouts: COMMAND_TIMEOUTS };
+  const store = await openStore({ ...config, autoMigrate: false }, opening);
+  let cause: unknown;
+  const log = {
+    error({ err }: { err?: unknown }) {
+      cause ??= err;
+    },
+  };
+  try {
+    const report = await createStatusReader({
+      ...{ clock, version: VERSION, store, invocation, staleAfterMs, log, timeouts: TIMEOUTS },
+      databaseAddress: describeDatabase(database),
+      databaseFile: file,
+      readLastBackup: backupTimes?.readLast,
+      requests: new RequestHistory(clock),
+      refusals: new Refusals(clock),
+      hooks: config.hooks ? store.hooks : undefined,
+      isRecording: config.consumers && store.consumers !== undefined,
+      known: instance && factsOf(instance),
+    })();
+    if (!report.database.reachable && instance?.database.reachable !== false) throw cause;
+    return report;
+  } finally {
+    await store.close();
+  }
+}
+
+/** What only the instance knows. An older one does not have all of it. */
+const factsOf = (instance: StatusReport) => ({
+  ...(!instance.database.reachable && { database: instance.database }),
+  startedAt: instance.startedAt,
+  redis: instance.redis,
+  refusals: instance.refusals,
+  errors: instance.errors,
+  history: instance.history,
+  untrustedProxy: instance.untrustedProxy ?? null,
+});
+
+const STATES = { error: 'failed', warning: 'warning', unknown: 'unknown' } as const;
+
+export function* toFindings({ problems, good, note }: StatusReport): Generator<Finding> {
+  const sentence = good ?? note;
+  if (sentence !== null) yield ok('delivery', sentence);
+  for (const { kind, severity, message, fix, docs } of problems)
+    yield { check: kind, state: STATES[severity], detail: message, fix: [fix, `See ${docs}.`] };
+}

@@ -1,0 +1,526 @@
+/**
+ * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the metric `leadtap_problem` and the alert rules in
+ * deploy/prometheus all use this list, so that they cannot disagree.
+ */
+import type { ProblemCode } from '@leadtap/contract';
+import { isSameConsumer } from '../store/consumers.ts';
+import { isRefusal } from './consumers.ts';
+import { formatBytes, formatCount, formatDuration, formatValue } from './formats.ts';
+import type {
+  ConsumerProblem,
+  ConsumerStatus,
+  ConsumersStatus,
+  StatusProblem,
+  StatusReport,
+} from './report.ts';
+import {
+  consumersCommand,
+  countOf,
+  describe,
+  fixOf,
+  issueCommand,
+  listNames,
+  revokeCommand,
+  subjectOf,
+} from './sentences.ts';
+
+/** What the rules judge. */
+export type Facts = Omit<StatusReport, 'healthy' | 'summary' | 'good' | 'note' | 'problems'>;
+
+type Sentences = Pick<StatusProblem, 'message' | 'fix'> & Partial<Pick<StatusProblem, 'docs'>>;
+
+export interface Rule {
+  readonly name: StatusProblem['kind'];
+  /** `error`: leads are not picked up, or soon cannot be. `warning`: look into it. `unknown`: it cannot be said yet. */
+  readonly level: StatusProblem['severity'];
+  /** What is wrong, without names and numbers, for the alert and the documents. */
+  readonly title: string;
+  /** The page of the documents, with its section. */
+  readonly docs: string;
+  /** The problem in these facts, in words, and what to do; undefined if there is none. */
+  find(facts: Facts): Sentences | undefined;
+}
+
+const DAY_S = 86_400;
+/** Space for a few hundred thousand leads. */
+export const LOW_FREE_BYTES = 256 * 1024 * 1024;
+/** SQLite's write-ahead log alone grows by a few MiB between two checkpoints. */
+const MIN_FREE_BYTES = 16 * 1024 * 1024;
+const MAX_STAMPS_AHEAD_SECONDS = 60;
+const FAILED_MINUTES = 5;
+const MAX_BACKUP_AGE_DAYS = 7;
+
+const CONSUMER_DOCS = 'docs/consumers.md#who-polls-and-who-has-stopped';
+const HOOK_DOCS = 'docs/operations.md#webhooks-that-fail';
+const PROXY_DOCS = 'docs/configuration.md#behind-a-proxy';
+
+/** The most urgent first. A name with two levels has at most one of them at a time. */
+export const RULES: readonly Rule[] = [
+  {
+    ...{ name: 'database-unreachable', level: 'error', docs: 'docs/faults.md' },
+    title: 'The database is unreachable',
+    find: ({ database }) =>
+      database.reachable
+        ? undefined
+        : {
+            message: 'The database is unreachable: polls are answered with 503.',
+            fix: '`leadtap doctor` says what is wrong.',
+          },
+  },
+  {
+    ...{ name: 'consumers-unknown', level: 'error', docs: 'docs/faults.md' },
+    title: 'The consumers cannot be read',
+    find: ({ database, consumers }) =>
+      database.reachable && consumers === null
+        ? {
+            message: 'The consumers could not be read within 3 seconds.',
+            fix: 'If the next refresh does not show them, search the log for "the consumers could not be read".',
+          }
+        : undefined,
+  },
+  {
+    ...{ name: 'leads-skipped', level: 'error', docs: 'docs/operations.md#problems' },
+    title: 'A consumer has skipped leads: it asked for what comes after them, and they were never sent to it',
+    find: ({ consumers }) => {
+      const found = consumers?.listed.filter(({ hasSkipped }) => hasSkipped) ?? [];
+      const [first] = found;
+      if (!consumers || !first) return undefined;
+      const message =
+        consumers.skipping === 1
+          ? `${subjectOf(first)} has skipped ${countOf(first.skipped, 'lead', 'leads')}: it asked for what comes after, so ${first.skipped === 1 ? 'it was' : 'they were'} never sent to it.`
+          : `${formatCount(consumers.skipping)} consumers have skipped leads: ${listNames(found, consumers.skipping, ({ skipped }) => `, ${formatCount(skipped)}`)}.`;
+      return {
+        message,
+        fix: `It must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock. Let it poll once with a \`since\` before these leads: ${consumersCommand(first)} has its position.`,
+      };
+    },
+  },
+  {
+    ...{ name: 'token-revoked-in-use', level: 'error', docs: 'docs/errors.md#token-revoked' },
+    title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
+    find: (facts) => {
+      const found = consumersWith(facts, 'token-revoked-in-use');
+      const [first] = found.listed;
+      if (!first) return undefined;
+      const message =
+        found.count === 1
+          ? `${subjectOf(first)} polls with a token that ${ENDINGS[first.tokenEnded ?? 'revoked']}: it is refused with 401.`
+          : `${formatCount(found.count)} consumers poll with tokens that have ended: ${listNames(found.listed, found.count, ({ tokenEnded }) => `, ${tokenEnded ?? 'revoked'}`)}.`;
+      return {
+        message,
+        fix: `Put the new token into the automation, or switch the automation off. To issue one: ${issueCommand(first)}.`,
+        ...(first.tokenEnded === 'expired' && { docs: 'docs/errors.md#token-expired' }),
+      };
+    },
+  },
+  {
+    ...{ name: 'consumers-stale', level: 'error', docs: CONSUMER_DOCS },
+    title: 'A consumer has stopped polling',
+    find: describeStale,
+  },
+  {
+    ...{ name: 'leads-waiting', level: 'error', docs: 'docs/operations.md#problems' },
+    title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
+    find: describeWaiting,
+  },
+  limitedRule('error', 'for more than 15 minutes', (limitedLong) => limitedLong > 0),
+  {
+    ...{ name: 'hooks-disabled', level: 'error', docs: HOOK_DOCS },
+    title: 'A webhook subscription is disabled',
+    find: (facts) =>
+      describeHooks(
+        facts,
+        'disabled',
+        'no event was accepted for 3 days',
+        '`leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts events again.',
+      ),
+  },
+  failingHooksRule('error', 'for more than 15 minutes', (failingLong) => failingLong > 0),
+  {
+    ...{ name: 'requests-failed', level: 'error', docs: 'docs/errors.md#internal-error' },
+    title: 'Requests were answered with a 5xx',
+    find: ({ history }) => {
+      const failed = history.hour.failed
+        .slice(-FAILED_MINUTES)
+        .reduce<number>((sum, count) => sum + (count ?? 0), 0);
+      return failed === 0
+        ? undefined
+        : {
+            message: `${countOf(failed, 'request was', 'requests were')} answered with a 5xx in the last ${FAILED_MINUTES} minutes.`,
+            fix: 'Search the log for a request id of the list "Last errors": its lines have the cause.',
+          };
+    },
+  },
+  diskRule('error', 'full', (freeBytes) => freeBytes < MIN_FREE_BYTES),
+  diskRule(
+    'warning',
+    'almost full',
+    (freeBytes) => freeBytes >= MIN_FREE_BYTES && freeBytes < LOW_FREE_BYTES,
+  ),
+  {
+    ...{ name: 'redis-unreachable', level: 'warning', docs: 'docs/faults.md#redis' },
+    title: 'Redis is unreachable',
+    find: ({ redis }) =>
+      redis === null || redis.reachable
+        ? undefined
+        : {
+            message: 'Redis is unreachable: each instance counts the rate limits by itself.',
+            fix: 'The instance connects again by itself. `leadtap doctor` says why it cannot.',
+          },
+  },
+  {
+    ...{ name: 'stamps-ahead', level: 'warning', docs: 'docs/delivery.md#what-is-not-guaranteed' },
+    title: 'The newest lead is dated more than a minute ahead of the clock',
+    find: ({ database: { stampsAheadSeconds } }) =>
+      (stampsAheadSeconds ?? 0) > MAX_STAMPS_AHEAD_SECONDS
+        ? {
+            message: `The newest lead is dated ${formatDuration(stampsAheadSeconds ?? 0)} ahead of the clock.`,
+            fix: 'Check the clocks of this machine and of the database. After a large import, wait.',
+          }
+        : undefined,
+  },
+  limitedRule('warning', 'now', (limitedLong) => limitedLong === 0),
+  {
+    ...{ name: 'consumers-refused', level: 'warning', docs: 'docs/errors.md' },
+    title: 'A consumer polls, but is refused',
+    find: describeRefused,
+  },
+  failingHooksRule('warning', 'now', (failingLong) => failingLong === 0),
+  {
+    ...{ name: 'leads-silent', level: 'warning', docs: 'docs/getting-leads-in.md' },
+    title: 'No new lead has come in for longer than usual',
+    find: (facts) => {
+      const { leads } = facts;
+      return leads?.isSilent && leads.latestAt !== null
+        ? {
+            message: `No lead has come in for ${formatDuration(secondsSince(facts, leads.latestAt))}; usual at this time of the week: ${formatValue(leads.usualPerHour ?? 0)} per hour.`,
+            fix: 'Check the programs that send leads, and their tokens. `leadtap leads list --limit 5` shows the last ones.',
+          }
+        : undefined;
+    },
+  },
+  {
+    ...{ name: 'tokens-expiring', level: 'warning', docs: 'docs/errors.md#token-expired' },
+    title: 'A token that polls expires within 7 days',
+    find: describeExpiring,
+  },
+  {
+    ...{ name: 'backup-old', level: 'warning', docs: 'docs/operations.md#back-it-up' },
+    title: `The last backup is older than ${MAX_BACKUP_AGE_DAYS} days`,
+    find: (facts) => {
+      const lastAt = facts.backup?.lastAt ?? null;
+      const age = lastAt === null ? 0 : secondsSince(facts, lastAt);
+      return age > MAX_BACKUP_AGE_DAYS * DAY_S
+        ? {
+            message: `The last backup is ${formatDuration(age)} old.`,
+            fix: 'Check the job that makes backups, or make one now: `leadtap backup FILE`.',
+          }
+        : undefined;
+    },
+  },
+  {
+    ...{ name: 'proxy-not-trusted', level: 'warning', docs: PROXY_DOCS },
+    title: 'A proxy for https is not trusted, so that links begin with http',
+    find: ({ untrustedProxy }) =>
+      untrustedProxy
+        ? {
+            message: `A proxy at ${untrustedProxy.address} passes on requests over https, but is not trusted: the addresses in \`Link\` begin with http.`,
+            fix: `Set LEADTAP_TRUST_PROXY=${untrustedProxy.address} and LEADTAP_PUBLIC_URL, and start Leadtap again.`,
+          }
+        : undefined,
+  },
+  {
+    ...{ name: 'consumers-awaited', level: 'unknown', docs: 'docs/operations.md#problems' },
+    title: 'The service was unavailable, and consumers have not polled yet since',
+    find: (facts) => {
+      const { awaited = 0, downtime } = facts.consumers ?? {};
+      if (awaited === 0 || !downtime) return undefined;
+      const duration = formatDuration((Date.parse(downtime.until) - Date.parse(downtime.from)) / 1000);
+      return {
+        message: `The service was down for ${duration}, until ${formatDuration(secondsSince(facts, downtime.until))} ago: waiting for ${countOf(awaited, 'consumer', 'consumers')} to poll.`,
+        fix: 'Wait: a consumer that does not poll within one and a half of its usual intervals is then named.',
+      };
+    },
+  },
+];
+
+/** The problems in these facts, the most urgent first. */
+export const diagnose = (facts: Facts): StatusProblem[] =>
+  RULES.flatMap((rule) => {
+    const found = rule.find(facts);
+    return found ? [{ kind: rule.name, severity: rule.level, docs: rule.docs, ...found }] : [];
+  });
+
+const ENDINGS = {
+  revoked: 'was revoked',
+  expired: 'has expired',
+  'key-removed': 'was signed with a key that was removed',
+} as const;
+
+/** `now` of the facts. */
+const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>
+  (Date.parse(generatedAt) - Date.parse(time)) / 1000;
+
+/** Each consumer has at most one of these problems, so that it is named once. */
+const COUNTS = {
+  'token-revoked-in-use': 'ended',
+  'consumers-awaited': 'awaited',
+  'consumers-stale': 'stale',
+  'consumers-limited': 'limited',
+  'leads-waiting': 'waitingLong',
+  'consumers-refused': 'refused',
+} as const satisfies Record<ConsumerProblem, keyof ConsumersStatus>;
+
+function consumersWith({ consumers }: Facts, problem: ConsumerProblem) {
+  const listed = consumers?.listed.filter((one) => one.problem === problem) ?? [];
+  return { listed, count: consumers?.[COUNTS[problem]] ?? 0 };
+}
+
+/** The most frequent code of the last hour that fits the status of the last poll. Only the instance that refused it knows it. */
+const codeOf = ({ refusals }: Facts, consumer: ConsumerStatus): ProblemCode | undefined =>
+  refusals.find(
+    ({ status, consumers }) =>
+      status === consumer.lastStatus && consumers.some((other) => isSameConsumer(other, consumer)),
+  )?.code;
+
+/** `403 professional-plan-required`, and what to do about it. Undefined if the last poll was not refused. */
+function refusalOf(facts: Facts, consumer: ConsumerStatus) {
+  if (!isRefusal(consumer.lastStatus)) return undefined;
+  const code = codeOf(facts, consumer);
+  return {
+    text: `${consumer.lastStatus}${code ? ` ${code}` : ''}`,
+    fix: code ? fixOf(code, consumer.userId) : 'The table of refusals has the codes.',
+    docs: code ? `docs/errors.md#${code}` : 'docs/errors.md',
+  };
+}
+
+const timeLeft = ({ generatedAt }: Facts, { tokenExpiresAt }: ConsumerStatus): number =>
+  (Date.parse(tokenExpiresAt ?? '') - Date.parse(generatedAt)) / 1000;
+
+const STOPPED_FIX =
+  'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token';
+
+function describeStale(facts: Facts): Sentences | undefined {
+  const { listed, count } = consumersWith(facts, 'consumers-stale');
+  const [first] = listed;
+  if (!first) return undefined;
+  const isExpired = timeLeft(facts, first) <= 0;
+  const refusal = refusalOf(facts, first);
+  const fix = isExpired
+    ? `Issue a new token and put it into the automation: ${issueCommand(first)}.`
+    : (refusal?.fix ?? `${STOPPED_FIX}: ${revokeCommand(first)}.`);
+  const docs = isExpired ? 'docs/errors.md#token-expired' : (refusal?.docs ?? CONSUMER_DOCS);
+  if (count === 1) {
+    const interval = first.usualIntervalSeconds;
+    const usual = interval === null ? '' : `; it usually polls every ${formatDuration(interval)}`;
+    const reason = isExpired
+      ? `; its token expired ${formatDuration(-timeLeft(facts, first))} ago`
+      : refusal && `; its last poll was refused with ${refusal.text}`;
+    const silence = formatDuration(secondsSince(facts, first.lastPollAt ?? ''));
+    return { message: `${subjectOf(first)} has not polled for ${silence}${reason || usual}.`, fix, docs };
+  }
+  const reasonOf = (one: ConsumerStatus) =>
+    timeLeft(facts, one) <= 0
+      ? ', token expired'
+      : isRefusal(one.lastStatus)
+        ? `, refused with ${one.lastStatus}`
+        : '';
+  const all = formatCount(count + (facts.consumers?.active ?? 0));
+  return {
+    message: `${formatCount(count)} of ${all} consumers have stopped polling: ${listNames(listed, count, reasonOf)}.`,
+    fix: `${fix} \`leadtap consumers --stale\` lists them.`,
+    docs,
+  };
+}
+
+function describeWaiting(facts: Facts): Sentences | undefined {
+  const { listed, count } = consumersWith(facts, 'leads-waiting');
+  const [first] = listed;
+  if (!first) return undefined;
+  const refusal = refusalOf(facts, first);
+  const waitOf = ({ waitingSince }: ConsumerStatus) =>
+    waitingSince === null ? '' : formatDuration(secondsSince(facts, waitingSince));
+  if (count > 1)
+    return {
+      message: `Leads wait for ${formatCount(count)} consumers: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`,
+      fix: '`leadtap consumers` shows how far each has come, and its last poll.',
+    };
+  const polled =
+    first.lastPollAt === null
+      ? 'it accepts webhook events, but has never polled'
+      : refusal
+        ? `its last poll was refused with ${refusal.text}`
+        : `its last poll was ${formatDuration(secondsSince(facts, first.lastPollAt))} ago`;
+  const hasStopped = first.state !== 'active';
+  return {
+    message: `${first.waiting === 0 ? 'Leads wait' : countOf(first.waiting, 'lead waits', 'leads wait')} for ${describe(first)}, the oldest for ${waitOf(first)}; ${polled}.`,
+    fix:
+      refusal?.fix ??
+      (hasStopped
+        ? `${STOPPED_FIX}: ${revokeCommand(first)}.`
+        : `It polls, but does not get them: it must follow the address in \`Link\` until a page is empty. ${consumersCommand(first)} shows how far it has come.`),
+    ...(refusal && { docs: refusal.docs }),
+  };
+}
+
+function describeRefused(facts: Facts): Sentences | undefined {
+  const { listed, count } = consumersWith(facts, 'consumers-refused');
+  const [first] = listed;
+  const refusal = first && refusalOf(facts, first);
+  if (refusal && count > 1)
+    return {
+      message: `${formatCount(count)} consumers poll, but are refused: ${listNames(listed, count, ({ lastStatus }) => `, ${lastStatus}`)}.`,
+      ...{ fix: refusal.fix, docs: refusal.docs },
+    };
+  if (refusal)
+    return {
+      message: `${subjectOf(first)} polls, but is refused with ${refusal.text}.`,
+      ...{ fix: refusal.fix, docs: refusal.docs },
+    };
+  return describeWithoutUser(facts);
+}
+
+/** The tokens of removed users are no consumers any more. Only the instance that refuses them knows that they are used. */
+function describeWithoutUser({ refusals, consumers }: Facts): Sentences | undefined {
+  for (const { code, status, consumers: refused } of refusals) {
+    if (code !== 'user-not-found' && code !== 'token-revoked') continue;
+    const first = refused.find(
+      (one) => one.lastHour > 0 && !consumers?.listed.some((other) => isSameConsumer(one, other)),
+    );
+    if (first)
+      return {
+        message: `${subjectOf(first)} polls, but is refused with ${status} ${code}.`,
+        ...{ fix: fixOf(code, first.userId), docs: `docs/errors.md#${code}` },
+      };
+  }
+  return undefined;
+}
+
+function limitedRule(level: Rule['level'], time: string, applies: (limitedLong: number) => boolean): Rule {
+  return {
+    ...{ name: 'consumers-limited', level, docs: 'docs/errors.md#rate-limit-exceeded' },
+    title: `Leads wait ${time} for a consumer that is refused with 429`,
+    find: (facts) => {
+      const { listed, count } = consumersWith(facts, 'consumers-limited');
+      const [first] = listed;
+      if (!first || !applies(facts.consumers?.limitedLong ?? 0)) return undefined;
+      const waitOf = ({ waitingSince }: ConsumerStatus) =>
+        formatDuration(secondsSince(facts, waitingSince ?? facts.generatedAt));
+      const message =
+        count === 1
+          ? `${subjectOf(first)} polls too often: its last poll was refused with 429, and leads have been waiting for ${waitOf(first)}.`
+          : `${formatCount(count)} consumers poll too often and are refused with 429 while leads wait: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`;
+      return {
+        message,
+        fix: `Let it poll less often, or with \`Prefer: wait=50\`. All tokens of a user share the limits: ${consumersCommand(first)} lists them.`,
+      };
+    },
+  };
+}
+
+function describeExpiring(facts: Facts): Sentences | undefined {
+  const { consumers } = facts;
+  const left = (one: ConsumerStatus) => timeLeft(facts, one);
+  const found = consumers?.listed.filter(({ tokenExpiresSoon }) => tokenExpiresSoon) ?? [];
+  const [first] = found.toSorted((a, b) => left(a) - left(b));
+  if (!consumers || !first) return undefined;
+  const message =
+    consumers.expiring === 1
+      ? `The token of ${describe(first)} expires in ${formatDuration(left(first))}.`
+      : `${formatCount(consumers.expiring)} tokens expire within 7 days: ${listNames(
+          found.toSorted((a, b) => left(a) - left(b)),
+          consumers.expiring,
+          (one) => `, in ${formatDuration(left(one))}`,
+        )}.`;
+  const fix = `Issue a new token and put it into the automation: ${issueCommand(first)}. The automation keeps its position.`;
+  return { message, fix };
+}
+
+function failingHooksRule(
+  level: Rule['level'],
+  time: string,
+  applies: (failingLong: number) => boolean,
+): Rule {
+  return {
+    ...{ name: 'hooks-failing', level, docs: HOOK_DOCS },
+    title: `The events of a webhook subscription are not accepted ${time}`,
+    find: (facts) =>
+      applies(facts.hooks?.failingLong ?? 0)
+        ? describeHooks(
+            facts,
+            'failing',
+            'the last event was not accepted',
+            'Events are sent again by themselves, and leads wait until the next poll. `leadtap hooks list` shows what the receivers answered.',
+          )
+        : undefined,
+  };
+}
+
+function describeHooks(
+  { hooks, consumers }: Facts,
+  state: 'disabled' | 'failing',
+  reason: string,
+  fix: string,
+): Sentences | undefined {
+  if (!hooks || hooks[state] === 0) return undefined;
+  const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
+  const found = consumers?.listed.filter(({ hook }) => hook?.state === state) ?? [];
+  const whose = found.length === 0 ? '' : ` Of ${listNames(found, found.length)}.`;
+  return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
+}
+
+function diskRule(level: Rule['level'], what: string, applies: (freeBytes: number) => boolean): Rule {
+  return {
+    ...{ name: 'disk-low', level, docs: 'docs/faults.md#sqlite' },
+    title: `The disk of the database is ${what}`,
+    find: ({ disk }) =>
+      disk && applies(disk.freeBytes)
+        ? {
+            message: `Only ${formatBytes(disk.freeBytes)} are free on the disk of the database.`,
+            fix: 'Delete other files from this disk. `leadtap doctor` checks the space again.',
+          }
+        : undefined,
+  };
+}
+
+export interface Conclusion {
+  readonly healthy: StatusReport['healthy'];
+  readonly good: string | null;
+  readonly note: string | null;
+}
+
+/** The sentence at the top of the page: what is proven to be well, or why nothing can be said. */
+export function conclude(
+  { consumers }: Facts,
+  problems: readonly StatusProblem[],
+  staleAfterMs?: number,
+): Conclusion {
+  const has = (level: StatusProblem['severity']) => problems.some(({ severity }) => severity === level);
+  if (has('error') || !consumers) return { healthy: false, good: null, note: null };
+  const no = (note: string) => `No problem was found. ${note}`;
+  if (!consumers.recorded)
+    return { healthy: null, good: null, note: no('Consumers are not recorded (LEADTAP_CONSUMERS=off).') };
+  if (has('unknown')) return { healthy: null, good: null, note: null };
+  const { active, inactive } = consumers;
+  if (problems.some(({ kind }) => kind === 'consumers-refused' || kind === 'consumers-limited'))
+    return { healthy: true, good: null, note: null };
+  if (active === 0) {
+    const note = no(inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.');
+    return { healthy: true, good: null, note };
+  }
+  const leads = consumers.behind === 0 ? 'Every lead was picked up.' : 'No lead waits longer than usual.';
+  return { healthy: true, good: `${leads} ${describeActive(consumers, staleAfterMs)}`, note: null };
+}
+
+/** What is known of the active consumers. One that has just begun to poll has no usual interval yet. */
+function describeActive({ active, activeWithoutInterval }: ConsumersStatus, staleAfterMs?: number): string {
+  const known = active - activeWithoutInterval;
+  const subject = active === 1 ? 'The only consumer' : `All ${formatCount(active)} consumers`;
+  if (known === 0)
+    return `${subject} ${active === 1 ? 'is new: its usual interval is' : 'are new: their usual intervals are'} not known yet.`;
+  if (staleAfterMs !== undefined)
+    return `${subject} polled within the last ${formatDuration(staleAfterMs / 1000)}.`;
+  if (known === active) return active === 1 ? `${subject} polls as usual.` : `${subject} poll as usual.`;
+  const others = `${formatCount(known)} of ${formatCount(active)} consumers ${known === 1 ? 'polls' : 'poll'} as usual.`;
+  return `${others} The usual interval of the ${activeWithoutInterval === 1 ? 'other one' : 'others'} is not known yet.`;
+}

@@ -1,0 +1,69 @@
+/** Names and commands in the sentences of the diagnosis. */
+import { PROBLEMS, type ProblemCode, type ProblemEntry } from '@leadtap/contract';
+import { quoteForShell } from '../escape.ts';
+import { formatCount } from './formats.ts';
+import type { ConsumerStatus } from './report.ts';
+
+type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'>;
+
+const MAX_NAMES = 5;
+const MAX_NAME_LENGTH = 60;
+
+/** In one line of a sentence: without control characters and those that change the direction of the text, and cut. */
+const inSentence = (text: string): string => {
+  const characters = [...text.replace(/\p{C}+/gu, ' ').trim()];
+  const isCut = characters.length > MAX_NAME_LENGTH;
+  return isCut ? `${characters.slice(0, MAX_NAME_LENGTH).join('').trim()}…` : characters.join('');
+};
+
+/** As part of a command that a person copies. The placeholder stands for what cannot be copied safely. */
+const inCommand = (text: string, placeholder: string): string =>
+  text.length <= MAX_NAME_LENGTH && !/[\p{C}`\\]/u.test(text) ? quoteForShell(text) : placeholder;
+
+/** The name of the token, or else its id; the user is known as well. */
+export const nameOf = ({ name, tokenId }: Pick<ConsumerStatus, 'name' | 'tokenId'>): string =>
+  name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
+
+export const describe = (consumer: Named, more = ''): string =>
+  `${inSentence(nameOf(consumer))} (user ${inSentence(consumer.userId)}${more})`;
+
+/** At the beginning of a sentence. */
+export function subjectOf(consumer: Named): string {
+  const text = describe(consumer);
+  return consumer.name ? text : text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** At most five, and the number of the others. */
+export function listNames(
+  found: readonly ConsumerStatus[],
+  count: number,
+  more: (consumer: ConsumerStatus) => string = () => '',
+): string {
+  const names = found.slice(0, MAX_NAMES).map((consumer) => describe(consumer, more(consumer)));
+  const others = count - names.length;
+  return others > 0 ? `${names.join(', ')} and ${formatCount(others)} more` : names.join(', ');
+}
+
+/** `1 lead waits`, `2 leads wait` */
+export const countOf = (count: number, one: string, many: string): string =>
+  count === 1 ? `1 ${one}` : `${formatCount(count)} ${many}`;
+
+export function issueCommand({ userId, name }: Pick<ConsumerStatus, 'userId' | 'name'>): string {
+  const flag = name === null ? '' : ` --name ${inCommand(name, 'NAME')}`;
+  return `\`leadtap token issue --user ${inCommand(userId, 'ID')}${flag}\``;
+}
+
+export const revokeCommand = ({ tokenId }: Pick<ConsumerStatus, 'tokenId'>): string =>
+  `\`leadtap token revoke ${inCommand(tokenId ?? 'ID', 'ID')}\``;
+
+export const consumersCommand = ({ companyId }: Pick<ConsumerStatus, 'companyId'>): string =>
+  `\`leadtap consumers --company ${inCommand(companyId, 'ID')}\``;
+
+/** What to do about a refusal, for one user if it is known. */
+export function fixOf(code: ProblemCode, userId?: string): string {
+  const { operator, integrator }: ProblemEntry = PROBLEMS[code];
+  if (operator === undefined) return `Tell the client: ${integrator}`;
+  return userId === undefined
+    ? operator
+    : operator.replace(/(--user|user set) ID\b/g, (_, before) => `${before} ${inCommand(userId, 'ID')}`);
+}

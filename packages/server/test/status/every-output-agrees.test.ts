@@ -1,0 +1,560 @@
+/**
+ * One diagnosis: in each situation the status page, `/status.json`, `leadtap doctor --json` and the metric `leadtap_problem` say the same.
+ * `wasGreen`: a loss that earlier versions did not report.
+ */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { issueToken } from 'leadtap';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
+import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
+import {
+  keyFileOf,
+  leaveRequests,
+  startService,
+  type TestService,
+} from '../../../testing/harness/service.ts';
+import { type Receiver, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
+import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
+import { RULES } from '../../src/status/rules.ts';
+import type { HookProgress } from '../../src/store/hooks.ts';
+import { terminal } from '../cli/terminal.ts';
+import { iso, summary } from '../consumers/support/consumers.ts';
+import { storedHook, subscribe } from '../hooks/support/hooks.ts';
+import { addClient, readPage, readStatus, writePolls } from './support/status.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+class World {
+  readonly clock: ManualClock;
+  readonly receiver: Receiver;
+  service: TestService;
+
+  constructor(clock: ManualClock, receiver: Receiver, service: TestService) {
+    this.clock = clock;
+    this.receiver = receiver;
+    this.service = service;
+  }
+
+  /** Polls as this token; `query` may depend on the time. */
+  async client(name: string, userId = 'boss') {
+    const poll = await addClient(this.service, userId, name, name);
+    return async (query: string | (() => string) = '') => {
+      const status = await poll(typeof query === 'string' ? query : query());
+      await writePolls(this.service);
+      return status;
+    };
+  }
+
+  /** A client that has been polling for some time, always from where it was. */
+  async established(name: string, { userId = 'boss', everyMs = 2 * MINUTE_MS, times = 7 } = {}) {
+    const poll = await this.client(name, userId);
+    const next = () => poll(`since=${iso(this.clock())}`);
+    for (let count = 0; count < times; count += 1) {
+      if (count > 0) this.clock.advance(everyMs);
+      await next();
+    }
+    return { poll, next };
+  }
+
+  async subscribed(tokenId: string, progress?: Partial<HookProgress>) {
+    const token = await this.service.token('boss', { tokenId, expiresInMs: 30 * DAY_MS });
+    const { id } = await subscribe(this.service, token, this.receiver.url);
+    if (!progress) return id;
+    const claimed = await storedHook(this.service, id);
+    await this.service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...progress } }]);
+    return id;
+  }
+
+  async restart(afterMs: number) {
+    await this.service.stop();
+    this.clock.advance(afterMs);
+    const { clock, service: beside } = this;
+    this.service = await startService({ clock, beside, env: { LEADTAP_HOOK_HOSTS: this.receiver.origin } });
+  }
+}
+
+interface Situation {
+  readonly name: string;
+  readonly expected: readonly `${string} ${'error' | 'warning' | 'unknown'}`[];
+  /** Default: true without an error. */
+  readonly healthy?: boolean | null;
+  readonly says?: RegExp;
+  readonly wasGreen?: true;
+  readonly env?: Record<string, string>;
+  readonly store?: 'sqlite';
+  arrange(world: World): Promise<unknown>;
+}
+
+const SITUATIONS: readonly Situation[] = [
+  {
+    name: 'no consumer has polled yet',
+    expected: [],
+    says: /^No problem was found\. No consumer has polled yet\.$/,
+    arrange: async ({ service }) => service.add({}),
+  },
+  {
+    name: 'a consumer polls and has every lead',
+    expected: [],
+    says: /^Every lead was picked up\. The only consumer polls as usual\.$/,
+    arrange: (world) => world.established('make'),
+  },
+  {
+    name: 'a lead came after the last poll',
+    expected: [],
+    says: /^No lead waits longer than usual\. The only consumer polls as usual\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.service.add({});
+      world.clock.advance(MINUTE_MS);
+    },
+  },
+  {
+    name: 'consumers are not recorded',
+    expected: [],
+    healthy: null,
+    says: /not recorded/,
+    env: { LEADTAP_CONSUMERS: 'off' },
+    arrange: async ({ service }) => service.poll('boss'),
+  },
+  {
+    name: 'a consumer polls once a day, with leads of this morning',
+    expected: [],
+    arrange: async (world) => {
+      await world.established('report', { everyMs: DAY_MS });
+      await world.service.add({}, {});
+      world.clock.advance(5 * HOUR_MS);
+    },
+  },
+  {
+    name: 'a person tried curl twice, days ago',
+    expected: [],
+    arrange: async (world) => {
+      const poll = await world.client('curl');
+      await poll(`since=${iso(world.clock())}`);
+      await poll(`since=${iso(world.clock())}`);
+      await world.service.add({});
+      world.clock.advance(3 * DAY_MS);
+    },
+  },
+  {
+    name: 'a token was revoked and is not used any more',
+    expected: [],
+    arrange: async (world) => {
+      await world.established('old');
+      await world.service.store.revokeToken('old');
+      await world.service.add({});
+      world.clock.advance(2 * HOUR_MS);
+    },
+  },
+  {
+    name: '232 leads have been waiting for 8 days for a consumer that has stopped',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    says: /^232 leads wait for make \(user boss\), the oldest for 8 days/,
+    arrange: async (world) => {
+      await world.established('make', { everyMs: 6 * HOUR_MS });
+      await world.service.add(...Array.from({ length: 232 }, () => ({})));
+      world.clock.advance(8 * DAY_MS);
+    },
+  },
+  {
+    name: 'a consumer asks for the same page again and again',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    says: /^3 leads wait for loop/,
+    arrange: async (world) => {
+      const { poll } = await world.established('loop');
+      const since = `since=${iso(world.clock())}&limit=1`;
+      world.clock.advance(1000);
+      await world.service.add({}, {}, {}, {});
+      for (let count = 0; count < 7; count += 1) {
+        await poll(since);
+        world.clock.advance(15 * MINUTE_MS);
+      }
+      await poll(since);
+    },
+  },
+  {
+    name: 'a client disconnects before each response',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    arrange: async (world) => {
+      await world.established('impatient');
+      await world.service.add({});
+      for (let count = 0; count < 7; count += 1) {
+        world.clock.advance(15 * MINUTE_MS);
+        await world.service.store.consumers?.record([
+          summary('boss', 'impatient', { lastPollAt: world.clock(), lastStatus: 499 }),
+        ]);
+      }
+    },
+  },
+  {
+    name: 'a consumer has a wrong query for hours',
+    expected: ['leads-waiting error'],
+    says: /its last poll was refused with 400 invalid-query\.$/,
+    arrange: async (world) => {
+      const { poll } = await world.established('typo');
+      await world.service.add({});
+      for (let count = 0; count < 7; count += 1) {
+        world.clock.advance(15 * MINUTE_MS);
+        await poll('limit=0');
+      }
+    },
+  },
+  {
+    name: 'a consumer gets 429 for 47 minutes while a lead waits',
+    ...{ expected: ['consumers-limited error'], wasGreen: true },
+    arrange: async (world) => {
+      const { next } = await world.established('fast', { everyMs: 5 * MINUTE_MS });
+      await world.service.add({});
+      for (let count = 0; count < 9; count += 1) {
+        world.clock.advance(5 * MINUTE_MS);
+        await leaveRequests(world.service, 'boss', 0);
+        expect(await next()).toBe(429);
+      }
+      world.clock.advance(2 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'a consumer gets 429 now while a lead waits',
+    ...{ expected: ['consumers-limited warning'], wasGreen: true },
+    arrange: async (world) => {
+      const { next } = await world.established('fast');
+      await world.service.add({});
+      world.clock.advance(MINUTE_MS);
+      await leaveRequests(world.service, 'boss', 0);
+      expect(await next()).toBe(429);
+    },
+  },
+  {
+    name: 'a new consumer died after 4 polls',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    arrange: async (world) => {
+      await world.established('new', { times: 4 });
+      await world.service.add({});
+      world.clock.advance(3 * HOUR_MS);
+    },
+  },
+  {
+    name: 'a client polls with its own clock as since',
+    ...{ expected: ['leads-skipped error'], wasGreen: true },
+    says: /^now \(user boss\) has skipped 1 lead: /,
+    arrange: async (world) => {
+      const { next } = await world.established('now');
+      world.clock.advance(MINUTE_MS);
+      await world.service.add({});
+      world.clock.advance(MINUTE_MS);
+      await next();
+    },
+  },
+  {
+    name: 'a client without since gets fewer leads than came between two polls',
+    ...{ expected: ['leads-skipped error'], wasGreen: true },
+    arrange: async (world) => {
+      const poll = await world.client('page');
+      for (let count = 0; count < 7; count += 1) {
+        await world.service.add({});
+        world.clock.advance(2 * MINUTE_MS);
+        await poll('limit=2');
+      }
+      await world.service.add({}, {}, {}, {}, {});
+      world.clock.advance(2 * MINUTE_MS);
+      await poll('limit=2');
+    },
+  },
+  {
+    name: 'a revoked token is still used',
+    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    says: /^rotated \(user boss\) polls with a token that was revoked: it is refused with 401\.$/,
+    arrange: async (world) => {
+      const { next } = await world.established('rotated');
+      await world.service.store.revokeToken('rotated');
+      world.clock.advance(2 * MINUTE_MS);
+      expect(await next()).toBe(401);
+    },
+  },
+  {
+    name: 'an expired token is still used',
+    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    says: /that has expired/,
+    arrange: async (world) => {
+      const { next } = await world.established('short', { everyMs: 5 * DAY_MS - 1 });
+      world.clock.advance(2 * MINUTE_MS);
+      expect(await next()).toBe(401);
+    },
+  },
+  {
+    name: 'a token of a removed key is still used',
+    ...{ expected: ['token-revoked-in-use error'], wasGreen: true },
+    says: /a key that was removed/,
+    arrange: async (world) => {
+      await world.established('signed');
+      world.clock.advance(2 * MINUTE_MS);
+      const keys = await loadSigningKeys({ secrets: [randomBytes(32).toString('base64')] });
+      const [issuedAt, expiresAt] = [world.clock(), world.clock() + 30 * DAY_MS];
+      const token = await issueToken(keys, { userId: 'boss', tokenId: 'signed', issuedAt, expiresAt });
+      const headers = { authorization: `Bearer ${token}` };
+      const { status } = await fetch(`${world.service.url}/automation/new-leads`, { headers });
+      expect(status).toBe(401);
+    },
+  },
+  {
+    name: 'a user was removed whose token is still used',
+    ...{ expected: ['consumers-refused warning'], wasGreen: true },
+    arrange: async (world) => {
+      const { next } = await world.established('orphan', { userId: 'seller' });
+      await world.service.store.removeUser('seller');
+      world.clock.advance(2 * MINUTE_MS);
+      expect([401, 404]).toContain(await next());
+    },
+  },
+  {
+    name: 'a plan was lowered',
+    expected: ['consumers-refused warning'],
+    says: /^make \(user boss\) polls, but is refused with 403 professional-plan-required\.$/,
+    arrange: async (world) => {
+      const { next } = await world.established('make');
+      await world.service.store.updateUser('boss', { plan: 'STARTER' });
+      await world.service.add({});
+      world.clock.advance(2 * MINUTE_MS);
+      expect(await next()).toBe(403);
+    },
+  },
+  {
+    name: 'a webhook accepts events, and its token has never polled',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    says: /it accepts webhook events, but has never polled\.$/,
+    arrange: async (world) => {
+      const id = await world.subscribed('zapier');
+      world.clock.advance(1000);
+      await world.service.add({});
+      await vi.waitFor(async () =>
+        expect(await storedHook(world.service, id)).toMatchObject({ lastStatus: 200 }),
+      );
+      world.clock.advance(2 * HOUR_MS);
+    },
+  },
+  ...([5, 20] as const).map(
+    (minutes): Situation => ({
+      name: `a webhook has been failing for ${minutes} minutes`,
+      expected: [`hooks-failing ${minutes < 15 ? 'warning' : 'error'}`],
+      arrange: async (world) => {
+        await world.established('zapier');
+        await world.subscribed('zapier', {
+          ...{ failures: 3, lastEventAt: world.clock(), lastStatus: 502 },
+          failingSince: world.clock() - minutes * MINUTE_MS,
+        });
+      },
+    }),
+  ),
+  {
+    name: 'a webhook is disabled',
+    expected: ['hooks-disabled error'],
+    arrange: async (world) => {
+      await world.established('zapier');
+      await world.subscribed('zapier', {
+        ...{ failures: 30, lastEventAt: world.clock(), lastStatus: 502, disabledAt: world.clock() },
+        failingSince: world.clock() - 3 * DAY_MS,
+      });
+    },
+  },
+  {
+    name: 'a consumer has stopped',
+    expected: ['consumers-stale error'],
+    says: /^make \(user boss\) has not polled for 6 min; it usually polls every 2 min\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      world.clock.advance(6 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'a consumer has stopped after it was refused',
+    expected: ['consumers-stale error'],
+    says: /has not polled for 6 min; its last poll was refused with 403 professional-plan-required\.$/,
+    arrange: async (world) => {
+      const { next } = await world.established('make');
+      await world.service.store.updateUser('boss', { plan: 'STARTER' });
+      world.clock.advance(2 * MINUTE_MS);
+      await next();
+      world.clock.advance(6 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'the service has just been restarted',
+    ...{ expected: ['consumers-awaited unknown'], healthy: null },
+    says: /^The service was down for 5 min, until 40 s ago: waiting for 1 consumer to poll\.$/,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.restart(5 * MINUTE_MS);
+      world.clock.advance(40_000);
+    },
+  },
+  {
+    name: 'the service was restarted, and the consumer polls again',
+    expected: [],
+    arrange: async (world) => {
+      await world.established('make');
+      await world.restart(5 * MINUTE_MS);
+      const token = await world.service.token('boss', { tokenId: 'make', expiresInMs: 30 * DAY_MS });
+      const headers = { authorization: `Bearer ${token}` };
+      await world.service.poll('boss', `since=${iso(world.clock())}`, { headers });
+    },
+  },
+  {
+    name: 'the service was restarted, and the consumer does not come back',
+    expected: ['consumers-stale error'],
+    arrange: async (world) => {
+      await world.established('make');
+      await world.restart(5 * MINUTE_MS);
+      world.clock.advance(4 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'the database was unreachable until now',
+    ...{ expected: ['consumers-awaited unknown'], healthy: null },
+    arrange: async (world) => {
+      await world.established('make');
+      world.clock.advance(MINUTE_MS);
+      const unavailableSince = world.clock();
+      world.clock.advance(10 * MINUTE_MS);
+      await world.service.store.consumers?.recordDowntime(world.clock(), unavailableSince);
+    },
+  },
+  {
+    name: 'a token expires in three days',
+    expected: ['tokens-expiring warning'],
+    arrange: async (world) => {
+      const [issuedAt, expiresAt] = [world.clock() - 87 * DAY_MS, world.clock() + 3 * DAY_MS];
+      const token = { id: 'old', userId: 'boss', name: 'old', issuedAt, expiresAt };
+      await world.service.store.recordTokens([{ ...token, scopes: ['leads:read'] }]);
+      const tokenExpiresAt = expiresAt;
+      for (let count = 0; count < 7; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await world.service.store.consumers?.record([
+          summary('boss', 'old', { lastPollAt: world.clock(), tokenExpiresAt }),
+        ]);
+      }
+    },
+  },
+  {
+    name: 'the last backup is 77 days old',
+    ...{ expected: ['backup-old warning'], wasGreen: true, store: 'sqlite' },
+    says: /The last backup is 77 days old\.$/,
+    arrange: async ({ clock, service }) => {
+      const { database } = service.config;
+      if (database.kind !== 'sqlite') throw new Error('not SQLite');
+      writeFileSync(`${database.file}.last-backup`, `${iso(clock() - 77 * DAY_MS)}\n`);
+    },
+  },
+  {
+    name: 'a proxy for https is not trusted',
+    ...{ expected: ['proxy-not-trusted warning'], wasGreen: true },
+    says: /A proxy at 127\.0\.0\.1 passes on requests over https, but is not trusted/,
+    arrange: async ({ service }) => service.poll('boss', '', { headers: { 'x-forwarded-proto': 'https' } }),
+  },
+  {
+    name: 'Redis is unreachable',
+    expected: ['redis-unreachable warning'],
+    env: { LEADTAP_REDIS_URL: 'redis://127.0.0.1:1' },
+    arrange: async () => undefined,
+  },
+  {
+    name: 'a request failed',
+    expected: ['requests-failed error'],
+    arrange: async ({ service }) => {
+      const { changeTracking } = service.store;
+      if (!changeTracking) throw new Error('no change tracking');
+      vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
+      expect((await service.poll('boss')).status).toBe(500);
+    },
+  },
+  {
+    name: 'stamps are ahead of the clock',
+    expected: ['stamps-ahead warning'],
+    arrange: async ({ clock, service }) => {
+      await service.add({});
+      clock.advance(-2 * MINUTE_MS);
+    },
+  },
+  {
+    name: 'the instance cannot reach the database',
+    expected: ['database-unreachable error'],
+    arrange: async ({ service }) =>
+      vi.spyOn(service.store, 'status').mockRejectedValue(new Error('the disk is on fire')),
+  },
+];
+
+/** `name level` of each problem, sorted, as each output has it. */
+async function readAll({ clock, service }: World, env: Record<string, string> = {}) {
+  await writePolls(service);
+  const report = await readStatus(service);
+  const page = await readPage(service);
+  const metrics = await (await fetch(service.metricsUrl)).text();
+  const { host } = new URL(service.statusUrl);
+  const doctor = await terminal().run('doctor --json', {
+    env: {
+      ...{ ...service.database.env, ...env, LEADTAP_PORT: '0', LEADTAP_METRICS_ADDRESS: host },
+      LEADTAP_SIGNING_KEY_FILE: keyFileOf(service),
+    },
+    parts: { clock },
+  });
+  const { checks }: { checks: { check: string; state: string; detail: string }[] } = JSON.parse(
+    doctor.stdout,
+  );
+  const rules = checks.filter(({ check }) => RULES.some(({ name }) => name === check));
+  const levels: Record<string, string> = { failed: 'error', warning: 'warning', unknown: 'unknown' };
+  const named = (problems: readonly (readonly [unknown, unknown])[]) =>
+    problems.map((parts) => parts.join(' ')).sort();
+  return {
+    report,
+    delivery: checks.find(({ check }) => check === 'delivery')?.detail,
+    page: /<section class="summary".+?<\/section>/s.exec(page)?.[0] ?? '',
+    outputs: {
+      json: named(report.problems.map(({ kind, severity }) => [kind, severity])),
+      page: named(
+        [...page.matchAll(/class="finding (error|warning|unknown)" data-key="([a-z]+-[a-z-]+)"/g)].map(
+          ([, level, name]) => [name, level],
+        ),
+      ),
+      gauge: named(
+        [...metrics.matchAll(/^leadtap_problem\{name="([a-z-]+)",level="([a-z]+)"\} 1$/gm)].map(
+          ([, name, level]) => [name, level],
+        ),
+      ),
+      doctor: named(rules.map(({ check, state }) => [check, levels[state]])),
+    },
+    sentences: {
+      json: report.problems.map(({ message }) => message).sort(),
+      doctor: rules.map(({ detail }) => detail).sort(),
+    },
+  };
+}
+
+describe('the outputs agree', () => {
+  const situations = SITUATIONS.filter(({ store }) => store === undefined || store === inject('store'));
+
+  it.each(situations)('$name: $expected', async ({ expected, env, arrange, says, healthy }) => {
+    onTestFinished(() => void vi.restoreAllMocks());
+    const clock = manualClock();
+    const receiver = await startReceiver();
+    const service = await startService({ clock, env: { LEADTAP_HOOK_HOSTS: receiver.origin, ...env } });
+    const world = new World(clock, receiver, service);
+    await arrange(world);
+    const { report, delivery, page, outputs, sentences } = await readAll(world, env);
+    const found = [...expected].sort();
+    expect(outputs).toEqual({ json: found, page: found, gauge: found, doctor: found });
+    expect(sentences.doctor).toEqual(sentences.json);
+    const hasErrors = expected.some((problem) => problem.endsWith(' error'));
+    expect(report.healthy).toBe(healthy === undefined ? !hasErrors : healthy);
+    const sentence = report.good ?? report.note ?? undefined;
+    expect(delivery).toBe(sentence);
+    expect(page.includes('finding good'), 'green only if it is proven').toBe(report.good !== null);
+    if (report.good !== null) expect(report.healthy).toBe(true);
+    if (says) expect(report.summary).toMatch(says);
+  });
+
+  it('in 30 situations or more, 12 of which were losses without a word', () => {
+    expect(SITUATIONS.length).toBeGreaterThanOrEqual(30);
+    expect(SITUATIONS.filter(({ wasGreen }) => wasGreen).length).toBeGreaterThanOrEqual(12);
+  });
+});

@@ -1,0 +1,42 @@
+import { table } from './field-tables.ts';
+
+type Rules = typeof import('../../packages/server/src/status/rules.ts');
+type Rule = Rules['RULES'][number];
+
+const readRules = async (root: URL): Promise<readonly Rule[]> => {
+  const { RULES }: Rules = await import(new URL('packages/server/dist/status/rules.js', root).href);
+  return RULES;
+};
+
+/** So that a problem of seconds alarms no one. */
+const FOR = { error: '5m', warning: '15m' } as const;
+
+/** `consumers-stale` → `ConsumersStale` */
+const toPascalCase = (name: string): string =>
+  name.replace(/(?:^|-)(\w)/g, (_, first) => first.toUpperCase());
+
+/** One alert for each rule that is an error or a warning. All instances report the same, or have a problem of their own: so the maximum. */
+export async function alertRules(root: URL): Promise<string> {
+  const alerts = (await readRules(root)).flatMap(({ name, level, title, docs }) =>
+    level === 'unknown'
+      ? []
+      : [
+          `      - alert: Leadtap${toPascalCase(name)}${level === 'warning' ? 'Warning' : ''}`,
+          `        expr: max(leadtap_problem{name="${name}",level="${level}"}) == 1`,
+          `        for: ${FOR[level]}`,
+          `        labels:`,
+          `          severity: ${level}`,
+          `        annotations:`,
+          `          summary: '${title}'`,
+          `          description: 'The status page and \`leadtap doctor\` say whom it concerns and what to do. See ${docs}.'`,
+          '',
+        ],
+  );
+  return alerts.join('\n');
+}
+
+/** For docs/operations.md. */
+export async function problemTable(root: URL): Promise<string> {
+  const rows = (await readRules(root)).map(({ name, level, title }) => [`\`${name}\``, level, title]);
+  return table(['name', 'level', 'meaning'], rows);
+}
