@@ -7,6 +7,7 @@ import { isPaused } from './leads/pause.ts';
 import { itemOf } from './leads/selection.ts';
 import { open } from './router.ts';
 import { storedText } from './storage.ts';
+import { formatCount } from './text.tsx';
 
 /** How many leads had arrived when the page was last visible. */
 const seenCount = signal(0);
@@ -92,7 +93,7 @@ function notify(): void {
   const [newest] = leads.value;
   notification?.close();
   try {
-    notification = new Notification(`${count} new lead${count === 1 ? '' : 's'}`);
+    notification = new Notification(formatCount(count, 'new lead'));
   } catch {
     // On phones only installed pages have them.
     void setNotifying(false);

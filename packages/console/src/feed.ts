@@ -99,11 +99,14 @@ addEventListener('online', retryNow);
 addEventListener('offline', () => endHeldRequest());
 
 /** Another request of this page has shown whether the service answers. If the feed says otherwise, it polls at once. */
-export function reportContact(isReachable: boolean): void {
+export function reportContact(error?: LeadtapError): void {
   const state = feedState.peek();
-  if (!isReachable && state.kind === 'live') endHeldRequest();
-  if (isReachable && state.kind === 'retrying' && state.error.status === undefined) retryNow();
+  const isDown = error !== undefined && isUnavailable(error);
+  if (isDown && state.kind === 'live') endHeldRequest();
+  if (!isDown && state.kind === 'retrying' && isUnavailable(state.error)) retryNow();
 }
+
+const isUnavailable = ({ status = 503 }: LeadtapError): boolean => status >= 500;
 
 /** Ends when the signal is aborted, or with an error that no retry can change. */
 async function follow(token: string, signal: AbortSignal): Promise<void> {

@@ -2,6 +2,7 @@
 import type { LeadtapError } from '@leadtap/client';
 import type { JSX } from 'preact';
 import { problems } from './contract-texts.json';
+import { isWriteOnly } from './session.ts';
 import { Text } from './text.tsx';
 
 export interface Explanation {
@@ -47,7 +48,14 @@ const NEXT_STEPS: Readonly<Record<string, string>> = {
   unavailable: 'It may be starting again. The page tries again by itself, and nothing is lost.',
 };
 
+const WRITE_ONLY: Explanation = {
+  title: 'This token sends leads, and cannot read them',
+  nextStep:
+    'It is right for a form, or for a program that sends leads to this service. To see leads here, and for automations that get leads, ask the operator for a token that may read them.',
+};
+
 export function explain({ code, status }: Pick<LeadtapError, 'code' | 'status'>): Explanation {
+  if (code === 'insufficient-scope' && isWriteOnly.value) return WRITE_ONLY;
   const ofApi = OF_API[code];
   if (ofApi) return { title: ofApi.title, nextStep: NEXT_STEPS[code] ?? ofApi.nextStep };
   return (

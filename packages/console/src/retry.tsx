@@ -1,8 +1,11 @@
+import type { Consumer } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { clock, now } from './clock.ts';
+import { consumerList } from './consumers/consumer-list.ts';
+import { ConsumerName } from './consumers/consumer-name.tsx';
 import { type FeedState, retryNow } from './feed.ts';
 import { Problem } from './problem.tsx';
-import { Time } from './time.tsx';
+import { formatDuration, formatWait, Time } from './time.tsx';
 
 export type Retrying = Extract<FeedState, { kind: 'retrying' }>;
 
@@ -16,7 +19,6 @@ export const isOffline = ({ error }: Retrying): boolean => error.status === unde
 export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Element {
   // `now` changes once a second, so it can be a second behind.
   const leftMs = state.retryAt - Math.max(now.value, clock());
-  const seconds = Math.max(0, Math.ceil(leftMs / 1000));
   return (
     <div class="passing">
       <Problem error={state.error} />
@@ -26,7 +28,8 @@ export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Elemen
             Offline since <Time at={state.failingSince} form="clock" />.
           </span>
         )}
-        <span>{seconds === 0 ? 'Trying again…' : `Continues by itself in ${seconds} s.`}</span>
+        <span>{leftMs <= 0 ? 'Trying again…' : `Continues by itself in ${formatWait(leftMs)}.`}</span>
+        {isLimited(state) && <MostFrequent />}
         {!isLimited(state) && (
           <button type="button" onClick={retryNow}>
             Try now
@@ -36,3 +39,20 @@ export function RetryNotice({ state }: { readonly state: Retrying }): JSX.Elemen
     </div>
   );
 }
+
+/** Who probably uses the limit, as far as the page knows it from before. */
+function MostFrequent(): JSX.Element | null {
+  const list = consumerList.value;
+  const [first] = list.kind === 'listed' ? list.consumers.filter(hasInterval).sort(byInterval) : [];
+  if (!first) return null;
+  return (
+    <span>
+      <ConsumerName consumer={first} /> polls most often, every {formatDuration(first.usualIntervalS * 1000)}.
+    </span>
+  );
+}
+
+type IntervalConsumer = Consumer & { readonly usualIntervalS: number };
+const hasInterval = (consumer: Consumer): consumer is IntervalConsumer =>
+  consumer.state === 'active' && consumer.usualIntervalS !== null;
+const byInterval = (a: IntervalConsumer, b: IntervalConsumer): number => a.usualIntervalS - b.usualIntervalS;

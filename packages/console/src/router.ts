@@ -32,14 +32,19 @@ export function open(tab: string, item = '', how: 'push' | 'replace' = 'push'): 
   const { value } = place;
   if (value.tab === tab && value.item === item) return;
   if (how === 'replace') history.replaceState(history.state, '', hrefOf(tab, item));
-  else history.pushState({ ...history.state, isPushed: true }, '', hrefOf(tab, item));
+  else
+    history.pushState(
+      { ...history.state, isFromTab: value.tab === tab && value.item === '' },
+      '',
+      hrefOf(tab, item),
+    );
   place.value = { tab, item };
 }
 
-/** Leaves an opened item, as the back button of the browser does. */
+/** Leaves an opened item. If it was opened from the tab itself, as the back button of the browser does. */
 export function close(): void {
-  const state: { readonly isPushed?: boolean } | null = history.state;
-  if (state?.isPushed) history.back();
+  const state: { readonly isFromTab?: boolean } | null = history.state;
+  if (state?.isFromTab) history.back();
   else open(place.value.tab, '', 'replace');
 }
 

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { type Claims, readClaims } from './claims.ts';
 import { startFeed, stopFeed } from './feed.ts';
 import { open, place } from './router.ts';
@@ -12,6 +12,12 @@ export interface Session {
 }
 
 export const session = signal<Session | undefined>(undefined);
+
+/** It is for a form or a program that sends leads. */
+export const isWriteOnly = computed(() => {
+  const { scopes = [] } = session.value?.claims ?? {};
+  return scopes.includes('leads:write') && !scopes.includes('leads:read');
+});
 
 /** A tab may visit two services of one origin: each has a token of its own. */
 const stored = storedText('sessionStorage', `leadtap-token ${location.pathname}`);

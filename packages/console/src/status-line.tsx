@@ -10,22 +10,24 @@ import { Time } from './time.tsx';
 /** One line below the tabs: whether leads arrive, when the last one did, what is left of the limits. */
 export function StatusLine({ isCovered }: { readonly isCovered: boolean }): JSX.Element {
   const state = feedState.value;
-  const newest = leads.value[0];
+  // A token that no longer works has no limits, and gets no leads.
+  const isStopped = state.kind === 'stopped';
+  const newest = isStopped ? undefined : leads.value[0];
   const isStill = isPaused.value && state.kind === 'live';
   return (
     <section class="status-line" aria-label="Connection" inert={isCovered}>
       <p>
         <span class={`pulse ${isStill ? 'paused' : state.kind}`} aria-hidden="true" />
         <span role="status">{isStill ? 'paused' : wordsOf(state)}</span>
-        {isPaused.value && <span class="waiting-leads">{waitingCount} new</span>}
+        {isPaused.value && !isStopped && <span class="waiting-leads">{waitingCount} new</span>}
         {newest && (
           <span class="last-lead">
             last lead <Time at={newest.createdAt} />
           </span>
         )}
-        <span class="limits">{lastLimits.value && limitsText(lastLimits.value)}</span>
+        <span class="limits">{!isStopped && lastLimits.value && limitsText(lastLimits.value)}</span>
       </p>
-      <Plot />
+      {!isStopped && <Plot />}
       {newest && (
         <button type="button" class="small" onClick={togglePause}>
           {isPaused.value ? 'Resume' : 'Pause'}

@@ -2,6 +2,28 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 
+/** Characters that are not visible, but change the order in which those around them are shown, or are for terminals. */
+const INVISIBLE = /(?![\n\t])[\p{Cc}\p{Bidi_Control}]/gu;
+
+/** A text of others, as it may be shown. */
+export const visible = (text: string): string => text.replace(INVISIBLE, '');
+
+/** The same value, with such characters as escapes. */
+export const toJson = (value: unknown): string =>
+  JSON.stringify(value, null, 2).replace(
+    INVISIBLE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
+const NO_NAME = /^[\p{Cc}\p{Cf}\s]*$/u;
+
+export const nameOf = (fullName: string): string =>
+  NO_NAME.test(fullName) ? 'Without a name' : visible(fullName);
+
+/** `1 lead`, `1,000 leads`. */
+export const formatCount = (count: number, noun = 'lead'): string =>
+  `${count.toLocaleString('en')} ${noun}${count === 1 ? '' : 's'}`;
+
 /** The texts of the contract are Markdown with code spans only. */
 export function Text({ children }: { readonly children: string }): JSX.Element {
   const parts = children.split('`');
@@ -75,15 +97,16 @@ const MAX_SHOWN = 1000;
 /** Cuts what would fill several screens. The direction of its letters does not affect its neighbours. */
 export function LongText({ children }: { readonly children: string }): JSX.Element {
   const isWhole = useSignal(false);
-  if (children.length <= MAX_SHOWN || isWhole.value) return <bdi>{children}</bdi>;
+  const text = visible(children);
+  if (text.length <= MAX_SHOWN || isWhole.value) return <bdi>{text}</bdi>;
   const show = () => {
     isWhole.value = true;
   };
   return (
     <>
-      <bdi>{children.slice(0, MAX_SHOWN)}</bdi>…{' '}
+      <bdi>{text.slice(0, MAX_SHOWN)}</bdi>…{' '}
       <button type="button" onClick={show}>
-        Show all {children.length.toLocaleString('en')} characters
+        Show all {formatCount(text.length, 'character')}
       </button>
     </>
   );

@@ -20,6 +20,10 @@ export function formatDuration(ms: number): string {
   return '0 s';
 }
 
+/** How long until something happens, rounded up: `90 s`, `47 min`. */
+export const formatWait = (ms: number): string =>
+  ms <= 100_000 ? `${Math.ceil(ms / 1000)} s` : `${Math.ceil(ms / 60_000)} min`;
+
 /** `12 s ago`, `in 3 days`. */
 export function formatRelative(time: number, from: number): string {
   const duration = formatDuration(Math.abs(time - from));
@@ -27,7 +31,10 @@ export function formatRelative(time: number, from: number): string {
   return time > from ? `in ${duration}` : `${duration} ago`;
 }
 
-const EXACT = new Intl.DateTimeFormat(undefined, {
+/** That of the texts, whatever the browser's is. */
+const LOCALE = 'en-GB';
+
+const EXACT = new Intl.DateTimeFormat(LOCALE, {
   year: 'numeric',
   month: 'short',
   day: 'numeric',
@@ -43,8 +50,8 @@ const SHORT: Intl.DateTimeFormatOptions = {
   hour: '2-digit',
   minute: '2-digit',
 };
-const SHORT_THIS_YEAR = new Intl.DateTimeFormat(undefined, SHORT);
-const SHORT_OTHER_YEAR = new Intl.DateTimeFormat(undefined, { ...SHORT, year: 'numeric' });
+const SHORT_THIS_YEAR = new Intl.DateTimeFormat(LOCALE, SHORT);
+const SHORT_OTHER_YEAR = new Intl.DateTimeFormat(LOCALE, { ...SHORT, year: 'numeric' });
 
 /** `15 Dec, 14:00`, in the time zone of the visitor, with the year if it is another one. */
 export function formatShort(time: number): string {
@@ -55,12 +62,12 @@ export function formatShort(time: number): string {
 /** In the time zone of the visitor, which it names. */
 export const formatExact = (time: number): string => EXACT.format(time);
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-const DAY = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'long', day: 'numeric' });
+const DAY = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'long', day: 'numeric' });
 export const formatDay = (time: number): string => DAY.format(time);
 
-const WEEKDAY = new Intl.DateTimeFormat(undefined, { weekday: 'long', month: 'long', day: 'numeric' });
+const WEEKDAY = new Intl.DateTimeFormat(LOCALE, { weekday: 'long', month: 'long', day: 'numeric' });
 /** `Tuesday 10 November`. */
 export const formatWeekday = (time: number): string => WEEKDAY.format(time);
 

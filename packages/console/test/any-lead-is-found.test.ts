@@ -67,7 +67,7 @@ describe('older leads', () => {
       return page.locator('.loaded > .soft').innerText();
     };
     await expect.poll(loaded).toBe('330 leads');
-    expect(await names(page)).toEqual(leadNames(1, 330));
+    expect(await names(page)).toEqual(leadNames(101, 330));
     expect(await button(page, 'Load older leads').count()).toBe(0);
   });
 
@@ -123,22 +123,44 @@ describe('older leads', () => {
     expect((await names(page)).slice(0, 150)).toEqual(leadNames(1, 150));
   });
 
-  it('are rendered as far as the visitor has scrolled, and no longer when they are far below', async () => {
+  it('are 300 rows of the page at most, wherever it is scrolled, and a filter begins at the top', async () => {
     const service = await startWithLeads(900);
     const page = await openTab(service, 'Leads');
     await row(page, 'Lead 1.').first().waitFor();
     await untilHeld(service);
-    const rendered = async () => {
+    const loaded = async () => {
       await scrollToEnd(page);
-      return page.locator('.lead-row').count();
+      expect(await page.locator('.lead-row').count()).toBeLessThanOrEqual(300);
+      return (await names(page)).at(-1);
     };
-    await expect.poll(rendered).toBe(900);
+    await expect.poll(loaded).toBe('Lead 900.');
+    // The opened lead is far above.
+    await page.keyboard.press('j');
+    await expect.poll(() => page.evaluate('document.activeElement.innerText')).toContain('Lead 2.');
+    await scrollToEnd(page);
+    /** The number of the lead in the middle of the list. */
+    const visibleNumber = () =>
+      page.evaluate<number>(`(() => {
+        const { left, width, top, height } = document.querySelector('.rows').getBoundingClientRect();
+        const row = document.elementFromPoint(left + width / 2, top + height / 2).closest('.lead-row');
+        return Number(/Lead (\\d+)\\./.exec(row?.innerText)?.[1] ?? 0);
+      })()`);
+    const scrollTo = (share: number) =>
+      page.evaluate(
+        `{ const rows = document.querySelector('.rows'); rows.scrollTop = rows.scrollHeight * ${share} }`,
+      );
     await service.add({ fields: { firstName: 'Eve' } });
     await button(page, '1 new').waitFor();
-    await page.evaluate(`document.querySelector('.rows').scrollTop = 0`);
+    await scrollTo(0.5);
+    await expect.poll(visibleNumber).toBeGreaterThan(350);
+    expect(await visibleNumber()).toBeLessThan(550);
+    expect(await page.locator('.lead-row').count()).toBeLessThanOrEqual(300);
+    await filter(page).fill('lead');
+    await expect.poll(async () => (await names(page))[0]).toBe('Lead 1.');
+    expect(await page.evaluate(`document.querySelector('.rows').scrollTop`)).toBe(0);
+    await filter(page).fill('');
     await row(page, 'Eve').waitFor();
-    await expect.poll(() => page.locator('.lead-row').count()).toBeLessThanOrEqual(300);
-    await page.getByText(/^901 (loaded )?leads/).waitFor();
+    expect((await names(page)).slice(0, 200)).toEqual(['Eve', ...leadNames(1, 99)]);
   });
 
   it('are kept up to 5,000, which the page says', async () => {
@@ -291,6 +313,25 @@ describe('a search', () => {
 });
 
 describe('a day', () => {
+  it('may be today, or in the future, which the page says', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Eve' } });
+    await addHistorical(service, { createdAt: Date.now() - 2 * DAY, fields: { firstName: 'Ada' } });
+    const page = await openTab(service, 'Leads');
+    await row(page, 'Eve').waitFor();
+    const field = page.getByLabel('Show the leads of a day');
+    const date = (time: number) => new Date(time).toISOString().slice(0, 10);
+    await field.fill(date(Date.now()));
+    await page.getByText(/^\w+day,? \d+ \w+: 1 lead\.$/).waitFor();
+    expect(await names(page)).toEqual(['Eve']);
+    await field.fill(date(Date.now() + 3 * DAY));
+    await page.getByText(/^\w+day,? \d+ \w+ is in the future: it has no leads yet\.$/).waitFor();
+    expect(await names(page)).toEqual([]);
+    await expectAccessible(page);
+    await button(page, 'Back to the newest').click();
+    await expect.poll(() => names(page)).toEqual(['Eve', 'Ada']);
+  });
+
   /** At noon, so many days ago. */
   const noon = (daysAgo: number) => {
     const time = new Date(Date.now() - daysAgo * DAY);

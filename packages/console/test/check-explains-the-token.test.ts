@@ -37,7 +37,9 @@ describe('Check, with a token that works', () => {
     expect(valid).toMatch(/^✓ Yes: The token is valid until \d+ \w+ \d{4} \(in 89 days\)\.$/);
     expect(owner).toBe('✓ Yes: It belongs to boss.');
     expect(plan).toBe('✓ Yes: The plan of this user includes automation.');
-    expect(limits).toMatch(/^✓ Yes: Left: \d+ of 100 requests this minute, \d+ of 1000 requests this hour\./);
+    expect(limits).toMatch(
+      /^✓ Yes: Left: \d+ of 100 requests this minute, \d+ of 1,000 requests this hour\./,
+    );
     expect(await page.locator('.problem').count()).toBe(0);
     expect(await heading(page)).toBe('Your token works');
     await expectEveryLook(page);
@@ -116,6 +118,18 @@ describe('Check, with a token that works', () => {
     expect((await findings(page)).join()).toContain('It may also send leads.');
   });
 
+  it('says what a token that only sends leads is right for, here and on the tab Leads', async () => {
+    const page = await check('boss', { scopes: ['leads:write'] });
+    const said = (await findings(page)).join();
+    expect(await heading(page)).toBe('Your token is for sending leads');
+    expect(said).toContain('✓ Yes: It may send leads.');
+    expect(said).not.toContain('✗');
+    expect(await problem(page)).toContain('It is right for a form');
+    await expectEveryLook(page);
+    await page.getByRole('navigation').getByRole('link', { name: 'Leads' }).click();
+    await page.getByText('This token sends leads, and cannot read them.').waitFor();
+  });
+
   it('leads to the leads, and to another token', async () => {
     const page = await check('boss');
     await page.getByRole('link', { name: 'See the leads' }).click();
@@ -182,7 +196,7 @@ describe('Check, with a token that does not work', () => {
     ],
     [
       'insufficient-scope',
-      (): Promise<string> => service().token('boss', { scopes: ['leads:write'] }),
+      (): Promise<string> => service().token('boss', { scopes: [] }),
       ['The token is valid', '✓ Yes: It belongs to boss.', '✓ Yes: The plan'],
     ],
   ] as const)('%s has its own words and next step', async (code, makeToken, expected) => {
@@ -244,7 +258,7 @@ describe('Check, when the service does not answer as usual', () => {
       }),
     );
     await paste(page, await service.token('boss'));
-    await page.getByText(/Continues by itself in \d+ s\./).waitFor();
+    await page.getByText('Continues by itself in 60 min.').waitFor();
     expect(await problem(page)).toContain(title);
     await page.unroute('**/automation/new-leads*');
     await page.getByRole('button', { name: 'Try now' }).click();

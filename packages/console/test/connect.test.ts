@@ -107,7 +107,7 @@ describe('Connect', () => {
 
   it('shows the schedule if the service does not say what it offers', async () => {
     const page = await openTab(service(), 'Check');
-    await page.route('**/automation/hooks', (route) => route.abort());
+    await page.route(`${service().url}/`, (route) => route.fulfill({ status: 200 }));
     await page.getByRole('navigation').getByRole('link', { name: 'Connect' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Zapier' }).click();
     await page.getByText('the event New Lead.').waitFor();

@@ -4,6 +4,7 @@ import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
+import { addAutomation } from './support/automation.ts';
 import { openTab } from './support/open-tab.ts';
 
 const ENDPOINT = '**/automation/new-leads*';
@@ -136,23 +137,29 @@ describe('while they are shown', () => {
     const userPolicies = [{ name: 'minute', quota: 100, windowS: 3600 }];
     const service = await startService({ limits: { clock: () => now, userPolicies } });
     await service.add({ fields: { firstName: 'Kept' } });
+    const automation = await addAutomation(service, 'n8n');
+    const [intervalMs, lastPollAt] = [4000, Date.now()];
+    for (const polls of [2, 1, 0])
+      await automation.recordPoll({ lastPollAt: lastPollAt - polls * intervalMs });
     const page = await openPage(service.url);
     await page.clock.install();
     await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
     await page.locator('.lead-row').waitFor();
+    await page.getByRole('region', { name: 'Who has it' }).getByText('n8n').waitFor();
     await untilHeld(service);
     await leaveRequests(service, 'boss', 0);
     await service.add({ fields: { firstName: 'Second' } });
     // The client leaves time between two requests, so that the limits last.
     const isCounting = async () => {
       await page.clock.fastForward('00:10');
-      return page.getByText(/Continues by itself in \d+ s\./).isVisible();
+      return page.getByText(/Continues by itself in \d+ min\./).isVisible();
     };
     await expect.poll(isCounting).toBe(true);
-    const seconds = async () => Number(/in (\d+) s/.exec(await page.locator('.retry').innerText())?.[1]);
-    const before = await seconds();
-    await page.clock.fastForward('00:03');
-    await expect.poll(seconds).toBeLessThanOrEqual(before - 3);
+    await page.getByText('“n8n” polls most often, every 4 s.').waitFor();
+    const minutes = async () => Number(/in (\d+) min/.exec(await page.locator('.retry').innerText())?.[1]);
+    const before = await minutes();
+    await page.clock.fastForward('03:00');
+    await expect.poll(minutes).toBeLessThanOrEqual(before - 3);
     await service.add({ fields: { firstName: 'Third' } });
     now += 3_600_000;
     await page.clock.fastForward('01:00:00');
@@ -174,6 +181,9 @@ describe('while they are shown', () => {
     else if (code === 'user-not-found') await service.store.removeUser('boss');
     else await service.store.updateUser('boss', { plan: 'STARTER' });
     await page.getByText(title).waitFor();
+    // Neither limits nor a plot, as if it were connected.
+    expect(await page.getByRole('region', { name: 'Connection' }).innerText()).toBe('not connected');
+    expect(await page.locator('.plot').count()).toBe(0);
     if (code !== 'professional-plan-required') {
       // The person at the screen may no longer be the one who may see them.
       expect(await names(page)).toEqual([]);
@@ -184,6 +194,47 @@ describe('while they are shown', () => {
     await page.getByLabel('Paste the token you were given').fill(await service.token('rival'));
     await page.keyboard.press('Enter');
     await page.getByText('No leads yet').waitFor();
+  });
+
+  it('says in every part of the page that the service cannot answer, and that it does again', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Kept' } });
+    const page = await openPage(service.url);
+    let fail: (() => Promise<void>) | undefined;
+    const unavailable = {
+      status: 503,
+      headers: { 'retry-after': '3600' },
+      body: JSON.stringify({ code: 'unavailable', status: 503, detail: 'later', requestId: 'r-1' }),
+    };
+    await page.route(ENDPOINT, async (route) => {
+      if (route.request().headers()['prefer'] === undefined) return route.continue();
+      fail = () => route.fulfill(unavailable);
+    });
+    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    const [connection, whoHasIt] = [
+      page.getByRole('region', { name: 'Connection' }),
+      page.getByRole('region', { name: 'Who has it' }),
+    ];
+    await whoHasIt.getByText('No automation polls').waitFor();
+    await live(page);
+    await expect.poll(() => fail).toBeDefined();
+    await page.clock.install();
+    await fail?.();
+    for (const part of [connection, page.locator('.notice'), whoHasIt])
+      await part.getByText('The service cannot answer right now').waitFor();
+    await page.unroute(ENDPOINT);
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await live(page);
+    await page.getByText('cannot answer right now').first().waitFor({ state: 'detached' });
+    // Another request shows it first: the held one is not waited for.
+    await untilHeld(service);
+    await page.route(/automation/, (route) => route.fulfill(unavailable));
+    await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await connection.getByText('The service cannot answer right now').waitFor();
+    await page.unroute(/automation/);
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await live(page);
   });
 
   it('polls a service that does not hold requests', async () => {

@@ -93,6 +93,30 @@ describe('a test lead', () => {
     await expect.poll(async () => (await service.leads('north-lead')).length).toBe(2);
   });
 
+  it('is followed to the token of the platform from whose page it was sent; the others are listed', async () => {
+    const service = await startIntake();
+    const [zapier, n8n] = [await addAutomation(service, 'Zapier'), await addAutomation(service, 'n8n')];
+    for (const { poll } of [zapier, n8n]) await poll();
+    const now = Date.now();
+    const page = await openSender(service, 'Connect', { fixedTime: now });
+    await page.getByRole('link', { name: 'Zapier' }).click();
+    await button(page).click();
+    await progress(page).getByText('Waiting for “Zapier”:').waitFor();
+    await n8n.poll();
+    await page.clock.setFixedTime(now + FAST_INTERVAL_MS);
+    await progress(page).getByText('“n8n” received it').waitFor();
+    await progress(page).getByText('Waiting for “Zapier”:').waitFor();
+    const rows = await progress(page).locator('li b').allInnerTexts();
+    expect(rows).toEqual(['“Zapier”', '“n8n”']);
+    await expectAccessible(page);
+    await zapier.poll();
+    await page.clock.setFixedTime(now + 2 * FAST_INTERVAL_MS);
+    await progress(page)
+      .getByText(/^“Zapier” got it after/)
+      .waitFor();
+    await progress(page).getByText('“n8n” received it').waitFor();
+  });
+
   it('was got after at most the time until the last poll, to the second', async () => {
     const service = await startIntake();
     const { recordPoll } = await addAutomation(service, 'Zapier');

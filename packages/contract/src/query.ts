@@ -53,3 +53,5 @@ export const SINCE_FORMS: readonly SinceForm[] = [
 /** The console marks its requests with this header: they are polls like any other, but are not recorded as a consumer. */
 export const CLIENT_HEADER = 'leadtap-client';
 export const CONSOLE_CLIENT = 'console';
+/** The page of the console has this header if the service sends webhooks. */
+export const HOOKS_HEADER = 'leadtap-hooks';

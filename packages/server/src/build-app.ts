@@ -146,7 +146,7 @@ export function buildApp(services: AppServices, options: AppOptions): FastifyIns
   const hasIntake = options.intake ?? false;
   const hasConsole = options.console ?? false;
   app.register(docsRoutes, { prefix, version: services.version, publicUrl, hasIntake, hasConsole });
-  if (hasConsole) app.register(consoleRoutes, { prefix });
+  if (hasConsole) app.register(consoleRoutes, { prefix, hasHooks: hookSender !== undefined });
   const mountEndpoints = async (routes: FastifyInstance) => {
     for (const { path, handle, mount } of endpoints)
       mount(routes, (request, reply) => handle(request.raw, reply.raw), { logLevel: 'silent' }, path);

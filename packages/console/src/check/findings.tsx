@@ -8,7 +8,8 @@ import { Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
 import { lastLimits } from '../service.ts';
-import { connect, disconnect, type Session } from '../session.ts';
+import { connect, disconnect, isWriteOnly, type Session } from '../session.ts';
+import { formatCount } from '../text.tsx';
 import { formatDay, formatExact, Relative } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { describeSight } from './sight.ts';
@@ -53,6 +54,7 @@ function headingOf(state: FeedState, isSoon: boolean): string {
   if (state.kind !== 'stopped') return 'Your token';
   const failed = failedStep(state.error);
   if (failed === undefined) return 'The token could not be checked';
+  if (failed === 'scope' && isWriteOnly.value) return 'Your token is for sending leads';
   return failed === 'plan' || failed === 'scope' ? 'This token gets no leads' : 'This token does not work';
 }
 
@@ -62,6 +64,7 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
   const { expiresAt } = session.claims;
   const expiry = expiresAt === undefined ? undefined : expiryOf(expiresAt, now.value);
   const isSoon = state.kind === 'live' && expiry === 'soon';
+  const isForSending = results?.scope === 'no' && isWriteOnly.value;
   const heading = <h1>{headingOf(state, isSoon)}</h1>;
   const tokenFinding = results && (
     <Finding result={results.token === 'yes' && expiry === 'soon' ? 'soon' : results.token}>
@@ -70,7 +73,11 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
   );
   return (
     <>
-      {state.kind === 'stopped' ? <EmptyState drawing="refused">{heading}</EmptyState> : heading}
+      {state.kind === 'stopped' && !isForSending ? (
+        <EmptyState drawing="refused">{heading}</EmptyState>
+      ) : (
+        heading
+      )}
       {state.kind === 'loading' && <Loading />}
       {state.kind === 'retrying' && <RetryNotice state={state} />}
       {state.kind === 'stopped' && <Problem error={state.error} />}
@@ -82,9 +89,11 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
           </Finding>
           {results.scope === 'yes' && <Finding result="yes">{describeSight(leads.value)}</Finding>}
           <Finding result={results.plan}>{PLAN_TEXTS[results.plan]}</Finding>
-          {results.scope === 'no' && <Finding result="no">The token was not issued to read leads.</Finding>}
           {session.claims.scopes.includes('leads:write') && results.token === 'yes' && (
-            <Finding result="yes">It may also send leads.</Finding>
+            <Finding result="yes">It may {isForSending ? '' : 'also '}send leads.</Finding>
+          )}
+          {results.scope === 'no' && !isForSending && (
+            <Finding result="no">The token was not issued to read leads.</Finding>
           )}
           <Finding result={results.limits}>
             <LimitsText result={results.limits} />
@@ -191,10 +200,9 @@ const PLAN_TEXTS: Readonly<Record<Result, string>> = {
 function LimitsText({ result }: { readonly result: Result }): JSX.Element {
   const limits = lastLimits.value?.limits ?? [];
   if (result === 'unknown' || limits.length === 0) return <>What is left of the limits is not known.</>;
-  const parts = limits.map(({ name, remaining, quota }) =>
-    quota === undefined
-      ? `${remaining} requests this ${name}`
-      : `${remaining} of ${quota} requests this ${name}`,
+  const parts = limits.map(
+    ({ name, remaining, quota }) =>
+      `${quota === undefined ? '' : `${remaining} of `}${formatCount(quota ?? remaining, 'request')} this ${name}`,
   );
   return (
     <>

@@ -28,7 +28,7 @@ export function Connect(): JSX.Element {
       {session.value && (
         <section>
           <h2>Try it</h2>
-          <TestLead />
+          <TestLead platform={tile?.name} />
         </section>
       )}
     </div>

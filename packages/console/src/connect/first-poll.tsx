@@ -1,5 +1,5 @@
 import type { Consumer } from '@leadtap/contract';
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import {
@@ -10,6 +10,7 @@ import {
   useConsumerList,
 } from '../consumers/consumer-list.ts';
 import { ConsumerName } from '../consumers/consumer-name.tsx';
+import { chosenKeys, isNamedTwice, keyOf, tokenOf } from '../consumers/expected.ts';
 import {
   formatPending,
   hasPolled,
@@ -19,6 +20,7 @@ import {
   refusalOf,
 } from '../consumers/polls.ts';
 import { explain, Problem } from '../problem.tsx';
+import { visible } from '../text.tsx';
 import { Time } from '../time.tsx';
 
 const INTERVAL_MS = 10_000;
@@ -35,8 +37,6 @@ interface FirstPollProps {
 export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   const round = useSignal(0);
   const isEnded = useSignal(false);
-  /** The token that the visitor has chosen. */
-  const chosenKey = useSignal('');
   useEffect(() => {
     isEnded.value = false;
     const timer = setTimeout(() => {
@@ -46,12 +46,7 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
   }, [round.value]);
   const list = consumerList.value;
   const consumers = list.kind === 'listed' ? list.consumers : [];
-  const named = consumers.filter((consumer) => consumer.name?.trim().toLowerCase() === name.toLowerCase());
-  // Two tokens with the same name: only the visitor knows which one is meant.
-  const expected =
-    chosenKey.value === '' && named.length === 1
-      ? named[0]
-      : consumers.find((consumer) => keyOf(consumer) === chosenKey.value);
+  const expected = tokenOf(consumers, name);
   const isSeen = expected !== undefined && works(expected);
   const isWatching = !isEnded.value && (list.kind === 'loading' || list.kind === 'listed');
   useConsumerList(isEnded.value ? undefined : isSeen ? SEEN_INTERVAL_MS : INTERVAL_MS);
@@ -62,7 +57,7 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
       <p class="first-poll-state" role="status">
         <span class="first-poll-sign" aria-hidden="true" />{' '}
         {isEnded.value && 'This page has stopped watching. '}
-        <StateText list={list} name={name} expected={expected} isNamedTwice={named.length > 1} />
+        <StateText list={list} name={name} expected={expected} isNamedTwice={isNamedTwice(consumers, name)} />
       </p>
       {list.kind === 'failed' && <Problem error={list.error} />}
       <p class="buttons">
@@ -82,7 +77,7 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
           </button>
         )}
       </p>
-      <Polling {...{ consumers, name, expected, chosenKey }} />
+      <Polling {...{ consumers, name, expected }} />
       <details>
         <summary>How this page knows</summary>
         <p>
@@ -155,16 +150,13 @@ function PollText({ consumer }: { readonly consumer: Consumer }): JSX.Element {
 interface PollingProps extends FirstPollProps {
   readonly consumers: readonly Consumer[];
   readonly expected: Consumer | undefined;
-  readonly chosenKey: Signal<string>;
 }
 
-/** For a choice: empty means the token that has the name of the platform. */
-const keyOf = ({ tokenId }: Consumer): string => tokenId ?? 'no id';
-
 /** Every other token of the user that polls, and the choice of the one that is meant. */
-function Polling({ consumers, name, expected, chosenKey }: PollingProps): JSX.Element | null {
+function Polling({ consumers, name, expected }: PollingProps): JSX.Element | null {
   const others = consumers.filter((consumer) => consumer !== expected);
-  if (others.length === 0 && chosenKey.value === '') return null;
+  const chosenKey = chosenKeys.value[name] ?? '';
+  if (others.length === 0 && chosenKey === '') return null;
   const labelOf = (consumer: Consumer): string =>
     consumer.name === null || consumers.some((other) => other !== consumer && other.name === consumer.name)
       ? `${consumer.name ?? 'token'} (${consumer.tokenId ?? 'without an id'})`
@@ -175,7 +167,7 @@ function Polling({ consumers, name, expected, chosenKey }: PollingProps): JSX.El
       <ul class="polling">
         {others.map((consumer) => (
           <li key={consumer.tokenId}>
-            “<bdi>{labelOf(consumer)}</bdi>”{consumer.isThisToken && ' (of this console)'}{' '}
+            “<bdi>{visible(labelOf(consumer))}</bdi>”{consumer.isThisToken && ' (of this console)'}{' '}
             <PollText consumer={consumer} />
           </li>
         ))}
@@ -184,15 +176,15 @@ function Polling({ consumers, name, expected, chosenKey }: PollingProps): JSX.El
         <label>
           The token of {name} is{' '}
           <select
-            value={chosenKey.value}
+            value={chosenKey}
             onChange={({ currentTarget }) => {
-              chosenKey.value = currentTarget.value;
+              chosenKeys.value = { ...chosenKeys.value, [name]: currentTarget.value };
             }}
           >
             <option value="">the one named {name}</option>
             {consumers.map((consumer) => (
               <option key={keyOf(consumer)} value={keyOf(consumer)}>
-                {labelOf(consumer)}
+                {visible(labelOf(consumer))}
               </option>
             ))}
           </select>

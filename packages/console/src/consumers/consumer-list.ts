@@ -6,7 +6,7 @@ import type { LeadtapError } from '@leadtap/client';
 import { CONSUMERS_PATH, type Consumer, type Consumers } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { reportContact } from '../feed.ts';
+import { feedState, reportContact } from '../feed.ts';
 import { baseUrl, lastLimits, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';
 
@@ -91,12 +91,10 @@ async function tick(): Promise<void> {
     });
     const body: unknown = await response.json().catch(() => undefined);
     if (own.signal.aborted) return;
-    reportContact(true);
     read(response, body);
   } catch (cause) {
     if (own.signal.aborted) return;
-    reportContact(false);
-    listDelay.value = toConnectionError(cause);
+    fail(toConnectionError(cause));
   } finally {
     if (request === own) request = undefined;
   }
@@ -106,15 +104,28 @@ function read(response: Response, body: unknown): void {
   if (response.ok && isConsumers(body)) {
     consumerList.value = { kind: 'listed', consumers: body.consumers, readAt: Date.now() };
     listDelay.value = undefined;
-    return;
-  }
-  const error = toResponseError(response, body);
+    reportContact();
+  } else fail(toResponseError(response, body));
+}
+
+function fail(error: LeadtapError): void {
+  reportContact(error);
   if (error.code === 'no-such-resource') consumerList.value = { kind: 'not-recorded' };
   else if (error.isTransient) {
     listDelay.value = error;
     notBefore = Date.now() + (error.retryAfterMs ?? 0);
   } else consumerList.value = { kind: 'failed', error };
 }
+
+// What the page says about the connection changes in all of its parts at once.
+effect(() => {
+  const state = feedState.value;
+  const delay = listDelay.peek();
+  if (state.kind === 'retrying' && consumerList.peek().kind === 'listed') listDelay.value = state.error;
+  if (state.kind !== 'live' || !delay || delay === 'limit' || delay.status === 429) return;
+  notBefore = 0;
+  checkNow();
+});
 
 const isConsumers = (body: unknown): body is Consumers =>
   typeof body === 'object' && body !== null && 'consumers' in body && Array.isArray(body.consumers);

@@ -4,6 +4,7 @@ import { useRef } from 'preact/hooks';
 import { clock } from '../clock.ts';
 import { explain, Problem } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
+import { formatCount } from '../text.tsx';
 import { formatDuration, Time } from '../time.tsx';
 import { consumerList, listDelay, useConsumerList } from './consumer-list.ts';
 import { ConsumerName } from './consumer-name.tsx';
@@ -176,7 +177,7 @@ function describePending(consumer: Consumer, lead: LeadTimes): Description {
   const { hook } = consumer;
   if (hook?.state === 'disabled')
     return {
-      sentence: `does not have it: its webhook was switched off after ${hook.failures} failures${withStatus(hook)}.`,
+      sentence: `does not have it: its webhook was switched off after ${formatCount(hook.failures, 'failure')}${withStatus(hook)}.`,
       nextStep: 'Switch the automation off and on again, so that it subscribes again.',
       isStuck: true,
     };

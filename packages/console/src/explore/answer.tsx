@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { now } from '../clock.ts';
 import { Problem } from '../problem.tsx';
-import { CopyButton, Text } from '../text.tsx';
+import { CopyButton, formatCount, nameOf, Text, toJson, visible } from '../text.tsx';
 import { formatDuration, Time } from '../time.tsx';
 import { type Answer, exchange, followLink, stopRequest } from './exchange.ts';
 import { explainHeaders } from './header-texts.ts';
@@ -124,7 +124,7 @@ function summaryOf({ status, statusText, leads, durationMs, text }: Answer): str
   const size = new Blob([text]).size;
   const bytes = size < 1000 ? `${size} B` : `${(size / 1000).toFixed(1)} kB`;
   const time = durationMs < 1000 ? `${durationMs} ms` : `${(durationMs / 1000).toFixed(1)} s`;
-  const what = leads && (leads.length === 1 ? '1 lead' : `${leads.length} leads`);
+  const what = leads && formatCount(leads.length);
   const words = status === 304 ? 'the page is unchanged' : what;
   return [statusText, words, time, bytes].filter(Boolean).join(' · ');
 }
@@ -159,20 +159,20 @@ const MAX_NAME_LENGTH = 200;
 const LeadJson = ({ lead }: { readonly lead: Lead }) => (
   <details class="lead-json">
     <summary>
-      <bdi>{lead.fullName?.slice(0, MAX_NAME_LENGTH)}</bdi>
+      <bdi>{nameOf(lead.fullName ?? '').slice(0, MAX_NAME_LENGTH)}</bdi>
       <span class="soft">
-        {lead.status?.label} · <Time at={lead.createdAt} />
+        <bdi>{visible(lead.status?.label ?? '')}</bdi> · <Time at={lead.createdAt} />
       </span>
     </summary>
     <pre>
-      <code>{JSON.stringify(lead, null, 2)}</code>
+      <code>{toJson(lead)}</code>
     </pre>
   </details>
 );
 
 function pretty(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    return toJson(JSON.parse(text));
   } catch {
     return text;
   }

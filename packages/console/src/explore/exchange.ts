@@ -51,13 +51,14 @@ export async function sendRequest(): Promise<void> {
       cache: 'no-store',
       signal,
     });
-    reportContact(true);
     const answer = toAnswer(built, startedMs, response, await response.text());
+    reportContact(answer.error);
     if (!signal.aborted) exchange.value = { kind: 'answered', answer };
   } catch (cause) {
     if (signal.aborted) return;
-    reportContact(false);
-    exchange.value = { kind: 'failed', error: toConnectionError(cause) };
+    const error = toConnectionError(cause);
+    reportContact(error);
+    exchange.value = { kind: 'failed', error };
   }
 }
 

@@ -9,10 +9,10 @@ import { explain } from '../problem.tsx';
 import { close } from '../router.ts';
 import { baseUrl } from '../service.ts';
 import { session } from '../session.ts';
-import { CopyButton, LongText } from '../text.tsx';
+import { CopyButton, formatCount, LongText, nameOf, toJson, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { isFull, loading } from './history.ts';
-import { formatCount, LoadOlder } from './loading.tsx';
+import { LoadOlder } from './loading.tsx';
 import { findLinked, linked, openedLead } from './selection.ts';
 import { Status } from './status.tsx';
 
@@ -116,7 +116,7 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
     <>
       <header>
         <h1 id={HEADING} tabIndex={-1}>
-          {lead.fullName.trim() === '' ? 'Without a name' : <LongText>{lead.fullName}</LongText>}
+          <LongText>{nameOf(lead.fullName)}</LongText>
         </h1>
         <Status status={lead.status} />
       </header>
@@ -148,13 +148,13 @@ function Fields({ lead }: { readonly lead: Lead }): JSX.Element {
               showsEmpty.value = !showsEmpty.value;
             }}
           >
-            {showsEmpty.value ? 'Hide' : 'Show'} {emptyCount} empty {emptyCount === 1 ? 'field' : 'fields'}
+            {showsEmpty.value ? 'Hide' : 'Show'} {formatCount(emptyCount, 'empty field')}
           </button>
         </p>
       )}
       <details class="json">
         <summary>JSON, as automations get it</summary>
-        <pre>{JSON.stringify(lead, null, 2)}</pre>
+        <pre>{toJson(lead)}</pre>
       </details>
     </>
   );
@@ -174,13 +174,13 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
     case 'phone2':
       return (
         <a href={`tel:${value.replace(/[^\d+]/g, '')}`}>
-          <bdi>{value}</bdi>
+          <bdi>{visible(value)}</bdi>
         </a>
       );
     case 'email':
       return (
         <a href={`mailto:${encodeURIComponent(value).replaceAll('%40', '@')}`}>
-          <bdi>{value}</bdi>
+          <bdi>{visible(value)}</bdi>
         </a>
       );
     case 'appointmentDateTime':
@@ -191,7 +191,7 @@ function renderField(lead: Lead, name: LeadFieldName): ComponentChildren {
     case 'id':
     case 'statusValue':
     case 'automation_trigger_id':
-      return <code>{value}</code>;
+      return <code>{visible(value)}</code>;
     default:
       return <LongText>{value}</LongText>;
   }
@@ -231,7 +231,7 @@ function CustomFields({ fields }: { readonly fields: Lead['customFields'] }) {
       {entries.map(([name, value]) => (
         <li key={name}>
           <span class="soft">
-            <bdi>{name}</bdi>:
+            <bdi>{visible(name)}</bdi>:
           </span>{' '}
           <LongText>{typeof value === 'string' ? value : JSON.stringify(value)}</LongText>
         </li>
@@ -249,10 +249,10 @@ function Images({ urls }: { readonly urls: readonly string[] }) {
         <li key={url}>
           {/^https?:\/\//i.test(url) ? (
             <a href={url} target="_blank" rel="noopener noreferrer">
-              {url}
+              {visible(url)}
             </a>
           ) : (
-            url
+            visible(url)
           )}
         </li>
       ))}
@@ -271,7 +271,7 @@ function CopyBar({ lead }: { readonly lead: Lead }): JSX.Element {
   };
   return (
     <p class="copy-bar">
-      <CopyButton text={() => JSON.stringify(lead, null, 2)}>Copy JSON</CopyButton>
+      <CopyButton text={() => toJson(lead)}>Copy JSON</CopyButton>
       <CopyButton text={() => location.href}>Copy link</CopyButton>
       <CopyButton text={curl}>Copy curl</CopyButton>
       <label>

@@ -3,8 +3,8 @@ import type { Lead } from '@leadtap/client';
 import { CSV_START, toCsvRow } from '@leadtap/contract';
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { formatCount } from '../text.tsx';
 import { hasMore } from './history.ts';
-import { formatCount } from './loading.tsx';
 import { shownLeads } from './selection.ts';
 
 /** Custom fields have a column each, as in `leadtap leads import`: `customFields.roof`. */

@@ -38,7 +38,7 @@ export interface Day {
   readonly end: number;
   /** Newest first: those of the day, then older ones. */
   readonly leads: readonly Lead[];
-  /** All leads from this time until the end of the day are loaded; 0: there are no older ones. */
+  /** All leads from this time until the end of the day, or until it was chosen, are loaded; 0: there are no older ones. */
   readonly from: number;
 }
 
@@ -196,10 +196,10 @@ const MINUTE_MS = 60_000;
 export async function pollAt(query: Pick<PollOptions, 'since' | 'limit' | 'signal'>): Promise<Page> {
   try {
     const page = await poll({ baseUrl, token: session.peek()?.token ?? '', environment, ...query });
-    reportContact(true);
+    reportContact();
     return page;
   } catch (thrown) {
-    if (!query.signal?.aborted && toLeadtapError(thrown).status === undefined) reportContact(false);
+    if (!query.signal?.aborted) reportContact(toLeadtapError(thrown));
     throw thrown;
   }
 }
@@ -211,11 +211,10 @@ export function showDay(date: string): void {
   end.setDate(end.getDate() + 1);
   stopLoading();
   dateText.value = date;
-  const [from, to] = [start.getTime(), end.getTime()];
-  // The leads of today are the newest ones. While a year is typed, the date is one of the first centuries.
-  const isPast = from > 0 && to <= clock();
-  day.value = isPast ? { start: from, end: to, leads: [], from: to } : undefined;
-  if (isPast) loadMore();
+  const [from, to, now] = [start.getTime(), end.getTime(), clock()];
+  // While a year is typed, the date is one of the first centuries.
+  day.value = from > 0 ? { start: from, end: to, leads: [], from: from > now ? now : to } : undefined;
+  if (from > 0 && from <= now) loadMore();
   else showAll();
 }
 

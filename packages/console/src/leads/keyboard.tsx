@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { close, isPhone, open, place } from '../router.ts';
 import { focusDetail } from './detail.tsx';
+import { focusRow } from './rows.ts';
 import { clearFilter, FILTER_ID, itemOf, openedId, shownLeads } from './selection.ts';
 
 export const DAY_ID = 'lead-day';
@@ -15,9 +16,6 @@ const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['Esc', 'clear the filter, leave the lead'],
   ['?', 'this list'],
 ];
-
-export const rowOf = (id: string): HTMLElement | null =>
-  document.querySelector(`[data-lead="${CSS.escape(id)}"]`);
 
 /** The row that has the focus, else the opened one. */
 function currentIndex(): number {
@@ -33,7 +31,7 @@ function move(step: 1 | -1): void {
   const next = index === -1 ? 0 : Math.min(Math.max(index + step, 0), shown.length - 1);
   const lead = shown[next];
   if (!lead) return;
-  rowOf(lead.automation_trigger_id)?.focus();
+  focusRow(lead.automation_trigger_id);
   if (!isPhone.value) open('leads', itemOf(lead), 'replace');
 }
 
@@ -45,7 +43,7 @@ function leave(target: EventTarget | null): void {
   clearFilter();
   if (target instanceof HTMLElement && target.id === FILTER_ID) target.blur();
   // After the rows are back that the filter had removed.
-  requestAnimationFrame(() => rowOf(openedId.value)?.focus());
+  requestAnimationFrame(() => focusRow(openedId.value));
 }
 
 const isTyping = (target: EventTarget | null): boolean =>

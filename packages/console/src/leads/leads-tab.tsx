@@ -2,6 +2,7 @@ import type { LeadtapError } from '@leadtap/client';
 import { computed, signal, useSignalEffect } from '@preact/signals';
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { now } from '../clock.ts';
 import { EmptyState } from '../empty-state.tsx';
 import { arrivedCount, feedState, isRefused, leads } from '../feed.ts';
 import { Problem } from '../problem.tsx';
@@ -9,6 +10,7 @@ import { RetryNotice } from '../retry.tsx';
 import { isPhone, open, place } from '../router.ts';
 import { session } from '../session.ts';
 import { TestLead, TestLeadProgress } from '../test-lead/test-lead.tsx';
+import { formatCount, nameOf, visible } from '../text.tsx';
 import { formatWeekday } from '../time.tsx';
 import { TokenForm } from '../token-form.tsx';
 import { LeadDetail } from './detail.tsx';
@@ -25,11 +27,12 @@ import {
   showNewest,
   waitingCount,
 } from './history.ts';
-import { DAY_ID, Keyboard, rowOf } from './keyboard.tsx';
+import { DAY_ID, Keyboard } from './keyboard.tsx';
 import { LeadList } from './list.tsx';
-import { backTo, FULL_TEXT, formatCount, LoadOlder } from './loading.tsx';
+import { backTo, FULL_TEXT, LoadOlder } from './loading.tsx';
 import { isPaused } from './pause.ts';
 import { timeOf } from './read-back.ts';
+import { rowOf } from './rows.ts';
 import {
   FILTER_ID,
   filterStatus,
@@ -88,7 +91,7 @@ function Connected(): JSX.Element {
         <p class="vh" role="status">
           {arrivedCount.value > 0 &&
             !isPaused.value &&
-            `New lead: ${leads.value[0]?.fullName}. ${arrivedCount.value} since you opened the page.`}
+            `New lead: ${nameOf(leads.value[0]?.fullName ?? '')}. ${arrivedCount.value} since you opened the page.`}
         </p>
       </div>
       {id !== '' && <LeadDetail key={id} />}
@@ -171,7 +174,7 @@ function FilterBar(): JSX.Element {
         <option value="">All statuses</option>
         {[...statuses.value.values()].map(({ value, label }) => (
           <option key={value} value={value}>
-            {label}
+            {visible(label)}
           </option>
         ))}
       </select>
@@ -184,7 +187,7 @@ function FilterBar(): JSX.Element {
 function LoadedLeads(): JSX.Element {
   const { length: loadedCount } = loadedLeads.value;
   const ofText = isFiltered.value ? `${shownLeads.value.length.toLocaleString('en')} of ` : '';
-  const countText = `${loadedCount.toLocaleString('en')}${hasMore.value ? ' loaded' : ''} ${loadedCount === 1 ? 'lead' : 'leads'}`;
+  const countText = formatCount(loadedCount, hasMore.value ? 'loaded lead' : 'lead');
   const loadedText = `${ofText}${countText}${hasMore.value ? backTo() : ''}`;
   return (
     <div class="loaded">
@@ -226,7 +229,9 @@ function DayNotice({ day: { start, end, leads: list, from } }: { readonly day: D
     <div class="day">
       <p role="status">
         {formatWeekday(start)}
-        {from < end && `: ${countText}${from > start ? ' loaded so far' : ''}.`}
+        {start > now.peek()
+          ? ' is in the future: it has no leads yet.'
+          : from < end && `: ${countText}${from > start ? ' loaded so far' : ''}.`}
         {ofDay < list.length && ' Older ones follow.'}
       </p>
       <button type="button" onClick={leave}>

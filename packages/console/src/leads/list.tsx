@@ -1,15 +1,18 @@
 import type { Lead } from '@leadtap/client';
-import { untracked, useSignal, useSignalEffect } from '@preact/signals';
+import { untracked, useSignalEffect } from '@preact/signals';
 import { Component, type JSX, type TargetedMouseEvent } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { arrivedCount, freshIds, leads, MAX_LEADS } from '../feed.ts';
 import { hrefOf, isPhone, open } from '../router.ts';
+import { nameOf, visible } from '../text.tsx';
 import { formatExact, formatShort, Time } from '../time.tsx';
 import { focusDetail } from './detail.tsx';
 import { day, hasMore, isFull, loadedLeads, loading, loadMore, showAll, waitingCount } from './history.ts';
 import { FULL_TEXT, LoadOlder } from './loading.tsx';
 import { isPaused } from './pause.ts';
+import { abovePx, addBlock, BLOCK_ROWS, focusWanted, followScroll, rendered, resetRows } from './rows.ts';
 import {
+  chosenStart,
   clearFilter,
   FILTER_ID,
   filterStatus,
@@ -21,65 +24,62 @@ import {
 } from './selection.ts';
 import { Status } from './status.tsx';
 
-/**
- * So many rows are added when their end is near, and removed when it is far below. Thousands of rows would take a second after a
- * filter, and half of the time of a processor while 20 leads per second arrive.
- */
-const ADDED_ROWS = 100;
-const NEAR_END_PX = 800;
-
 /** The leads, newest first. While it is scrolled or paused, new leads wait above it. */
 export function LeadList(): JSX.Element {
   const list = useRef<HTMLUListElement>(null);
-  const rowCount = useSignal(ADDED_ROWS);
   // One column: the page scrolls, not the list.
   const scroller = () => (isPhone.value ? document.documentElement : list.current);
   const mayMove = (): boolean => !isPaused.value && !day.peek() && (scroller()?.scrollTop ?? 0) < 8;
   const addRows = () => {
-    rowCount.value += ADDED_ROWS;
+    addBlock();
     loadMore();
   };
-  const belowPx = () => {
-    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller() ?? {};
-    return scrollHeight - scrollTop - clientHeight;
-  };
-  /** Shows the leads that wait, and then removes rows far below in steps, as all at once would take a second. */
-  const settle = () => {
-    if (mayMove()) showAll();
-    const rendered = Math.min(rowCount.value, shownLeads.value.length);
-    if ((belowPx() / (scroller()?.scrollHeight ?? 1)) * rendered > 2 * ADDED_ROWS) {
-      rowCount.value = rendered - ADDED_ROWS;
-      requestAnimationFrame(settle);
-    }
-  };
   const onScroll = () => {
-    settle();
-    if (scroller()?.scrollTop === 0 || belowPx() > NEAR_END_PX) return;
-    if (rowCount.value < shownLeads.value.length) rowCount.value += ADDED_ROWS;
-    else if (mayLoadMore()) addRows();
+    if (mayMove()) showAll();
+    const box = isPhone.value ? undefined : list.current?.getBoundingClientRect();
+    const rows = list.current?.querySelectorAll('.lead-row');
+    const [first, last] = [rows?.[0], rows?.[rows.length - 1]];
+    if (!first || !last) return;
+    const [visibleTop, heightPx] = [box?.top ?? 0, box?.height ?? innerHeight];
+    const { top } = first.getBoundingClientRect();
+    const isAtEnd = followScroll({
+      topPx: top - visibleTop,
+      bottomPx: last.getBoundingClientRect().bottom - visibleTop,
+      heightPx,
+      firstBlockPx: (rows?.[BLOCK_ROWS]?.getBoundingClientRect().top ?? top) - top,
+    });
+    if (isAtEnd && scroller()?.scrollTop !== 0 && mayLoadMore()) addRows();
   };
   useSignalEffect(() => {
-    if (arrivedCount.value > 0 && !isPaused.value) untracked(settle);
+    if (arrivedCount.value > 0 && !isPaused.value && untracked(mayMove)) untracked(showAll);
   });
   useSignalEffect(() => {
-    // Another list begins at its top.
-    if (filterText.value || filterStatus.value || day.value?.end) rowCount.value = ADDED_ROWS;
+    filterText.value;
+    filterStatus.value;
+    chosenStart.value;
+    resetRows();
+    list.current?.scrollTo({ top: 0 });
   });
   useEffect(() => {
     const showWhole = () => {
-      rowCount.value = MAX_LEADS;
+      rendered.value = { first: 0, end: MAX_LEADS };
     };
     addEventListener('scroll', onScroll, { passive: true });
     addEventListener('beforeprint', showWhole);
+    addEventListener('afterprint', onScroll);
     return () => {
       removeEventListener('scroll', onScroll);
       removeEventListener('beforeprint', showWhole);
+      removeEventListener('afterprint', onScroll);
     };
   }, []);
+  useLayoutEffect(focusWanted);
   const toTop = () => {
     showAll();
+    resetRows();
     scroller()?.scrollTo({ top: 0 });
-    list.current?.querySelector('a')?.focus({ preventScroll: true });
+    // After the first rows are back.
+    requestAnimationFrame(() => list.current?.querySelector('a')?.focus({ preventScroll: true }));
   };
   return (
     <div class="list">
@@ -98,14 +98,15 @@ export function LeadList(): JSX.Element {
           ref={list}
           onScroll={onScroll}
         >
-          {shownLeads.value.slice(0, rowCount.value).map((lead) => (
+          {rendered.value.first > 0 && <li aria-hidden="true" style={{ height: `${abovePx()}px` }} />}
+          {shownLeads.value.slice(rendered.value.first, rendered.value.end).map((lead) => (
             <Row
               key={lead.automation_trigger_id}
               lead={lead}
               isOpened={lead.automation_trigger_id === openedId.value}
             />
           ))}
-          {rowCount.value >= shownLeads.value.length && <ListEnd onStart={addRows} />}
+          {rendered.value.end >= shownLeads.value.length && <ListEnd onStart={addRows} />}
         </ul>
       ) : (
         <NoMatch />
@@ -139,7 +140,9 @@ function NoMatch(): JSX.Element | null {
   };
   return (
     <p class="empty">
-      None of the {loadedLeads.value.length.toLocaleString('en')} loaded leads matches.{' '}
+      {loadedLeads.value.length === 1
+        ? 'The loaded lead does not match.'
+        : `None of the ${loadedLeads.value.length.toLocaleString('en')} loaded leads matches.`}{' '}
       <button type="button" onClick={clear}>
         Clear the filter
       </button>
@@ -152,7 +155,7 @@ interface RowProps {
   readonly isOpened: boolean;
 }
 
-export const placeOf = ({ branchName, departmentName }: Lead): string =>
+const placeOf = ({ branchName, departmentName }: Lead): string =>
   [branchName, departmentName].filter((name) => name !== null).join(' · ');
 
 /** Of thousands of rows, only those that have changed are rendered. */
@@ -187,7 +190,7 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
     // With a modifier the browser opens a tab or a window.
     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();
-    open('leads', itemOf(lead), isPhone.value ? 'push' : 'replace');
+    open('leads', itemOf(lead));
     // A click by the key Enter, or a detail that covers the list.
     if (event.detail === 0 || isPhone.value) focusDetail();
   };
@@ -203,12 +206,10 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
         data-lead={id}
       >
         <span class="row-head">
-          <bdi class="row-name">
-            {fullName.trim() === '' ? 'Without a name' : fullName.slice(0, MAX_TEXT_LENGTH)}
-          </bdi>
+          <bdi class="row-name">{nameOf(fullName).slice(0, MAX_TEXT_LENGTH)}</bdi>
           {source !== '' && (
             <span class="row-source">
-              via <bdi>{source.slice(0, MAX_TEXT_LENGTH)}</bdi>
+              via <bdi>{visible(source).slice(0, MAX_TEXT_LENGTH)}</bdi>
             </span>
           )}
         </span>
@@ -217,8 +218,8 @@ function renderRow({ lead, isOpened }: RowProps): JSX.Element {
         </span>
         <span class="row-more">
           <Status status={status} />
-          {contact && <bdi class="row-contact">{contact.slice(0, MAX_TEXT_LENGTH)}</bdi>}
-          {place !== '' && <bdi>{place}</bdi>}
+          {contact && <bdi class="row-contact">{visible(contact).slice(0, MAX_TEXT_LENGTH)}</bdi>}
+          {place !== '' && <bdi>{visible(place)}</bdi>}
           {appointmentDateTime !== null && <Appointment at={Date.parse(appointmentDateTime)} />}
         </span>
       </a>

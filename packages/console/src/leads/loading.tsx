@@ -3,12 +3,10 @@ import type { JSX } from 'preact';
 import { now } from '../clock.ts';
 import { MAX_LEADS } from '../feed.ts';
 import { explain } from '../problem.tsx';
-import { formatDuration, formatShort } from '../time.tsx';
+import { formatCount } from '../text.tsx';
+import { formatShort, formatWait } from '../time.tsx';
 import { loadedLeads, loading, resumeNow, retryLoading, stopLoading } from './history.ts';
 import { timeOf } from './read-back.ts';
-
-export const formatCount = (count: number): string =>
-  `${count.toLocaleString('en')} ${count === 1 ? 'lead' : 'leads'}`;
 
 /** The way to leads that are older than those that are kept. */
 export const FULL_TEXT = `The page keeps at most ${formatCount(MAX_LEADS)}. For older ones, choose a day above the list.`;
@@ -62,8 +60,7 @@ function Paused({ resumeAt }: { readonly resumeAt: number }): JSX.Element {
   return (
     <>
       <span>
-        Paused for {formatDuration(Math.max(1000, leftMs))}: the rest of the limit is left to your
-        automations.
+        Paused for {formatWait(Math.max(1000, leftMs))}: the rest of the limit is left to your automations.
       </span>
       <button type="button" onClick={resumeNow}>
         Continue now

@@ -101,7 +101,7 @@ export const openedLead = computed((): Lead | undefined => {
 });
 
 // A lead of another day does not belong to the list of a chosen one.
-const chosenStart = computed(() => day.value?.start);
+export const chosenStart = computed(() => day.value?.start);
 effect(() => {
   if (chosenStart.value === undefined) return;
   const { start = 0, end = 0 } = day.peek() ?? {};

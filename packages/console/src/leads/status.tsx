@@ -1,5 +1,6 @@
 import type { Lead } from '@leadtap/client';
 import type { JSX } from 'preact';
+import { visible } from '../text.tsx';
 
 /** The colour always with its label. */
 export const Status = ({ status }: Pick<Lead, 'status'>): JSX.Element => (
@@ -9,6 +10,6 @@ export const Status = ({ status }: Pick<Lead, 'status'>): JSX.Element => (
       style={{ '--status': status.color }}
       aria-hidden="true"
     />
-    {status.label}
+    <bdi>{visible(status.label)}</bdi>
   </span>
 );

@@ -4,6 +4,7 @@ import { type Consumer, LEADS_PATH, type WrittenLead } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
 import { consumerList } from '../consumers/consumer-list.ts';
+import { tokenOf } from '../consumers/expected.ts';
 import { leadStateOf } from '../consumers/lead-state.ts';
 import { testLead as content } from '../contract-texts.json';
 import { baseUrl, observedFetch, toConnectionError, toResponseError } from '../service.ts';
@@ -13,7 +14,9 @@ export interface StoredTestLead extends WrittenLead {
   readonly kind: 'stored';
   /** When the service confirmed it, by the clock of the visitor. */
   readonly storedAt: number;
-  /** The first consumer that got it, as it was then. */
+  /** From whose page it was sent: its token is waited for. Undefined: the first one that gets it. */
+  readonly platform: string | undefined;
+  /** The consumer that was waited for, as it was when it got the lead. */
   readonly receiver?: Consumer;
 }
 
@@ -41,20 +44,20 @@ export function closeTestLead(): void {
   id = '';
 }
 
-export async function sendTestLead(): Promise<void> {
+export async function sendTestLead(platform?: string): Promise<void> {
   const sender = session.peek();
   const state = testLead.peek();
   if (!sender || state?.kind === 'sending' || (state?.kind === 'failed' && clock() < state.retryAt)) return;
   // `randomUUID` needs https.
   id ||= `test-${crypto.getRandomValues(new Uint32Array(4)).join('-')}`;
   testLead.value = { kind: 'sending' };
-  const result = await send(sender.token);
+  const result = await send(sender.token, platform);
   if (session.peek() !== sender) return;
   testLead.value = result;
   if (result.kind === 'stored') id = '';
 }
 
-async function send(token: string): Promise<TestLead> {
+async function send(token: string, platform: string | undefined): Promise<TestLead> {
   const tomorrow = new Date(clock() + DAY_MS).toISOString().slice(0, 10);
   try {
     const response = await observedFetch(`${baseUrl}${LEADS_PATH}`, {
@@ -67,7 +70,7 @@ async function send(token: string): Promise<TestLead> {
       .json()
       .catch(() => undefined);
     const written = response.ok ? body?.leads?.[0] : undefined;
-    if (written) return { kind: 'stored', ...written, storedAt: Date.now() };
+    if (written) return { kind: 'stored', ...written, platform, storedAt: Date.now() };
     const error = toResponseError(response, body);
     return { kind: 'failed', error, retryAt: clock() + (error.retryAfterMs ?? 0) };
   } catch (cause) {
@@ -80,8 +83,9 @@ effect(() => {
   const lead = testLead.value;
   const list = consumerList.value;
   if (lead?.kind !== 'stored' || lead.receiver || list.kind !== 'listed') return;
-  const { createdAt } = lead;
-  const [receiver] = list.consumers
+  const { createdAt, platform } = lead;
+  const awaited = platform === undefined ? list.consumers : [tokenOf(list.consumers, platform) ?? []].flat();
+  const [receiver] = awaited
     .filter((consumer) =>
       ['confirmed', 'delivered'].includes(
         leadStateOf(consumer, { createdAt, automation_created_at: createdAt }),

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { clock, now } from '../clock.ts';
 import { consumerList, listDelay, useConsumerList } from '../consumers/consumer-list.ts';
 import { ConsumerName } from '../consumers/consumer-name.tsx';
+import { tokenOf } from '../consumers/expected.ts';
 import { ConsumerStates, ListDelay } from '../consumers/who-has-it.tsx';
 import { leads } from '../feed.ts';
 import { isFocusLost } from '../focus.ts';
@@ -12,7 +13,7 @@ import { Problem } from '../problem.tsx';
 import { hrefOf } from '../router.ts';
 import { session } from '../session.ts';
 import { CopyButton, shellWord } from '../text.tsx';
-import { Time } from '../time.tsx';
+import { formatWait, Time } from '../time.tsx';
 import { closeTestLead, type StoredTestLead, sendTestLead, testLead } from './send.ts';
 
 const FOLLOW_MINUTES = 3;
@@ -24,33 +25,42 @@ const FAST_INTERVAL_MS = 2000;
 const OPENING_MS = 2000;
 const INTERVAL_MS = 10_000;
 
+interface TestLeadProps {
+  /** Whose page it is: the lead is followed to its token first. */
+  readonly platform?: string | undefined;
+}
+
 /** Offers to send a test lead, and follows it. */
-export function TestLead(): JSX.Element | null {
+export function TestLead({ platform }: TestLeadProps): JSX.Element | null {
   if (!session.value) return null;
   const { claims } = session.value;
   return (
     <div class="test-lead">
-      {claims.canSendLeads ? <SendButton /> : <WithoutScope userId={claims.userId} />}
+      {claims.canSendLeads ? <SendButton platform={platform} /> : <WithoutScope userId={claims.userId} />}
       <TestLeadProgress />
     </div>
   );
 }
 
-function SendButton(): JSX.Element {
+function SendButton({ platform }: TestLeadProps): JSX.Element {
   const state = testLead.value;
-  const leftS =
-    state?.kind === 'failed' ? Math.ceil((state.retryAt - Math.max(now.value, clock())) / 1000) : 0;
-  const isBlocked = state?.kind === 'sending' || leftS > 0;
+  const leftMs = state?.kind === 'failed' ? state.retryAt - Math.max(now.value, clock()) : 0;
+  const isBlocked = state?.kind === 'sending' || leftMs > 0;
   return (
     <>
       <p>A test lead shows whether everything works. Automations run for it, as for a real lead.</p>
       <p>
         {/* Not `disabled`, which would lose the focus. */}
-        <button type="button" class="primary" aria-disabled={isBlocked} onClick={() => void sendTestLead()}>
+        <button
+          type="button"
+          class="primary"
+          aria-disabled={isBlocked}
+          onClick={() => void sendTestLead(platform)}
+        >
           {state?.kind === 'sending'
             ? 'Sending…'
-            : leftS > 0
-              ? `Send it again in ${leftS} s`
+            : leftMs > 0
+              ? `Send it again in ${formatWait(leftMs)}`
               : state?.kind === 'failed'
                 ? 'Send it again'
                 : state
@@ -117,11 +127,23 @@ export function TestLeadProgress(): JSX.Element | null {
 }
 
 function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
-  const { id, createdAt, storedAt, receiver } = lead;
+  const { id, createdAt, storedAt, receiver, platform } = lead;
   const list = consumerList.value;
   const isListed = list.kind === 'listed';
+  const consumers = isListed ? list.consumers : [];
+  const awaited = platform === undefined ? undefined : tokenOf(consumers, platform);
+  // Of the page of a platform, its own token first, then the others.
+  const others =
+    platform === undefined && receiver ? [] : consumers.filter((consumer) => consumer !== awaited);
+  const [awaitedText, endText] =
+    platform === undefined
+      ? ['the first automation that gets it', 'No automation got it']
+      : [
+          `“${platform}”${isListed && !awaited ? ', whose token has not polled yet' : ''}`,
+          `“${platform}” did not get it`,
+        ];
   const isEnded =
-    receiver !== undefined ||
+    (receiver !== undefined && others.length === 0) ||
     (isListed ? list.readAt > storedAt + FOLLOW_MS : list.kind !== 'loading') ||
     listDelay.value === 'limit';
   const isSlow = isListed && list.readAt > storedAt + FAST_MS;
@@ -163,18 +185,21 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
               'This service does not record who polls. Look in the platform whether the lead has come.'
             ) : isEnded ? (
               isListed && list.consumers.length > 0 ? (
-                `No automation got it within ${FOLLOW_MINUTES} minutes. This page has stopped watching.`
+                `${endText} within ${FOLLOW_MINUTES} minutes. This page has stopped watching.`
               ) : (
                 'This page cannot see whether an automation has got it.'
               )
             ) : (
-              `Waiting for the first automation that gets it${isListed ? ':' : '…'}`
+              `Waiting for ${awaitedText}${isListed ? ':' : '…'}`
             )}
           </Line>
         </ul>
       </div>
-      {!receiver && isListed && (
-        <ConsumerStates consumers={list.consumers} lead={{ createdAt, automation_created_at: createdAt }} />
+      {isListed && (!receiver || others.length > 0) && (
+        <ConsumerStates
+          consumers={receiver || !awaited ? others : [awaited, ...others]}
+          lead={{ createdAt, automation_created_at: createdAt }}
+        />
       )}
       {!receiver && list.kind === 'failed' && <Problem error={list.error} />}
       {!receiver && <ListDelay />}

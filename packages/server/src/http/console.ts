@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { HOOKS_HEADER } from '@leadtap/contract';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../leads/render.ts';
 import { redirect, relativeUrl, sendUnlessCached } from './docs.ts';
@@ -64,8 +65,13 @@ interface ConsoleFile {
 
 let filesInMemory: ReadonlyMap<string, ConsoleFile> | undefined;
 
+interface ConsoleOptions {
+  /** Whether the service sends webhooks. */
+  readonly hasHooks?: boolean;
+}
+
 /** `/`, and the files below `/console/` that it names. */
-export const consoleRoutes: FastifyPluginCallback = (app, _options, done) => {
+export const consoleRoutes: FastifyPluginCallback<ConsoleOptions> = (app, { hasHooks }, done) => {
   filesInMemory ??= readFiles();
   const files = filesInMemory;
   const page = files.get(PAGE);
@@ -76,7 +82,7 @@ export const consoleRoutes: FastifyPluginCallback = (app, _options, done) => {
     // Its URLs are relative, so it must be requested with a slash at the end.
     const slash = relativeUrl(request.url, '');
     if (slash !== '') return redirect(reply, slash);
-    reply.headers(PAGE_HEADERS);
+    reply.headers({ ...PAGE_HEADERS, ...(hasHooks && { [HOOKS_HEADER]: 'on' }) });
     return send(request, reply, page);
   });
   app.all<{ Params: { '*': string } }>('/console/*', (request, reply) => {

@@ -1,0 +1,31 @@
+/** Which token is that of a platform. */
+import type { Consumer } from '@leadtap/contract';
+import { effect, signal } from '@preact/signals';
+import { session } from '../session.ts';
+
+/** The tokens that the visitor has chosen, by the name of the platform. */
+export const chosenKeys = signal<Readonly<Record<string, string>>>({});
+
+// The choice belongs to the tokens of this user.
+effect(() => {
+  session.value;
+  chosenKeys.value = {};
+});
+
+/** For a choice: empty means the token that has the name of the platform. */
+export const keyOf = ({ tokenId }: Consumer): string => tokenId ?? 'no id';
+
+const isNamed = ({ name }: Consumer, platform: string): boolean =>
+  name?.trim().toLowerCase() === platform.toLowerCase();
+
+/** Two tokens with the same name: only the visitor knows which one is meant. */
+export const isNamedTwice = (consumers: readonly Consumer[], platform: string): boolean =>
+  consumers.filter((consumer) => isNamed(consumer, platform)).length > 1;
+
+/** The token of the platform has its name, unless the visitor says otherwise. */
+export function tokenOf(consumers: readonly Consumer[], platform: string): Consumer | undefined {
+  const chosen = chosenKeys.value[platform] ?? '';
+  if (chosen !== '') return consumers.find((consumer) => keyOf(consumer) === chosen);
+  if (isNamedTwice(consumers, platform)) return undefined;
+  return consumers.find((consumer) => isNamed(consumer, platform));
+}

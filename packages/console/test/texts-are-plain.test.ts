@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { openPage } from '../../testing/browser/page.ts';
+import { startService } from '../../testing/harness/service.ts';
+import { openTab } from './support/open-tab.ts';
+
+/** It reverses what follows it: `‮gpj.exe` is shown as `exe.jpg`. */
+const OVERRIDE = '\u202E';
+
+describe('texts', () => {
+  it('are English in a browser of another language, dates included', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Eve', appointmentDateTime: Date.UTC(2100, 4, 3, 12, 30) } });
+    const page = await openTab(service, 'Leads', { context: { locale: 'de-DE' } });
+    await page.locator('.row-appointment').getByText('Appointment 3 May 2100, 12:30').waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Check' }).click();
+    const months = 'January|February|March|April|May|June|July|August|September|October|November|December';
+    await page.getByText(new RegExp(`^\\d+ (${months}) \\d{4}$`)).waitFor();
+  });
+
+  it('of others have no characters that change the order in which texts are shown', async () => {
+    const service = await startService();
+    await service.add({
+      fields: {
+        firstName: `Eve${OVERRIDE}gpj`,
+        lastName: '\u0007\u2066bell',
+        phone1: `1${OVERRIDE}23`,
+        address: `Main\n${OVERRIDE}Street`,
+        customFields: { [`so${OVERRIDE}urce`]: `fa${OVERRIDE}ir` },
+      },
+    });
+    await service.add({ fields: { firstName: `${OVERRIDE}\u200B` } });
+    const page = await openTab(service, 'Leads');
+    await page.locator('.lead-row', { hasText: 'Evegpj bell' }).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Evegpj bell' }).waitFor();
+    await page.locator('.lead-row', { hasText: 'Without a name' }).waitFor();
+    await page.locator('.json summary').click();
+    const shown = await page.evaluate<string>(`document.body.textContent + document.title`);
+    expect(shown).toContain('Main\nStreet');
+    expect(shown).toContain('\\u202egpj');
+    expect(shown.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  });
+
+  it('speak of one as of one', async () => {
+    const service = await startService();
+    await service.add({ fields: { firstName: 'Eve' } });
+    const page = await openTab(service, 'Leads');
+    await page.getByText('1 lead', { exact: true }).waitFor();
+    await page.getByLabel('Filter the loaded leads').fill('nobody');
+    await page.getByText('The loaded lead does not match.').waitFor();
+  });
+});
+
+it('Back returns to the lead before, with the token', async () => {
+  const service = await startService();
+  for (const firstName of ['Ada', 'Bea', 'Eve']) await service.add({ fields: { firstName } });
+  const page = await openPage(`${service.url}/#token=${await service.token('boss')}`);
+  const heading = (name: string) => page.getByRole('heading', { name, level: 1 });
+  await heading('Eve').waitFor();
+  for (const name of ['Bea', 'Ada']) {
+    await page.locator('.lead-row', { hasText: name }).getByRole('link').click();
+    await heading(name).waitFor();
+  }
+  for (const name of ['Bea', 'Eve']) {
+    await page.goBack();
+    await heading(name).waitFor();
+  }
+  await page.getByText('live', { exact: true }).waitFor();
+});
