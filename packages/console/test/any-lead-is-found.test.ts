@@ -137,7 +137,7 @@ describe('older leads', () => {
     // The opened lead is far above.
     await page.keyboard.press('j');
     await expect.poll(() => page.evaluate('document.activeElement.innerText')).toContain('Lead 2.');
-    await scrollToEnd(page);
+    await expect.poll(loaded).toBe('Lead 900.');
     /** The number of the lead in the middle of the list. */
     const visibleNumber = () =>
       page.evaluate<number>(`(() => {

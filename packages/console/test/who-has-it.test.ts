@@ -43,7 +43,7 @@ const addAda = async (service: TestService): Promise<number> => {
 };
 
 describe('a lead says who has it', () => {
-  it('confirmed, delivered, pending and uncertain, each in words that are true', async () => {
+  it('confirmed, delivered, waiting, skipped, unknown and too early, each in words that are true', async () => {
     const service = await startService({ env: { LEADTAP_BASE_PATH: '/api' } });
     const [before = 0] = await service.add({ fields: { firstName: 'Before' } });
     const n8n = await addAutomation(service, 'n8n, sales');
@@ -51,26 +51,38 @@ describe('a lead says who has it', () => {
     const zapier = await addAutomation(service, 'Zapier');
     const idle = await addAutomation(service, 'Idle');
     const late = await addAutomation(service, 'Late');
-    for (const { poll } of [n8n, make, idle]) await poll(`since=${iso(before)}`);
-    await zapier.poll();
+    const skips = await addAutomation(service, 'Skips');
+    const newest = await addAutomation(service, 'Newest only');
+    for (const { poll } of [n8n, make, idle, skips]) await poll(`since=${iso(before)}`);
+    for (const { poll } of [zapier, newest]) await poll();
     const createdAt = await addAda(service);
+    for (const { poll } of [n8n, make]) await poll(`since=${iso(before)}`);
     await n8n.poll(`since=${iso(createdAt)}`);
-    await make.poll(`since=${iso(before)}`);
     await zapier.poll();
     const [newer = 0] = await service.add({ fields: { firstName: 'Newer' } });
     await late.poll(`since=${iso(newer)}`);
+    await newest.poll('limit=1');
+    // It gets a later lead as usual, which does not hide that it never got this one.
+    await skips.poll(`since=${iso(newer)}`);
+    const [last = 0] = await service.add({ fields: { firstName: 'Last' } });
+    await skips.poll(`since=${iso(newer)}`);
+    await skips.poll(`since=${iso(last)}`);
     const page = await openTab(service, 'Leads');
     await page.getByRole('link', { name: /^Ada/ }).click();
-    await rows(page).nth(4).waitFor();
+    await rows(page).nth(6).waitFor();
     expect(await textOf(page)).toEqual([
       expect.stringMatching(
         /^○ “Idle” does not have it yet: it last polled (now|\d+ (s|min) ago), before this lead came\. It gets it with its next poll\.$/,
       ),
-      expect.stringMatching(
-        /^\? “Late” may not have it: it first polled (now|\d+ (s|min) ago), after this lead came\. Look for it in the platform\.$/,
-      ),
+      expect.stringMatching(/^– “Late” was never sent it: it started after this lead\.$/),
       expect.stringMatching(
         /^✓ “Make” received it at [\d:]+ \(.+\) or earlier; not confirmed yet\. One of its next polls confirms it\.$/,
+      ),
+      expect.stringMatching(
+        /^\? “Newest only” may not have it: it polls without since, and more leads came than its poll got\./,
+      ),
+      expect.stringMatching(
+        /^✗ “Skips” does not have it: it asked for what comes after it; it was never sent to it\. Add this lead/,
       ),
       expect.stringMatching(
         /^✓ “Zapier” received it at [\d:]+ \(.+\) or earlier\. It polls without since, so it never confirms/,
@@ -238,7 +250,7 @@ describe('a lead says who has it', () => {
     const page = await openTab(service, 'Leads');
     await page.getByRole('link', { name: /^Ada/ }).click();
     await page.getByRole('heading', { level: 1, name: 'Ada' }).waitFor();
-    await page.getByText('may not have it: this lead was imported as history').waitFor();
+    await page.getByText('was never sent it: this lead was imported as history').waitFor();
   });
 
   it('leads to Connect if no automation polls', async () => {

@@ -16,6 +16,10 @@ export const isStopped = ({ state }: Consumer): boolean => state === 'stale' || 
 /** Why a poll got no leads, and what to do. */
 const REFUSALS: Readonly<Record<number, readonly [reason: string, nextStep: string]>> = {
   400: ['something in the request is not valid (400)', 'Compare its settings with the steps in Connect.'],
+  401: [
+    'its token is no longer valid (401)',
+    'Ask the operator for a new token, and put it into the automation.',
+  ],
   403: [
     'its user or token may not read leads (403)',
     'Ask the operator whether the user has the Professional plan.',

@@ -1,4 +1,5 @@
-import type { Consumer } from '@leadtap/contract';
+import type { Lead } from '@leadtap/client';
+import { type Consumer, leadStateOf } from '@leadtap/contract';
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef } from 'preact/hooks';
 import { clock } from '../clock.ts';
@@ -8,7 +9,6 @@ import { formatCount } from '../text.tsx';
 import { formatDuration, Time } from '../time.tsx';
 import { consumerList, listDelay, useConsumerList } from './consumer-list.ts';
 import { ConsumerName } from './consumer-name.tsx';
-import { type LeadState, type LeadTimes, leadStateOf } from './lead-state.ts';
 import { formatPending, hasPolled, isAnswered, isStopped, type PolledConsumer, refusalOf } from './polls.ts';
 
 const INTERVAL_MS = 30_000;
@@ -16,6 +16,8 @@ const INTERVAL_MS = 30_000;
 const FIRST_INTERVAL_MS = 2000;
 /** The clocks of the page and the service may differ by this much. */
 const CLOCK_MARGIN_MS = 5000;
+
+type LeadTimes = Pick<Lead, 'createdAt' | 'automation_created_at'>;
 
 interface WhoHasItProps {
   readonly lead: LeadTimes;
@@ -88,18 +90,40 @@ export function ConsumerStates({ consumers, lead }: ConsumerStatesProps): JSX.El
           {rows(inactive)}
         </details>
       )}
-      <p class="soft">Automations of other users, and those whose token was revoked, are not listed.</p>
+      <p class="soft">
+        Automations of other users are not listed, nor those whose token no longer works and is no longer
+        used.
+      </p>
     </>
   );
 }
 
-const SIGNS = { confirmed: '✓', delivered: '✓', uncertain: '?', pending: '○', stuck: '!' } as const;
+/**
+ * The states of the contract, and of those that are skipped: `unknown` if it cannot be known, `early` if the consumer started later.
+ * `stuck`: it does not get the lead unless somebody does something.
+ */
+const SIGNS = {
+  ...{ confirmed: '✓', delivered: '✓', waiting: '○', stuck: '!' },
+  ...{ skipped: '✗', unknown: '?', early: '–' },
+} as const;
+
+type State = keyof typeof SIGNS;
+
+/** The rule is that of the contract. This only tells apart why a lead was skipped. */
+function stateOf(consumer: Consumer, lead: LeadTimes): State {
+  const state = leadStateOf(consumer, lead);
+  if (state !== 'skipped') return state;
+  const { createdAt } = lead;
+  const gap = consumer.gaps.find(({ after, through }) => (after ?? '') < createdAt && createdAt <= through);
+  if (!gap || gap.isBeforeStart) return 'early';
+  return consumer.confirmedThrough === null ? 'unknown' : 'skipped';
+}
 
 function Row({ consumer, lead }: WhoHasItProps & { readonly consumer: Consumer }): JSX.Element {
-  const state = leadStateOf(consumer, lead);
+  const state = stateOf(consumer, lead);
   // The first time at which it is known to have the lead; later polls only say that it still has it.
   const knownAt = useRef<string>(undefined);
-  if (state === 'pending') knownAt.current = undefined;
+  if (state === 'waiting') knownAt.current = undefined;
   else knownAt.current ??= consumer.lastPollAt ?? undefined;
   const { sentence, nextStep, isStuck } = describe(consumer, lead, state, knownAt.current ?? lead.createdAt);
   return (
@@ -123,7 +147,7 @@ interface Description {
   readonly isStuck?: true;
 }
 
-function describe(consumer: Consumer, lead: LeadTimes, state: LeadState, knownAt: string): Description {
+function describe(consumer: Consumer, lead: LeadTimes, state: State, knownAt: string): Description {
   // Positions are no times: the poll that told the service so was the last one, or an earlier one.
   const time = (
     <>
@@ -133,23 +157,28 @@ function describe(consumer: Consumer, lead: LeadTimes, state: LeadState, knownAt
   switch (state) {
     case 'confirmed':
       return { sentence: <>has it, since {time}.</> };
-    case 'uncertain':
+    case 'skipped':
+      return {
+        sentence: 'does not have it: it asked for what comes after it; it was never sent to it.',
+        nextStep:
+          'Add this lead in the platform by hand, and compare the settings of the automation with the steps in Connect.',
+      };
+    case 'unknown':
+      return {
+        sentence: 'may not have it: it polls without since, and more leads came than its poll got.',
+        nextStep: 'Look for it in the platform, and let it poll more often.',
+      };
+    case 'early':
       return {
         sentence:
-          lead.createdAt === lead.automation_created_at ? (
-            <>
-              may not have it: it first polled <Time at={consumer.firstPollAt ?? knownAt} />, after this lead
-              came.
-            </>
-          ) : (
-            'may not have it: this lead was imported as history, with a date in the past.'
-          ),
-        nextStep: 'Look for it in the platform.',
+          lead.createdAt === lead.automation_created_at
+            ? 'was never sent it: it started after this lead.'
+            : 'was never sent it: this lead was imported as history, with a date in the past.',
       };
     case 'delivered':
       return describeDelivered(consumer, <>received it at {time}</>);
-    case 'pending':
-      return describePending(consumer, lead);
+    default:
+      return describeWaiting(consumer, lead);
   }
 }
 
@@ -173,7 +202,7 @@ function describeDelivered(consumer: Consumer, sent: JSX.Element): Description {
 }
 
 /** Why it does not have the lead: the first reason that explains it. */
-function describePending(consumer: Consumer, lead: LeadTimes): Description {
+function describeWaiting(consumer: Consumer, lead: LeadTimes): Description {
   const { hook } = consumer;
   if (hook?.state === 'disabled')
     return {

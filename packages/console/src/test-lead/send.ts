@@ -1,11 +1,10 @@
 /** Sends a test lead when the visitor asks for it, and keeps what is known of it. */
 import type { LeadtapError } from '@leadtap/client';
-import { type Consumer, LEADS_PATH, type WrittenLead } from '@leadtap/contract';
+import { type Consumer, LEADS_PATH, leadStateOf, type WrittenLead } from '@leadtap/contract';
 import { effect, signal } from '@preact/signals';
 import { clock } from '../clock.ts';
 import { consumerList } from '../consumers/consumer-list.ts';
 import { tokenOf } from '../consumers/expected.ts';
-import { leadStateOf } from '../consumers/lead-state.ts';
 import { testLead as content } from '../contract-texts.json';
 import { baseUrl, observedFetch, toConnectionError, toResponseError } from '../service.ts';
 import { session } from '../session.ts';

@@ -213,7 +213,7 @@ function Progress({ lead }: { readonly lead: StoredTestLead }): JSX.Element {
 }
 
 const Line = ({ isDone, children }: { readonly isDone: boolean; readonly children: ComponentChildren }) => (
-  <li class={isDone ? 'confirmed' : 'pending'}>
+  <li class={isDone ? 'confirmed' : 'waiting'}>
     <span aria-hidden="true">{isDone ? '✓' : '○'}</span>
     <span>{children}</span>
   </li>

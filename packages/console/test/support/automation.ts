@@ -16,15 +16,18 @@ export async function addAutomation(service: TestService, name: string, tokenId 
     await service.service.recorder?.flush();
     return response.status;
   };
-  /** As after a poll in the past. */
-  const recordPoll = (poll: Partial<PollSummary>) =>
-    service.store.consumers?.record([
+  /** As after a poll in the past, which was sent all leads up to its position. */
+  const recordPoll = (poll: Partial<PollSummary>) => {
+    const through = poll.deliveredThrough ?? poll.confirmedThrough ?? null;
+    return service.store.consumers?.record([
       {
         ...{ userId: 'boss', tokenId, tokenExpiresAt: null, lastPollAt: 0, lastStatus: 200, polls: 1 },
-        ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null, sent: [] },
+        ...{ heldUntil: null, confirmedThrough: null, deliveredThrough: null },
+        sent: through === null ? [] : [{ after: null, through }],
         ...poll,
       },
     ]);
+  };
   return { authorization, poll, recordPoll };
 }
 
