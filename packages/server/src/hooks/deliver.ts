@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { type AgentOptions, Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { HostResolver } from './resolve.ts';
 import type { Outcome } from './rules.ts';
 
@@ -58,7 +59,8 @@ export function createDelivery(options: DeliveryOptions = {}): Delivery {
   };
   // Always verified, whatever NODE_TLS_REJECT_UNAUTHORIZED says: the certificate is what ties the address that the name
   // resolves to, at this very connection, to the host that is allowed.
-  const https = new HttpsAgent({ ...agentOptions, rejectUnauthorized: true });
+  const secureContext = createSecureContext({ ca: options.agent?.ca });
+  const https = new HttpsAgent({ ...agentOptions, secureContext, rejectUnauthorized: true });
   const http = new HttpAgent(agentOptions);
   for (const agent of [https, http]) readInSmallPieces(agent);
   const resolver = new HostResolver(nameServers);
