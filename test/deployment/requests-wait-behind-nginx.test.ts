@@ -91,3 +91,18 @@ it('the timeout in deploy/nginx is longer than any wait', () => {
   const [, seconds] = /proxy_read_timeout (\d+)s;/.exec(conf) ?? [];
   expect(Number(seconds)).toBeGreaterThanOrEqual(MAX_WAIT_S + 10);
 });
+
+it('the headers of deploy/nginx keep the host that a client invents out of Link', async () => {
+  const conf = readFileSync(new URL('../../deploy/nginx/polls.conf', import.meta.url), 'utf8');
+  const service = await startService({ env: { LEADTAP_TRUST_PROXY: '1' } });
+  const nginx = await ownNginx({
+    upstream: service.url,
+    location: conf.match(/proxy_set_header .+;/g) ?? [],
+  });
+  const headers = {
+    authorization: `Bearer ${await service.token('boss')}`,
+    'x-forwarded-host': 'evil.example',
+  };
+  const response = await fetch(`${nginx.url}/automation/new-leads`, { headers });
+  expect(response.headers.get('link')).toContain(`<${nginx.url}/`);
+});

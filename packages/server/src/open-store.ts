@@ -25,6 +25,8 @@ export interface OpenStoreOptions {
   readonly log?: StoreLog;
   /** The SQLite file was replaced. The store stays closed. */
   readonly onReplaced?: () => void;
+  /** The schema was updated. */
+  readonly onMigrated?: (report: MigrationReport) => void;
   /** Stops the opening at a database server that does not answer. */
   readonly signal?: AbortSignal;
   /** Default: those of the adapter. */
@@ -131,7 +133,7 @@ const loadPostgres = () => import('./store/postgres/store.ts');
 function postgresEngine(database: PostgresDatabase): Engine {
   const { url, connections } = database;
   return {
-    open: async ({ migrate, create, timeouts, signal }) => {
+    open: async ({ migrate, create, timeouts, signal, onMigrated }) => {
       const { openPostgresStore } = await loadPostgres();
       return openPostgresStore({
         url,
@@ -139,6 +141,7 @@ function postgresEngine(database: PostgresDatabase): Engine {
         migrate,
         ...(create !== undefined && { create }),
         ...(signal && { signal }),
+        ...(onMigrated && { onMigrated }),
         ...timeouts,
       });
     },

@@ -1,7 +1,7 @@
 import { nearestName } from '../nearest-name.ts';
 import type { OrganisationReader, StoredCompany } from '../store/organisation-reader.ts';
 import type { User } from '../store/records.ts';
-import type { Store } from '../store/store.ts';
+import type { ListedToken, Store } from '../store/store.ts';
 import { Failure } from './failure.ts';
 
 const COMPANIES_PER_PAGE = 100;
@@ -34,6 +34,17 @@ export async function findCompany(store: Store, id: string, signal: AbortSignal)
   return (
     (await organisationOf(store).readCompany(id)) ?? Promise.reject(await noSuchCompany(store, id, signal))
   );
+}
+
+/** The given company, or the only one. Undefined if there are none or several. */
+export async function findCompanyOrOnlyOne(
+  store: Store,
+  id: string | undefined,
+  signal: AbortSignal,
+): Promise<StoredCompany | undefined> {
+  if (id !== undefined) return findCompany(store, id, signal);
+  const [first, second] = await organisationOf(store).readCompanies(undefined, 2);
+  return second === undefined ? first : undefined;
 }
 
 export async function noSuchCompany(store: Store, id: string, signal: AbortSignal): Promise<Failure> {
@@ -84,3 +95,14 @@ function suggest(given: string, known: readonly string[], kind: string): string[
 }
 
 const MAX_SHOWN = 10;
+
+/** Returns the number of tokens that were not revoked before. */
+export async function revokeAll(store: Store, tokens: readonly ListedToken[]): Promise<number> {
+  let count = 0;
+  for (const { id } of tokens) if (await store.revokeToken(id)) count += 1;
+  return count;
+}
+
+/** `1 token was`, `2 tokens were`. */
+export const describeCount = (count: number): string =>
+  count === 1 ? '1 token was' : `${count} tokens were`;

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import { type Config, ConfigError, type ConfigFlags, describeProblem, parseConfig } from '../config.ts';
 import { COMMAND_TIMEOUTS, openStore, type StoreTimeouts } from '../open-store.ts';
-import type { Store } from '../store/store.ts';
+import type { MigrationReport, Store } from '../store/store.ts';
 import { systemCode } from '../system-error.ts';
 import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -41,13 +41,19 @@ export async function withStore<T>(
   use: (store: Store, config: Config) => Promise<T>,
   { create = false }: WithStoreOptions = {},
 ): Promise<T> {
-  const { clock, signal, openStore: open = openStore, storeTimeouts } = context;
+  const { clock, signal, openStore: open = openStore, storeTimeouts, stderr } = context;
   const config = await loadConfig(context);
   try {
     const timeouts = { ...COMMAND_TIMEOUTS, ...storeTimeouts };
-    const store = await open(config, { clock, create, timeouts, signal }).catch((error: unknown) => {
-      throw signal.aborted ? exitCodeOf(signal) : error;
-    });
+    const onMigrated = ({ from, to }: MigrationReport) => {
+      if (from > 0)
+        stderr.write(`leadtap: the schema of the database was updated from version ${from} to ${to}\n`);
+    };
+    const store = await open(config, { clock, create, timeouts, signal, onMigrated }).catch(
+      (error: unknown) => {
+        throw signal.aborted ? exitCodeOf(signal) : error;
+      },
+    );
     try {
       return await use(store, config);
     } finally {

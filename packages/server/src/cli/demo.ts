@@ -183,7 +183,9 @@ async function issueDemoToken(store: Store, keys: SigningKeys, demo: DemoGrant):
   const { name, ...grant } = { ...demo, expiresAt: demo.issuedAt + TOKEN_MS };
   // Short, so that all that the demo prints fits on a terminal.
   const tokenId = randomUUID().slice(0, 8);
-  await store.recordTokens([{ scopes: DEFAULT_TOKEN_SCOPES, ...grant, id: tokenId, name }]);
+  await store.recordTokens([
+    { scopes: DEFAULT_TOKEN_SCOPES, ...grant, id: tokenId, name, keyId: keys[0].id },
+  ]);
   return issueToken(keys, { ...grant, tokenId });
 }
 

@@ -8,7 +8,7 @@ import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { probeAddresses } from '../ops/listen.ts';
 import type { Logger } from '../ops/logging.ts';
-import { SchemaVersionError, type Store } from '../store/store.ts';
+import { type MigrationReport, SchemaVersionError, type Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
@@ -150,7 +150,10 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
 const openWithWarning =
   (warn: (message: string) => void, onReplaced: () => void, signal: AbortSignal): typeof openStore =>
   async (config, given = {}) => {
-    const options = { ...given, onReplaced, signal };
+    const onMigrated = ({ from, to }: MigrationReport) => {
+      if (from > 0) warn(`the schema of the database was updated from version ${from} to ${to}`);
+    };
+    const options = { ...given, onReplaced, signal, onMigrated };
     try {
       return await openStore(config, { ...options, create: false });
     } catch (error) {

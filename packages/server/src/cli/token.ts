@@ -10,6 +10,7 @@ import {
 } from '../accounts/token-scopes.ts';
 import { MAX_TOKEN_LENGTH } from '../accounts/tokens.ts';
 import { systemClock, toDurationMs, toIso, toIsoOrNull } from '../clock.ts';
+import type { Config } from '../config.ts';
 import { mayPoll } from '../leads/access.ts';
 import { consumerPages } from '../leads/consumers.ts';
 import { columnProblem } from '../leads/import/csv-header.ts';
@@ -17,7 +18,7 @@ import { LEAD_SOURCES, type LeadSource } from '../leads/lead-sources.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { User } from '../store/records.ts';
 import type { ListedToken } from '../store/store.ts';
-import { findUser, noSuchUser } from './company.ts';
+import { findUser, noSuchUser, revokeAll } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
@@ -44,7 +45,8 @@ Examples:
 
 const LIST_HELP = `
 The tokens themselves are not stored and cannot be shown. POSITION is the createdAt up to which a token has got or
-confirmed leads. \`leadtap consumers\` has more.
+confirmed leads. \`leadtap consumers\` has more. STATE is active, revoked, expired or key-removed: the key that signed
+the token is no longer one of the signing keys.
 
 Example:
   leadtap token list --user ada`;
@@ -53,8 +55,14 @@ const REVOKE_HELP = `
 The token stops working at once, on every instance. With --force, the id may be the \`jti\` of a token of your
 identity provider.
 
-Example:
-  leadtap token revoke 5b1f0c5e-0d0a-4f7e-9f0c-3f6a1be7d4aa`;
+Examples:
+  leadtap token revoke 5b1f0c5e-0d0a-4f7e-9f0c-3f6a1be7d4aa
+  leadtap token revoke --user ada`;
+
+interface RevokeOptions {
+  readonly user?: string;
+  readonly force?: true;
+}
 
 interface IssueOptions {
   readonly user?: string;
@@ -111,11 +119,16 @@ export function registerToken(program: Command, context: CommandContext): void {
     .action((options: { user: string; json?: true }) => listTokens(options, context));
   token
     .command('revoke')
-    .description('revoke a token')
-    .argument('<token-id>', 'id of the token; `leadtap token list` shows it')
+    .description('revoke a token, or all tokens of a user')
+    .argument('[token-id]', 'id of the token; `leadtap token list` shows it')
+    .option('--user <id>', 'revoke all tokens that were issued here for this user')
     .option('--force', 'also an id that was not issued here')
     .addHelpText('after', REVOKE_HELP)
-    .action((id: string, { force }: { force?: true }) => revokeToken(id, force === true, context));
+    .action((id: string | undefined, { user, force }: RevokeOptions) => {
+      if (id !== undefined && user === undefined) return revokeToken(id, force === true, context);
+      if (id === undefined && user !== undefined) return revokeTokensOfUser(user, context);
+      throw new Failure('usage', 'give either the id of a token or --user ID');
+    });
 }
 
 const MINUTE_MS = 60_000;
@@ -189,6 +202,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
       await store.recordTokens(
         grants.map(({ tokenId, source: _source, ...grant }) => ({
           id: tokenId,
+          keyId: keys[0].id,
           name,
           scopes: DEFAULT_TOKEN_SCOPES,
           ...grant,
@@ -280,7 +294,8 @@ async function listTokens(
     if (config.consumers)
       for await (const page of consumerPages(store, { userId, maxPendingLeads: 1, now }))
         for (const consumer of page) consumers.set(consumer.tokenId, consumer);
-    return found.map((token) => toJson(token, consumers.get(token.id), now));
+    const keyIds = await readKeyIds(config);
+    return found.map((token) => toJson(token, consumers.get(token.id), stateOf(token, keyIds, now)));
   });
   if (json) return writeJson(stdout, tokens);
   if (tokens.length === 0) return writeLine(stderr, `User ${userId} has no tokens yet.`);
@@ -293,10 +308,29 @@ async function listTokens(
   );
 }
 
+type TokenState = 'active' | 'revoked' | 'expired' | 'key-removed';
+
+/** Undefined if this machine does not have the signing keys. */
+const readKeyIds = async ({ signingKey }: Config): Promise<readonly string[] | undefined> =>
+  loadSigningKeys(signingKey, { create: false }).then(
+    (keys) => keys.map(({ id }) => id),
+    () => undefined,
+  );
+
+function stateOf(
+  { revokedAt, expiresAt, keyId }: ListedToken,
+  keyIds: readonly string[] | undefined,
+  now: number,
+): TokenState {
+  if (revokedAt !== null) return 'revoked';
+  if (expiresAt <= now) return 'expired';
+  return keyId !== undefined && keyIds?.includes(keyId) === false ? 'key-removed' : 'active';
+}
+
 const toJson = (
   { id, userId, name, scopes, issuedAt, expiresAt, revokedAt }: ListedToken,
   consumer: Consumer | undefined,
-  now: number,
+  state: TokenState,
 ) => ({
   tokenId: id,
   userId,
@@ -305,7 +339,7 @@ const toJson = (
   issuedAt: toIso(issuedAt),
   expiresAt: toIso(expiresAt),
   revokedAt: toIsoOrNull(revokedAt),
-  state: revokedAt !== null ? 'revoked' : expiresAt <= now ? 'expired' : 'active',
+  state,
   lastPollAt: toIsoOrNull(consumer?.lastPollAt),
   lastStatus: consumer?.lastStatus ?? null,
   confirmedThrough: toIsoOrNull(consumer?.confirmedThrough),
@@ -320,6 +354,16 @@ async function revokeToken(tokenId: string, force: boolean, context: CommandCont
   });
   const message = isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was already revoked.`;
   await writeLine(context.stdout, message);
+}
+
+async function revokeTokensOfUser(userId: string, context: CommandContext): Promise<void> {
+  const count = await withStore(context, async (store) => {
+    const tokens = await store.listTokens(userId);
+    // Tokens stay after their user was removed, so the user is needed only if there are none.
+    if (tokens.length === 0) await findUser(store, userId);
+    return revokeAll(store, tokens);
+  });
+  await writeLine(context.stdout, `Tokens of user ${userId} that were revoked: ${count}.`);
 }
 
 /** People paste a whole token by mistake. It is a secret, so the message does not show it. */

@@ -39,20 +39,32 @@ export function registerUserAdd(user: Command, context: CommandContext): void {
     .command('add')
     .description('add a user')
     .argument('<id>', 'id of the new user')
-    .requiredOption('--company <id>', 'company of the user')
+    .option('--company <id>', 'company of the user; required')
     .option('--email <address>', 'e-mail address of the user')
     .option('--name <name>', 'name of the user')
-    .requiredOption('--plan <plan>', 'an upper-case word; only PROFESSIONAL may poll')
+    .option('--plan <plan>', 'an upper-case word; only PROFESSIONAL may poll; required')
     .addOption(
-      new Option('--access-level <level>', 'which leads the user sees')
-        .choices(ACCESS_LEVELS)
-        .makeOptionMandatory(),
+      new Option('--access-level <level>', 'which leads the user sees; required').choices(ACCESS_LEVELS),
     )
     .option('--branch <id>', 'branch, for the access level BRANCH')
     .option('--department <id>', 'department, for the access level DEPARTMENT')
     .option('--json', 'print the user as JSON')
     .addHelpText('after', HELP)
-    .action((id: string, options: AddOptions) => addUser(id, options, context));
+    .action((id: string, options: Partial<AddOptions>) => {
+      requireAll(options);
+      return addUser(id, options, context);
+    });
+}
+
+/** All at once; Commander would report one after the other. */
+function requireAll(options: Partial<AddOptions>): asserts options is AddOptions {
+  const { company, plan, accessLevel } = options;
+  const missing = [
+    ...(company === undefined ? ['--company ID'] : []),
+    ...(plan === undefined ? ['--plan PROFESSIONAL'] : []),
+    ...(accessLevel === undefined ? [`--access-level ${ACCESS_LEVELS.join('|')}`] : []),
+  ];
+  if (missing.length > 0) throw new Failure('usage', `user add needs ${missing.join(', ')}`);
 }
 
 async function addUser(id: string, options: AddOptions, context: CommandContext): Promise<void> {

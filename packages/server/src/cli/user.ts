@@ -7,7 +7,7 @@ import {
 } from '../accounts/organisation-fields.ts';
 import type { AccessLevel, User } from '../store/records.ts';
 import type { Store, UpdateUserOutcome, UserChanges } from '../store/store.ts';
-import { findUser, noSuchPlace, noSuchUser, organisationOf } from './company.ts';
+import { describeCount, findUser, noSuchPlace, noSuchUser, organisationOf, revokeAll } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
@@ -28,8 +28,8 @@ Examples:
   leadtap user set ben --access-level DEPARTMENT --department lyon-repairs`;
 
 const REMOVE_HELP = `
-The tokens of the user then get the response 404. The leads stay. The tokens work again if the user is added again: to
-block a token for good, revoke it.
+Also revokes the tokens that were issued here for the user: they stay revoked if a user of this id is added again. Tokens
+of your identity provider get the response 404 until then. The leads stay.
 
 Example:
   leadtap user remove ben`;
@@ -192,8 +192,12 @@ const changedFields = (before: User, after: User): string[] =>
 const shown = (value: string | null): string => printable(value ?? 'none');
 
 async function removeUser(id: string, context: CommandContext): Promise<void> {
-  await withStore(context, async (store) => {
+  const count = await withStore(context, async (store) => {
+    await findUser(store, id);
+    // First, so that no token works again if this is interrupted.
+    const revoked = await revokeAll(store, await store.listTokens(id));
     if (!(await store.removeUser(id))) throw await noSuchUser(store, id);
+    return revoked;
   });
-  await writeLine(context.stdout, `User ${id} was removed.`);
+  await writeLine(context.stdout, `User ${id} was removed, and ${describeCount(count)} revoked.`);
 }

@@ -107,6 +107,8 @@ export interface IssuedToken {
   readonly expiresAt: number;
   /** What the token may do: `leads:read`, `leads:write`. */
   readonly scopes: readonly string[];
+  /** The key that signed it. Absent if that was not recorded. */
+  readonly keyId?: string;
 }
 
 export interface Department {

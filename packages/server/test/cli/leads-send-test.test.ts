@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NOW, terminalWithUsers } from './terminal.ts';
+import { NOW, terminal, terminalWithUsers } from './terminal.ts';
 
 const CREATED_AT = new Date(NOW + 1).toISOString();
 
@@ -53,7 +53,7 @@ test('it says when no user gets the lead', async () => {
 });
 
 test.each([
-  ['leads send-test', 2, "required option '--company <id>' not specified"],
+  ['leads send-test', 2, 'there is not exactly one company'],
   ['leads send-test --company acm', 1, 'Did you mean acme?'],
   ['leads send-test --company acme --branch west', 1, 'company acme has no branch west'],
   ['leads send-test --company acme --department it', 1, 'company acme has no department it'],
@@ -73,4 +73,11 @@ test.each(['--branch', '--department'])('an empty %s is refused', async (option)
   const { code, stderr } = await run(['leads', 'send-test', '--company', 'acme', option, '']);
   expect(code).toBe(2);
   expect(stderr).toContain(`${option} is empty`);
+});
+
+test('the company may be left out if there is only one', async () => {
+  const { run, save } = terminal();
+  save('one.json', { companies: [{ id: 'only', name: 'Only', branches: [], users: [] }] });
+  await run('org apply one.json');
+  expect((await run('leads send-test')).stdout).toMatch(/ was added to company only at /);
 });

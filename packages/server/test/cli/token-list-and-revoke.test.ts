@@ -48,6 +48,44 @@ test('token list shows the id, the name, the scopes and the times', async () => 
   ]);
 });
 
+test('a token whose signing key was removed is not called active', async () => {
+  const { run, tokenId } = await issued();
+  const keys = (secret: number) => Buffer.alloc(32, secret).toString('base64');
+  const stateWith = async (key: string) => {
+    const { stdout } = await run('token list --user boss --json', { env: { LEADTAP_SIGNING_KEY: key } });
+    return JSON.parse(stdout).find((token: { tokenId: string }) => token.tokenId === tokenId)?.state;
+  };
+  expect(JSON.parse((await run('token list --user boss --json')).stdout)).toMatchObject([
+    { state: 'active' },
+  ]);
+  expect(await stateWith(keys(7))).toBe('key-removed');
+});
+
+test('token revoke --user revokes all tokens of the user', async () => {
+  const { run, tokenId } = await issued();
+  await run('token issue --user boss');
+  await run('token issue --user boss');
+  await run(`token revoke ${tokenId}`);
+  expect(await run('token revoke --user boss')).toEqual({
+    code: 0,
+    stdout: 'Tokens of user boss that were revoked: 2.\n',
+    stderr: '',
+  });
+  const { stdout } = await run('token list --user boss --json');
+  expect(JSON.parse(stdout).map(({ state }: { state: string }) => state)).toEqual(Array(3).fill('revoked'));
+  for (const wrong of ['token revoke', `token revoke ${tokenId} --user boss`])
+    expect(await run(wrong)).toMatchObject({ code: 2, stderr: expect.stringContaining('give either') });
+});
+
+test('the tokens of a removed user stay revoked when a user of that id is added', async () => {
+  const { run } = await issued();
+  expect((await run('user remove boss')).stdout).toBe('User boss was removed, and 1 token was revoked.\n');
+  await run('org apply organisation.json');
+  expect(JSON.parse((await run('token list --user boss --json')).stdout)).toMatchObject([
+    { state: 'revoked' },
+  ]);
+});
+
 test('token list distinguishes a user without tokens from an unknown user, and works after the user was removed', async () => {
   const { run, tokenId } = await issued();
   expect(await run('token list --user starter')).toEqual({

@@ -87,3 +87,13 @@ describe('user add', () => {
     expect(stderr).toContain(message);
   });
 });
+
+test('all missing options are reported at once', async () => {
+  const { run } = await terminalWithUsers();
+  expect(await run('user add ada')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'leadtap: user add needs --company ID, --plan PROFESSIONAL, --access-level COMPANY|BRANCH|DEPARTMENT\n',
+  });
+});

@@ -127,6 +127,10 @@ describe('user set', () => {
 
 test('user remove removes', async () => {
   const { run } = await terminalWithUsers();
-  expect(await run('user remove boss')).toEqual({ code: 0, stdout: 'User boss was removed.\n', stderr: '' });
+  expect(await run('user remove boss')).toEqual({
+    code: 0,
+    stdout: 'User boss was removed, and 0 tokens were revoked.\n',
+    stderr: '',
+  });
   expect((await run('user list')).stdout).not.toContain('boss');
 });

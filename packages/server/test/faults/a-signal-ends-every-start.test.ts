@@ -18,7 +18,7 @@ beforeAll(async () => {
   await migrateSqlite(join(source, 'leadtap.db'));
 });
 
-/** Forwards to PostgreSQL until so many requests have come on all connections. From then on nobody gets an answer. */
+/** Forwards to PostgreSQL until so many requests have come on all connections. From then on there is no response. */
 async function startStallingProxy(requests: number, onStall: () => void): Promise<string> {
   const url = new URL(server().url);
   let left = requests;

@@ -19,6 +19,7 @@ const CHECKSUMS = {
     '0007_idempotency_keys.sql': 'e46e21869dba063f5f13b2bb2a047f72872a4d96ebf1fed4814550c7252e56c7',
     '0008_hooks.sql': 'd9907b25991a27b560afdf7ac99202ebf9a36e8982fd65e64cd180272e7e6413',
     '0009_consumer_gaps.sql': '1458d73b932b68364f563c8b70e511d2e798d3f3c7c7ab3220e751012758a976',
+    '0010_token_keys.sql': '137ada8f8f1d2f81ddaf26dbd637b0c8b9bdcca7eff67f8cc6cb25bf080e7bfd',
   },
   postgres: {
     '0001_tables.sql': '25abbec20d4a3c28172add738fddc6224c57620eb18c4e83abd86f970c6ee8ff',
@@ -35,6 +36,7 @@ const CHECKSUMS = {
     '0012_custom_fields_size.sql': '8b02a183181721ead9d25f698163a5a6d9518b29c0620f161ea85e380a2e4708',
     '0013_hooks.sql': 'a1e4438e0419a6b3c2c9553dd5b9482bf944aee62177e7cd931894451bd6debe',
     '0014_consumer_gaps.sql': 'dedadd8adf04d45c9020512461067972a0c36d4490fd6f7f86e29de33d30f626',
+    '0015_token_keys.sql': '5e4959d5a9e480b52ef33c37092a0533925091fd83bd4269e38382191778c768',
   },
 } as const;
 
@@ -44,6 +46,7 @@ const CHECKSUMS = {
  */
 const LEAD_FUNCTIONS = {
   '0011_idempotency_keys.sql': '8a7bc212edc363945fa5e9433bd13a17e5ebace6496de411cabc5e9188b1346a',
+  '0015_token_keys.sql': 'f2281c400d7ed567d2959a827f8cb88646992fe0b8fe9c24730d220341f28c4b',
 } as const;
 
 test('a change of the functions of leads has a migration that brings it to databases', () => {

@@ -83,6 +83,16 @@ describe.each(VERSIONS)('a database of version %s', (version) => {
     const last = await expectNewLead(url, expected);
     await expectNothingAdded(url, expected, last, version);
   });
+
+  it('is upgraded by any command, which says so once', async () => {
+    const { url } = await restoreRelease(version);
+    const { run } = terminal();
+    const list = async () => (await run('user list', { env: { LEADTAP_DATABASE_URL: url } })).stderr;
+    expect(await list()).toMatch(
+      /^leadtap: the schema of the database was updated from version \d+ to \d+\n$/,
+    );
+    expect(await list()).toBe('');
+  });
 });
 
 /** Stamped after all others, and delivered to a client that has those. Returns its stamp. */

@@ -151,7 +151,7 @@ export function checkServerSettings({ isStandby, isDurable, isolation, encoding 
     return warning(
       check,
       'a crash may lose leads that were acknowledged',
-      'Set fsync = on and synchronous_commit = on in PostgreSQL.',
+      'Set fsync = on and synchronous_commit = on in PostgreSQL. Roles and databases can have a value of their own: \\drds in psql shows it.',
     );
   return ok(check, `${isolation}, durable, ${encoding}`);
 }

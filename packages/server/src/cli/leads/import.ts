@@ -9,10 +9,8 @@ import { type ImportOutcome, importLeads } from '../../leads/import/import-leads
 import { type Encoding, type ReadOptions, UnusableFileError } from '../../leads/import/input-line.ts';
 import { createLeadTimes, type DateFormat } from '../../leads/import/lead-times.ts';
 import { readLeads } from '../../leads/import/read-leads.ts';
-import type { StoredCompany } from '../../store/organisation-reader.ts';
 import { findStatus } from '../../store/placement.ts';
-import type { Store } from '../../store/store.ts';
-import { findCompany, organisationOf } from '../company.ts';
+import { findCompanyOrOnlyOne } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../exit.ts';
 import { databaseFailure, Failure } from '../failure.ts';
@@ -138,7 +136,7 @@ export async function importFile(
       const { onHeader, onItems, onEmptyRow, onRecognised, onRejected, onCommitted, onPaced } = report;
       await withStore(context, async (store, config) => {
         const { company: companyId, encoding, separator } = flags;
-        const company = await findImportCompany(store, companyId, signal);
+        const company = await findCompanyOrOnlyOne(store, companyId, signal);
         const options: ReadOptions = {
           ...{ historical, clock, skipLines, companyId, encoding, separator, timeZone, localTimeZone },
           ...{ onHeader, onItems, onEmptyRow, onRecognised, onInvalidTime: report.onInvalidTime },
@@ -187,17 +185,6 @@ export async function importFile(
   } finally {
     input.close();
   }
-}
-
-/** The given company, or the only one. */
-async function findImportCompany(
-  store: Store,
-  id: string | undefined,
-  signal: AbortSignal,
-): Promise<StoredCompany | undefined> {
-  if (id !== undefined) return findCompany(store, id, signal);
-  const [first, second] = await organisationOf(store).readCompanies(undefined, 2);
-  return second === undefined ? first : undefined;
 }
 
 function explainError(error: unknown, name: string, report: ImportReport): unknown {

@@ -7,7 +7,7 @@ import { formatIssue, parseLead } from '../../leads/import/parse-lead.ts';
 import { isInScope } from '../../store/placement.ts';
 import { type LeadInput, PROFESSIONAL, type StoredLead, type User } from '../../store/records.ts';
 import type { PlacementProblem, Store } from '../../store/store.ts';
-import { findCompany, noSuchPlace } from '../company.ts';
+import { findCompanyOrOnlyOne, noSuchPlace } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { Table, writeJson, writeLine } from '../output.ts';
@@ -24,17 +24,19 @@ Examples:
   leadtap leads send-test --company soleil --json | jq -r .id`;
 
 interface SendOptions {
-  readonly company: string;
+  readonly company?: string;
   readonly branch?: string;
   readonly department?: string;
   readonly json?: true;
 }
 
+type PlacedOptions = SendOptions & { readonly company: string };
+
 export function registerLeadsSendTest(leads: Command, context: CommandContext): void {
   leads
     .command('send-test')
     .description('add a test lead, to watch it arrive in an automation platform')
-    .requiredOption('--company <id>', 'the company that gets the lead')
+    .option('--company <id>', 'the company that gets the lead (default: the only one)')
     .option('--branch <id>', 'the branch of the lead')
     .option('--department <id>', 'the department of the lead, which also sets the branch')
     .option(
@@ -47,7 +49,7 @@ export function registerLeadsSendTest(leads: Command, context: CommandContext): 
 
 const DAY_MS = 86_400_000;
 
-function makeTestLead({ company, branch, department }: SendOptions, now: number): LeadInput {
+function makeTestLead({ company, branch, department }: PlacedOptions, now: number): LeadInput {
   // An empty text means "no branch" in a lead. On a command line it is a variable that is not set.
   if (branch === '' || department === '')
     throw new Failure('usage', `--${branch === '' ? 'branch' : 'department'} is empty`, 'Write an id.');
@@ -69,10 +71,17 @@ function makeTestLead({ company, branch, department }: SendOptions, now: number)
   return lead;
 }
 
-async function sendTest(options: SendOptions, context: CommandContext): Promise<void> {
+async function sendTest(given: SendOptions, context: CommandContext): Promise<void> {
   const { stdout, stderr, clock, signal } = context;
   await withStore(context, async (store) => {
-    const company = await findCompany(store, options.company, signal);
+    const company = await findCompanyOrOnlyOne(store, given.company, signal);
+    if (!company)
+      throw new Failure(
+        'usage',
+        'there is not exactly one company',
+        'Add --company ID. `leadtap org export` lists the companies.',
+      );
+    const options = { ...given, company: company.id };
     const { results } = await store.writeLeads([makeTestLead(options, clock())]);
     const [result] = results;
     if (result === undefined) throw new Error('the store returned no result');
@@ -124,7 +133,7 @@ async function printRecipients(users: readonly User[], stdout: CommandContext['s
 
 async function explain(
   problem: PlacementProblem,
-  { company, branch }: SendOptions,
+  { company, branch }: PlacedOptions,
   store: Store,
   signal: AbortSignal,
 ): Promise<Failure> {

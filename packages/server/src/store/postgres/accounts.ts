@@ -26,14 +26,14 @@ const FIND_PLACES = `SELECT
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 
 const RECORD_TOKENS = `
-  INSERT INTO leadtap.issued_tokens (id, user_id, name, issued_at, expires_at, scope)
+  INSERT INTO leadtap.issued_tokens (id, user_id, name, issued_at, expires_at, scope, key_id)
   SELECT t.id, t."userId", t.name, leadtap.from_ms(t."issuedAt"), leadtap.from_ms(t."expiresAt"),
-         array_to_string(t.scopes, ' ')
+         array_to_string(t.scopes, ' '), t."keyId"
     FROM json_to_recordset($1) AS t (id text, "userId" text, name text, "issuedAt" bigint, "expiresAt" bigint,
-                                     scopes text[])`;
+                                     scopes text[], "keyId" text)`;
 
 const TOKEN_COLUMNS = `t.id, t.user_id AS "userId", t.name, leadtap.to_ms(t.issued_at) AS "issuedAt",
-  leadtap.to_ms(t.expires_at) AS "expiresAt", string_to_array(t.scope, ' ') AS scopes`;
+  leadtap.to_ms(t.expires_at) AS "expiresAt", string_to_array(t.scope, ' ') AS scopes, t.key_id AS "keyId"`;
 
 const FIND_TOKEN = `SELECT ${TOKEN_COLUMNS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
 
@@ -50,6 +50,10 @@ const REVOKE_TOKEN = `
 const LOCK_SENDER = 'SELECT leadtap.lock_sender($1, $2)';
 
 const FIND_REVOCATION = 'SELECT FROM leadtap.revoked_tokens WHERE token_id = $1';
+
+type TokenRow<T> = Omit<T, 'keyId'> & { readonly keyId: string | null };
+
+const toToken = <T>({ keyId, ...row }: TokenRow<T>) => ({ ...row, ...(keyId !== null && { keyId }) });
 
 type AccountMethods = Pick<
   Store,
@@ -105,13 +109,14 @@ export const accountMethods = (database: Database): AccountMethods => ({
   },
 
   async listTokens(userId) {
-    return isStorable(userId) ? database.query<ListedToken>(LIST_TOKENS, [userId]) : [];
+    if (!isStorable(userId)) return [];
+    return (await database.query<TokenRow<ListedToken>>(LIST_TOKENS, [userId])).map(toToken);
   },
 
   async findToken(tokenId) {
     if (!isStorable(tokenId)) return undefined;
-    const [token] = await database.query<IssuedToken>(FIND_TOKEN, [tokenId]);
-    return token;
+    const [row] = await database.query<TokenRow<IssuedToken>>(FIND_TOKEN, [tokenId]);
+    return row && toToken(row);
   },
 
   /** In a transaction, for its longer timeouts: leads that are being written with the token are committed first. */

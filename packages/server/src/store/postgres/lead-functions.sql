@@ -17,6 +17,11 @@ DECLARE
   -- 'on' keeps the created_at of the row; 'moved', for `leadtap migrate --from`, also its other times and its trigger id.
   history text := current_setting('leadtap.historical', true);
 BEGIN
+  -- Until the end of the transaction. The last commits of a session with `off` may be lost in a crash, with stamps that clients have
+  -- seen already: they would miss the next lead, whose stamp is not after them.
+  IF current_setting('synchronous_commit') = 'off' THEN
+    PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
   PERFORM pg_advisory_xact_lock(leadtap.lock_class(), leadtap.company_lock(NEW.company_id));
   -- The id is searched for in the order of the index: otherwise, a plan that was made while the table was empty reads all leads of
   -- the company.

@@ -52,7 +52,10 @@ const FACTS = `
            (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user),
            (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database())) AS "connectionLimit",
          pg_is_in_recovery() AS "isStandby",
-         current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS "isDurable",
+         current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off'
+           AND NOT EXISTS (SELECT FROM pg_db_role_setting, unnest(setconfig) AS setting
+                            WHERE setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+                              AND setting ~* '^synchronous_commit=(off|false|no|0)$') AS "isDurable",
          current_setting('default_transaction_isolation') AS isolation,
          current_setting('server_encoding') AS encoding,
          ${MISSING_ROLES} AS "missingRoles"`;
@@ -86,13 +89,13 @@ async function readPlan(session: Session): Promise<files.MigrationPlan> {
 export async function useSchema(
   database: Database,
   options: { readonly migrate?: boolean; readonly create?: boolean } = {},
-): Promise<void> {
+): Promise<MigrationReport | undefined> {
   const { migrate: mayMigrate = true, create = true } = options;
   const { from, to } = await readPlan(database);
-  if (from === to) return;
+  if (from === to) return undefined;
   const isAllowed = mayMigrate && from < to && (create || from > 0);
   if (!isAllowed) throw new SchemaVersionError(from, to);
-  await migrate(database);
+  return migrate(database);
 }
 
 /**

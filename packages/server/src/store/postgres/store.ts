@@ -30,6 +30,8 @@ export interface PostgresOptions extends Partial<Timeouts> {
   /** Create the schema if there is none (the default), or refuse. Needs `migrate`. */
   readonly create?: boolean;
   readonly pollLockWaitMs?: number;
+  /** The schema was updated. */
+  readonly onMigrated?: (report: MigrationReport) => void;
   /** Stops the opening, which may wait for the server. Later it has no effect. */
   readonly signal?: AbortSignal;
 }
@@ -66,7 +68,8 @@ export const migratePostgres = (
   withDatabase(url, (database) => migrate(database, maxLockWaitMs), { ...(signal && { signal }) });
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
-  await withDatabase(options.url, (database) => useSchema(database, options), options);
+  const report = await withDatabase(options.url, (database) => useSchema(database, options), options);
+  if (report) options.onMigrated?.(report);
   return createStore(new Database(options.url, options.connections ?? CONNECTIONS, options), options);
 }
 

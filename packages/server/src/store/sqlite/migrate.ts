@@ -105,13 +105,18 @@ function plan(connection: Connection): files.MigrationPlan {
 }
 
 /** Without `create`, an empty file is refused. */
-export function prepareSchema(connection: Connection, mayMigrate: boolean, create: boolean): void {
+export function prepareSchema(
+  connection: Connection,
+  mayMigrate: boolean,
+  create: boolean,
+): MigrationReport | undefined {
   const { from, to } = plan(connection);
   if (!create && from === 0) throw new SchemaVersionError(from, to);
   connection.useWriteAheadLog();
-  if (mayMigrate) migrate(connection);
+  const report = mayMigrate ? migrate(connection) : undefined;
   const found = schemaVersion(connection);
   if (found !== to) throw new SchemaVersionError(found, to);
+  return report;
 }
 
 /**

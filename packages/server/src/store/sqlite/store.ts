@@ -61,6 +61,8 @@ export interface SqliteOptions {
   readonly log?: StoreLog;
   /** Another file is at the path now. The store stays closed: open a new one, or start the process again. */
   readonly onReplaced?: () => void;
+  /** The schema was updated. */
+  readonly onMigrated?: (report: MigrationReport) => void;
 }
 
 /** Reads the state of the file without creating or changing anything. */
@@ -88,7 +90,8 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const connection = openConnection(file);
   try {
     const database = await connection.retryWhileBusy(OPEN_LOCK_WAIT_MS, () => {
-      prepareSchema(connection, mayMigrate, create);
+      const report = prepareSchema(connection, mayMigrate, create);
+      if (report && report.applied.length > 0) options.onMigrated?.(report);
       return prepareDatabase(connection, clock);
     });
     return createStore(new DatabaseFile(database, options), options);

@@ -66,7 +66,7 @@ const STATUSES = defineTable('statuses', ['company_id', 'value'], ['label', 'col
   final: 'boolean',
   position: 'integer',
 });
-const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', 'scope'], {
+const ISSUED_TOKENS = defineTable('issued_tokens', ['id'], ['user_id', 'name', 'scope', 'key_id'], {
   issued_at: 'time',
   expires_at: 'time',
 });

@@ -101,6 +101,16 @@ describe('settings of the server', () => {
     });
   });
 
+  test('synchronous_commit = off of another role', async () => {
+    const name = await emptyDatabase();
+    await sql(`CREATE ROLE writer_${name}`);
+    await sql(`ALTER ROLE writer_${name} IN DATABASE ${name} SET synchronous_commit = off`);
+    expect((await doctor(address('postgres', name))).of('database server')).toMatchObject({
+      state: 'warning',
+      detail: expect.stringContaining('acknowledged'),
+    });
+  });
+
   test('an encoding that cannot hold every name', async () => {
     const url = address('postgres', await emptyDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0"));
     expect((await doctor(url)).of('database server')).toMatchObject({
