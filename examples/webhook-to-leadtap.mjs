@@ -13,15 +13,26 @@ const toLead = ({ event, contact }) => ({
   phone1: contact.phone,
 });
 
-createServer(async (request, response) => {
-  const body = await buffer(request);
-  const signature = createHmac('sha256', secret).update(body).digest();
-  const given = String(request.headers['x-signature']).replace('sha256=', '');
-  const decoded = Buffer.from(given, given.length === 64 ? 'hex' : 'base64');
-  if (decoded.length !== signature.length || !timingSafeEqual(decoded, signature))
-    return response.writeHead(401).end();
+function readLead(body) {
   try {
-    await sendLeads(toLead(JSON.parse(body)), { baseUrl, token, signal: AbortSignal.timeout(20_000) });
+    return toLead(JSON.parse(body));
+  } catch (error) {
+    console.error(`not the webhook that toLead expects: ${error.message}`);
+    return undefined;
+  }
+}
+
+createServer(async (request, response) => {
+  try {
+    const body = await buffer(request);
+    const signature = createHmac('sha256', secret).update(body).digest();
+    const given = String(request.headers['x-signature']).replace('sha256=', '');
+    const decoded = Buffer.from(given, given.length === 64 ? 'hex' : 'base64');
+    if (decoded.length !== signature.length || !timingSafeEqual(decoded, signature))
+      return response.writeHead(401).end();
+    const lead = readLead(body);
+    if (!lead) return response.writeHead(422).end('This is not the webhook that toLead expects.');
+    await sendLeads(lead, { baseUrl, token, signal: AbortSignal.timeout(20_000) });
     response.end();
   } catch (error) {
     console.error(error.message);

@@ -6,6 +6,7 @@ import { execFile, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -260,7 +261,7 @@ it('from a webhook, each lead once, whatever happens to an answer', async () => 
 
 it('from a webhook, once, and only with its signature', async () => {
   const installation = await install();
-  const { url } = await startProgram(
+  const { url, stderr } = await startProgram(
     'receiver.mjs',
     { 'receiver.mjs': example('webhook-to-leadtap.mjs') },
     { LEADTAP_URL: installation.service.url, WRITE_TOKEN: installation.token, WEBHOOK_SECRET: 'secret' },
@@ -271,14 +272,22 @@ it('from a webhook, once, and only with its signature', async () => {
     secret: string,
     prefix = '',
     encoding: 'hex' | 'base64' = 'hex',
-    email = contact.email,
+    body = webhookOf(contact.email),
   ) => {
-    const body = webhookOf(email);
     const signature = `${prefix}${createHmac('sha256', secret).update(body).digest(encoding)}`;
     return (await fetch(url, { method: 'POST', body, headers: { 'x-signature': signature } })).status;
   };
   expect([await send('wrong'), await send('wrong', 'sha256=', 'base64')]).toEqual([401, 401]);
-  expect(await send('secret', '', 'hex', 'ada')).toBe(422);
+  // An upload that is cut, which anyone can send.
+  const cut = connect(Number(new URL(url).port), '127.0.0.1');
+  cut.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{');
+  await once(cut, 'connect');
+  cut.destroy();
+  await vi.waitFor(() => expect(stderr()).toMatch(/aborted/));
+  expect(await send('secret', '', 'hex', webhookOf('ada'))).toBe(422);
+  expect(stderr()).toContain('email: "ada" is not an e-mail address');
+  for (const other of ['{}', 'Ada', '{"event":null}'])
+    expect([other, await send('secret', '', 'hex', other)]).toEqual([other, 422]);
   expect(await installation.polled()).toEqual([]);
   expect([await send('secret'), await send('secret', 'sha256=')]).toEqual([200, 200]);
   // Tally and Typeform.

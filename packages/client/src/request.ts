@@ -1,4 +1,4 @@
-import type { Problem } from './contract.ts';
+import type { LeadError, ParameterError, Problem } from './contract.ts';
 import type { FetchOptions } from './environment.ts';
 import { errorOf, LeadtapError } from './errors.ts';
 import type { Connection } from './options.ts';
@@ -63,15 +63,37 @@ export async function readProblem(response: Response): Promise<LeadtapError> {
     () => undefined,
   );
   const code = problem?.code ?? (`http-${status}` as const);
-  const what = problem?.detail ?? `${response.url} answered with ${status}.`;
   return errorOf({
     code,
-    message: `${what} (${status} ${code}${problem ? `, request ${problem.requestId}` : ''})`,
+    message: problem
+      ? messageOf(problem, status)
+      : `${response.url} answered with ${status}. (${status} ${code})`,
     status,
     problem,
     retryAfterMs: readRetryAfter(headers),
     rateLimits: readRateLimits(headers),
   });
+}
+
+/** The others are in `problem.errors`. */
+const MAX_ERRORS_IN_MESSAGE = 5;
+
+/** What is wrong and where, because many programs log the message alone. */
+export function messageOf(
+  { detail, code, requestId, errors = [] }: Problem,
+  status: number | undefined,
+): string {
+  const shown = errors.slice(0, MAX_ERRORS_IN_MESSAGE).map((error) => {
+    const { parameter, index, field, detail: rule }: Partial<ParameterError & LeadError> = error;
+    const where = [parameter, index === undefined ? undefined : `lead ${index}`, field].filter(Boolean);
+    return `${where.join(', ')}${where.length > 0 ? ': ' : ''}${rule}`;
+  });
+  const more = errors.length - shown.length;
+  return [
+    detail,
+    ...(shown.length > 0 ? [`${shown.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`] : []),
+    `(${status} ${code}, request ${requestId})`,
+  ].join(' ');
 }
 
 const isProblem = (body: unknown): body is Problem =>

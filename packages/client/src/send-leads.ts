@@ -9,7 +9,7 @@ import { errorOf, LeadtapError } from './errors.ts';
 import { type Connection, type ConnectionOptions, readConnection } from './options.ts';
 import { Pace } from './pace.ts';
 import { type RateLimit, readRateLimits } from './rate-limits.ts';
-import { readProblem, sendRequest } from './request.ts';
+import { messageOf, readProblem, sendRequest } from './request.ts';
 
 export interface SendLeadsOptions extends ConnectionOptions {
   /**
@@ -195,8 +195,10 @@ const isWrittenLead = (lead: Partial<WrittenLead> | null): lead is WrittenLead =
 
 /** With indexes in the array of the caller, and with what earlier requests of the call have stored. */
 function asSeenByCaller(error: LeadtapError, { offset }: Part, sent: readonly WrittenLead[]): LeadtapError {
-  const { message, cause, problem } = error;
-  return errorOf({ ...error, message, cause, problem: problem && withOffset(problem, offset), sent });
+  const { cause } = error;
+  const problem = error.problem && withOffset(error.problem, offset);
+  const message = problem ? messageOf(problem, error.status) : error.message;
+  return errorOf({ ...error, message, cause, problem, sent });
 }
 
 const withOffset = (problem: Problem, offset: number): Problem => ({

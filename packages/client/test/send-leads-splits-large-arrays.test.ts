@@ -77,7 +77,9 @@ describe('the error of a later request', () => {
     const { url } = await receiving(confirm, invalid);
     const error = await thrownBy(sender(url).send(leads(1500)));
     expect(error).toMatchObject({ status: 422, code: 'invalid-lead', isTransient: false });
-    expect(error.message).toBe('Why. (422 invalid-lead, request r-1)');
+    expect(error.message).toBe(
+      'Why. lead 1000, email: is not an e-mail address; lead 1017, id: is too long; about the request as a whole. (422 invalid-lead, request r-1)',
+    );
     expect(error.problem?.errors).toEqual([
       { index: 1000, field: 'email', detail: 'is not an e-mail address' },
       { index: 1017, field: 'id', detail: 'is too long' },
