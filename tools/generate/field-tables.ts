@@ -34,7 +34,7 @@ const IMPORT_FORMS: Readonly<Partial<Record<LeadFieldType, (rule: ImportField['i
   text: ({ maxLength }) => `text of at most ${number(maxLength)} characters`,
   email: ({ maxLength }) => `\`name@host\`, at most ${number(maxLength)} characters`,
   instant: () =>
-    'ISO 8601, such as `2026-03-05T14:00:00+01:00` or `2026-03-05T14:00`; without an offset it is UTC',
+    'ISO 8601, such as `2026-03-05T14:00:00+01:00` or `2026-03-05T14:00`; without an offset it is in the [time zone](configuration.md) of the token, of `LEADTAP_TIME_ZONE`, or UTC',
   timeOfDay: () => '`HH:MM`, from `00:00` to `23:59`',
   statusCode: () => "one of the company's statuses: its value, such as `NEW`, or its label, in any case",
   object: ({ maxBytes = 0, maxLevels }) =>

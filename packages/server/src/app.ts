@@ -148,6 +148,7 @@ export async function compose(
     trustProxy: config.trustProxy,
     intake: config.intake,
     acceptsUrlTokens: config.acceptsUrlTokens,
+    timeZone: config.timeZone,
     console: config.console,
     staleAfterMs,
     maxWaiting: heldPollLimit(config.maxWaiting, maxConnections),

@@ -55,6 +55,7 @@ export interface AppOptions extends Partial<ServerLimits> {
   readonly intake?: boolean | undefined;
   /** Accept tokens of senders in URLs. Default: no. */
   readonly acceptsUrlTokens?: boolean | undefined;
+  readonly timeZone?: string | undefined;
   /** Serve the web console. Default: no. */
   readonly console?: boolean | undefined;
   readonly maxWaiting?: number | undefined;
@@ -201,8 +202,14 @@ function createEndpoints(
   }
   if (options.intake) {
     const { intakeLimiter, intakeLeadLimiter: leadLimiter, intakeObserver } = services;
-    const { acceptsUrlTokens } = options;
-    const accepting = { acceptsUrlTokens, limiter: intakeLimiter, leadLimiter, observer: intakeObserver };
+    const { acceptsUrlTokens, timeZone } = options;
+    const accepting = {
+      acceptsUrlTokens,
+      timeZone,
+      limiter: intakeLimiter,
+      leadLimiter,
+      observer: intakeObserver,
+    };
     const intake = createIntakeResponder({ ...identification, ...accepting }, readers);
     endpoints.push({
       path: LEADS_PATH,

@@ -24,3 +24,13 @@ export function toDurationMs(text: string): number | undefined {
   const durationMs = Number(count) * (UNIT_MS[unit] ?? 0);
   return durationMs > 0 ? durationMs : undefined;
 }
+
+/** The name as `Intl` has it; undefined if there is no such time zone. */
+export function findTimeZone(name: unknown): string | undefined {
+  if (typeof name !== 'string') return undefined;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+  } catch {
+    return undefined;
+  }
+}

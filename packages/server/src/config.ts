@@ -47,6 +47,8 @@ export interface Config {
   readonly intake: boolean;
   /** Accept their tokens in URLs, too. */
   readonly acceptsUrlTokens: boolean;
+  /** Of times without an offset in leads that are sent or imported. */
+  readonly timeZone: string;
   /** Record who polls and how far each has come. */
   readonly consumers: boolean;
   /** Accept webhook subscriptions and send their events. */
@@ -80,6 +82,7 @@ export function parseConfig(sources: ConfigSources): Config {
     console: settings.read(VARIABLES.console),
     intake: intake !== 'off',
     acceptsUrlTokens: intake === 'urls',
+    timeZone: settings.read(VARIABLES.timeZone),
     consumers: settings.read(VARIABLES.consumers),
     hooks: settings.read(VARIABLES.hooks),
     hookHosts: settings.readOptional(VARIABLES.hookHosts) ?? [],

@@ -18,6 +18,8 @@ export interface TokenGrant {
   readonly scopes?: readonly TokenScope[];
   /** Absent: the token sends leads in the form of the API. */
   readonly source?: TokenSource;
+  /** Of times without an offset in the leads that are sent with it. Absent: that of the service. */
+  readonly timeZone?: string;
 }
 
 const createOwnSigner = ({ id, secret }: SigningKey) =>
@@ -33,6 +35,7 @@ export async function issueToken([key]: SigningKeys, grant: TokenGrant): Promise
     exp: Math.floor(grant.expiresAt / 1000),
     ...(grant.scopes && { scope: formatTokenScopes(grant.scopes) }),
     ...(grant.source && { source: grant.source.name, map: grant.source.map }),
+    ...(grant.timeZone && { zoneinfo: grant.timeZone }),
   });
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
+import { type Clock, findTimeZone } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
 import type { Bearer } from '../store/store.ts';
 import {
@@ -21,6 +21,8 @@ export interface VerifiedToken extends Bearer {
   readonly scopes?: readonly TokenScope[];
   /** The service whose webhooks are sent with the token. Absent: the bodies have the fields of a lead. */
   readonly source?: TokenSource;
+  /** Of times without an offset in the leads. Absent: that of the service. */
+  readonly timeZone?: string;
 }
 
 export type Verification =
@@ -54,6 +56,7 @@ interface TokenClaims {
   readonly tokenId: string | undefined;
   readonly scopes: readonly TokenScope[];
   readonly source: TokenSource | undefined;
+  readonly timeZone: string | undefined;
   readonly expiresAtS: number;
   readonly notBeforeS: number;
   /** The JWKS that it was verified with; undefined for own tokens, whose keys do not change. */
@@ -162,15 +165,20 @@ function readClaims(claims: unknown, keySet: object | undefined): TokenClaims | 
   const tokenId = typeof jti === 'string' && jti !== '' ? jti : undefined;
   // Only Leadtap says what a token is for: an identity provider may use the same names for something else.
   const source = keySet ? undefined : parseTokenSource(claims);
-  return { userId: sub, tokenId, scopes, source, expiresAtS: exp, notBeforeS: nbf, keySet };
+  const timeZone = keySet ? undefined : findTimeZone(claims['zoneinfo']);
+  return { userId: sub, tokenId, scopes, source, timeZone, expiresAtS: exp, notBeforeS: nbf, keySet };
 }
 
 function checkTimes(claims: TokenClaims, nowMs: number): Verification {
-  const { userId, tokenId, scopes, source, expiresAtS, notBeforeS, keySet } = claims;
+  const { userId, tokenId, scopes, source, timeZone, expiresAtS, notBeforeS, keySet } = claims;
   const nowS = Math.floor(nowMs / 1000);
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceS) * 1000 };
   if (expiresAtS <= nowS - toleranceS) return { kind: 'expired', token: verified };
-  return { kind: 'valid', token: source ? { ...verified, source } : verified };
+  if (!source && timeZone === undefined) return { kind: 'valid', token: verified };
+  return {
+    kind: 'valid',
+    token: { ...verified, ...(source && { source }), ...(timeZone !== undefined && { timeZone }) },
+  };
 }

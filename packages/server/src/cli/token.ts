@@ -22,6 +22,7 @@ import { findUser, noSuchUser, revokeAll } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
+import { parseTimeZone } from './leads/import/csv-options.ts';
 import { Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 import { userPages } from './user.ts';
 
@@ -72,6 +73,7 @@ interface IssueOptions {
   readonly scope?: readonly TokenScope[];
   readonly source?: LeadSource;
   readonly map?: AnswerMap;
+  readonly timeZone?: string;
   readonly force?: true;
   readonly json?: true;
 }
@@ -105,6 +107,11 @@ export function registerToken(program: Command, context: CommandContext): void {
         '--map <answer=field>',
         'with --source: the field of an answer, by its label; can be given several times',
       ).argParser(collectAnswer),
+    )
+    .option(
+      '--time-zone <name>',
+      'of times without an offset in leads that are sent with the token: Europe/Paris',
+      parseTimeZone,
     )
     .option('--force', 'also for a user who does not exist (yet)')
     .option('--json', 'print { userId, tokenId, token, expiresAt, scopes }')
@@ -172,7 +179,7 @@ type IssueFor = (userIds: readonly string[]) => Promise<PrintedToken[]>;
 
 async function issueTokens(options: IssueOptions, context: CommandContext): Promise<void> {
   checkIssueOptions(options);
-  const { user: userId, expiresIn, name = null, source, force, json } = options;
+  const { user: userId, expiresIn, name = null, source, timeZone, force, json } = options;
   const scopes = options.scope ?? (source && (['leads:write'] as const));
   const { clock, signal, stdout, stderr } = context;
   await withStore(context, async (store, config) => {
@@ -188,6 +195,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
         expiresAt,
         ...(scopes && { scopes }),
         ...(source && { source: { name: source, map: Object.fromEntries(options.map ?? []) } }),
+        ...(timeZone !== undefined && { timeZone }),
       }));
       const issued = await Promise.all(
         grants.map(async (grant) => ({
@@ -200,7 +208,7 @@ async function issueTokens(options: IssueOptions, context: CommandContext): Prom
       );
       // Recorded before they are printed, so that each one can be revoked.
       await store.recordTokens(
-        grants.map(({ tokenId, source: _source, ...grant }) => ({
+        grants.map(({ tokenId, source: _source, timeZone: _timeZone, ...grant }) => ({
           id: tokenId,
           keyId: keys[0].id,
           name,
@@ -254,7 +262,9 @@ function checkIssueOptions(options: IssueOptions): void {
 }
 
 /** A field map in a token cannot be changed, so its errors are found before the token exists. */
-function checkSource({ source, map = [], scope }: IssueOptions): void {
+function checkSource({ source, map = [], scope, timeZone }: IssueOptions): void {
+  if (timeZone !== undefined && source === undefined && !scope?.includes('leads:write'))
+    throw new Failure('usage', '--time-zone needs the scope leads:write', 'Add --scope leads:write.');
   if (source === undefined && map.length > 0)
     throw new Failure('usage', '--map needs --source', `Add --source: ${LEAD_SOURCES.join(', ')}.`);
   if (source !== undefined && scope && !scope.includes('leads:write'))

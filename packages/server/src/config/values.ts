@@ -1,7 +1,7 @@
 /** Parsers of single values: hosts, ports, paths, secrets, choices. */
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { toDurationMs } from '../clock.ts';
+import { findTimeZone, toDurationMs } from '../clock.ts';
 import { MIN_SECRET_BYTES, secretProblem } from '../signing-secret.ts';
 
 export interface HostAndPort {
@@ -58,6 +58,15 @@ export const parseDuration: Parser<number> = (text) => {
   const durationMs = toDurationMs(text);
   if (durationMs !== undefined) return durationMs;
   throw new InvalidValueError(`${quote(text)} is not a duration`, 'Write 90s, 15m, 2h or 1d.');
+};
+
+export const parseTimeZone: Parser<string> = (text) => {
+  const timeZone = findTimeZone(text);
+  if (timeZone !== undefined) return timeZone;
+  throw new InvalidValueError(
+    `${quote(text)} is not a time zone`,
+    'Write a name of the IANA database, such as Europe/Paris.',
+  );
 };
 
 export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;

@@ -119,6 +119,13 @@ export const VARIABLES = {
     meaning:
       '`on`: accept leads at `POST {base_url}/leads`, from tokens with the scope `leads:write`. `urls`: also with the token in the URL, as `?access_token=…`.',
   },
+  timeZone: {
+    name: 'LEADTAP_TIME_ZONE',
+    default: 'UTC',
+    parse: values.parseTimeZone,
+    meaning:
+      'Time zone of times without an offset in leads that are sent or imported, such as `Europe/Paris`. A token can have another one (`token issue --time-zone`).',
+  },
   consumers: {
     name: 'LEADTAP_CONSUMERS',
     default: 'on',

@@ -8,6 +8,7 @@ import type { VerifiedToken } from '../accounts/tokens.ts';
 import { createReaders, type PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { takeTurn } from '../event-loop.ts';
+import { createLeadTimes, type LeadTimes } from '../leads/import/lead-times.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from '../leads/intake.ts';
 import { contentOfWebhook } from '../leads/lead-sources.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
@@ -65,6 +66,8 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly store: IntakeStore;
   /** Accept tokens in the URL, as `?access_token=…`, if their only scope is `leads:write`. Default: they are refused. */
   readonly acceptsUrlTokens?: boolean | undefined;
+  /** Of times without an offset, unless the token has one. Default: UTC. */
+  readonly timeZone?: string | undefined;
   /** Default: 600 a minute for each user, in the memory of this process. */
   readonly limiter?: Limiter | undefined;
   /** Default: 30,000 leads a minute for each user, in the memory of this process. */
@@ -140,6 +143,12 @@ function createIntakeAnswer(
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
   const uploadBudget = new UploadBudget();
+  const leadTimes = new Map<string, LeadTimes>();
+  const timesOf = ({ timeZone = options.timeZone ?? 'UTC' }: VerifiedToken): LeadTimes => {
+    const times = leadTimes.get(timeZone) ?? createLeadTimes({ timeZone });
+    leadTimes.set(timeZone, times);
+    return times;
+  };
   const { identify, identifyAgain } = createIdentification({
     ...options,
     readers,
@@ -173,13 +182,14 @@ function createIntakeAnswer(
     let { user } = await identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
     const contentType = request.headers['content-type'];
+    const times = timesOf(token);
     const takeTurnIfLarge = () => (bytes.length > MAX_BYTES_DECODED_AT_ONCE ? takeTurn() : undefined);
     await takeTurnIfLarge();
     let content: IntakeContent;
     if (token.source) {
       const webhook = await parseWebhook(mediaType, bytes, contentType);
       await takeTurnIfLarge();
-      content = contentOfWebhook(webhook, token.source, clock);
+      content = contentOfWebhook(webhook, token.source, { historical: false, clock, times });
     } else content = await parseBody(mediaType, bytes, contentType);
     await takeTurnIfLarge();
     // Leads: 429, 422. One was counted before the body was read.
@@ -187,7 +197,7 @@ function createIntakeAnswer(
     await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);
     for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
       const outcome = await receiveLeads(content, {
-        ...{ store, user, sender: token, idempotencyKey, clock },
+        ...{ store, user, sender: token, idempotencyKey, clock, times },
         body: bytes,
       });
       if (outcome.kind === 'written') return toPayload(outcome, exchange);

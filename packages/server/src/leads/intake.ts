@@ -13,6 +13,7 @@ import type {
 } from '../store/store.ts';
 import { type PollingUser, scopeOf } from './access.ts';
 import { formatNumber, isBlank, quote, shorten } from './import/field-readers.ts';
+import type { LeadTimes } from './import/lead-times.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   NO_CONTENT,
@@ -41,6 +42,8 @@ export interface ReceiveOptions {
   /** The bytes of the body, which the same key may be sent with again. */
   readonly body: Buffer;
   readonly clock: Clock;
+  /** How times are read. Absent: without an offset they are UTC. */
+  readonly times?: LeadTimes | undefined;
 }
 
 export type IntakeOutcome =
@@ -181,7 +184,7 @@ interface ParsedItem {
   readonly issues: readonly ValidationIssue[];
 }
 
-function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
+function parseItem(item: unknown, { user, clock, times }: ReceiveOptions): ParsedItem {
   if (!isJsonObject(item)) return { issues: [{ detail: 'must be an object, such as {"firstName":"Ada"}' }] };
   const names = Object.keys(item);
   const count = names.filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
@@ -192,7 +195,7 @@ function parseItem(item: unknown, { user, clock }: ReceiveOptions): ParsedItem {
       ],
     };
   const placed = placeInAccess(item, user);
-  const parsed = requireContent(parseLead(placed.object, { historical: false, clock }));
+  const parsed = requireContent(parseLead(placed.object, { historical: false, clock, times }));
   if (parsed.issues) return { lead: parsed.partialLead, issues: [...placed.issues, ...parsed.issues] };
   return { lead: parsed.lead, issues: placed.issues };
 }

@@ -3,7 +3,6 @@
  * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
  */
 import { IMPORT_FIELDS } from '@leadtap/contract';
-import type { Clock } from '../clock.ts';
 import { isJsonObject } from '../store/records.ts';
 import { createCustomFieldNamer, suggestFields } from './import/column-suggestions.ts';
 import { isBlank } from './import/field-readers.ts';
@@ -63,7 +62,7 @@ const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
 export function contentOfWebhook(
   body: unknown,
   { name, map }: { readonly name: string; readonly map: AnswerMap },
-  clock: Clock,
+  options: ParseOptions,
 ): IntakeContent {
   const submission = isLeadSource(name) && isJsonObject(body) ? READERS[name](body) : undefined;
   if (!submission)
@@ -73,8 +72,8 @@ export function contentOfWebhook(
   if (submission.answers.length > MAX_ANSWERS)
     return refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
   return {
-    value: toLead(submission, map, { historical: false, clock }),
-    withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, clock),
+    value: toLead(submission, map, options),
+    withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, options),
   };
 }
 

@@ -72,12 +72,14 @@ test('--all-users --json issues one for every user', async () => {
 describe('--source', () => {
   test('issues a token that sends the webhooks of a service, with the fields of its answers', async () => {
     const shell = await terminalWithUsers();
-    const options = ['--source', 'typeform', '--map', 'Name?=fullName', '--map', 'a=b=customFields.c'];
+    const map = ['--map', 'Name?=fullName', '--map', 'a=b=customFields.c'];
+    const options = ['--source', 'typeform', ...map, '--time-zone', 'europe/paris'];
     const { stdout } = await shell.run(['token', 'issue', '--user', 'boss', ...options]);
     expect(await verify(shell, stdout.trim())).toMatchObject({
       token: {
         scopes: ['leads:write'],
         source: { name: 'typeform', map: { 'Name?': 'fullName', 'a=b': 'customFields.c' } },
+        timeZone: 'Europe/Paris',
       },
     });
   });
@@ -85,7 +87,7 @@ describe('--source', () => {
   test.each([
     [
       ['--source', 'fax'],
-      'Allowed choices are calendly, elementor, form, google-ads, tally, typeform, webflow',
+      'Allowed choices are calendly, elementor, form, google-ads, jotform, tally, typeform, webflow',
     ],
     [['--map', 'Name=fullName'], '--map needs --source'],
     [['--source', 'form', '--map', 'Name'], 'Write ANSWER=FIELD'],
@@ -93,6 +95,8 @@ describe('--source', () => {
     [['--source', 'form', '--map', 'Date=createdAt'], 'is set by Leadtap'],
     [['--source', 'form', '--map', `${'x'.repeat(9000)}=fullName`], 'the token would be too long'],
     [['--source', 'form', '--scope', 'leads:read'], '--source needs the scope leads:write'],
+    [['--time-zone', 'Europe/Paris'], '--time-zone needs the scope leads:write'],
+    [['--source', 'form', '--time-zone', 'Paris'], 'Did you mean Europe/Paris?'],
   ])('%j is refused', async (options, message) => {
     const shell = await terminalWithUsers();
     const { code, stderr } = await shell.run(['token', 'issue', '--user', 'boss', ...options]);

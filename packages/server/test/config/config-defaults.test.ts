@@ -20,6 +20,7 @@ test('an empty environment gives a configuration that works on one machine', () 
     console: true,
     intake: false,
     acceptsUrlTokens: false,
+    timeZone: 'UTC',
     consumers: true,
     hooks: true,
     hookHosts: [],

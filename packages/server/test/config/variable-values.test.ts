@@ -154,6 +154,18 @@ describe('LEADTAP_JWKS_URL, LEADTAP_TOKEN_ISSUER and LEADTAP_TOKEN_AUDIENCE', ()
   });
 });
 
+describe('LEADTAP_TIME_ZONE', () => {
+  test.each([
+    ['Europe/Paris', 'Europe/Paris'],
+    ['europe/paris', 'Europe/Paris'],
+    ['UTC', 'UTC'],
+  ])('%s', (text, zone) => expect(configOf({ LEADTAP_TIME_ZONE: text }).timeZone).toBe(zone));
+
+  test.each(['Paris', 'CEST', 'Europe/Pariss'])('%s is refused', (text) =>
+    expect(problemsOf({ LEADTAP_TIME_ZONE: text })[0]?.problem).toContain('is not a time zone'),
+  );
+});
+
 describe('LEADTAP_STALE_AFTER', () => {
   test.each([
     ['90s', 90_000],

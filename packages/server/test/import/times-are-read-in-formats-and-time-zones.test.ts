@@ -146,6 +146,16 @@ describe('leads import', () => {
     ]);
   });
 
+  test('without --time-zone it is LEADTAP_TIME_ZONE', async () => {
+    const shell = await terminalWithUsers();
+    shell.save('.env', 'LEADTAP_TIME_ZONE=Europe/Berlin\n');
+    shell.save('leads.csv', CSV);
+    const words = ['--date-format', 'DD.MM.YYYY HH:mm'];
+    await shell.run(['leads', 'import', 'leads.csv', ...words]);
+    const [lead] = JSON.parse((await shell.run('leads list --since 1970-01-01 --json')).stdout);
+    expect(lead.appointmentDateTime).toBe('2026-11-02T13:03:00.000Z');
+  });
+
   test('times that fit no format get no suggestion, and an ambiguous one says so', async () => {
     const shell = await terminalWithUsers();
     shell.save('leads.csv', 'companyId,id,appointmentDateTime\nacme,1,soon\n');

@@ -1,3 +1,4 @@
+import { issueToken } from 'leadtap';
 import { expect, it } from 'vitest';
 import { sendBody, sendForm, startIntake } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
@@ -33,6 +34,34 @@ it('a time may have no seconds, as the date field of a browser sends it', async 
   const test = await startIntake();
   await sendForm(test, { firstName: 'Ada', appointmentDateTime: '2026-12-01T09:00' });
   expect((await test.leads('boss'))[0]?.appointmentDateTime).toBe('2026-12-01T09:00:00.000Z');
+});
+
+it('a time without an offset is in LEADTAP_TIME_ZONE, unless the token has a time zone', async () => {
+  const test = await startIntake({ env: { LEADTAP_TIME_ZONE: 'Europe/Paris' } });
+  const send = async (appointmentDateTime: string, timeZone?: string, source?: string) => {
+    const token = await issueToken(test.service.keys, {
+      ...{ userId: 'boss', tokenId: 'a', issuedAt: Date.now() - 1000, expiresAt: Date.now() + 3_600_000 },
+      scopes: ['leads:write'],
+      ...(timeZone !== undefined && { timeZone }),
+      ...(source !== undefined && { source: { name: source, map: {} } }),
+    });
+    const headers = { authorization: `Bearer ${token}` };
+    const name = source === undefined ? 'appointmentDateTime' : 'Appointment';
+    await sendForm(
+      test,
+      { [source === undefined ? 'firstName' : 'Name']: 'Ada', [name]: appointmentDateTime },
+      { headers },
+    );
+    return (await test.leads('boss'))[0]?.appointmentDateTime;
+  };
+  expect(await send('2026-12-01T09:00')).toBe('2026-12-01T08:00:00.000Z');
+  expect(await send('2026-07-01T09:00')).toBe('2026-07-01T07:00:00.000Z');
+  expect(await send('2026-12-01T09:00Z')).toBe('2026-12-01T09:00:00.000Z');
+  // The hour that is missing when clocks are set forward: as in an import, it is moved forward.
+  expect(await send('2026-03-29T02:30')).toBe('2026-03-29T01:30:00.000Z');
+  expect(await send('2026-12-01T09:00', 'America/New_York')).toBe('2026-12-01T14:00:00.000Z');
+  expect(await send('2026-12-01 09:00', undefined, 'form')).toBe('2026-12-01T08:00:00.000Z');
+  expect(await send('2026-12-01 09:00', 'America/New_York', 'form')).toBe('2026-12-01T14:00:00.000Z');
 });
 
 it('empty fields count as absent, also in an update', async () => {

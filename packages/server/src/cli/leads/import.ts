@@ -94,7 +94,11 @@ export function registerLeadsImport(leads: Command, context: CommandContext): vo
     )
     .option('--map-file <file>', 'read the map of the columns from a JSON file; with --map, save it there')
     .option('--date-format <format>', 'of times that are not ISO 8601: DD.MM.YYYY HH:mm', collectDateFormat)
-    .option('--time-zone <name>', 'of times without an offset: Europe/Berlin; default: UTC', parseTimeZone)
+    .option(
+      '--time-zone <name>',
+      'of times without an offset: Europe/Berlin; default: LEADTAP_TIME_ZONE, or UTC',
+      parseTimeZone,
+    )
     .option('--historical', 'old leads: keep their createdAt, and do not deliver them as new')
     .option('--allow-erased', 'also add leads that were erased, as new leads')
     .option('--rejects <file>', 'write the lines that were rejected to a new file')
@@ -132,13 +136,16 @@ export async function importFile(
     try {
       const localTimeZone = context.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
       const report = new ImportReport(context, { ...flags, localTimeZone }, input, rejects);
-      const { skipLines, historical = false, allowErased = false, timeZone, dateFormat: dateFormats } = flags;
+      const { skipLines, historical = false, allowErased = false, dateFormat: dateFormats } = flags;
       const { onHeader, onItems, onEmptyRow, onRecognised, onRejected, onCommitted, onPaced } = report;
       await withStore(context, async (store, config) => {
         const { company: companyId, encoding, separator } = flags;
+        // UTC is the default: a file with other times gets the hint to name its zone.
+        const timeZone = flags.timeZone ?? (config.timeZone === 'UTC' ? undefined : config.timeZone);
         const company = await findCompanyOrOnlyOne(store, companyId, signal);
         const options: ReadOptions = {
-          ...{ historical, clock, skipLines, companyId, encoding, separator, timeZone, localTimeZone },
+          ...{ historical, clock, skipLines, companyId, encoding, separator, localTimeZone },
+          timeZone,
           ...{ onHeader, onItems, onEmptyRow, onRecognised, onInvalidTime: report.onInvalidTime },
           times: createLeadTimes({ timeZone, dateFormats }),
           columnMap: columnMap.columns,

@@ -174,15 +174,6 @@ export function createLeadTimes({ timeZone, dateFormats = [] }: TimeOptions): Le
   return { parse, read: createTimeReader(parse, `is not a time in the format ${names}`) };
 }
 
-/** The name as `Intl` has it; undefined if there is no such time zone. */
-export function findTimeZone(name: string): string | undefined {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
-  } catch {
-    return undefined;
-  }
-}
-
 /** The time zone that was probably meant: by its city, or by a similar name. */
 export function nearestTimeZone(name: string): string | undefined {
   const zones = Intl.supportedValuesOf('timeZone');

@@ -2,14 +2,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
+import { findTimeZone } from '../../../clock.ts';
 import { columnProblem } from '../../../leads/import/csv-header.ts';
 import type { ColumnMap, Encoding, Separator } from '../../../leads/import/input-line.ts';
-import {
-  createDateFormat,
-  type DateFormat,
-  findTimeZone,
-  nearestTimeZone,
-} from '../../../leads/import/lead-times.ts';
+import { createDateFormat, type DateFormat, nearestTimeZone } from '../../../leads/import/lead-times.ts';
 import type { LeadsFormat } from '../../../leads/import/read-leads.ts';
 import { isJsonObject } from '../../../store/records.ts';
 import { messageOf, systemCode } from '../../../system-error.ts';
