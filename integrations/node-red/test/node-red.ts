@@ -33,8 +33,8 @@ export interface NodeRedOptions {
   readonly now?: () => number;
   /** What a delay node does. */
   readonly pause?: (ms: number) => Promise<void>;
-  /** What takes the place of “put your nodes here”; a lead is passed on when it resolves with true. */
-  readonly yourNodes?: (lead: Message) => Promise<boolean>;
+  /** What takes the place of “put your nodes here”: it resolves with what is passed on, or rejects if a node of it fails. */
+  readonly yourNodes?: (lead: Message) => Promise<Message | undefined>;
 }
 
 /** Runs a flow as Node-RED does, as far as its nodes need it: inject, function, http request, delay, change, catch, debug. */
@@ -83,8 +83,7 @@ export class NodeRed {
     if (this.#stopped.signal.aborted) return;
     const node = this.#flow.find((candidate) => candidate.id === id);
     if (node?.type === 'function') await this.#function(node, message);
-    else if (node?.type === 'http request')
-      await this.#send(node, await request(message, this.#stopped.signal));
+    else if (node?.type === 'http request') await this.#request(node, message);
     else if (node?.type === 'delay') this.#delayed.add(this.#delay(node, message));
     else if (node?.type === 'change' && this.#yourNodes)
       this.#delayed.add(this.#runYourNodes(node, message, this.#yourNodes));
@@ -100,7 +99,20 @@ export class NodeRed {
   }
 
   async #runYourNodes(node: Node, message: Message, run: NonNullable<NodeRedOptions['yourNodes']>) {
-    if ((await run(message)) && !this.#stopped.signal.aborted) await this.#send(node, message);
+    try {
+      const passedOn = await run(message);
+      if (!this.#stopped.signal.aborted) await this.#send(node, passedOn);
+    } catch (error) {
+      await this.#catch(node, message, String(error));
+    }
+  }
+
+  /** The message goes on with the answer in it. A connection that fails is an error, and the message goes on all the same. */
+  async #request(node: Node, message: Message): Promise<void> {
+    const answered = await request(message, this.#stopped.signal);
+    if (typeof answered['statusCode'] === 'string')
+      await this.#catch(node, message, String(answered['payload']));
+    await this.#send(node, answered);
   }
 
   #show(id: string, message: Message): void {
@@ -134,27 +146,28 @@ export class NodeRed {
 
   async #function(node: Node, msg: Message): Promise<void> {
     const sent: Sent[] = [];
-    const errors: Message[] = [];
+    const errors: [text: string, message: Message][] = [];
     const result: Sent = run(node.func ?? '', {
       msg,
       ...this.#sandbox(),
       node: {
         send: (messages: Sent) => void sent.push(messages),
         status: () => undefined,
-        error: (text: string, message: Message) =>
-          void errors.push({ ...message, error: { message: text, source: { id: node.id } } }),
+        error: (...error: [text: string, message: Message]) => void errors.push(error),
       },
     });
     for (const messages of sent) await this.#send(node, plain(messages));
-    for (const error of errors) await this.#catch(node, error);
+    for (const [text, message] of errors) await this.#catch(node, message, text);
     await this.#send(node, plain(result));
   }
 
-  async #catch({ id }: Node, error: Message): Promise<void> {
-    const catchNodes = this.#flow.filter(
-      ({ type, scope }) => type === 'catch' && (scope as string[]).includes(id),
-    );
-    for (const node of catchNodes) await this.#send(node, error);
+  /** To the catch nodes that list the node; if there are none, to those for what no other one catches. */
+  async #catch({ id }: Node, message: Message, text: string): Promise<void> {
+    const catchNodes = this.#flow.filter(({ type }) => type === 'catch');
+    const listing = catchNodes.filter(({ scope }) => Array.isArray(scope) && scope.includes(id));
+    const uncaught = catchNodes.filter(({ scope, uncaught }) => scope === null && uncaught);
+    const error = { ...message, error: { message: text, source: { id } } };
+    for (const node of listing.length > 0 ? listing : uncaught) await this.#send(node, error);
   }
 }
 
@@ -175,7 +188,6 @@ function run(code: string, sandbox: object): Sent {
 /** Of another realm, whose arrays are none here. */
 const plain = (sent: Sent): Sent => (sent === undefined ? undefined : JSON.parse(JSON.stringify(sent)));
 
-/** The message goes on with the answer in it; a connection that fails is an answer too. */
 async function request(message: Message, signal: AbortSignal): Promise<Message> {
   try {
     const headers = message['headers'] as Record<string, string>;

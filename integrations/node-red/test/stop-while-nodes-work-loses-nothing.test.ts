@@ -1,5 +1,5 @@
 import type { Lead } from '@leadtap/contract';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../../packages/server/test/faults/eventually.ts';
 import { manualClock } from '../../../packages/testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../packages/testing/harness/service.ts';
@@ -11,6 +11,8 @@ const FLOWS = [
   { name: 'the instant flow', flow: INSTANT_FLOW, problem: 'leadtap-instant-problem' },
 ];
 
+const TIMEOUT_MS = 120_000;
+
 /** A Node-RED of which the nodes behind the trigger need as long as the test lets them. */
 async function startNodeRed(
   service: TestService,
@@ -20,30 +22,42 @@ async function startNodeRed(
   const { baseUrl, token } = await connectionOf(service);
   const clock = manualClock();
   const started: string[] = [];
-  const working: { readonly id: string; readonly end: (isDone: boolean) => void }[] = [];
-  const yourNodes = ({ payload }: Message) => {
-    const { id } = payload as Lead;
+  const working: { readonly id: string; readonly end: (result?: Message | Error) => void }[] = [];
+  const yourNodes = (message: Message) => {
+    const { id } = message['payload'] as Lead;
     started.push(id);
-    return new Promise<boolean>((end) => void working.push({ id, end }));
+    return new Promise<Message | undefined>((resolve, reject) => {
+      const end = (result?: Message | Error) =>
+        result instanceof Error ? reject(result) : resolve(result && { ...message, ...result });
+      working.push({ id, end });
+    });
   };
   const env = { LEADTAP_URL: baseUrl, LEADTAP_TOKEN: token, LEADTAP_SINCE: '2020-01-01' };
-  const pause = async () => undefined;
+  const pauses: number[] = [];
+  const pause = async (ms: number) => void pauses.push(ms);
   const nodeRed = new NodeRed(env, { flow, context, now: clock, pause, yourNodes });
   const injected: Promise<void>[] = [];
   const inject = () => void injected.push(nodeRed.inject());
   const stop = async () => {
     nodeRed.stop();
-    for (const { end } of working) end(false);
+    for (const { end } of working) end();
     await Promise.all(injected);
     await nodeRed.ended();
   };
   onTestFinished(stop);
   inject();
-  const done = (ids: readonly string[]) => {
-    for (const { id, end } of working) if (ids.includes(id)) end(true);
+  /** Ends the oldest run of each. */
+  const done = (ids: readonly string[], result: Message | Error = {}) => {
+    for (const wanted of ids) {
+      const [run] = working.splice(
+        working.findIndex(({ id }) => id === wanted),
+        1,
+      );
+      run?.end(result);
+    }
   };
   const problems = () => (nodeRed.shown.get(problem) ?? []).map(({ payload }) => payload);
-  return { nodeRed, started, done, inject, stop, clock, problems };
+  return { nodeRed, started, done, inject, stop, clock, problems, pauses };
 }
 
 it.each(FLOWS)('$name sends leads again that were with your nodes when Node-RED stopped', async (flow) => {
@@ -69,12 +83,15 @@ it.each(FLOWS)('$name requests no page while leads are with your nodes', async (
   const ids = await addLeads(service, 101, 'lead');
   const nodeRed = await startNodeRed(service, flow);
   await eventually(() => expect(nodeRed.started).toHaveLength(100));
-  nodeRed.clock.advance(9 * 60_000);
+  nodeRed.clock.advance(TIMEOUT_MS - 1);
   nodeRed.inject();
   nodeRed.done(ids.slice(0, 99));
   await eventually(() => expect(nodeRed.nodeRed.context.get('leadtapDone')).toHaveLength(99));
+  // The time limit begins again with each lead that is done.
+  nodeRed.clock.advance(TIMEOUT_MS - 1);
+  nodeRed.inject();
   expect(nodeRed.started).toHaveLength(100);
-  nodeRed.done(ids);
+  nodeRed.done(ids.slice(99, 100));
   await eventually(() => expect(nodeRed.started).toEqual(ids));
   expect(nodeRed.problems()).toEqual([]);
 });
@@ -86,14 +103,43 @@ it.each(FLOWS)('$name sends a lead again that your nodes dropped, and says so', 
   await eventually(() => expect(started).toEqual(ids));
   done(['lead-0', 'lead-2']);
   await eventually(() => expect(nodeRed.context.get('leadtapDone')).toHaveLength(2));
-  clock.advance(10 * 60_000 + 1);
+  clock.advance(TIMEOUT_MS + 1);
   inject();
   await eventually(() => expect(started).toEqual([...ids, 'lead-1']));
-  expect(problems()).toEqual([
-    '1 of 3 leads did not reach the node "lead is done" within 10 minutes. They are sent again.',
-  ]);
+  expect(problems()).toEqual(['1 of 3 leads did not reach the node "lead is done". They are sent again.']);
   done(['lead-1']);
   await addLeads(service, 1, 'later');
   inject();
   await eventually(() => expect(started.at(-1)).toBe('later-0'));
+});
+
+describe.each([
+  { name: 'an unreachable CRM', result: { statusCode: 'ECONNREFUSED' }, reason: 'status ECONNREFUSED' },
+  { name: 'a refusal of the CRM', result: { statusCode: 503 }, reason: 'status 503' },
+  { name: 'a node that fails', result: new Error('no such field'), reason: 'Error: no such field' },
+])('$name', ({ result, reason }) => {
+  it.each(FLOWS)('is retried by $name within a minute or by the next poll, in order', async (flow) => {
+    const service = await startService();
+    const ids = await addLeads(service, 5, 'lead');
+    const { nodeRed, started, done, inject, problems, pauses } = await startNodeRed(service, flow);
+    await eventually(() => expect(started).toEqual(ids));
+    done(['lead-1', 'lead-3'], result);
+    done(['lead-0', 'lead-2']);
+    pauses.length = 0;
+    await addLeads(service, 1, 'later');
+    expect(nodeRed.context.get('leadtapSince')).toBeUndefined();
+    done(['lead-4'], { statusCode: 201 });
+    await eventually(() =>
+      expect(problems()).toEqual([`2 of 5 leads failed (${reason}). They are sent again.`]),
+    );
+    expect(pauses.filter((ms) => ms > 60_000 || ms < 1000)).toEqual([]);
+    inject();
+    await eventually(() => expect(started).toEqual([...ids, 'lead-1', 'lead-3', 'later-0']));
+    done(['lead-1', 'lead-3', 'later-0']);
+    await eventually(() => expect(nodeRed.context.get('leadtapDone')).toBeUndefined());
+    await addLeads(service, 1, 'last');
+    inject();
+    await eventually(() => expect(started.at(-1)).toBe('last-0'));
+    expect(problems()).toHaveLength(1);
+  });
 });
