@@ -1,7 +1,7 @@
 import type { HookEvent, Lead } from '@leadtap/contract';
 import { type Bundle, errors, type ZObject } from 'zapier-platform-core';
 import { readPage } from './read-page.ts';
-import { ReadPositions } from './read-positions.ts';
+import { ReadPosition } from './read-position.ts';
 
 const PAGE_SIZE = 100;
 const MAX_PAGES = 50;
@@ -16,8 +16,8 @@ const tooManyLeads = () =>
   );
 
 /**
- * The leads that an event announces, oldest first, and those of runs before that failed. If not all of them can be read, it returns
- * those that were, and the next event continues from there; if there is none, or that cannot be stored, it fails.
+ * The leads that an event announces, oldest first, and those of events before that were not returned. If not all of them can be read, it
+ * returns those that were, and the next event continues from there; if there is none, or that cannot be stored, it fails.
  */
 export async function announcedLeads(
   z: ZObject,
@@ -25,14 +25,11 @@ export async function announcedLeads(
   { hookId, since, through }: HookEvent['data'],
   now: () => number,
 ): Promise<Lead[]> {
-  const positions = new ReadPositions(z, hookId);
+  const position = new ReadPosition(z, hookId);
   const startedAt = now();
-  const start = await positions.findUnread(since, now).catch(async (error) => {
-    await positions.mark(new Set([through]), since);
-    throw error;
-  });
+  const start = await position.find(since, now);
   if (start >= through) return [];
-  await positions.mark(new Set([through]), start, startedAt + MAX_RUN_MS);
+  await position.save(start, through, startedAt + MAX_RUN_MS);
 
   const leads: Lead[] = [];
   let unreadFrom = start;
@@ -48,8 +45,7 @@ export async function announcedLeads(
   } catch (error) {
     failure = error;
   }
-  const isStored = await positions.mark(new Set([through]), unreadFrom);
+  const isStored = await position.save(unreadFrom, through);
   if (unreadFrom < through && (leads.length === 0 || !isStored)) throw failure;
-  await positions.mark(new Set([since, start]), unreadFrom);
   return leads;
 }

@@ -1,18 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors, type ZObject } from 'zapier-platform-core';
 
-interface Mark {
-  /** Leads after this time were not returned yet. */
-  readonly unreadFrom: string;
-  /** A run is reading them, and ends by then. Null: no run does. */
+interface Saved {
+  /** All leads up to this time were returned. */
+  readonly readThrough: string;
+  /** The last event for which a run has started ends here. */
+  readonly seenThrough: string;
+  /** A run is reading, and ends by then. Null: no run does. */
   readonly busyUntil: number | null;
 }
 
 /** As long as the service repeats events that are not accepted. */
 const KEPT_FOR_S = 3 * 24 * 3600;
 
-const BUSY_CHECK_MS = 1000;
-const MAX_BUSY_CHECKS = 10;
+const CHECK_MS = 1000;
+const MAX_CHECKS = 10;
+/** Zapier may start the runs of two events in the other order. After so many checks, the run of the event before does not start. */
+const MAX_CHECKS_FOR_START = 3;
 
 const stillBusy = () =>
   new errors.Error(
@@ -21,64 +25,57 @@ const stillBusy = () =>
   );
 
 /**
- * How far the leads that a hook announces were returned, in Zapier's cache. The window of an event begins where the one before
- * ended. There is a mark for each end of a window: it says where the unread leads begin that a run of the next window has to return
- * too. A cache may lose marks. Then each event is on its own: a repeated one returns its leads again, and those of a failed run come
- * only with a repeated event.
+ * How far the leads of a hook were returned, in Zapier's cache. A run reads from there, also if its event begins later: the run of an
+ * event before may have failed, or Zapier has accepted that event and never run it. The cache may lose the position. Then an event is on
+ * its own: a repeated one returns its leads again.
  */
-export class ReadPositions {
+export class ReadPosition {
   readonly #z: ZObject;
-  readonly #hookId: string;
+  readonly #key: string;
 
   constructor(z: ZObject, hookId: string) {
     this.#z = z;
-    this.#hookId = hookId;
+    this.#key = `leadtap ${hookId}`;
   }
 
-  /** From where on leads were not returned, for a window that begins at `since`: earlier after a failed run, later after a repetition. */
-  async findUnread(since: string, now: () => number): Promise<string> {
-    const seen = new Set<string>();
-    let from = since;
-    while (!seen.has(from)) {
-      seen.add(from);
-      from = (await this.#getIdle(from, now)) ?? from;
-    }
-    return from;
+  /** Of a new hook, or of an event that is not read. A position that is known stays. */
+  async begin(since: string, seenThrough: string): Promise<void> {
+    const saved = await this.#get();
+    await this.#set({ readThrough: since, busyUntil: null, ...saved, seenThrough });
   }
 
-  /** Waits for a run that is reading: if it fails, its leads are to be returned too. */
-  async #getIdle(end: string, now: () => number): Promise<string | undefined> {
-    for (let checks = 0; checks < MAX_BUSY_CHECKS; checks += 1) {
-      const mark = await this.#get(end);
-      if (!mark?.busyUntil || mark.busyUntil <= now()) return mark?.unreadFrom;
-      await sleep(BUSY_CHECK_MS);
+  /** Where the run of an event begins to read. It waits for a run that is reading: if that one fails, its leads are to be returned too. */
+  async find(since: string, now: () => number): Promise<string> {
+    for (let checks = 1; checks <= MAX_CHECKS; checks += 1) {
+      const saved = await this.#get();
+      if (!saved) return since;
+      const isBusy = saved.busyUntil !== null && saved.busyUntil > now();
+      if (!isBusy && (saved.seenThrough >= since || checks > MAX_CHECKS_FOR_START)) return saved.readThrough;
+      await sleep(CHECK_MS);
     }
     throw stillBusy();
   }
 
-  /** Returns whether all marks were stored. */
-  async mark(
-    ends: ReadonlySet<string>,
-    unreadFrom: string,
-    busyUntil: number | null = null,
-  ): Promise<boolean> {
-    const mark: Mark = { unreadFrom, busyUntil };
-    try {
-      await Promise.all([...ends].map((end) => this.#z.cache.set(this.#keyOf(end), mark, KEPT_FOR_S)));
-      return true;
-    } catch {
-      return false;
-    }
+  /** Returns whether it was stored. */
+  save(readThrough: string, seenThrough: string, busyUntil: number | null = null): Promise<boolean> {
+    return this.#set({ readThrough, seenThrough, busyUntil });
   }
 
-  async #get(end: string): Promise<Mark | undefined> {
+  async #get(): Promise<Saved | undefined> {
     try {
-      const mark: Mark | null = await this.#z.cache.get(this.#keyOf(end));
-      return mark ?? undefined;
+      const saved: Saved | null = await this.#z.cache.get(this.#key);
+      return saved ?? undefined;
     } catch {
       return undefined;
     }
   }
 
-  readonly #keyOf = (end: string): string => `leadtap ${this.#hookId} ${end}`;
+  async #set(saved: Saved): Promise<boolean> {
+    try {
+      await this.#z.cache.set(this.#key, saved, KEPT_FOR_S);
+      return true;
+    } catch {
+      return false;
+    }
+  }
 }

@@ -245,6 +245,42 @@ describe('a Zap with the instant trigger', () => {
     expect(idsOf(zap)).toEqual(['a', 'b']);
   });
 
+  it.each([
+    { neverRun: [0], name: 'the first event' },
+    { neverRun: [2], name: 'an event' },
+    { neverRun: [0, 1, 2, 3], name: 'all events but the last one' },
+  ])('gets the leads of $name that it accepted and never ran with the next one', async ({ neverRun }) => {
+    const { zap, test, receiver, clock } = await startZap();
+    const ids: string[] = [];
+    for (let number = 0; number < 5; number += 1) {
+      ids.push(`lead-${number}`);
+      await test.add({ id: `lead-${number}` });
+      await receiver.event(number + 1);
+      await settled(zap, test);
+      if (neverRun.includes(number)) zap.accepted.length = 0;
+      await zap.runAccepted(clock);
+      clock.advance(2000);
+    }
+    expect(idsOf(zap)).toEqual(ids);
+  });
+
+  it('gets the leads of all events that it accepted and never ran with the reminder', async () => {
+    const { zap, test, receiver, clock } = await startZap();
+    const ids: string[] = [];
+    for (let number = 0; number < 5; number += 1) {
+      ids.push(`lead-${number}`);
+      await test.add({ id: `lead-${number}` });
+      await receiver.event(number + 1);
+      await settled(zap, test);
+      clock.advance(2000);
+    }
+    zap.accepted.length = 0;
+    clock.advance(2 * MINUTE_MS);
+    await receiver.event(6);
+    await zap.runAccepted(clock);
+    expect(idsOf(zap)).toEqual(ids);
+  });
+
   it('returns only the leads that the event announces: the next one announces the others', async () => {
     const { zap, test, receiver, clock } = await startZap();
     await test.add({ id: 'a' });

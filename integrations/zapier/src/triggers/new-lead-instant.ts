@@ -4,7 +4,7 @@ import { announcedLeads } from '../announced-leads.ts';
 import { hooksAddress, installationName } from '../base-address.ts';
 import { explainStale, readSignedEvent } from '../hook-event.ts';
 import { request } from '../read-page.ts';
-import { ReadPositions } from '../read-positions.ts';
+import { ReadPosition } from '../read-position.ts';
 import { unexpectedAnswer } from '../refusals.ts';
 import { customFields } from './custom-fields.ts';
 import { LEAD_FIELDS, SAMPLE_LEAD } from './lead-fields.ts';
@@ -15,14 +15,15 @@ type Subscription = Pick<SubscribedHook, 'id' | 'secret'>;
 
 export async function subscribe(z: ZObject, bundle: Bundle): Promise<Subscription> {
   const baseAddress = bundle.authData['baseUrl'] ?? '';
-  const response = await request<Partial<Subscription> | null>(z, baseAddress, {
+  const response = await request<Partial<SubscribedHook> | null>(z, baseAddress, {
     url: hooksAddress(baseAddress),
     method: 'POST',
     body: { url: bundle.targetUrl },
   });
-  const { id, secret } = response.data ?? {};
-  if (!id || !secret)
+  const { id, secret, since } = response.data ?? {};
+  if (!id || !secret || !since)
     throw unexpectedAnswer(installationName(baseAddress), response.status, 'a subscription');
+  await new ReadPosition(z, id).begin(since, since);
   return { id, secret };
 }
 
@@ -39,7 +40,7 @@ export async function receive(z: ZObject, bundle: Bundle, now: () => number = Da
   const { hookId, since, through } = event.data;
   const stale = explainStale(event, now());
   if (stale) {
-    await new ReadPositions(z, hookId).mark(new Set([through]), since);
+    await new ReadPosition(z, hookId).begin(since, through);
     throw stale;
   }
   return announcedLeads(z, bundle, event.data, now);
