@@ -2,6 +2,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 const BASE_URL = 'https://leads.example.com';
 const MY_URL = 'https://hooks.example.com/leadtap';
@@ -13,13 +14,22 @@ async function call(url, options) {
     'content-type': 'application/json',
   };
   const response = await fetch(url, { headers, signal: AbortSignal.timeout(30_000), ...options });
-  if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  if (!response.ok) {
+    const { status } = response;
+    throw Object.assign(new Error(`${status} ${await response.text()}`), { status });
+  }
   return { body: await response.json(), link: response.headers.get('link') };
 }
 
-const subscription = { method: 'POST', body: JSON.stringify({ url: MY_URL }) };
-const { body: hook } = await call(`${BASE_URL}/automation/hooks`, subscription);
-const key = Buffer.from(hook.secret.slice('whsec_'.length), 'base64');
+const report = (error) => console.error(error.cause?.message ?? error.message);
+
+let hook;
+let key;
+async function subscribe() {
+  const subscription = { method: 'POST', body: JSON.stringify({ url: MY_URL }) };
+  ({ body: hook } = await call(`${BASE_URL}/automation/hooks`, subscription));
+  key = Buffer.from(hook.secret.slice('whsec_'.length), 'base64');
+}
 
 function isGenuine(
   { 'webhook-id': id, 'webhook-timestamp': at, 'webhook-signature': signatures = '' },
@@ -45,8 +55,20 @@ async function poll() {
   }
 }
 
-let polling = poll();
-await polling;
+for (let pauseMs = 1000; ; pauseMs = Math.min(60_000, 2 * pauseMs)) {
+  try {
+    await subscribe();
+    await poll();
+    break;
+  } catch (error) {
+    report(error);
+    // No retry helps when the token or an address is wrong.
+    if (error.status >= 400 && error.status < 408) process.exit(1);
+    await sleep(pauseMs);
+  }
+}
+
+let polling = Promise.resolve();
 createServer(async (request, response) => {
   try {
     let body = '';
@@ -59,7 +81,7 @@ createServer(async (request, response) => {
     await polling;
     response.writeHead(204).end();
   } catch (error) {
-    console.error(error.message);
+    report(error);
     response.writeHead(500).end();
   }
 }).listen(8080, '127.0.0.1');

@@ -1,11 +1,13 @@
 # Receives webhook events of Leadtap and polls on each: docs/instant-delivery.md, "Your own receiver".
-import base64, hmac, http.server, json, os, pathlib, re, sys, threading, time, urllib.request
+import base64, hmac, http.client, http.server, json, os, pathlib, re, sys, threading, time
+import urllib.error, urllib.request
 
 BASE_URL = 'https://leads.example.com'
 MY_URL = 'https://hooks.example.com/leadtap'
 POSITION = pathlib.Path('next-url.txt')
 NEW_POSITION = pathlib.Path('next-url.new')
 LOCK = threading.Lock()
+ERRORS = (OSError, http.client.HTTPException, TypeError, ValueError)
 
 
 def call(url, body=None):
@@ -46,14 +48,30 @@ class Receiver(http.server.BaseHTTPRequestHandler):
                 with LOCK:
                     poll()
                 status = 204
-            except (OSError, TypeError, ValueError) as error:
+            except ERRORS as error:
                 print(error, file=sys.stderr, flush=True)
                 status = 500
         self.send_response(status)
         self.end_headers()
 
 
-HOOK, _ = call(f'{BASE_URL}/automation/hooks', json.dumps({'url': MY_URL}).encode())
-KEY = base64.b64decode(HOOK['secret'].removeprefix('whsec_'))
-poll()
+def start():
+    global HOOK, KEY
+    HOOK, _ = call(f'{BASE_URL}/automation/hooks', json.dumps({'url': MY_URL}).encode())
+    KEY = base64.b64decode(HOOK['secret'].removeprefix('whsec_'))
+    poll()
+
+
+pause_s = 1
+while True:
+    try:
+        start()
+        break
+    except ERRORS as error:
+        # No retry helps when the token or an address is wrong.
+        if isinstance(error, urllib.error.HTTPError) and 400 <= error.code < 408:
+            sys.exit(f'{error.code} {error.read().decode()}')
+        print(error, file=sys.stderr, flush=True)
+        time.sleep(pause_s)
+        pause_s = min(60, 2 * pause_s)
 http.server.ThreadingHTTPServer(('127.0.0.1', 8080), Receiver).serve_forever()

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import process from 'node:process';
 import type { SubscribedHook } from '@leadtap/contract';
@@ -63,12 +64,12 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
       limits: { userPolicies: [] },
     });
     await service.add(...leads('Before'));
-    return { service, url, token: await service.token('boss'), folder: tempFolder() };
+    return { service, baseUrl: service.url, url, token: await service.token('boss'), folder: tempFolder() };
   }
 
-  async function run({ service, url, token, folder }: Awaited<ReturnType<typeof setUp>>, source = program) {
+  function launch({ baseUrl, url, token, folder }: Awaited<ReturnType<typeof setUp>>, source = program) {
     const text = source
-      .replace('https://leads.example.com', service.url)
+      .replace('https://leads.example.com', baseUrl)
       .replace('https://hooks.example.com/leadtap', url)
       .replace('8080', new URL(url).port);
     writeFileSync(join(folder, file), text);
@@ -87,6 +88,12 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
       await exit;
     };
     onTestFinished(stop);
+    return { output, stop, exit };
+  }
+
+  async function run(parts: Awaited<ReturnType<typeof setUp>>, source = program) {
+    const { url } = parts;
+    const { output, stop } = launch(parts, source);
     // It listens when it has subscribed and polled.
     await until(async () => expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401));
     return { output, stop };
@@ -148,6 +155,28 @@ describe.each(RECEIVERS)('the receiver in $language', ({ command, file, program,
     const second = await run(parts);
     await until(() => expect(namesIn(second.output.text)).toEqual(['One']));
   });
+
+  it('tries again if Leadtap does not answer when it starts, and refuses the event if it does not later', async () => {
+    const parts = await setUp();
+    const relay = await startRelay(parts.service);
+    relay.faults.push(reset, sendNonsense);
+    const { output } = await run({ ...parts, baseUrl: relay.url });
+    expect(relay.faults).toEqual([]);
+    expect(output.errors).not.toMatch(/traceback|fetch failed/i);
+    const { id } = await subscribe(parts.service, parts.token, parts.url);
+    relay.cut();
+    relay.faults.push(sendNonsense);
+    await parts.service.add(...leads('One'));
+    await until(async () =>
+      expect(await parts.service.store.hooks?.find(id)).toMatchObject({ failures: 1, lastStatus: 500 }),
+    );
+  });
+
+  it('ends with the problem if the token is wrong', async () => {
+    const { output, exit } = launch({ ...(await setUp()), token: 'made-up' });
+    expect(await exit).toEqual([1, null]);
+    expect(output.errors).toContain('"code":"token-invalid"');
+  });
 });
 
 /** The subscription that the program has: the same URL of the same token. */
@@ -159,4 +188,30 @@ async function subscribe({ url: baseUrl }: TestService, token: string, url: stri
   });
   expect(response.status).toBe(200);
   return (await response.json()) as SubscribedHook;
+}
+
+const reset = (socket: Socket) => void socket.once('data', () => socket.resetAndDestroy());
+const sendNonsense = (socket: Socket) => void socket.end('nonsense\r\n\r\n');
+
+/** In front of the service. A connection gets the next fault, if there is one. */
+async function startRelay({ url }: TestService) {
+  const faults: ((socket: Socket) => void)[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const fault = faults.shift();
+    if (fault) return fault(socket);
+    const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+    for (const one of [socket, upstream]) sockets.add(one.on('error', () => undefined));
+    socket.pipe(upstream).pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  onTestFinished(() => {
+    cut();
+    server.close();
+  });
+  return { faults, cut, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }

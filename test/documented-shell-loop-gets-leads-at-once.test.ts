@@ -22,13 +22,20 @@ function makeFolder(): string {
 }
 
 /** Starts the script with all that it starts; gives what ends it. */
-async function start(service: TestService, folder: string, script = SCRIPT) {
+async function start(service: TestService, folder: string, { script = SCRIPT, token = '' } = {}) {
   const env = {
     PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
     LEADTAP_URL: service.url,
-    LEADTAP_TOKEN: await service.token('boss'),
+    LEADTAP_TOKEN: token || (await service.token('boss')),
   };
-  const child = spawn('bash', ['-c', script], { cwd: folder, env, detached: true, stdio: 'inherit' });
+  const child = spawn('bash', ['-c', script], {
+    ...{ cwd: folder, env, detached: true },
+    stdio: ['ignore', 'inherit', 'pipe'],
+  });
+  const output = { errors: '' };
+  child.stderr.on('data', (chunk) => {
+    output.errors += chunk;
+  });
   const closed = once(child, 'close');
   const kill = async () => {
     if (child.exitCode === null && child.signalCode === null && child.pid !== undefined)
@@ -36,7 +43,7 @@ async function start(service: TestService, folder: string, script = SCRIPT) {
     await closed;
   };
   onTestFinished(kill);
-  return { kill, closed };
+  return { kill, closed, output };
 }
 
 const idsIn = (folder: string): string[] => {
@@ -67,10 +74,22 @@ it('leads that could not be handled come again', async () => {
   const service = await startService();
   const folder = makeFolder();
   const failing = SCRIPT.replace(/^handle\(\) .*$/m, 'handle() { false; }');
-  const first = await start(service, folder, failing);
+  const first = await start(service, folder, { script: failing });
   await untilHeld(service);
   await service.add({ id: 'a' });
   await first.closed;
   await start(service, folder);
   await eventually(() => expect(idsIn(folder)).toEqual(['a']));
+});
+
+it('a wrong token ends it with the problem, before and after its first request', async () => {
+  const service = await startService();
+  const folder = makeFolder();
+  for (const isKnown of [false, true]) {
+    if (isKnown)
+      writeFileSync(join(folder, 'next.url'), `${service.url}/automation/new-leads?since=2020-01-01`);
+    const { closed, output } = await start(service, folder, { token: 'made-up' });
+    expect(await closed).toEqual([1, null]);
+    expect(output.errors).toContain('"code":"token-invalid"');
+  }
 });

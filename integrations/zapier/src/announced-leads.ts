@@ -17,7 +17,8 @@ const tooManyLeads = () =>
 
 /**
  * The leads that an event announces, oldest first, and those of events before that were not returned. If not all of them can be read, it
- * returns those that were, and the next event continues from there; if there is none, or that cannot be stored, it fails.
+ * returns those that were, and the next event continues from there; if there is none, it fails. If the position cannot be stored, the
+ * reminder of the service continues: it announces what the token has not polled.
  */
 export async function announcedLeads(
   z: ZObject,
@@ -45,7 +46,7 @@ export async function announcedLeads(
   } catch (error) {
     failure = error;
   }
-  const isStored = await position.save(unreadFrom, through);
-  if (unreadFrom < through && (leads.length === 0 || !isStored)) throw failure;
+  await position.save(unreadFrom, through);
+  if (unreadFrom < through && leads.length === 0) throw failure;
   return leads;
 }

@@ -56,8 +56,7 @@ export class ReadPosition {
     throw stillBusy();
   }
 
-  /** Returns whether it was stored. */
-  save(readThrough: string, seenThrough: string, busyUntil: number | null = null): Promise<boolean> {
+  save(readThrough: string, seenThrough: string, busyUntil: number | null = null): Promise<void> {
     return this.#set({ readThrough, seenThrough, busyUntil });
   }
 
@@ -70,12 +69,11 @@ export class ReadPosition {
     }
   }
 
-  async #set(saved: Saved): Promise<boolean> {
+  async #set(saved: Saved): Promise<void> {
     try {
       await this.#z.cache.set(this.#key, saved, KEPT_FOR_S);
-      return true;
     } catch {
-      return false;
+      // Without a position, the next event is on its own.
     }
   }
 }
