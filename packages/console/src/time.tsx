@@ -67,8 +67,13 @@ const CLOCK = new Intl.DateTimeFormat(LOCALE, { hour: '2-digit', minute: '2-digi
 const DAY = new Intl.DateTimeFormat(LOCALE, { year: 'numeric', month: 'long', day: 'numeric' });
 export const formatDay = (time: number): string => DAY.format(time);
 
-const WEEKDAY = new Intl.DateTimeFormat(LOCALE, { weekday: 'long', month: 'long', day: 'numeric' });
-/** `Tuesday 10 November`. */
+const WEEKDAY = new Intl.DateTimeFormat(LOCALE, {
+  weekday: 'long',
+  year: 'numeric',
+  month: 'long',
+  day: 'numeric',
+});
+/** `Tuesday 10 November 2026`. */
 export const formatWeekday = (time: number): string => WEEKDAY.format(time);
 
 interface TimeProps {

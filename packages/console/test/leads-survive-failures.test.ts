@@ -1,7 +1,9 @@
+import { StoreUnavailableError } from 'leadtap';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectEveryLook } from '../../testing/browser/accessibility.ts';
 import { openPage } from '../../testing/browser/page.ts';
+import { beforeQuestion } from '../../testing/harness/before-question.ts';
 import { untilHeld } from '../../testing/harness/held-polls.ts';
 import { leaveRequests, startService, type TestService } from '../../testing/harness/service.ts';
 import { addAutomation } from './support/automation.ts';
@@ -199,36 +201,30 @@ describe('while they are shown', () => {
   it('says in every part of the page that the service cannot answer, and that it does again', async () => {
     const service = await startService();
     await service.add({ fields: { firstName: 'Kept' } });
-    const page = await openPage(service.url);
-    let fail: (() => Promise<void>) | undefined;
-    const unavailable = {
-      status: 503,
-      headers: { 'retry-after': '3600' },
-      body: JSON.stringify({ code: 'unavailable', status: 503, detail: 'later', requestId: 'r-1' }),
-    };
-    await page.route(ENDPOINT, async (route) => {
-      if (route.request().headers()['prefer'] === undefined) return route.continue();
-      fail = () => route.fulfill(unavailable);
-    });
-    await page.evaluate(`location.hash = '#token=${await service.token('boss')}'`);
+    const page = await openTab(service, 'Leads');
     const [connection, whoHasIt] = [
       page.getByRole('region', { name: 'Connection' }),
       page.getByRole('region', { name: 'Who has it' }),
     ];
     await whoHasIt.getByText('No automation polls').waitFor();
     await live(page);
-    await expect.poll(() => fail).toBeDefined();
+    await untilHeld(service);
+    // The page itself asks for nothing: the service ends the held request.
     await page.clock.install();
-    await fail?.();
+    const recover = beforeQuestion(service.store, 'findUser', async () => {
+      throw new StoreUnavailableError('the database is down');
+    });
     for (const part of [connection, page.locator('.notice'), whoHasIt])
       await part.getByText('The service cannot answer right now').waitFor();
-    await page.unroute(ENDPOINT);
+    recover();
     await page.getByRole('button', { name: 'Try now' }).click();
     await live(page);
     await page.getByText('cannot answer right now').first().waitFor({ state: 'detached' });
     // Another request shows it first: the held one is not waited for.
     await untilHeld(service);
-    await page.route(/automation/, (route) => route.fulfill(unavailable));
+    const code = 'unavailable';
+    const body = JSON.stringify({ code, status: 503, detail: 'later', requestId: 'r-1' });
+    await page.route(/automation/, (route) => route.fulfill({ status: 503, body }));
     await page.getByRole('navigation').getByRole('link', { name: 'Explore' }).click();
     await page.getByRole('button', { name: 'Send', exact: true }).click();
     await connection.getByText('The service cannot answer right now').waitFor();
