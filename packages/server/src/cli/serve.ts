@@ -4,6 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { type Config, describeDatabase, VARIABLES } from '../config.ts';
+import { quoteForShell } from '../escape.ts';
 import { openStore } from '../open-store.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { probeAddresses } from '../ops/listen.ts';
@@ -13,7 +14,7 @@ import { VERSION } from '../version.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
-import { addressRows, hasColours, writeLine } from './output.ts';
+import { addressRows, hasColours, toReachable, writeLine } from './output.ts';
 import { toTerminalLine } from './terminal-log.ts';
 
 const HELP = `
@@ -123,7 +124,8 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
       ['Status', statusUrl],
     ] as const;
     const lines = addressRows(rows, hasColours(context.stdout, context.env));
-    await writeLine(context.stdout, ['', ...lines, ''].join('\n'));
+    const hint = config.console ? await connectHint(store, toReachable(`${base}/`), context) : [];
+    await writeLine(context.stdout, ['', ...lines, ...hint, ''].join('\n'));
   } else
     logger.info(
       { version: VERSION, url, intakeUrl, metricsUrl, statusUrl, database, signingKey },
@@ -144,6 +146,20 @@ async function serveUntilAborted(context: CommandContext, config: Config, logger
       `the database file was replaced: ${database}`,
       'Start Leadtap again. Then it uses the new file.',
     );
+}
+
+/** The command that prints an address with a token. `serve` itself creates none without being asked. */
+async function connectHint(store: Store, url: string, { invocation }: CommandContext): Promise<string[]> {
+  const users = await store.listUsers(undefined, 2).catch(() => []);
+  const [first, second] = users;
+  if (first === undefined) return [];
+  const user = second === undefined ? quoteForShell(first.id) : 'ID';
+  const command = `${invocation ?? 'leadtap'} token issue --user ${user}`;
+  return [
+    '',
+    '  To print an address that opens the console connected:',
+    `  echo "${url}#token=$(${command})"`,
+  ];
 }
 
 /** A mistyped path creates a new, empty database, so the operator gets a warning. */

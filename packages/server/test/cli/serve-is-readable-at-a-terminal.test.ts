@@ -1,17 +1,20 @@
 /** `leadtap serve` as a person sees it, in a pseudo-terminal of `script` (util-linux). */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { runLeadtap } from '../../../testing/harness/leadtap-process.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
 import { toTerminalLine } from '../../src/cli/terminal-log.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/leadtap.js', import.meta.url));
 
-function serveInTerminal(env: Record<string, string>) {
+function serveInTerminal(env: Record<string, string>, cwd = tempFolder()) {
   const child = spawn('script', ['-qfec', `'${process.execPath}' '${BIN}' serve`, '/dev/null'], {
-    cwd: tempFolder(),
+    cwd,
     env: { PATH: process.env['PATH'] ?? '', TERM: 'xterm', LEADTAP_PORT: '0', ...env },
   });
   const closed = once(child, 'close');
@@ -45,6 +48,23 @@ test('it prints its addresses, then a short line for each request, and no JSON',
   expect(shown()).toMatch(/^\d\d:\d\d:\d\d {2}stopped$/m);
   expect(shown()).not.toContain('{"');
   expect(shown()).not.toContain('Server listening');
+});
+
+test.each([
+  ['no user', [], undefined],
+  ['one user', ['ada'], '--user ada)"'],
+  ['two users', ['ada', 'ben'], '--user ID)"'],
+])('with %s, it prints the command whose output opens the console connected', async (_what, ids, end) => {
+  const cwd = tempFolder();
+  const user = { email: null, name: null, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' };
+  const company = { id: 'acme', name: 'Acme', branches: [], users: ids.map((id) => ({ id, ...user })) };
+  writeFileSync(join(cwd, 'org.json'), JSON.stringify({ companies: [company] }));
+  expect(await runLeadtap(['org', 'apply', 'org.json'], {}, cwd)).toMatchObject({ code: 0 });
+  const { shown } = serveInTerminal({ LEADTAP_METRICS_ADDRESS: 'off' }, cwd);
+  await vi.waitFor(() => expect(shown()).toMatch(/ {2}Endpoint .*\n[\s\S]*\n\n?$/));
+  const [, printed] =
+    /^ {2}echo "http:\/\/127\.0\.0\.1:\d+\/#token=\$\(.+ token issue (.+)$/m.exec(shown()) ?? [];
+  expect(printed).toBe(end);
 });
 
 test('only the addresses that exist', async () => {

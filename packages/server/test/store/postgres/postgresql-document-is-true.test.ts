@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { Client } from 'pg';
+import { expect, onTestFinished, test } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { terminal } from '../../cli/terminal.ts';
+import { ownCluster } from './own-cluster.ts';
 import { connectSql, refusalOf } from './sql-client.ts';
 
 const ROOT = new URL('../../../../../', import.meta.url);
@@ -80,4 +82,23 @@ test('the columns that it says never change are those that the database protects
   const names = (sentence: string) => sentence.match(/[a-z]+_[a-z_]+|\bid\b/g);
   expect(names(list)).toHaveLength(5);
   expect(names(refusal?.message ?? '')).toEqual(names(list));
+});
+
+const { address, sql } = ownCluster();
+
+test('its first block works as it is, with a login that is no superuser', async () => {
+  const [script = ''] = blocks('sh');
+  const [, statements = ''] = /<<'SQL'\n([\s\S]+?)SQL\n/.exec(script) ?? [];
+  for (const statement of statements.trim().split('\n')) await sql(statement);
+  const [, user = '', name = ''] = /LEADTAP_DATABASE_URL=postgres:\/\/(\w+):.+\/(\w+)$/m.exec(script) ?? [];
+  const env = { LEADTAP_DATABASE_URL: address(user, name) };
+  for (const [, command = ''] of script.matchAll(/^npx leadtap (.+)$/gm)) {
+    const ran = await terminal().run(command, { env, parts: { cwd: fileURLToPath(ROOT) } });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+  }
+  const client = new Client(address(user, name));
+  onTestFinished(() => client.end());
+  await client.connect();
+  const [logins = ''] = blocks('sql');
+  await client.query(logins);
 });
