@@ -101,7 +101,9 @@ test('each rule of the diagnosis that is an error or a warning has an alert, whi
   const alerts = [
     ...readText(RULES).matchAll(/- alert: (\w+)\n +expr: max\((leadtap_problem\{.+\})\) == 1/g),
   ];
-  const rules = DIAGNOSIS.filter(({ level }) => level !== 'unknown');
+  const rules = DIAGNOSIS.flatMap(({ name, levels }) => levels.map((level) => ({ name, level }))).filter(
+    ({ level }) => level !== 'unknown',
+  );
   expect(alerts.map(([, , series]) => series)).toEqual(
     rules.map(({ name, level }) => `leadtap_problem{name="${name}",level="${level}"}`),
   );

@@ -17,7 +17,8 @@ const toPascalCase = (name: string): string =>
 
 /** One alert for each rule that is an error or a warning. All instances report the same, or have a problem of their own: so the maximum. */
 export async function alertRules(root: URL): Promise<string> {
-  const alerts = (await readRules(root)).flatMap(({ name, level, title, docs }) =>
+  const rules = (await readRules(root)).flatMap((rule) => rule.levels.map((level) => ({ ...rule, level })));
+  const alerts = rules.flatMap(({ name, level, title, docs }) =>
     level === 'unknown'
       ? []
       : [
@@ -37,6 +38,8 @@ export async function alertRules(root: URL): Promise<string> {
 
 /** For docs/operations.md. */
 export async function problemTable(root: URL): Promise<string> {
-  const rows = (await readRules(root)).map(({ name, level, title }) => [`\`${name}\``, level, title]);
+  const rows = (await readRules(root)).map(({ name, levels, title }) => [
+    ...[`\`${name}\``, levels.join(', '), title],
+  ]);
   return table(['name', 'level', 'meaning'], rows);
 }

@@ -198,30 +198,3 @@ export async function* listedConsumerPages(
     return { userId, tokenId, name, companyId, consumer: undefined, hook };
   });
 }
-
-export interface ConsumerSummary {
-  readonly active: number;
-  readonly stale: number;
-  /** How long the lead that waits longest for an active or stale consumer has been waiting. 0 if none waits. */
-  readonly longestWaitMs: number;
-}
-
-/** For the metrics. A consumer whose user may not poll now waits for nothing; one without a position has not begun. */
-export async function summarizeConsumers(
-  sources: ConsumerSources,
-  now: number,
-  staleAfterMs?: number,
-): Promise<ConsumerSummary> {
-  const counts = { active: 0, stale: 0, inactive: 0, subscribed: 0 };
-  let pendingSince = now;
-  for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now }))
-    for (const listed of page) {
-      const { consumer } = listed;
-      const state = consumerStateOf(listed, now, staleAfterMs);
-      counts[state] += 1;
-      if (!consumer || state === 'inactive') continue;
-      if (positionOf(consumer) === null || !mayPoll(consumer.user)) continue;
-      pendingSince = Math.min(pendingSince, consumer.pendingSince ?? now);
-    }
-  return { active: counts.active, stale: counts.stale, longestWaitMs: now - pendingSince };
-}

@@ -45,13 +45,14 @@ export function addStatusMetrics(registry: Registry, options: StatusMetricsOptio
 
   gauge(
     'leadtap_problem',
-    'Whether the diagnosis finds this problem: 1 or 0, for each rule. The status page has its sentence and what to do.',
+    'Whether the diagnosis finds this problem: 1 or 0, for each rule and level. The status page has its sentence and what to do.',
     ['name', 'level'],
     (metric, report) => {
-      for (const { name, level } of RULES) {
-        const isFound = report?.problems.some(({ kind, severity }) => kind === name && severity === level);
-        metric.set({ name, level }, isFound === undefined ? Number.NaN : Number(isFound));
-      }
+      for (const { name, levels } of RULES)
+        for (const level of levels) {
+          const isFound = report?.problems.some(({ kind, severity }) => kind === name && severity === level);
+          metric.set({ name, level }, isFound === undefined ? Number.NaN : Number(isFound));
+        }
     },
   );
   gauge(

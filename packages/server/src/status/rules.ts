@@ -27,18 +27,20 @@ import {
 /** What the rules judge. */
 export type Facts = Omit<StatusReport, 'healthy' | 'summary' | 'good' | 'note' | 'problems'>;
 
-type Sentences = Pick<StatusProblem, 'message' | 'fix'> & Partial<Pick<StatusProblem, 'docs'>>;
+type Level = StatusProblem['severity'];
+/** In words, and what to do. The level and the page of the documents are those of the rule if they are missing. */
+type Found = Pick<StatusProblem, 'message' | 'fix'> & Partial<Pick<StatusProblem, 'severity' | 'docs'>>;
 
 export interface Rule {
   readonly name: StatusProblem['kind'];
-  /** `error`: leads are not picked up, or soon cannot be. `warning`: look into it. `unknown`: it cannot be said yet. */
-  readonly level: StatusProblem['severity'];
+  /** `error`: leads are not picked up, or soon cannot be. `warning`: look into it. `unknown`: it cannot be said yet. The usual one first. */
+  readonly levels: readonly [Level, ...Level[]];
   /** What is wrong, without names and numbers, for the alert and the documents. */
   readonly title: string;
   /** The page of the documents, with its section. */
   readonly docs: string;
-  /** The problem in these facts, in words, and what to do; undefined if there is none. */
-  find(facts: Facts): Sentences | undefined;
+  /** Undefined if there is no such problem. */
+  find(facts: Facts): Found | undefined;
 }
 
 const DAY_S = 86_400;
@@ -54,10 +56,10 @@ const CONSUMER_DOCS = 'docs/consumers.md#who-polls-and-who-has-stopped';
 const HOOK_DOCS = 'docs/operations.md#webhooks-that-fail';
 const PROXY_DOCS = 'docs/configuration.md#behind-a-proxy';
 
-/** The most urgent first. A name with two levels has at most one of them at a time. */
+/** The most urgent first. */
 export const RULES: readonly Rule[] = [
   {
-    ...{ name: 'database-unreachable', level: 'error', docs: 'docs/faults.md' },
+    ...{ name: 'database-unreachable', levels: ['error'], docs: 'docs/faults.md' },
     title: 'The database is unreachable',
     find: ({ database }) =>
       database.reachable
@@ -68,7 +70,7 @@ export const RULES: readonly Rule[] = [
           },
   },
   {
-    ...{ name: 'consumers-unknown', level: 'error', docs: 'docs/faults.md' },
+    ...{ name: 'consumers-unknown', levels: ['error'], docs: 'docs/faults.md' },
     title: 'The consumers cannot be read',
     find: ({ database, consumers }) =>
       database.reachable && consumers === null
@@ -79,7 +81,7 @@ export const RULES: readonly Rule[] = [
         : undefined,
   },
   {
-    ...{ name: 'leads-skipped', level: 'error', docs: 'docs/operations.md#problems' },
+    ...{ name: 'leads-skipped', levels: ['error'], docs: 'docs/operations.md#problems' },
     title: 'A consumer has skipped leads: it asked for what comes after them, and they were never sent to it',
     find: ({ consumers }) => {
       const found = consumers?.listed.filter(({ hasSkipped }) => hasSkipped) ?? [];
@@ -96,7 +98,7 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'token-revoked-in-use', level: 'error', docs: 'docs/errors.md#token-revoked' },
+    ...{ name: 'token-revoked-in-use', levels: ['error'], docs: 'docs/errors.md#token-revoked' },
     title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
     find: (facts) => {
       const found = consumersWith(facts, 'token-revoked-in-use');
@@ -114,18 +116,26 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'consumers-stale', level: 'error', docs: CONSUMER_DOCS },
+    ...{ name: 'consumers-stale', levels: ['error'], docs: CONSUMER_DOCS },
     title: 'A consumer has stopped polling',
     find: describeStale,
   },
   {
-    ...{ name: 'leads-waiting', level: 'error', docs: 'docs/operations.md#problems' },
+    ...{ name: 'leads-waiting', levels: ['error'], docs: 'docs/operations.md#problems' },
     title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
     find: describeWaiting,
   },
-  limitedRule('error', 'for more than 15 minutes', (limitedLong) => limitedLong > 0),
   {
-    ...{ name: 'hooks-disabled', level: 'error', docs: HOOK_DOCS },
+    ...{
+      name: 'consumers-limited',
+      levels: ['warning', 'error'],
+      docs: 'docs/errors.md#rate-limit-exceeded',
+    },
+    title: 'Leads wait for a consumer that is refused with 429',
+    find: describeLimited,
+  },
+  {
+    ...{ name: 'hooks-disabled', levels: ['error'], docs: HOOK_DOCS },
     title: 'A webhook subscription is disabled',
     find: (facts) =>
       describeHooks(
@@ -135,9 +145,21 @@ export const RULES: readonly Rule[] = [
         '`leadtap hooks list` shows what the receivers answered; `leadtap hooks send-test ID` enables one that accepts events again.',
       ),
   },
-  failingHooksRule('error', 'for more than 15 minutes', (failingLong) => failingLong > 0),
   {
-    ...{ name: 'requests-failed', level: 'error', docs: 'docs/errors.md#internal-error' },
+    ...{ name: 'hooks-failing', levels: ['warning', 'error'], docs: HOOK_DOCS },
+    title: 'The events of a webhook subscription are not accepted',
+    find: (facts) => {
+      const found = describeHooks(
+        facts,
+        'failing',
+        'the last event was not accepted',
+        'Events are sent again by themselves, and leads wait until the next poll. `leadtap hooks list` shows what the receivers answered.',
+      );
+      return found && { ...found, severity: (facts.hooks?.failingLong ?? 0) > 0 ? 'error' : 'warning' };
+    },
+  },
+  {
+    ...{ name: 'requests-failed', levels: ['error'], docs: 'docs/errors.md#internal-error' },
     title: 'Requests were answered with a 5xx',
     find: ({ history }) => {
       const failed = history.hour.failed
@@ -151,14 +173,20 @@ export const RULES: readonly Rule[] = [
           };
     },
   },
-  diskRule('error', 'full', (freeBytes) => freeBytes < MIN_FREE_BYTES),
-  diskRule(
-    'warning',
-    'almost full',
-    (freeBytes) => freeBytes >= MIN_FREE_BYTES && freeBytes < LOW_FREE_BYTES,
-  ),
   {
-    ...{ name: 'redis-unreachable', level: 'warning', docs: 'docs/faults.md#redis' },
+    ...{ name: 'disk-low', levels: ['warning', 'error'], docs: 'docs/faults.md#sqlite' },
+    title: 'The disk of the database is almost full',
+    find: ({ disk }) =>
+      disk && disk.freeBytes < LOW_FREE_BYTES
+        ? {
+            severity: disk.freeBytes < MIN_FREE_BYTES ? 'error' : 'warning',
+            message: `Only ${formatBytes(disk.freeBytes)} are free on the disk of the database.`,
+            fix: 'Delete other files from this disk. `leadtap doctor` checks the space again.',
+          }
+        : undefined,
+  },
+  {
+    ...{ name: 'redis-unreachable', levels: ['warning'], docs: 'docs/faults.md#redis' },
     title: 'Redis is unreachable',
     find: ({ redis }) =>
       redis === null || redis.reachable
@@ -169,7 +197,7 @@ export const RULES: readonly Rule[] = [
           },
   },
   {
-    ...{ name: 'stamps-ahead', level: 'warning', docs: 'docs/delivery.md#what-is-not-guaranteed' },
+    ...{ name: 'stamps-ahead', levels: ['warning'], docs: 'docs/delivery.md#what-is-not-guaranteed' },
     title: 'The newest lead is dated more than a minute ahead of the clock',
     find: ({ database: { stampsAheadSeconds } }) =>
       (stampsAheadSeconds ?? 0) > MAX_STAMPS_AHEAD_SECONDS
@@ -179,15 +207,13 @@ export const RULES: readonly Rule[] = [
           }
         : undefined,
   },
-  limitedRule('warning', 'now', (limitedLong) => limitedLong === 0),
   {
-    ...{ name: 'consumers-refused', level: 'warning', docs: 'docs/errors.md' },
+    ...{ name: 'consumers-refused', levels: ['warning'], docs: 'docs/errors.md' },
     title: 'A consumer polls, but is refused',
     find: describeRefused,
   },
-  failingHooksRule('warning', 'now', (failingLong) => failingLong === 0),
   {
-    ...{ name: 'leads-silent', level: 'warning', docs: 'docs/getting-leads-in.md' },
+    ...{ name: 'leads-silent', levels: ['warning'], docs: 'docs/getting-leads-in.md' },
     title: 'No new lead has come in for longer than usual',
     find: (facts) => {
       const { leads } = facts;
@@ -200,12 +226,12 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'tokens-expiring', level: 'warning', docs: 'docs/errors.md#token-expired' },
+    ...{ name: 'tokens-expiring', levels: ['warning'], docs: 'docs/errors.md#token-expired' },
     title: 'A token that polls expires within 7 days',
     find: describeExpiring,
   },
   {
-    ...{ name: 'backup-old', level: 'warning', docs: 'docs/operations.md#back-it-up' },
+    ...{ name: 'backup-old', levels: ['warning'], docs: 'docs/operations.md#back-it-up' },
     title: `The last backup is older than ${MAX_BACKUP_AGE_DAYS} days`,
     find: (facts) => {
       const lastAt = facts.backup?.lastAt ?? null;
@@ -219,7 +245,7 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'proxy-not-trusted', level: 'warning', docs: PROXY_DOCS },
+    ...{ name: 'proxy-not-trusted', levels: ['warning'], docs: PROXY_DOCS },
     title: 'A proxy for https is not trusted, so that links begin with http',
     find: ({ untrustedProxy }) =>
       untrustedProxy
@@ -230,7 +256,7 @@ export const RULES: readonly Rule[] = [
         : undefined,
   },
   {
-    ...{ name: 'consumers-awaited', level: 'unknown', docs: 'docs/operations.md#problems' },
+    ...{ name: 'consumers-awaited', levels: ['unknown'], docs: 'docs/operations.md#problems' },
     title: 'The service was unavailable, and consumers have not polled yet since',
     find: (facts) => {
       const { awaited = 0, downtime } = facts.consumers ?? {};
@@ -244,12 +270,14 @@ export const RULES: readonly Rule[] = [
   },
 ];
 
+const URGENCY: readonly Level[] = ['error', 'warning', 'unknown'];
+
 /** The problems in these facts, the most urgent first. */
 export const diagnose = (facts: Facts): StatusProblem[] =>
-  RULES.flatMap((rule) => {
-    const found = rule.find(facts);
-    return found ? [{ kind: rule.name, severity: rule.level, docs: rule.docs, ...found }] : [];
-  });
+  RULES.flatMap(({ name, levels, docs, find }) => {
+    const found = find(facts);
+    return found ? [{ kind: name, severity: levels[0], docs, ...found }] : [];
+  }).sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity));
 
 const ENDINGS = {
   revoked: 'was revoked',
@@ -300,7 +328,7 @@ const timeLeft = ({ generatedAt }: Facts, { tokenExpiresAt }: ConsumerStatus): n
 const STOPPED_FIX =
   'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token';
 
-function describeStale(facts: Facts): Sentences | undefined {
+function describeStale(facts: Facts): Found | undefined {
   const { listed, count } = consumersWith(facts, 'consumers-stale');
   const [first] = listed;
   if (!first) return undefined;
@@ -333,7 +361,7 @@ function describeStale(facts: Facts): Sentences | undefined {
   };
 }
 
-function describeWaiting(facts: Facts): Sentences | undefined {
+function describeWaiting(facts: Facts): Found | undefined {
   const { listed, count } = consumersWith(facts, 'leads-waiting');
   const [first] = listed;
   if (!first) return undefined;
@@ -363,25 +391,21 @@ function describeWaiting(facts: Facts): Sentences | undefined {
   };
 }
 
-function describeRefused(facts: Facts): Sentences | undefined {
+function describeRefused(facts: Facts): Found | undefined {
   const { listed, count } = consumersWith(facts, 'consumers-refused');
   const [first] = listed;
   const refusal = first && refusalOf(facts, first);
-  if (refusal && count > 1)
-    return {
-      message: `${formatCount(count)} consumers poll, but are refused: ${listNames(listed, count, ({ lastStatus }) => `, ${lastStatus}`)}.`,
-      ...{ fix: refusal.fix, docs: refusal.docs },
-    };
-  if (refusal)
-    return {
-      message: `${subjectOf(first)} polls, but is refused with ${refusal.text}.`,
-      ...{ fix: refusal.fix, docs: refusal.docs },
-    };
-  return describeWithoutUser(facts);
+  if (!refusal) return describeWithoutUser(facts);
+  const names = () => listNames(listed, count, ({ lastStatus }) => `, ${lastStatus}`);
+  const message =
+    count === 1
+      ? `${subjectOf(first)} polls, but is refused with ${refusal.text}.`
+      : `${formatCount(count)} consumers poll, but are refused: ${names()}.`;
+  return { message, fix: refusal.fix, docs: refusal.docs };
 }
 
 /** The tokens of removed users are no consumers any more. Only the instance that refuses them knows that they are used. */
-function describeWithoutUser({ refusals, consumers }: Facts): Sentences | undefined {
+function describeWithoutUser({ refusals, consumers }: Facts): Found | undefined {
   for (const { code, status, consumers: refused } of refusals) {
     if (code !== 'user-not-found' && code !== 'token-revoked') continue;
     const first = refused.find(
@@ -396,29 +420,24 @@ function describeWithoutUser({ refusals, consumers }: Facts): Sentences | undefi
   return undefined;
 }
 
-function limitedRule(level: Rule['level'], time: string, applies: (limitedLong: number) => boolean): Rule {
+function describeLimited(facts: Facts): Found | undefined {
+  const { listed, count } = consumersWith(facts, 'consumers-limited');
+  const [first] = listed;
+  if (!first) return undefined;
+  const waitOf = ({ waitingSince }: ConsumerStatus) =>
+    formatDuration(secondsSince(facts, waitingSince ?? facts.generatedAt));
+  const message =
+    count === 1
+      ? `${subjectOf(first)} polls too often: its last poll was refused with 429, and leads have been waiting for ${waitOf(first)}.`
+      : `${formatCount(count)} consumers poll too often and are refused with 429 while leads wait: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`;
   return {
-    ...{ name: 'consumers-limited', level, docs: 'docs/errors.md#rate-limit-exceeded' },
-    title: `Leads wait ${time} for a consumer that is refused with 429`,
-    find: (facts) => {
-      const { listed, count } = consumersWith(facts, 'consumers-limited');
-      const [first] = listed;
-      if (!first || !applies(facts.consumers?.limitedLong ?? 0)) return undefined;
-      const waitOf = ({ waitingSince }: ConsumerStatus) =>
-        formatDuration(secondsSince(facts, waitingSince ?? facts.generatedAt));
-      const message =
-        count === 1
-          ? `${subjectOf(first)} polls too often: its last poll was refused with 429, and leads have been waiting for ${waitOf(first)}.`
-          : `${formatCount(count)} consumers poll too often and are refused with 429 while leads wait: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`;
-      return {
-        message,
-        fix: `Let it poll less often, or with \`Prefer: wait=50\`. All tokens of a user share the limits: ${consumersCommand(first)} lists them.`,
-      };
-    },
+    severity: (facts.consumers?.limitedLong ?? 0) > 0 ? 'error' : 'warning',
+    message,
+    fix: `Let it poll less often, or with \`Prefer: wait=50\`. All tokens of a user share the limits: ${consumersCommand(first)} lists them.`,
   };
 }
 
-function describeExpiring(facts: Facts): Sentences | undefined {
+function describeExpiring(facts: Facts): Found | undefined {
   const { consumers } = facts;
   const left = (one: ConsumerStatus) => timeLeft(facts, one);
   const found = consumers?.listed.filter(({ tokenExpiresSoon }) => tokenExpiresSoon) ?? [];
@@ -436,51 +455,17 @@ function describeExpiring(facts: Facts): Sentences | undefined {
   return { message, fix };
 }
 
-function failingHooksRule(
-  level: Rule['level'],
-  time: string,
-  applies: (failingLong: number) => boolean,
-): Rule {
-  return {
-    ...{ name: 'hooks-failing', level, docs: HOOK_DOCS },
-    title: `The events of a webhook subscription are not accepted ${time}`,
-    find: (facts) =>
-      applies(facts.hooks?.failingLong ?? 0)
-        ? describeHooks(
-            facts,
-            'failing',
-            'the last event was not accepted',
-            'Events are sent again by themselves, and leads wait until the next poll. `leadtap hooks list` shows what the receivers answered.',
-          )
-        : undefined,
-  };
-}
-
 function describeHooks(
   { hooks, consumers }: Facts,
   state: 'disabled' | 'failing',
   reason: string,
   fix: string,
-): Sentences | undefined {
+): Found | undefined {
   if (!hooks || hooks[state] === 0) return undefined;
   const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
   const found = consumers?.listed.filter(({ hook }) => hook?.state === state) ?? [];
   const whose = found.length === 0 ? '' : ` Of ${listNames(found, found.length)}.`;
   return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
-}
-
-function diskRule(level: Rule['level'], what: string, applies: (freeBytes: number) => boolean): Rule {
-  return {
-    ...{ name: 'disk-low', level, docs: 'docs/faults.md#sqlite' },
-    title: `The disk of the database is ${what}`,
-    find: ({ disk }) =>
-      disk && applies(disk.freeBytes)
-        ? {
-            message: `Only ${formatBytes(disk.freeBytes)} are free on the disk of the database.`,
-            fix: 'Delete other files from this disk. `leadtap doctor` checks the space again.',
-          }
-        : undefined,
-  };
 }
 
 export interface Conclusion {

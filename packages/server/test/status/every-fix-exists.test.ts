@@ -89,7 +89,9 @@ const anchorOf = (heading: string): string =>
 describe('what the status page tells to do', () => {
   it('is there for every kind of problem', () => {
     const found = new Set(PROBLEMS.map(({ kind, severity }) => `${kind} ${severity}`));
-    expect([...found].sort()).toEqual(RULES.map(({ name, level }) => `${name} ${level}`).sort());
+    expect([...found].sort()).toEqual(
+      RULES.flatMap(({ name, levels }) => levels.map((level) => `${name} ${level}`)).sort(),
+    );
     for (const { fix } of PROBLEMS) expect(fix).toMatch(/^.{20,}\.$/);
   });
 

@@ -55,6 +55,7 @@ test('a healthy installation is all ticks', async () => {
       'clock',
       'port',
       'metrics port',
+      'delivery',
     ].map((check) => `ok ${check}`),
   );
   expect(of('database')?.detail).toMatch(/^PostgreSQL \d+\.\d+.*, postgres:\/\/postgres@127\.0\.0\.1:\d+\//);
