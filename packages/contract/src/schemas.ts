@@ -288,13 +288,12 @@ export const Consumer = Type.Object(
     skippedSince: Type.Union([isoTime(), Type.Null()], {
       description: 'The `createdAt` of the first of them. Null: there are none.',
     }),
-    tokenEnded: Type.Union(
-      [Type.Unsafe<(typeof TOKEN_ENDS)[number]>({ type: 'string', enum: [...TOKEN_ENDS] }), Type.Null()],
-      {
-        description:
-          'Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so.',
-      },
-    ),
+    tokenEnded: Type.Unsafe<(typeof TOKEN_ENDS)[number] | null>({
+      type: ['string', 'null'],
+      enum: [...TOKEN_ENDS, null],
+      description:
+        'Why its last poll was refused with 401: the token was revoked, has expired, or its signing key was removed. It is listed until 24 hours after its last poll. Null: its last poll was not refused so.',
+    }),
     isAwaited: Type.Boolean({
       description:
         'Whether the service was unavailable and the consumer has not polled since, but still may within its usual interval.',

@@ -27,6 +27,7 @@ export interface VerifiedToken extends Bearer {
 
 export type Verification =
   | { readonly kind: 'valid'; readonly token: VerifiedToken }
+  /** With the token if it was issued here. */
   | { readonly kind: 'expired'; readonly token?: VerifiedToken }
   /** With what the token says if it is of a key that is not known here: it may have been removed. */
   | { readonly kind: 'invalid'; readonly unverifiedToken?: VerifiedToken | undefined };
@@ -175,7 +176,7 @@ function checkTimes(claims: TokenClaims, nowMs: number): Verification {
   const toleranceS = keySet ? EXTERNAL_CLOCK_TOLERANCE_S : 0;
   if (notBeforeS > nowS + toleranceS) return INVALID;
   const verified = { userId, tokenId, scopes, expiresAt: (expiresAtS + toleranceS) * 1000 };
-  if (expiresAtS <= nowS - toleranceS) return { kind: 'expired', token: verified };
+  if (expiresAtS <= nowS - toleranceS) return keySet ? EXPIRED : { kind: 'expired', token: verified };
   if (!source && timeZone === undefined) return { kind: 'valid', token: verified };
   return {
     kind: 'valid',
