@@ -84,6 +84,10 @@ test('1,000 columns of one name are named nearly as fast as those of different n
   expect(shortestMs(Array(1000).fill('Notes'))).toBeLessThan(5 * shortestMs(different));
 });
 
+test('numbers that a spreadsheet has shortened are phone numbers, which are then rejected', () => {
+  expect(suggest([['Phone'], ['5.55E+09'], ['4,9E+10']])).toEqual(['phone1']);
+});
+
 test('no field is suggested twice', () => {
   expect(suggest([['Email', 'Work email', 'Phone', 'Mobile', 'Home phone']])).toEqual([
     ...['email', 'customFields.Work email', 'phone1', 'phone2', 'customFields.Home phone'],

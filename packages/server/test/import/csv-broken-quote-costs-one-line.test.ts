@@ -59,7 +59,7 @@ describe('only the line that opens a broken quote is rejected', () => {
     async (after) => {
       expect(await rows(`acme,1,"a\nb"${after},\nacme,2,,\n`)).toEqual([
         [2, misplacedIn(3)],
-        [3, UNQUOTED],
+        [3, expect.stringContaining('has 2 cells')],
         [4, '2'],
       ]);
     },
@@ -101,7 +101,7 @@ describe('a quoted cell is limited to one mebibyte and 65,536 lines', () => {
     expect(await rows(`${row(MEBIBYTE + 1)}\n`)).toEqual([
       [2, CLOSED_TOO_LATE],
       [3, '9'],
-      [4, UNQUOTED],
+      [4, expect.stringContaining('has 2 cells')],
     ]);
   });
 

@@ -160,6 +160,11 @@ describe('rejected', () => {
     ['firstName', ['Ada'], 'must be a string, not an array'],
     ['firstName', { a: 1 }, 'must be a string, not an object'],
     ['firstName', true, 'must be a string, not a boolean'],
+    [
+      'phone1',
+      '5.55E+09',
+      'is a number that a spreadsheet has shortened, and its digits are lost; format the column as text there, enter the numbers again, and save the file again',
+    ],
     ['phone1', 'a\u0000b', '"a\\u0000b" contains a NUL character or half of a surrogate pair; remove it'],
     ['firstName', 'a\ud800b', '"a\\ud800b" contains a NUL character or half of a surrogate pair; remove it'],
     ['id', '\udc00', '"\\udc00" contains a NUL character or half of a surrogate pair; remove it'],

@@ -28,6 +28,8 @@ test.each<[string, string | Buffer, string, string]>([
     'is an Excel workbook (.xlsx)',
     'save it as CSV',
   ],
+  ['leads.csv', CSV.replaceAll('\n', '\r'), 'has line breaks that', "tr '\\r' '\\n' < FILE"],
+  ['leads.csv', CSV.replaceAll(',', '|'), 'has a header row', "tr '|' '\\t' < FILE"],
   ['leads.numbers', zip('Index/Document.iwa'), 'is a Numbers spreadsheet', 'save it as CSV'],
   [
     'leads.ods',

@@ -3,7 +3,7 @@ import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
 import { nearestName } from '../../nearest-name.ts';
 import { parseInstant } from '../since.ts';
 import { DateFormatGuess, type ParseTime } from './lead-times.ts';
-import { CUSTOM_FIELD_PREFIX, isValidText, type ParseOptions } from './parse-lead.ts';
+import { CUSTOM_FIELD_PREFIX, isShortenedNumber, isValidText, type ParseOptions } from './parse-lead.ts';
 
 /**
  * Names of columns in lists of contacts and in exports of HubSpot, Salesforce, Facebook Lead Ads, Google Ads, Typeform and
@@ -188,7 +188,7 @@ function isPlausible(
   if (field === 'appointmentDateTime' || field === 'createdAt')
     return areTimes(cells, options.times?.parse ?? parseInstant, guess);
   // Some invalid cells, such as mistyped e-mail addresses, are errors of those rows.
-  const valid = cells.filter((cell) => isValidText(field, cell, options));
+  const valid = cells.filter((cell) => isValidText(field, cell, options) || isShortenedNumber(cell));
   return isSameName || valid.length * 2 >= cells.length;
 }
 

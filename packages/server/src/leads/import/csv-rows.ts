@@ -76,18 +76,23 @@ const TEXT_AFTER_QUOTE = new InvalidValue(
   'has text after a closing quote; close the quote at the end of the cell, or write a quote inside it as ""',
 );
 
-/** By the rules of csv-parse, so that it finds exactly the rows, and no errors, in the lines that are complete. */
+/**
+ * By the rules of csv-parse, so that it finds exactly the rows, and no errors, in the lines that are complete. A quote inside an
+ * unquoted cell, such as `6" pipe`, is text, as in Excel and Python; but not in a row of several lines, whose quotes are doubtful.
+ */
 function scanQuotes(line: Buffer, startsQuoted: boolean, separator: number): QuoteScan {
   let isQuoted = startsQuoted;
+  let hasQuoteInText = false;
   for (let at = line.indexOf(QUOTE); at !== -1; at = line.indexOf(QUOTE, at + 1)) {
     if (isQuoted && line[at + 1] === QUOTE) {
       at += 1;
       continue;
     }
     if (isQuoted && !endsCell(line, at + 1, separator)) return TEXT_AFTER_QUOTE;
-    if (!isQuoted && !startsCell(line, at, separator)) return QUOTE_IN_UNQUOTED_CELL;
-    isQuoted = !isQuoted;
+    if (!isQuoted && !startsCell(line, at, separator)) hasQuoteInText = true;
+    else isQuoted = !isQuoted;
   }
+  if (hasQuoteInText && (startsQuoted || isQuoted)) return QUOTE_IN_UNQUOTED_CELL;
   return isQuoted ? 'continued' : 'complete';
 }
 
@@ -172,6 +177,7 @@ export function parseCells(
     delimiter: separator,
     record_delimiter: ['\r\n', '\n'],
     relax_column_count: true,
+    relax_quotes: true,
   });
   if (cells.length !== valid.length) throw new Error('csv-parse has split the rows differently');
   const parsed = cells.values();

@@ -36,6 +36,11 @@ function parseHeader(
 ): Fields {
   const [columns = []] = parseCells([header], dialect);
   if (columns instanceof InvalidValue) throw new UnusableFileError(BAD_HEADER, `It ${columns.detail}.`);
+  if (columns.length === 1 && columns[0]?.includes('|'))
+    throw new UnusableFileError(
+      BAD_HEADER,
+      `Its columns are separated by "|". Replace it by tabs: tr '|' '\\t' < FILE > leads.tsv`,
+    );
   const likely = recogniseSeparator(columns[0] ?? '');
   if (columns.length === 1 && columns[0]?.includes(likely) && likely !== dialect.separator)
     throw new UnusableFileError(
@@ -48,6 +53,10 @@ function parseHeader(
   );
   return fieldsOfColumns(columns, sample, { ...options, separator: dialect.separator });
 }
+
+/** Other programs write `="01067"`, so that spreadsheets do not read a number. */
+const TEXT_FORMULA = /^="([^"]*)"$/;
+const textOfCell = (cell: string): string => TEXT_FORMULA.exec(cell)?.[1] ?? unescapeFormula(cell);
 
 /** An unclosed quote may have made several rows one: say how far it reaches. */
 function rejectRow(row: CsvRow, detail: string): ParsedLine {
@@ -79,7 +88,7 @@ function parseRows(
     }
     if (cells.length !== fields.length)
       return [rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator))];
-    const object = withCompany(objectFromTexts(fields, cells.map(unescapeFormula)), options.companyId);
+    const object = withCompany(objectFromTexts(fields, cells.map(textOfCell)), options.companyId);
     return [{ ...row, parsed: parseLead(object, options) }];
   });
 }

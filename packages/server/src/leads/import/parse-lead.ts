@@ -99,12 +99,23 @@ export function explainUnknownField(name: string): string {
     : `is not a field of a lead; did you mean ${nearest}?`;
 }
 
+const PHONES: ReadonlySet<string> = new Set(['phone1', 'phone2']);
+
+/** `5.55E+09`: a spreadsheet shows a long number so, and saves what it shows. */
+export const isShortenedNumber = (value: unknown): boolean =>
+  typeof value === 'string' && /^\d(?:[.,]\d{1,20})?E\+\d{1,3}$/i.test(value);
+
+const SHORTENED_PHONE = new InvalidValue(
+  'is a number that a spreadsheet has shortened, and its digits are lost; format the column as text there, enter the numbers again, and save the file again',
+);
+
 /** An empty text means the same as null: many senders have one for each field that was not filled in. */
 function readValue(field: FieldParser, value: unknown, options: ParseOptions): unknown {
   const { clock, times, onInvalidTime } = options;
   if (value === undefined) return undefined;
   if (value === null || value === '') return field.valueOfNull;
   if (field.type === 'email' && isBlank(value)) return field.valueOfNull;
+  if (PHONES.has(field.name) && isShortenedNumber(value)) return SHORTENED_PHONE;
   const result = field.type === 'instant' && times ? times.read(value) : field.read(value);
   if (field.type === 'instant' && result instanceof InvalidValue && typeof value === 'string')
     onInvalidTime?.(field.name, value);

@@ -26,6 +26,11 @@ export async function* readLeads(
   const isUtf8 = encoding === undefined || encoding === 'utf-8';
   const found = isUtf8 || options.encoding !== undefined ? {} : { encoding };
   if (file.format === 'csv') {
+    if (/\r[^\n]/.test(start) && !start.includes('\n'))
+      throw new UnusableFileError(
+        'has line breaks that no program uses any more (CR alone)',
+        `Replace them: tr '\\r' '\\n' < FILE > leads.csv`,
+      );
     const separator = options.separator ?? recogniseSeparator(start);
     const isOther = separator !== ',' && options.separator === undefined;
     reportRecognised({ ...found, ...(isOther && { separator }) }, options);
