@@ -83,6 +83,9 @@ it('events that hang take half of the places, and all are sent when others end',
   await add({ companyId: 'acme' }, { companyId: 'globex' });
   await Promise.all([hanging.event(MAX_IN_FLIGHT / 2), other.event(1)]);
   expect(hanging.events).toHaveLength(MAX_IN_FLIGHT / 2);
+  const claim = vi.spyOn(hooks, 'claim');
+  await vi.waitFor(() => expect(claim).toHaveBeenCalled());
+  expect(claim.mock.lastCall?.[0].except).toMatchObject({ companies: ['acme'], retriesOf: ['acme'] });
   release();
   await hanging.event(2 * MAX_IN_FLIGHT);
   // Each place is free again: more events than there are places.
