@@ -517,30 +517,40 @@ export const hookChecks = [
     'hooks: the last event is repeated at remindAt, unless the consumer has polled past it',
     async ({ store, hooks, claim }) => {
       const remindAt = START + 120_000;
-      for (const id of ['a', 'b', 'c', 'd']) await subscribe(hooks, id, { tokenId: `token-${id}` });
+      for (const id of ['a', 'b', 'c', 'd', 'skipped'])
+        await subscribe(hooks, id, { tokenId: `token-${id}` });
       const [before = 0, newest = 0] = await stamp(store, [lead('1'), lead('2')]);
+      // The lead that its consumer skips was not announced.
+      await subscribe(hooks, 'other', { tokenId: 'token-other', since: before });
       const due = await claim(hooks);
       await hooks.settle(due.map((one) => accepted(one, { notBefore: START, checkAt: START + 1, remindAt })));
       // Nothing is due then, and each is examined again at its remindAt.
       assert.deepEqual(await claim(hooks, START + 1, { companies: [] }), []);
       assert.equal((await hooks.find('a'))?.checkAt, remindAt);
       const polled = { userId: 'boss', tokenExpiresAt: null, lastPollAt: START, lastStatus: 200, polls: 1 };
-      const positions = { heldUntil: null, confirmedThrough: before, deliveredThrough: null, sent: [] };
+      const positions = { heldUntil: null, confirmedThrough: before, deliveredThrough: null };
+      const all = { sent: [{ after: null, through: newest }] };
+      const skipped = { deliveredThrough: newest, sent: [{ after: before, through: newest }] };
       await store.consumers?.record([
-        { ...polled, ...positions, tokenId: 'token-a' },
-        { ...polled, ...positions, tokenId: 'token-b', deliveredThrough: newest },
-        { ...polled, ...positions, tokenId: 'token-c', confirmedThrough: newest },
+        { ...polled, ...positions, tokenId: 'token-a', sent: [{ after: null, through: before }] },
+        { ...polled, ...positions, ...all, tokenId: 'token-b', deliveredThrough: newest },
+        { ...polled, ...positions, ...all, tokenId: 'token-c', confirmedThrough: newest },
+        { ...polled, ...positions, ...skipped, tokenId: 'token-skipped' },
+        { ...polled, ...positions, ...skipped, tokenId: 'token-other' },
       ]);
       assert.deepEqual(await claim(hooks, remindAt - 1), []);
       const repeated = await claim(hooks, remindAt, { companies: [] });
-      assert.deepEqual(idsOf(repeated), store.consumers ? ['a', 'd'] : ['a', 'b', 'c', 'd']);
+      const expected = ['a', 'd', 'skipped'];
+      assert.deepEqual(idsOf(repeated), store.consumers ? expected : [...expected, 'b', 'c', 'other'].sort());
       assert(repeated.every(({ hook, through }) => through === newest && hook.announcedThrough === newest));
-      if (store.consumers)
+      if (store.consumers) {
         assert.deepEqual(repeated.map(({ hook, polledThrough }) => [hook.id, polledThrough]).sort(), [
           ['a', before],
           ['d', null],
+          ['skipped', 0],
         ]);
-      if (store.consumers) assert.equal((await hooks.find('b'))?.checkAt, null);
+        for (const id of ['b', 'other']) assert.equal((await hooks.find(id))?.checkAt, null);
+      }
       await hooks.settle(
         repeated.map((one) => accepted(one, { notBefore: remindAt, checkAt: null, remindAt: null })),
       );

@@ -1,4 +1,5 @@
 /** The table `hooks`, as both adapters use it: its columns, its rows, and the expressions that are the same in both databases. */
+import type { Gap } from './consumer-gaps.ts';
 import { positionOf } from './consumers.ts';
 import type { ClaimQuery, DueHook, Hook, HookProgress, NewHook, SettledHook } from './hooks.ts';
 import { PROFESSIONAL } from './records.ts';
@@ -103,6 +104,26 @@ export interface ExaminedHook extends StoredHook {
   readonly isDue: boolean | number;
   readonly confirmedThrough: number | null;
   readonly deliveredThrough: number | null;
+  /** JSON. */
+  readonly gaps: string | null;
+}
+
+/** Up to where the consumer has polled all that was announced. Null: it is not known. */
+function polledThroughOf({
+  announcedSince,
+  announcedThrough,
+  gaps,
+  ...positions
+}: ExaminedHook): number | null {
+  const position = positionOf(positions);
+  const skipped: readonly Gap[] = JSON.parse(gaps ?? '[]');
+  const starts = skipped
+    .filter(
+      ({ after, through }) =>
+        through > (announcedSince ?? announcedThrough) && (after ?? 0) < announcedThrough,
+    )
+    .map(({ after }) => after ?? 0);
+  return position === null ? null : Math.min(position, ...starts);
 }
 
 /** The values of that query. Companies are null for all of them. */
@@ -124,15 +145,25 @@ export function claimHooks(
   const claimUntil = now + claimMs;
   const settled: SettledHook[] = [];
   const due: DueHook[] = [];
-  for (const { companyId, newest, isDue, confirmedThrough, deliveredThrough, ...found } of rows) {
-    const { announcedThrough, remindAt } = found;
+  for (const row of rows) {
+    const {
+      companyId,
+      newest,
+      isDue: mayBeDue,
+      confirmedThrough: _c,
+      deliveredThrough: _d,
+      gaps: _g,
+      ...found
+    } = row;
+    const through = Math.max(newest ?? 0, found.announcedThrough);
+    const polledThrough = polledThroughOf(row);
+    const isDue = mayBeDue && (through > found.announcedThrough || (polledThrough ?? 0) < through);
+    // The consumer has skipped other leads than those that were announced.
+    const remindAt = mayBeDue && !isDue ? null : found.remindAt;
     const checkAt = isDue ? claimUntil : remindAt !== null && remindAt > now ? remindAt : null;
-    const hook = { ...found, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
+    const hook = { ...found, remindAt, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
     settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
-    if (!isDue) continue;
-    const through = Math.max(newest ?? 0, announcedThrough);
-    const polledThrough = positionOf({ confirmedThrough, deliveredThrough });
-    due.push({ hook, companyId, through, polledThrough, claimedAt: now });
+    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
   }
   return { settled, due };
 }
@@ -155,8 +186,8 @@ export interface Dialect {
 }
 
 /**
- * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan`, `newest`, `confirmed_through`
- * and `delivered_through` of the query that they are in. Those of a claim use `examineValues`.
+ * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan`, `newest`, `confirmed_through`,
+ * `delivered_through` and `gaps` of the query that they are in. Those of a claim use `examineValues`.
  */
 export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn }: Dialect) {
   const newestOf = (index: string, place: string): string => `(
@@ -169,7 +200,7 @@ export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn
   /** The clock was ahead at the last attempt and was set back since: the times that follow from it are wrong. */
   const wasAhead = `coalesce(h.last_event_at, h.created_at) > ${nextMinute}`;
   const hasPolled =
-    '(confirmed_through >= h.announced_through OR delivered_through >= h.announced_through) IS TRUE';
+    '(gaps IS NULL AND (confirmed_through >= h.announced_through OR delivered_through >= h.announced_through)) IS TRUE';
   /** While it fails: when its time has come, or with a new lead. */
   const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${now} OR ${wasAhead} OR ${isIn('h.company_id', 3)})`;
   /** A token without an id is stored as '', because a key has no nulls. */
@@ -181,7 +212,7 @@ export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn
     selected,
     /** Those of an `ExaminedHook`, but for `isDue`. */
     examined: `${selected}, ${toMs('newest')} AS "newest", ${toMs('confirmed_through')} AS "confirmedThrough",
-      ${toMs('delivered_through')} AS "deliveredThrough"`,
+      ${toMs('delivered_through')} AS "deliveredThrough", gaps`,
     /** What `prune` deletes, if `now` is its `expiredBefore`. */
     isEnded,
     /** The newest `created_at` that the user may see: the end of a range of one index. Its leads become visible in this order. */

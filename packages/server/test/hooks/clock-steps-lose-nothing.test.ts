@@ -15,7 +15,8 @@ it('ten steps of the clock lose, disable and delete no subscription, whether its
   const clock = manualClock();
   const [healthy, failing] = [await startReceiver(), await startReceiver()];
   failing.respond = respondWith(500);
-  const env = { LEADTAP_HOOK_HOSTS: `${healthy.origin},${failing.origin}` };
+  // Without reminders, each step has one event.
+  const env = { LEADTAP_HOOK_HOSTS: `${healthy.origin},${failing.origin}`, LEADTAP_CONSUMERS: 'off' };
   const service = await startWith(healthy, { clock, env });
   const start = clock();
   const expiresInMs = 30 * DAY_MS;

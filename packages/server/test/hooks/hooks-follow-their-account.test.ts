@@ -120,6 +120,26 @@ it('a reminder covers all events since the last poll', async () => {
   expect((await receiver.event(4)).event.data).toMatchObject({ since, through: iso(created) });
 });
 
+it('a reminder covers an event that was skipped by a poll for a later one', async () => {
+  const clock = manualClock();
+  const receiver = await startReceiver();
+  const service = await startWith(receiver, { clock });
+  const token = await service.token('boss', { expiresInMs: 1e9 });
+  const { id, since } = await subscribe(service, token, receiver.url);
+  let created = 0;
+  for (let count = 1; count <= 2; count += 1) {
+    [created = 0] = await service.add({});
+    await receiver.event(count);
+    await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(created));
+    clock.advance(1001);
+  }
+  const { poll } = (await receiver.event(2)).event.data;
+  await fetch(poll, { headers: { authorization: `Bearer ${token}` } });
+  await service.service.recorder?.flush();
+  clock.advance(120_000);
+  expect((await receiver.event(3)).event.data).toMatchObject({ since, through: iso(created) });
+});
+
 it('a new event covers those that were not polled for half a minute', async () => {
   const clock = manualClock();
   const receiver = await startReceiver();

@@ -41,7 +41,7 @@ const LIST = `
 /** Hooks that are due come first, the longest waiting of them before others. */
 const EXAMINE = `
   WITH examined AS MATERIALIZED (
-    SELECT h.*, u.plan, c.confirmed_through, c.delivered_through, ${newest} AS newest
+    SELECT h.*, u.plan, c.confirmed_through, c.delivered_through, c.gaps, ${newest} AS newest
       FROM hooks AS h LEFT JOIN users AS u ON u.id = h.user_id AND u.company_id = h.company_id
       LEFT JOIN consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
      WHERE ${mayClaim} AND h.id IN (
