@@ -4,7 +4,7 @@ import { expiryOf } from '../claims.ts';
 import { now } from '../clock.ts';
 import { EmptyState } from '../empty-state.tsx';
 import { type FeedState, feedState, leads } from '../feed.ts';
-import { Problem } from '../problem.tsx';
+import { explain, Problem } from '../problem.tsx';
 import { RetryNotice } from '../retry.tsx';
 import { hrefOf } from '../router.ts';
 import { lastLimits } from '../service.ts';
@@ -80,7 +80,8 @@ export function Findings({ session }: { readonly session: Session }): JSX.Elemen
       )}
       {state.kind === 'loading' && <Loading />}
       {state.kind === 'retrying' && <RetryNotice state={state} />}
-      {state.kind === 'stopped' && <Problem error={state.error} />}
+      {state.kind === 'stopped' &&
+        (isForSending ? <p>{explain(state.error).nextStep}</p> : <Problem error={state.error} />)}
       {results && (
         <ul class="findings" aria-label="What the service says about the token">
           {!isSoon && tokenFinding}
