@@ -180,7 +180,7 @@ const pasted = (page: string, url: string): string =>
     .replaceAll('<ACCESS_TOKEN>', '$(npx leadtap token issue --user ada)')
     .replaceAll(/(leadtap(?:\.js)?) (?:serve|demo)$/gm, '$1 --version')
     .replaceAll('cd /opt/leadtap', 'cd .')
-    .replaceAll('postgres://postgres@localhost:5432/leadtap', 'sqlite:./other.db')
+    .replaceAll(/postgres:\/\/\S+@localhost:5432\/leadtap/g, 'sqlite:./other.db')
     // A person is asked.
     .replaceAll('leads erase', 'leads erase --dry-run');
 
