@@ -50,6 +50,17 @@ it('after a stop and a start, consumers are awaited for 1.5 intervals; those tha
   expect(await states(second, clock)).toEqual(['polls active', 'stale stale', 'stops stale']);
 });
 
+it('a restart does not hide that the only consumer had stopped before', async () => {
+  const clock = manualClock();
+  const first = await startService({ clock });
+  clock.advance(60 * MINUTE_MS);
+  await recordPolls(first, 'stale', clock() - 10 * MINUTE_MS);
+  await first.stop();
+  clock.advance(MINUTE_MS);
+  const second = await startService({ clock, beside: first, organisation: { companies: [] } });
+  expect(await states(second, clock)).toEqual(['stale stale']);
+});
+
 it('the start of a second instance is no downtime', async () => {
   const clock = manualClock();
   const first = await startService({ clock });
