@@ -7,6 +7,9 @@ const FULL_PAGE = 100;
 /** Far below 100 requests a minute. What is left waits for the next run. */
 const MAX_PAGES = 20;
 
+/** Leadtap waits 10 seconds for a response. */
+const MAX_READING_MS = 7000;
+
 const SAMPLES = 10;
 
 const TIMEOUT_MS = 20_000;
@@ -198,6 +201,7 @@ export default {
     const respond = (status) => event.headers && this.http.respond({ status });
     const hook = this.db.get('hook');
     if (event.headers && !(hook && isSigned(event, hook))) return respond(401);
+    const endsAt = Date.now() + MAX_READING_MS;
     let isFull;
     try {
       const since = this.db.get('since');
@@ -208,15 +212,15 @@ export default {
       respond(503);
       throw error;
     }
-    respond(200);
-    for (let pages = 1; isFull && pages < MAX_PAGES; pages += 1) {
-      try {
+    try {
+      for (let pages = 1; isFull && pages < MAX_PAGES && Date.now() < endsAt; pages += 1)
         isFull = await this.takePage(this.db.get('since'));
-      } catch {
-        // A run that fails might not keep what it remembered. The next one continues here, and says what is wrong, if it still is.
-        return;
-      }
+    } catch {
+      // A run that fails might not keep what it remembered. The next one continues here, and says what is wrong, if it still is.
+      return respond(200);
     }
+    // Not before the last page: until then Leadtap sends no other event, whose run could begin with an older `db` and emit the same leads.
+    respond(200);
     // The hook may have been disabled or deleted meanwhile.
     if (!event.headers) await this.subscribe();
   },

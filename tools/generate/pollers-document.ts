@@ -24,7 +24,10 @@ a 429. In all other trials of a way it got every lead once.`;
 
 const OURS = `## With our integrations
 
-In F, the page for the last event is lost on its way to Zapier and Workato; the next lead would bring them, on Workato also the poll every 12 hours.`;
+In F, the page for the last event is lost on its way to Zapier and Workato; the next lead would bring them, on Workato also the poll every 12 hours.
+
+Known of Pipedream: it compares the trigger ids of the last hundred leads. Assumed, because its documentation does not say it: runs of a source that overlap may each see the \`db\` of their start. So our
+source answers an event after its last page, and Leadtap sends no other one before. The timer may still start a second run, which then repeats leads.`;
 
 const OTHERS = `## Without our integrations
 

@@ -42,6 +42,20 @@ it('an event brings the leads without the timer, and the timer repeats nothing',
   expect(idsOf(source)).toEqual(ids);
 });
 
+it('responds after the last page, so that Leadtap starts no other run', async () => {
+  const platform = await startAutomations();
+  const { service } = platform;
+  const responses: { status: number; emitted: number }[] = [];
+  await deploy(platform, async (event, self) => {
+    const status = await self.receive(event);
+    responses.push({ status, emitted: self.emitted.length });
+    return status;
+  });
+  await addLeads(service, 330, 'lead');
+  await untilAnnounced(service);
+  expect(responses).toEqual([{ status: 200, emitted: 330 }]);
+});
+
 it('a lost event costs only time: the timer, or the next event, brings its leads', async () => {
   const platform = await startAutomations();
   let isLost = true;

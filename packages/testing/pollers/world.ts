@@ -44,6 +44,7 @@ export class World {
   #nextPollAt: number;
   /** The `createdAt` of the newest lead. */
   #lastStamp = 0;
+  #lastAddAt = 0;
   /** Resolves when a poll is under way. */
   #polling = deferred();
 
@@ -95,6 +96,7 @@ export class World {
     const ids = this.#newIds(count);
     const stamps = await this.#service.add(...ids.map((id) => ({ id })));
     this.#lastStamp = stamps.at(-1) ?? this.#lastStamp;
+    this.#lastAddAt = this.clock();
   }
 
   /** Writers with a connection each. They offer their leads one by one, all at the millisecond that it is now. */
@@ -161,12 +163,14 @@ export class World {
 
   async #untilSent(): Promise<void> {
     const { hooks } = this.#service.store;
-    const isPending = ({ failures, notBefore, announcedThrough, checkAt, remindAt }: Hook) => {
+    const isPending = ({ failures, notBefore, announcedThrough, lastEventAt, checkAt, remindAt }: Hook) => {
       const now = this.clock();
       const isPast = (at: number | null) => at !== null && at <= now;
       const isClaimed = failures === 0 && notBefore > now + HOOK_PAUSE_MS;
       const isDue = announcedThrough < this.#lastStamp || (isPast(checkAt) && isPast(remindAt));
-      return isClaimed || (notBefore <= now && isDue);
+      // A hook that fails is examined when its time has come, or with a new lead.
+      const isExamined = failures === 0 || isPast(checkAt) || this.#lastAddAt > (lastEventAt ?? 0);
+      return isClaimed || (notBefore <= now && isDue && isExamined);
     };
     while (this.road.target !== undefined) {
       const listed = await hooks?.list({ now: this.clock(), limit: 100 });
