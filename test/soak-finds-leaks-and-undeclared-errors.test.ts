@@ -23,20 +23,24 @@ test('a short run says nothing about memory', () => {
 });
 
 const unavailable = (message: string) => ({
-  ...{ level: 50, msg: 'The service cannot answer right now' },
+  ...{ level: 'error', msg: 'The service cannot answer right now' },
   err: { type: 'StoreUnavailableError', message },
 });
 
 test('log lines at level error are declared if docs/faults.md has their cause', () => {
   const log = new InstanceLog();
   log.read(0, unavailable('the database cannot be reached: read ECONNRESET'));
-  log.read(0, { level: 30, msg: 'request', method: 'GET', status: 503 });
-  log.read(0, { level: 40, msg: 'webhook event failed; it is sent again', status: 500 });
+  log.read(0, { level: 'info', msg: 'request', method: 'GET', status: 503 });
+  log.read(0, { level: 'warn', msg: 'webhook event failed; it is sent again', status: 500 });
   expect(log.undeclared).toEqual([]);
   log.read(0, unavailable('the database is damaged'));
-  log.read(1, { level: 50, msg: 'a response could not be sent', err: { type: 'TypeError', message: 'x' } });
-  log.read(2, { level: 30, msg: 'request', method: 'GET', status: 500 });
-  log.read(2, { level: 50, msg: '(node:1) MaxListenersExceededWarning' });
+  log.read(1, {
+    level: 'error',
+    msg: 'a response could not be sent',
+    err: { type: 'TypeError', message: 'x' },
+  });
+  log.read(2, { level: 'info', msg: 'request', method: 'GET', status: 500 });
+  log.read(2, { level: 'error', msg: '(node:1) MaxListenersExceededWarning' });
   expect(log.undeclared).toEqual([
     'instance 1: The service cannot answer right now: the database is damaged',
     'instance 2: a response could not be sent: x',

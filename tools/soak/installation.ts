@@ -35,16 +35,13 @@ export interface SoakInstallation extends Installation {
 
 /** As far as trials read it. */
 export interface LogLine {
-  readonly level: number;
+  readonly level: string;
   readonly msg: string;
   /** Of a request. */
   readonly method?: string;
   readonly status?: number;
   readonly err?: { readonly type?: string; readonly message?: string };
 }
-
-/** As pino numbers it. */
-export const ERROR_LEVEL = 50;
 
 export interface InstallOptions {
   readonly folder: string;
@@ -187,7 +184,7 @@ class Instance implements Serving {
       if (stderr && onLogLine)
         createInterface({ input: stderr }).on('line', (msg) => {
           errors.push(msg);
-          onLogLine({ level: ERROR_LEVEL, msg });
+          onLogLine({ level: 'error', msg });
         });
     });
   }

@@ -1,5 +1,5 @@
 import { isDeclaredCause } from '../../packages/testing/delivery-trial/declared.ts';
-import { ERROR_LEVEL, type LogLine } from './installation.ts';
+import type { LogLine } from './installation.ts';
 
 /** The status page is shown without the parts that the database does not return in time. */
 const isExpected = ({ err }: LogLine): boolean =>
@@ -19,7 +19,7 @@ export class InstanceLog {
     const status = method === undefined ? undefined : line.status;
     if (status !== undefined) this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + 1);
     const isServerError = status !== undefined && status >= 500 && status !== 503;
-    if (level < ERROR_LEVEL && !isServerError) return;
+    if (level !== 'error' && !isServerError) return;
     const text = err?.message === undefined ? `${msg} ${status ?? ''}`.trim() : `${msg}: ${err.message}`;
     this.#errors.set(text, (this.#errors.get(text) ?? 0) + 1);
     if (isServerError || !isExpected(line)) this.undeclared.push(`instance ${instance + 1}: ${text}`);

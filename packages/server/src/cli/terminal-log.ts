@@ -1,7 +1,7 @@
 /** Log lines for a person at a terminal. Programs that read the output get the JSON lines. */
 import { formatLeadCount, printable } from './output.ts';
 
-const PREFIXES: Readonly<Record<number, string>> = { 40: 'warning: ', 50: 'error: ', 60: 'error: ' };
+const PREFIXES: Readonly<Record<string, string>> = { warn: 'warning: ', error: 'error: ', fatal: 'error: ' };
 /** Of use only to programs. */
 const HIDDEN = ['requestId', 'reqId', 'tokenId', 'traceId', 'waitedMs'];
 

@@ -20,6 +20,9 @@ const serializers = {
   },
 };
 
+/** The level as a word. Pino calls this once for each level, not for each line. */
+const formatters = { level: (level: string) => ({ level }) };
+
 /** Pino's `isoTime`, formatted once a millisecond: under load, ten lines have the same time. */
 function createTimestamp(): () => string {
   let last = { at: Number.NaN, text: '' };
@@ -32,7 +35,7 @@ function createTimestamp(): () => string {
 
 /** Logs JSON lines. `http/request-log.ts` defines the line of a request. */
 export const makeLogger = (level: string, destination: { write(line: string): void }): Logger =>
-  pino({ level, base: null, timestamp: createTimestamp(), serializers }, destination);
+  pino({ level, base: null, timestamp: createTimestamp(), serializers, formatters }, destination);
 
 /** A write takes as long as the rest of a poll's log line, so lines are collected: this many characters, or for this long. */
 const MIN_WRITE_LENGTH = 4096;

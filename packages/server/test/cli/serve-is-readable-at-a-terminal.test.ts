@@ -75,7 +75,7 @@ test('only the addresses that exist', async () => {
 
 test('a line shows the message of an error, and no characters that control the terminal', () => {
   const line = {
-    level: 50,
+    level: 'error',
     time: '2026-03-02T09:30:00.000Z',
     msg: 'unavailable',
     requestId: 'a',

@@ -17,7 +17,7 @@ const linesOf = (text: string): Line[] =>
     .map((line) => JSON.parse(line));
 
 const warningsOf = (lines: readonly Line[]) =>
-  lines.filter(({ level }) => level === 40).map(({ msg }) => msg);
+  lines.filter(({ level }) => level === 'warn').map(({ msg }) => msg);
 
 /** The lines that `serve` logs until it is stopped, which is when the line with this message appears. */
 async function served(shell: Shell, lastMessage: string, env: Record<string, string> = {}): Promise<Line[]> {

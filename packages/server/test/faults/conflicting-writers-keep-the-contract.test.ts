@@ -6,7 +6,7 @@ import type { LeadInput } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
-import { ERROR, expectUnavailable, type Instance, serve } from './instance.ts';
+import { expectUnavailable, type Instance, serve } from './instance.ts';
 import { connect, connectionsOf, endAllConnections } from './sql.ts';
 
 const server = shareCluster({ deadlock_timeout: '50ms' });
@@ -157,7 +157,7 @@ describe('a database whose transactions are REPEATABLE READ by default', () => {
     await endAllConnections(admin);
     await eventually(async () => {
       expectUnavailable(await poll('acme'));
-      const message = log.filter(({ level }) => level >= ERROR).at(-1)?.err?.message;
+      const message = log.filter(({ level }) => level === 'error').at(-1)?.err?.message;
       expect(message).toContain('isolation level READ COMMITTED');
     });
     expectUnavailable(await probe('/readyz'));

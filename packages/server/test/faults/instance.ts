@@ -31,15 +31,12 @@ const company = (id: string): Organisation['companies'][number] => ({
 const TWO_COMPANIES: Organisation = { companies: [company('acme'), company('globex')] };
 
 export interface LogLine {
-  readonly level: number;
+  readonly level: string;
   readonly msg: string;
   readonly path?: string;
   readonly status?: number;
   readonly err?: { readonly message: string };
 }
-
-/** As pino numbers them. */
-export const ERROR = 50;
 
 export interface Answer {
   readonly status: number;

@@ -71,7 +71,7 @@ describe('the log', () => {
     await fetch(`${url}/nowhere`);
     expect(log.requests()).toEqual([
       expect.objectContaining({
-        level: 30,
+        level: 'info',
         requestId: first.headers.get('x-request-id'),
         method: 'GET',
         path: '/automation/new-leads',
@@ -121,7 +121,7 @@ describe('the log', () => {
     const requestId = (await poll('boss')).headers.get('x-request-id');
     const [cause, request, ...rest] = log.lines().filter((line) => line['requestId'] === requestId);
     expect(cause).toMatchObject({
-      level: 50,
+      level: 'error',
       code: 'internal-error',
       err: { message: 'the disk is on fire', stack: expect.stringContaining('no-personal-data') },
     });
@@ -138,7 +138,7 @@ describe('the log', () => {
     beforeQuestion(store, 'findUser', () => Promise.reject(cause));
     for (let polls = 0; polls < 3; polls += 1) expect((await poll('boss')).status).toBe(503);
     const causes = log.lines().filter(({ err }) => err !== undefined);
-    expect(causes.map(({ level }) => level)).toEqual([50, 20, 20]);
+    expect(causes.map(({ level }) => level)).toEqual(['error', 'debug', 'debug']);
     expect(causes[0]).toMatchObject({
       code: 'unavailable',
       err: { type: 'StoreUnavailableError', message: 'the database cannot be reached: no route' },
@@ -151,7 +151,7 @@ describe('the log', () => {
     const { url } = await startService({ logTo: log, env: { LEADTAP_BASE_PATH: '/api' } });
     for (const base of [url, new URL(url).origin])
       for (const path of ['/livez', '/readyz']) await fetch(`${base}${path}`);
-    expect(log.requests().map(({ level }) => level)).toEqual([20, 20, 20, 20]);
+    expect(log.requests().map(({ level }) => level)).toEqual(['debug', 'debug', 'debug', 'debug']);
   });
 
   it('has similar paths and failed probes at level info', async () => {
@@ -162,11 +162,11 @@ describe('the log', () => {
     vi.spyOn(store, 'ping').mockRejectedValueOnce(new Error('the disk is on fire'));
     await fetch(`${url}/readyz`);
     expect(log.requests().map(({ level, status }) => [level, status])).toEqual([
-      [30, 404],
-      [30, 404],
-      [30, 404],
-      [30, 405],
-      [30, 503],
+      ['info', 404],
+      ['info', 404],
+      ['info', 404],
+      ['info', 405],
+      ['info', 503],
     ]);
   });
 

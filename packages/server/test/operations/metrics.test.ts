@@ -147,7 +147,7 @@ describe('metrics', () => {
     expect(samples.get('process_resident_memory_bytes')).toBeGreaterThan(0);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
       expect.objectContaining({
-        level: 50,
+        level: 'error',
         err: expect.objectContaining({ message: 'the disk is on fire' }),
       }),
     );
@@ -159,7 +159,10 @@ describe('metrics', () => {
     vi.spyOn(service.metrics.registry, 'metrics').mockRejectedValueOnce(new Error('no file handles'));
     expect((await fetch(metricsUrl)).status).toBe(500);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
-      expect.objectContaining({ level: 50, err: expect.objectContaining({ message: 'no file handles' }) }),
+      expect.objectContaining({
+        level: 'error',
+        err: expect.objectContaining({ message: 'no file handles' }),
+      }),
     );
     expect((await fetch(metricsUrl)).status).toBe(200);
   });

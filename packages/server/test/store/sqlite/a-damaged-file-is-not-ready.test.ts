@@ -36,7 +36,7 @@ async function makeDamaged() {
 
 test('a poll of damaged pages fails with 503, and the service is not ready; the next one serves a restored backup', async () => {
   const { restore, ...beside } = await makeDamaged();
-  const lines: { level: number; msg: string }[] = [];
+  const lines: { level: string; msg: string }[] = [];
   const { url, poll } = await startService({
     beside,
     logTo: { write: (line) => lines.push(JSON.parse(line)) },
@@ -59,7 +59,7 @@ test('a poll of damaged pages fails with 503, and the service is not ready; the 
     expect((await poll('rival')).status).toBe(200);
     expect(await ready()).toBe(503);
   }
-  expect(lines.filter(({ level, msg }) => level === 50 && msg.includes('damaged'))).toHaveLength(1);
+  expect(lines.filter(({ level, msg }) => level === 'error' && msg.includes('damaged'))).toHaveLength(1);
   restore();
   const next = await startService({ beside });
   expect(await ready(next.url)).toBe(200);

@@ -11,10 +11,9 @@ import { inspectSqlite } from '../../../src/store/sqlite/store.ts';
 const lead = (id: string) => ({ companyId: 'acme', id, fields: {} });
 
 interface LogLine {
-  readonly level: number;
+  readonly level: string;
   readonly msg: string;
 }
-const ERROR = 50;
 
 function copyDatabase(from: string, to: string): void {
   const connection = new Connection(from);
@@ -38,7 +37,7 @@ async function startWithBackup() {
   copyDatabase(changed, backup);
   expect(await readyStatus(service)).toBe(200);
   const errors = () =>
-    lines.filter(({ level, msg }) => level === ERROR && msg.includes(`the database file ${file}`));
+    lines.filter(({ level, msg }) => level === 'error' && msg.includes(`the database file ${file}`));
   return { service, file, backup, errors };
 }
 
@@ -87,7 +86,7 @@ test('serve stops with exit code 75 when a backup replaces its file, and serves 
   expect(code).toBe(75);
   expect(stderr).toContain('the database file was replaced');
   expect(stderr).toContain('Start Leadtap again');
-  expect(stdout).toMatch(/"level":50[^\n]*was replaced: Leadtap must start again/);
+  expect(stdout).toMatch(/"level":"error"[^\n]*was replaced: Leadtap must start again/);
 
   const second = await serve();
   const headers = { authorization: `Bearer ${token}` };
