@@ -18,7 +18,8 @@ import { findCompany, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { Failure } from './failure.ts';
-import { Table, writeJsonArray, writeLine } from './output.ts';
+import { TABLE_HELP, Table, writeJsonArray, writeLine } from './output.ts';
+import { SHORT_IDS_HELP } from './short-ids.ts';
 
 const HELP = `
 Every token that polls is a consumer. POSITION is the createdAt of the newest lead that the consumer has got or
@@ -30,6 +31,8 @@ or less than ten minutes of them, make no consumer stale, and neither does time 
 time, such as --stale 15m, all consumers are listed that have not polled for so long. For a consumer with a webhook
 subscription, the time begins with the first lead that waits. Revoke a token that is no longer used: it is listed then
 only while it still polls.
+${SHORT_IDS_HELP}
+${TABLE_HELP}
 
 --json has tokenId, name, userId, companyId, state, tokenExpiresAt (null: never), firstPollAt, lastPollAt, lastStatus,
 polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at most 100,000), waitingSince (the createdAt of
@@ -159,7 +162,9 @@ async function printTable(
     ...['TOKEN', 'NAME', 'USER', ...(hasCompany ? ['COMPANY'] : [])],
     ...['STATE', 'LAST POLL', 'STATUS', 'INTERVAL', 'POSITION', 'WAITING', 'WEBHOOK'],
   ];
-  const table = new Table(stdout, headings, ['NAME', 'COMPANY', 'USER', 'TOKEN']);
+  const shortened = ['NAME', 'COMPANY', 'USER', 'POSITION', 'WEBHOOK', 'TOKEN'];
+  const optional = ['INTERVAL', 'COMPANY', 'POSITION', 'WEBHOOK', 'STATUS'];
+  const table = new Table(stdout, headings, { ids: ['TOKEN'], shortened, optional });
   for await (const page of pages)
     await table.add(page.map((listed) => toCells(listed, hasCompany, now, staleAfterMs)));
 }

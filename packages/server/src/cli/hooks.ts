@@ -14,7 +14,8 @@ import { VERSION } from '../version.ts';
 import { findCompany, findUser, requirePart } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
-import { Table, writeJsonArray, writeLine } from './output.ts';
+import { TABLE_HELP, Table, writeJsonArray, writeLine } from './output.ts';
+import { completeId, SHORT_IDS_HELP } from './short-ids.ts';
 
 const LIST_HELP = `
 A webhook subscription tells an automation platform to poll when there are new leads. The platform creates it. HOST is
@@ -24,7 +25,8 @@ the host of its URL; the rest of the URL is a secret. LEADS is pending if there 
   failing   it was not; RETRY says when it is sent again, - with the next lead
   disabled  none was accepted for 3 days, and no more are sent; see \`leadtap hooks send-test --help\`
 
-Who knows the id of a subscription can delete it.
+Who knows the id of a subscription can delete it. ${SHORT_IDS_HELP}
+${TABLE_HELP}
 
 --json has id, companyId, userId, tokenId, name (of the token), host, state, isPending, createdAt, announcedThrough,
 lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).
@@ -75,8 +77,8 @@ export function registerHooks(program: Command, context: CommandContext): void {
     .action((id: string) =>
       withStore(context, async (store) => {
         const hooks = requirePart(store.hooks);
-        const hook = await findHook(hooks, id);
-        await hooks.remove(id);
+        const hook = await findHook(hooks, id, context);
+        await hooks.remove(hook.id);
         await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
       }),
     );
@@ -90,11 +92,13 @@ export function registerHooks(program: Command, context: CommandContext): void {
     );
 }
 
-async function findHook(hooks: HookStore, id: string): Promise<Hook> {
-  const hook = await hooks.find(id);
+async function findHook(hooks: HookStore, given: string, { clock }: CommandContext): Promise<Hook> {
+  const listIds = async (after: string, limit: number) =>
+    (await hooks.list({ now: clock(), after, limit })).map(({ hook }) => hook.id);
+  const hook = await hooks.find((await completeId(given, listIds)) ?? given);
   if (hook) return hook;
   const fix = '`leadtap hooks list` shows all of them. A subscription ends with its token.';
-  throw new Failure('not-found', `there is no webhook subscription ${id}`, fix);
+  throw new Failure('not-found', `there is no webhook subscription ${given}`, fix);
 }
 
 async function listHooks(
@@ -115,7 +119,9 @@ async function listHooks(
     ...['ID', 'COMPANY', 'USER', 'TOKEN', 'HOST', 'STATE', 'LEADS'],
     ...['ANNOUNCED THROUGH', 'LAST EVENT', 'STATUS', 'FAILURES', 'RETRY'],
   ];
-  const table = new Table(stdout, headings, ['TOKEN', 'HOST', 'COMPANY', 'USER']);
+  const shortened = ['TOKEN', 'HOST', 'COMPANY', 'USER', 'ANNOUNCED THROUGH'];
+  const optional = ['ANNOUNCED THROUGH', 'FAILURES', 'COMPANY', 'STATUS', 'TOKEN'];
+  const table = new Table(stdout, headings, { ids: ['ID', 'TOKEN'], shortened, optional });
   let count = 0;
   for await (const page of pages) {
     signal.throwIfAborted();
@@ -170,9 +176,10 @@ async function sendTest(
   hooks: HookStore,
   config: Config,
   id: string,
-  { clock, signal, stderr }: CommandContext,
+  context: CommandContext,
 ): Promise<void> {
-  const hook = await findHook(hooks, id);
+  const { clock, signal, stderr } = context;
+  const hook = await findHook(hooks, id, context);
   const keys = await loadSigningKeys(config.signingKey, { create: false });
   const delivery = createDelivery();
   signal.addEventListener('abort', () => delivery.close());

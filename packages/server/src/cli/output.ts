@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { escapeJson, UNPRINTABLE } from '../leads/import/field-readers.ts';
+import { shortenId } from './short-ids.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -34,55 +35,92 @@ export const printable = (text: string): string => text.replace(UNPRINTABLE, '?'
 export const formatLeadCount = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
 
 const GAP = '  ';
-/** A column that is shortened keeps at least this many characters. */
-const MIN_COLUMN_WIDTH = 8;
+/** A column that is shortened keeps at least this many characters: those of a date. */
+const MIN_COLUMN_WIDTH = 10;
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
-const shorten = (text: string, width: number): string =>
-  text.length > width ? `${text.slice(0, width - 1)}…` : text;
+/** A shorter time is an earlier one that `--since` accepts: `2026-03-02T09:30Z` or `2026-03-02`. */
+function shorten(text: string, width: number): string {
+  if (text.length <= width) return text;
+  if (!TIME.test(text)) return `${text.slice(0, width - 1)}…`;
+  return width < 17 ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;
+}
+
+interface TableOptions {
+  /** At a terminal, ids of tokens and webhook subscriptions in these columns are shortened. */
+  readonly ids?: readonly string[];
+  /** These columns lose text, the first one first, if the rows do not fit on a terminal. */
+  readonly shortened?: readonly string[];
+  /** These columns are left out, the first one first, if that does not suffice. */
+  readonly optional?: readonly string[];
+}
+
+export const TABLE_HELP =
+  'At a terminal, texts are shortened and columns are left out until the table fits. --json has everything.';
 
 /** Columns are as wide as their longest cell so far, so that rows can be printed page by page. */
 export class Table {
   readonly #stream: Output;
   readonly #widths: number[] = [];
+  readonly #ids: readonly number[];
   readonly #shortened: readonly number[];
+  readonly #optional: readonly number[];
   #headings: readonly string[] | undefined;
+  /** Those that are shown. The first rows decide. */
+  #columns: readonly number[] | undefined;
 
-  /** The shortened columns lose text, the first one first, if the rows do not fit on a terminal. */
-  constructor(stream: Output, headings: readonly string[], shortened: readonly string[] = []) {
+  constructor(
+    stream: Output,
+    headings: readonly string[],
+    { ids = [], shortened = [], optional = [] }: TableOptions = {},
+  ) {
     this.#stream = stream;
     this.#headings = headings;
-    this.#shortened = shortened.map((heading) => headings.indexOf(heading));
+    const indicesOf = (columns: readonly string[]) => columns.map((heading) => headings.indexOf(heading));
+    this.#ids = stream.isTTY ? indicesOf(ids) : [];
+    this.#shortened = indicesOf(shortened);
+    this.#optional = indicesOf(optional);
   }
 
   async add(rows: readonly (readonly (string | null)[])[]): Promise<void> {
     if (rows.length === 0) return;
-    const cells = rows.map((row) => row.map((cell) => printable(cell ?? '-')));
+    const toText = (cell: string | null, column: number): string =>
+      printable(this.#ids.includes(column) ? shortenId(cell ?? '-') : (cell ?? '-'));
+    const cells = rows.map((row) => row.map(toText));
     const lines = this.#headings ? [[...this.#headings], ...cells] : cells;
     this.#headings = undefined;
     for (const line of lines)
       for (const [column, cell] of line.entries())
         this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length);
-    const widths = this.#fit();
+    this.#columns ??= this.#chooseColumns();
+    const columns = this.#columns;
+    const { widths } = this.#fit(columns);
     const align = (line: readonly string[]): string =>
-      line
-        .map((cell, column) => shorten(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0))
+      columns
+        .map((column) => shorten(line[column] ?? '', widths[column] ?? 0).padEnd(widths[column] ?? 0))
         .join(GAP)
         .trimEnd();
     await write(this.#stream, lines.map((line) => `${align(line)}\n`).join(''));
   }
 
-  #fit(): readonly number[] {
+  #chooseColumns(): readonly number[] {
+    let columns = [...this.#widths.keys()];
+    for (const column of this.#optional)
+      if (this.#fit(columns).excess > 0) columns = columns.filter((other) => other !== column);
+    return columns;
+  }
+
+  #fit(columns: readonly number[]): { widths: readonly number[]; excess: number } {
     const widths = [...this.#widths];
-    if (!this.#stream.isTTY) return widths;
-    const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-    let excess = total - widthOf(this.#stream);
-    for (const column of this.#shortened) {
+    const total = columns.reduce((sum, column) => sum + (widths[column] ?? 0) + GAP.length, -GAP.length);
+    let excess = this.#stream.isTTY ? total - widthOf(this.#stream) : 0;
+    for (const column of this.#shortened.filter((shortened) => columns.includes(shortened))) {
       const width = widths[column] ?? 0;
       const cut = Math.max(0, Math.min(excess, width - MIN_COLUMN_WIDTH));
       widths[column] = width - cut;
       excess -= cut;
     }
-    return widths;
+    return { widths, excess };
   }
 }
 

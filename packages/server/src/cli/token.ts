@@ -23,7 +23,8 @@ import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { parseTimeZone } from './leads/import/csv-options.ts';
-import { Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { TABLE_HELP, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { completeId, isShortId, SHORT_IDS_HELP } from './short-ids.ts';
 import { userPages } from './user.ts';
 
 const ISSUE_HELP = `
@@ -48,13 +49,15 @@ const LIST_HELP = `
 The tokens themselves are not stored and cannot be shown. POSITION is the createdAt up to which a token has got or
 confirmed leads. \`leadtap consumers\` has more. STATE is active, revoked, expired or key-removed: the key that signed
 the token is no longer one of the signing keys.
+${SHORT_IDS_HELP}
+${TABLE_HELP}
 
 Example:
   leadtap token list --user ada`;
 
 const REVOKE_HELP = `
-The token stops working at once, on every instance. With --force, the id may be the \`jti\` of a token of your
-identity provider.
+The token stops working at once, on every instance. The first 8 characters of an id suffice if no other token has
+them. With --force, the id may be the \`jti\` of a token of your identity provider.
 
 Examples:
   leadtap token revoke 5b1f0c5e-0d0a-4f7e-9f0c-3f6a1be7d4aa
@@ -310,7 +313,9 @@ async function listTokens(
   if (json) return writeJson(stdout, tokens);
   if (tokens.length === 0) return writeLine(stderr, `User ${userId} has no tokens yet.`);
   const headings = ['ID', 'NAME', 'SCOPE', 'ISSUED', 'EXPIRES', 'LAST POLL', 'POSITION', 'STATE'];
-  await new Table(stdout, headings).add(
+  const shortened = ['NAME', 'EXPIRES', 'SCOPE', 'LAST POLL'];
+  const options = { ids: ['ID'], shortened, optional: ['ISSUED', 'POSITION'] };
+  await new Table(stdout, headings, options).add(
     tokens.map((token) => [
       ...[token.tokenId, token.name, formatTokenScopes(token.scopes), token.issuedAt, token.expiresAt],
       ...[token.lastPollAt, token.position, token.state],
@@ -357,10 +362,15 @@ const toJson = (
   position: toIsoOrNull(consumer && positionOf(consumer)),
 });
 
-async function revokeToken(tokenId: string, force: boolean, context: CommandContext): Promise<void> {
-  const isNew = await withStore(context, async (store) => {
-    if (!force && !(await store.findToken(tokenId))) throw unknownToken(tokenId);
-    return store.revokeToken(tokenId);
+async function revokeToken(given: string, force: boolean, context: CommandContext): Promise<void> {
+  const { tokenId, isNew } = await withStore(context, async (store) => {
+    const found =
+      (await store.findToken(given))?.id ??
+      (await completeId(given, (after, limit) => store.listTokenIds(after, limit)));
+    // The short id of a token that was not issued here would revoke nothing.
+    if (found === undefined && (!force || isShortId(given))) throw unknownToken(given);
+    const tokenId = found ?? given;
+    return { tokenId, isNew: await store.revokeToken(tokenId) };
   });
   const message = isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was already revoked.`;
   await writeLine(context.stdout, message);
@@ -384,6 +394,6 @@ function unknownToken(tokenId: string): Failure {
   return new Failure(
     'not-found',
     `no token with the id ${tokenId} was issued here`,
-    `${fix} For a token of your identity provider, add --force.`,
+    `${fix} For a token of your identity provider, give its whole id and add --force.`,
   );
 }

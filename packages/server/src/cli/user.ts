@@ -11,10 +11,12 @@ import { describeCount, findUser, noSuchPlace, noSuchUser, organisationOf, revok
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
-import { printable, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
+import { printable, TABLE_HELP, Table, writeJson, writeJsonArray, writeLine } from './output.ts';
 import { refuseUnusedPlace, registerUserAdd } from './user-add.ts';
 
 const LIST_HELP = `
+${TABLE_HELP}
+
 Examples:
   leadtap user list
   leadtap user list --json | jq -r '.[] | select(.plan != "PROFESSIONAL") | .id'`;
@@ -113,7 +115,9 @@ async function listUsers(store: Store, context: CommandContext, json: boolean): 
   const { stdout, stderr, signal } = context;
   const pages = userPages(store, signal);
   if (json) return writeJsonArray(stdout, pages);
-  const table = new Table(stdout, HEADINGS);
+  const shortened = ['E-MAIL', 'NAME', 'DEPARTMENT', 'BRANCH', 'COMPANY'];
+  const optional = ['DEPARTMENT', 'BRANCH', 'E-MAIL', 'NAME'];
+  const table = new Table(stdout, HEADINGS, { shortened, optional });
   let count = 0;
   for await (const page of pages) {
     count += page.length;

@@ -219,7 +219,7 @@ function errorsSection(report: StatusReport): Html {
   const rows = errors.map(row);
   return html`<section data-key="errors" aria-labelledby="errors"><h2 id="errors">Last errors</h2>
 <p class="note">Search the log for the request id: its lines have the cause.</p>
-${table('errors', ERROR_COLUMNS, rows.slice(0, SHOWN_ERRORS))}${moreRows('errors', ERROR_COLUMNS, rows.slice(SHOWN_ERRORS), 'older ones')}</section>`;
+${table('errors', ERROR_COLUMNS, rows.slice(0, SHOWN_ERRORS))}${moreRows('errors', ERROR_COLUMNS, rows.slice(SHOWN_ERRORS), 'older')}</section>`;
 }
 
 const REFUSAL_COLUMNS = ['Problem', 'Last hour', '24 hours', 'Consumers, 24 hours', 'What to do'];
@@ -336,14 +336,14 @@ function consumersBody({ recorded, listed, ...counts }: ConsumersStatus, report:
     return html`<p>No consumer has polled yet. Each token appears here a few seconds after its first poll.</p>`;
   const rest =
     more > 0
-      ? html`<p class="note">${formatCount(more)} more are not shown. <code>leadtap consumers</code> lists all of them.</p>`
+      ? html`<p class="note">${formatCount(more)} more: <code>leadtap consumers</code> lists all of them.</p>`
       : NO_HTML;
   const hasHooks = listed.some(({ hook }) => hook !== null);
   const columns = COLUMNS.filter((column) => hasHooks || column !== WEBHOOK);
   const rows = listed.map((consumer) => consumerRow(consumer, columns, report));
   const urgent = listed.filter(needsAttention).length;
   const shown = Math.max(SHOWN_CONSUMERS, urgent);
-  return html`${table('consumers', columns, rows.slice(0, shown))}${moreRows('consumers', columns, rows.slice(shown), 'more consumers')}${rest}`;
+  return html`${table('consumers', columns, rows.slice(0, shown))}${moreRows('consumers', columns, rows.slice(shown), 'more')}${rest}`;
 }
 
 /** They are first in the list. */

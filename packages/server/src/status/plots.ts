@@ -142,7 +142,7 @@ export function renderHourBars(counts: readonly number[], now: number): Html {
     else bars += bar;
   });
   const total = counts.reduce((sum, count) => sum + count, 0);
-  const label = `${formatValue(total)} polls at this instance in 24 hours, at most ${formatValue(Math.max(0, ...counts))} in an hour`;
+  const label = `Polls at this instance in 24 hours: ${formatValue(total)}, at most ${formatValue(Math.max(0, ...counts))} in an hour`;
   const from = (Math.floor(now / HOUR_MS) + 1 - counts.length) * HOUR_MS;
   const data = dataOf({
     from,

@@ -345,6 +345,8 @@ export interface Store extends IntakeStore {
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
   listTokens(userId: string): Promise<readonly ListedToken[]>;
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
+  /** Sorted by their bytes. */
+  listTokenIds(after: string, limit: number): Promise<readonly string[]>;
   /** False when the token was already revoked. */
   revokeToken(tokenId: string): Promise<boolean>;
 

@@ -130,19 +130,32 @@ describe('leadtap hooks list', () => {
   });
 });
 
-test('leadtap hooks remove deletes a subscription, and says so if there is none', async () => {
-  const { service, run } = await installation();
-  const { id } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
-  const removed = await run(`hooks remove ${id}`);
-  expect(removed).toMatchObject({
-    code: 0,
-    stderr: 'Deleted. No more events are sent to hooks.zapier.com.\n',
-  });
-  expect(await service.store.hooks?.find(id)).toBeUndefined();
-  const again = await run(`hooks remove ${id}`);
-  expect(again.code).toBe(1);
-  expect(again.stderr).toContain(`there is no webhook subscription ${id}`);
-});
+test.each([
+  ['id', 32],
+  ['shortened id', 8],
+])(
+  'leadtap hooks remove deletes a subscription by its %s, and says so if there is none',
+  async (_, length) => {
+    const { service, run } = await installation();
+    const { id } = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+    const hook = { userId: 'boss', tokenId: null, tokenExpiresAt: null, baseUrl: service.url, since: 0 };
+    const others = ['0', '1'].map((end) => `${'0'.repeat(31)}${end}`);
+    for (const other of others)
+      await service.store.hooks?.subscribe({ ...hook, id: other, url: ZAPIER_URL + other }, 20);
+    const ambiguous = await run('hooks remove 00000000');
+    expect(ambiguous.code).toBe(1);
+    expect(ambiguous.stderr).toContain(`several ids begin with 00000000: ${others.join(', ')}\n`);
+    const removed = await run(`hooks remove ${id.slice(0, length)}`);
+    expect(removed).toMatchObject({
+      code: 0,
+      stderr: 'Deleted. No more events are sent to hooks.zapier.com.\n',
+    });
+    expect(await service.store.hooks?.find(id)).toBeUndefined();
+    const again = await run(`hooks remove ${id}`);
+    expect(again.code).toBe(1);
+    expect(again.stderr).toContain(`there is no webhook subscription ${id}`);
+  },
+);
 
 describe('leadtap hooks send-test', () => {
   const subscribed = async (service: TestService, { url }: Receiver) =>
@@ -153,7 +166,7 @@ describe('leadtap hooks send-test', () => {
     await service.add({});
     const hook = await subscribed(service, receiver);
     const before = await storedHook(service, hook.id);
-    const { code, stderr } = await run(`hooks send-test ${hook.id}`);
+    const { code, stderr } = await run(`hooks send-test ${hook.id.slice(0, 8)}`);
     const { host } = new URL(receiver.url);
     expect({ code, stderr }).toEqual({ code: 0, stderr: `${host} accepted the event with status 200.\n` });
     const { event, text, headers } = await receiver.event(1);

@@ -105,6 +105,6 @@ describe('plots', () => {
     expect(markup).toContain(
       'data-from="3600000" data-step="3600000" data-unit="" data-names="polls" data-values="0,4,2"',
     );
-    expect(markup).toContain('6 polls at this instance in 24 hours, at most 4 in an hour');
+    expect(markup).toContain('Polls at this instance in 24 hours: 6, at most 4 in an hour');
   });
 });

@@ -158,7 +158,7 @@ describe('the last errors', () => {
     expect(logged).toHaveLength(1);
     const page = await readPage(service);
     for (const id of ids.slice(0, 20)) expect(page).toContain(id);
-    expect(page).toContain('<summary>15 older ones</summary>');
+    expect(page).toContain('<summary>15 older</summary>');
     expect(page.indexOf('id="errors"')).toBeGreaterThan(page.indexOf('id="consumers"'));
   });
 

@@ -162,7 +162,7 @@ describe('consumers', () => {
     expect(page).toContain('30 s ago');
     expect(page).toContain('<td role="cell" data-label="Usual interval">1 h</td>');
     expect(page).toContain('<td role="cell" data-label="Waiting">1, oldest 2 h</td>');
-    expect(page).toContain('3 polls at this instance in 24 hours, at most 2 in an hour');
+    expect(page).toContain('Polls at this instance in 24 hours: 3, at most 2 in an hour');
   });
 
   it('that were refused last show the status', async () => {
@@ -207,7 +207,7 @@ describe('consumers', () => {
     expect(consumers?.listed.slice(0, 3).map(({ tokenId }) => tokenId)).toEqual([
       ...['token-248', 'token-249', 'token-000'],
     ]);
-    expect(await readPage(service)).toContain('50 more are not shown. <code>leadtap consumers</code>');
+    expect(await readPage(service)).toContain('50 more: <code>leadtap consumers</code>');
   });
 
   it('are not recorded if that is switched off, and the page says so', async () => {

@@ -11,7 +11,7 @@ test('a table of checksums and all counts on stdout; the next steps, and where t
     /^COMPANY {2}LEADS {2}SHA256\nacme {5}3 {6}\w{64}\nglobex {3}3 {6}\w{64}\nmoved and verified: .+\n$/,
   );
   expect(stdout).toContain(
-    'moved and verified: 2 companies, 12 statuses, 3 branches, 4 departments, 1 issued tokens, 0 revoked tokens, 0 erased leads, 6 leads, 0 idempotency keys, 0 consumers, 0 hooks, 7 users\n',
+    'moved and verified: companies 2, statuses 12, branches 3, departments 4, issued tokens 1, revoked tokens 0, erased leads 0, leads 6, idempotency keys 0, consumers 0, hooks 0, users 7\n',
   );
   const key = `${endpoints.folder}/data/signing.key`;
   expect(stderr).toContain(`Tokens stay valid: the service finds its signing key where it was, ${key}.\n`);

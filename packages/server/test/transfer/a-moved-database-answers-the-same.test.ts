@@ -68,7 +68,7 @@ async function compareBeforeAndAfter(inputs: readonly LeadInput[]): Promise<void
 
   expect(await runMove(endpoints)).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^moved and verified: 2 companies, 12 statuses, /m),
+    stdout: expect.stringMatching(/^moved and verified: companies 2, statuses 12, /m),
   });
 
   const moved = await serve(endpoints, endpoints.to);

@@ -8,7 +8,7 @@ import type { StoredLead } from '../../store/records.ts';
 import type { LeadListQuery, Store } from '../../store/store.ts';
 import { companyPages, findCompany } from '../company.ts';
 import { type CommandContext, withStore } from '../context.ts';
-import { Table, writeJsonArray, writeLine } from '../output.ts';
+import { TABLE_HELP, Table, writeJsonArray, writeLine } from '../output.ts';
 import { ProgressBar } from '../progress-bar.ts';
 import { parseLifetime } from '../token.ts';
 
@@ -18,6 +18,9 @@ has them. --since is a time such as 2026-03-02T09:30:00Z or 2026-03-02, or a tim
 
 --search ignores case and accents, and compares phone numbers also by their digits. Leads are read until --limit are found:
 --company and --since make it faster.
+
+${TABLE_HELP} Ids of leads
+are never shortened.
 
 Examples:
   leadtap leads list
@@ -170,7 +173,8 @@ async function printLeads(
 ): Promise<void> {
   const companyHeading = company === undefined ? ['COMPANY'] : [];
   const headings = ['CREATED', ...companyHeading, 'ID', 'NAME', 'STATUS', 'PLACE'];
-  const table = new Table(stdout, headings, ['PLACE', 'NAME', 'STATUS']);
+  const shortened = ['PLACE', 'NAME', 'STATUS', 'CREATED', 'COMPANY'];
+  const table = new Table(stdout, headings, { shortened, optional: ['PLACE', 'STATUS', 'COMPANY'] });
   let count = 0;
   let hasMore = false;
   for await (const page of pages) {

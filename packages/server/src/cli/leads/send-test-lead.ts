@@ -123,7 +123,7 @@ const MAX_USERS_SHOWN = 20;
 async function printRecipients(users: readonly User[], stdout: CommandContext['stdout']): Promise<void> {
   const count = users.length === 1 ? 'This user gets' : `These ${users.length} users get`;
   await writeLine(stdout, `${count} it with the next poll:`);
-  const table = new Table(stdout, ['USER', 'ACCESS', 'NAME'], ['NAME']);
+  const table = new Table(stdout, ['USER', 'ACCESS', 'NAME'], { shortened: ['NAME'] });
   await table.add(
     users.slice(0, MAX_USERS_SHOWN).map(({ id, accessLevel, name }) => [id, accessLevel, name]),
   );

@@ -55,7 +55,7 @@ const toJson = (outcome: Outcome<'moved'>, { from, to }: MoveDatabases) => ({
 async function writeTables(outcome: Outcome<'moved'>, { stdout }: CommandContext): Promise<void> {
   const table = new Table(stdout, ['COMPANY', 'LEADS', 'SHA256']);
   await table.add([...checksumsOfLeads(outcome)].map(([id, { rows, sha256 }]) => [id, String(rows), sha256]));
-  const counts = countRows(outcome).map(([name, rows]) => `${rows} ${name.replace('_', ' ')}`);
+  const counts = countRows(outcome).map(([name, rows]) => `${name.replace('_', ' ')} ${rows}`);
   await writeLine(stdout, `moved and verified: ${counts.join(', ')}`);
 }
 

@@ -35,6 +35,7 @@ const RECORD_TOKENS = `
 const TOKEN_COLUMNS = `t.id, t.user_id AS "userId", t.name, leadtap.to_ms(t.issued_at) AS "issuedAt",
   leadtap.to_ms(t.expires_at) AS "expiresAt", string_to_array(t.scope, ' ') AS scopes, t.key_id AS "keyId"`;
 
+const LIST_TOKEN_IDS = 'SELECT id FROM leadtap.issued_tokens WHERE id > $1 ORDER BY id LIMIT $2';
 const FIND_TOKEN = `SELECT ${TOKEN_COLUMNS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
 
 const LIST_TOKENS = `
@@ -58,7 +59,7 @@ const toToken = <T>({ keyId, ...row }: TokenRow<T>) => ({ ...row, ...(keyId !== 
 type AccountMethods = Pick<
   Store,
   | ('findUser' | 'listUsers' | 'addUser' | 'updateUser' | 'removeUser')
-  | ('isTokenRevoked' | 'recordTokens' | 'listTokens' | 'findToken' | 'revokeToken')
+  | ('isTokenRevoked' | 'recordTokens' | 'listTokens' | 'listTokenIds' | 'findToken' | 'revokeToken')
 >;
 
 export const accountMethods = (database: Database): AccountMethods => ({
@@ -117,6 +118,11 @@ export const accountMethods = (database: Database): AccountMethods => ({
     if (!isStorable(tokenId)) return undefined;
     const [row] = await database.query<TokenRow<IssuedToken>>(FIND_TOKEN, [tokenId]);
     return row && toToken(row);
+  },
+
+  async listTokenIds(after, limit) {
+    const rows = await database.query<{ id: string }>(LIST_TOKEN_IDS, [after, limit]);
+    return rows.map(({ id }) => id);
   },
 
   /** In a transaction, for its longer timeouts: leads that are being written with the token are committed first. */

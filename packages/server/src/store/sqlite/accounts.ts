@@ -60,6 +60,9 @@ export function prepareAccounts(connection: Connection, places: Places) {
        FROM issued_tokens AS t LEFT JOIN revoked_tokens AS r ON r.token_id = t.id
       WHERE t.user_id = ? ORDER BY t.issued_at, t.id`,
   );
+  const tokenIdsAfter = connection.prepare<{ id: string }>(
+    'SELECT id FROM issued_tokens WHERE id > ? ORDER BY id LIMIT ?',
+  );
   // A trigger of revoked_tokens logs `token` (migrations/0001_foundation.sql).
   const insertRevocation = connection.prepare(
     'INSERT INTO revoked_tokens (token_id, revoked_at) VALUES (?, ?) ON CONFLICT DO NOTHING',
@@ -111,6 +114,8 @@ export function prepareAccounts(connection: Connection, places: Places) {
       const row = tokenById.get(tokenId);
       return row && toToken(row);
     },
+    listTokenIds: (after: string, limit: number): string[] =>
+      tokenIdsAfter.all(after, limit).map(({ id }) => id),
     listTokens: (userId: string): ListedToken[] => tokensOfUser.all(userId).map(toToken),
     revokeToken: (tokenId: string, now: number): boolean => insertRevocation.run(tokenId, now).changes > 0,
   };

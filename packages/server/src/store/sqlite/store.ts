@@ -257,6 +257,7 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     recordTokens: (tokens) => write(({ accounts }) => accounts.recordTokens(tokens)),
     listTokens: (userId) => read(({ accounts }) => accounts.listTokens(userId)),
     findToken: (tokenId) => read(({ accounts }) => accounts.findToken(tokenId)),
+    listTokenIds: (after, limit) => read(({ accounts }) => accounts.listTokenIds(after, limit)),
     revokeToken: (tokenId) => write(({ accounts }) => accounts.revokeToken(tokenId, clock())),
 
     applyOrganisation: (organisation) =>

@@ -109,7 +109,7 @@ async function printDeliveries(
   deliveries: readonly Delivery[],
   stdout: CommandContext['stdout'],
 ): Promise<void> {
-  const table = new Table(stdout, HEADINGS, ['PLACE', 'COMPANY']);
+  const table = new Table(stdout, HEADINGS, { shortened: ['PLACE', 'COMPANY'] });
   for (const { companyId, newLeads, audiences } of deliveries) {
     const rows = audiences.map(({ accessLevel, branchId, departmentId, users, leads }) => {
       const place = accessLevel === 'DEPARTMENT' ? departmentId : branchId;
