@@ -42,7 +42,9 @@ test('a backup during writes has every lead that was acknowledged before, and no
   await writing;
   await writer.close();
   expect(backup).toMatchObject({ code: 0, stdout: expect.stringMatching(/copy\.db has \d+\.\d MiB\n$/) });
-  expect(backup.stderr).toContain(`Keep a copy of the signing key with it: ${path('data/signing.key')}`);
+  expect(backup.stderr).toContain(
+    `Copy the signing key as well, to another place: ${path('data/signing.key')}`,
+  );
   expect(statSync(path('copy.db')).mode & 0o777).toBe(0o600);
   expect(await inspectSqlite(path('copy.db'))).toMatchObject({ exists: true, faults: [] });
 
