@@ -61,9 +61,12 @@ const hookOf = ({ subscription }: InstantZap, { store }: TestService) => store.h
 
 /** The event is settled, so that the next one can follow a second later. */
 const settled = (zap: InstantZap, test: TestService, lastStatus: number | null = 200) =>
-  vi.waitFor(async () =>
-    expect(await hookOf(zap, test)).toMatchObject({ lastStatus, failures: lastStatus === 200 ? 0 : 1 }),
-  );
+  vi.waitFor(async () => {
+    const hook = await hookOf(zap, test);
+    expect(hook).toMatchObject({ lastStatus, failures: lastStatus === 200 ? 0 : 1 });
+    // A claim ends later.
+    if (lastStatus === 200) expect(hook?.notBefore).toBe((hook?.lastEventAt ?? 0) + 1000);
+  });
 
 /** The same for one of several events that are accepted. */
 const announced = (zap: InstantZap, test: TestService, { event }: ReceivedEvent) => {
@@ -242,6 +245,7 @@ describe('a Zap with the instant trigger', () => {
     clock.advance(2 * MINUTE_MS);
     const reminder = await receiver.event(2);
     expect(reminder.headers['webhook-id']).toBe(event.headers['webhook-id']);
+    await settled(zap, test);
     await zap.runAccepted(clock);
     // Nothing is left for the next event.
     clock.advance(2000);
