@@ -142,11 +142,13 @@ describe('the target', () => {
 
   it('is refused if a newer Leadtap has created it', async () => {
     const endpoints = await makeFilledEndpoints();
-    await endpoints.sql(`INSERT INTO leadtap.migrations (version, name) VALUES (9999, '9999')`);
+    await endpoints.sql(
+      `INSERT INTO leadtap.migrations (version, name) SELECT max(version) + 1, '0099_newer_needs_0099.sql' FROM leadtap.migrations`,
+    );
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);
     expect(stderr).toContain('a newer Leadtap has updated the database');
-    await endpoints.sql('DELETE FROM leadtap.migrations WHERE version = 9999');
+    await endpoints.sql(`DELETE FROM leadtap.migrations WHERE name LIKE '%newer%'`);
     expect((await runMove(endpoints)).code).toBe(0);
   });
 
