@@ -32,6 +32,8 @@ const EXPIRES_SOON_SHARE = 1 / 3;
 const RATE_LIMITED = 429;
 /** Leads may wait for an hour, and for longer if the consumer polls rarely. */
 const MAX_WAIT_INTERVALS = 4;
+/** Fewer are a person who tries a token: nobody waits for the leads. */
+const MIN_POLLS = 3;
 const LIMITED_LONG_MS = 15 * 60_000;
 /** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
 const REMEMBERED_SHARE = 10;
@@ -174,8 +176,11 @@ function problemOf(
 }
 
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
-const maxWaitOf = ({ consumer, hook }: ListedConsumer): number =>
-  hook ? HOUR_MS : Math.max(HOUR_MS, MAX_WAIT_INTERVALS * (consumer?.intervalMs ?? 0));
+function maxWaitOf({ consumer, hook }: ListedConsumer): number {
+  if (hook || !consumer) return HOUR_MS;
+  if (consumer.polls < MIN_POLLS) return Number.POSITIVE_INFINITY;
+  return Math.max(HOUR_MS, MAX_WAIT_INTERVALS * (consumer.intervalMs ?? 0));
+}
 
 function isForgotten({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean {
   if (state !== 'inactive' || !consumer) return false;
@@ -194,7 +199,7 @@ const COUNTED = {
 type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] };
 
 function addTo(counts: Counts, judged: Judged): void {
-  const { listed, state, waitMs, problem, isExpiring, isSkipping } = judged;
+  const { listed, state, waitingSince, waitMs, problem, isExpiring, isSkipping } = judged;
   const { consumer } = listed;
   counts[state] += 1;
   if (consumer?.downtime) {
@@ -206,8 +211,9 @@ function addTo(counts: Counts, judged: Judged): void {
   if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
   if (isExpiring) counts.expiring += 1;
   if (isSkipping) counts.skipping += 1;
-  if (waitMs === null || state === 'inactive') return;
-  if (state === 'active') counts.behind += 1;
+  if (state === 'inactive') return;
+  if (waitingSince !== null) counts.behind += 1;
+  if (waitMs === null) return;
   counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, waitMs / 1000);
 }
 

@@ -71,7 +71,7 @@ export interface ConsumersStatus {
   readonly awaited: number;
   /** Those that have skipped leads. */
   readonly skipping: number;
-  /** Active ones for which leads wait, also for a second. */
+  /** Those for which leads wait, also for a second, or while its user may not poll. Without inactive ones. */
   readonly behind: number;
   /** How long the lead that waits longest for a consumer has been waiting. */
   readonly longestWaitSeconds: number;

@@ -3,6 +3,7 @@
  * deploy/prometheus all use this list, so that they cannot disagree.
  */
 import type { ProblemCode } from '@leadtap/contract';
+import { toIso } from '../clock.ts';
 import { isSameConsumer } from '../store/consumers.ts';
 import { isRefusal } from './consumers.ts';
 import { formatBytes, formatCount, formatDuration, formatValue } from './formats.ts';
@@ -82,18 +83,23 @@ export const RULES: readonly Rule[] = [
   },
   {
     ...{ name: 'leads-skipped', levels: ['error'], docs: 'docs/operations.md#problems' },
-    title: 'A consumer has skipped leads: it asked for what comes after them, and they were never sent to it',
-    find: ({ consumers }) => {
+    title: 'A consumer has skipped leads: its position is past them, but they were never sent to it',
+    find: (facts) => {
+      const { consumers } = facts;
       const found = consumers?.listed.filter(({ hasSkipped }) => hasSkipped) ?? [];
       const [first] = found;
       if (!consumers || !first) return undefined;
+      const usesSince = first.confirmedThrough !== null;
+      const reason = usesSince ? 'it asked for what comes after' : 'more leads came than fit into its page';
       const message =
         consumers.skipping === 1
-          ? `${subjectOf(first)} has skipped ${countOf(first.skipped, 'lead', 'leads')}: it asked for what comes after, so ${first.skipped === 1 ? 'it was' : 'they were'} never sent to it.`
+          ? `${subjectOf(first)} has skipped ${countOf(first.skipped, 'lead', 'leads')}: ${reason}, so ${first.skipped === 1 ? 'it was' : 'they were'} never sent to it.`
           : `${formatCount(consumers.skipping)} consumers have skipped leads: ${listNames(found, consumers.skipping, ({ skipped }) => `, ${formatCount(skipped)}`)}.`;
+      // A page begins after its `since`.
+      const since = toIso(Date.parse(first.skippedSince ?? facts.generatedAt) - 1);
       return {
         message,
-        fix: `It must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock. Let it poll once with a \`since\` before these leads: ${consumersCommand(first)} has its position.`,
+        fix: `Let ${describe(first)} poll once with \`since=${since}\`: this returns them. ${usesSince ? 'It' : 'Without `since`, a poll returns only the newest leads: it'} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`,
       };
     },
   },

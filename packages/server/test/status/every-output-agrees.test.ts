@@ -111,6 +111,32 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'a lead waits for a webhook consumer that has never polled',
+    expected: [],
+    says: /^No lead waits longer than usual\. The only consumer polls as usual\.$/,
+    arrange: async (world) => {
+      const { next } = await world.established('make', { userId: 'rival' });
+      const id = await world.subscribed('zapier');
+      world.clock.advance(1000);
+      await world.service.add({});
+      await vi.waitFor(async () =>
+        expect(await storedHook(world.service, id)).toMatchObject({ lastStatus: 200 }),
+      );
+      await next();
+    },
+  },
+  {
+    name: 'a lead waits for a consumer whose plan was lowered since its last poll',
+    expected: [],
+    says: /^No lead waits longer than usual\./,
+    arrange: async (world) => {
+      await world.established('make');
+      await world.service.store.updateUser('boss', { plan: 'STARTER' });
+      await world.service.add({});
+      world.clock.advance(MINUTE_MS);
+    },
+  },
+  {
     name: 'consumers are not recorded',
     expected: [],
     healthy: null,
@@ -125,6 +151,17 @@ const SITUATIONS: readonly Situation[] = [
       await world.established('report', { everyMs: DAY_MS });
       await world.service.add({}, {});
       world.clock.advance(5 * HOUR_MS);
+    },
+  },
+  {
+    name: 'a person tried curl once, two hours before',
+    expected: [],
+    arrange: async (world) => {
+      const poll = await world.client('curl');
+      await poll(`since=${iso(world.clock())}`);
+      world.clock.advance(1000);
+      await world.service.add({});
+      world.clock.advance(2 * HOUR_MS);
     },
   },
   {
@@ -238,18 +275,23 @@ const SITUATIONS: readonly Situation[] = [
   {
     name: 'a client polls with its own clock as since',
     ...{ expected: ['leads-skipped error'], wasGreen: true },
-    says: /^now \(user boss\) has skipped 1 lead: /,
+    says: /^now \(user boss\) has skipped 1 lead: it asked for what comes after, so it was never sent to it\.$/,
     arrange: async (world) => {
       const { next } = await world.established('now');
       world.clock.advance(MINUTE_MS);
-      await world.service.add({});
+      const [stamp = 0] = await world.service.add({});
       world.clock.advance(MINUTE_MS);
       await next();
+      world.clock.advance(1000);
+      await writePolls(world.service);
+      const [{ fix } = { fix: '' }] = (await readStatus(world.service)).problems;
+      expect(fix).toContain(`Let now (user boss) poll once with \`since=${iso(stamp - 1)}\``);
     },
   },
   {
     name: 'a client without since gets fewer leads than came between two polls',
     ...{ expected: ['leads-skipped error'], wasGreen: true },
+    says: /^page \(user boss\) has skipped \d leads: more leads came than fit into its page, so they were never sent to it\.$/,
     arrange: async (world) => {
       const poll = await world.client('page');
       for (let count = 0; count < 7; count += 1) {
