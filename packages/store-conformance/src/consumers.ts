@@ -56,7 +56,7 @@ export const consumerChecks = [
           },
           ...{ ...times, ...positions, intervalMs: null, name: 'Zapier', tokenIssuedAt: START },
           ...{ pendingLeads: 0, pendingSince: null, gaps: [], skippedLeads: 0, skippedSince: null },
-          ...{ tokenEnded: null, downtime: null },
+          ...{ confirmedAt: START, unconfirmedSince: null, tokenEnded: null, downtime: null },
           user: {
             ...{ id, companyId, plan: 'PROFESSIONAL', accessLevel: 'COMPANY' },
             ...{ branchId: null, departmentId: null },

@@ -42,7 +42,9 @@ export interface ListedConsumer extends ConsumerKey {
 }
 
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const STUCK_INTERVALS = 4;
 /** A consumer that has stopped is noticed within two intervals. */
 const STALE_INTERVALS = 1.5;
 /** Polls are written every 5 seconds, so that a short interval alone would be too strict. */
@@ -129,6 +131,20 @@ export const consumerStateOf = (listed: ListedConsumer, now: number, chosenMs?: 
     ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs))
     : 'subscribed';
 
+/**
+ * The client polls, and gets the same leads again and again: it has not sent a later `since` for an hour and four usual intervals.
+ * One that always asks for the last day sends a later one each time.
+ */
+export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number): boolean {
+  const { confirmedAt = null, unconfirmedSince = null, intervalMs = null } = listed.consumer ?? {};
+  if (confirmedAt === null || unconfirmedSince === null) return false;
+  const maxMs = Math.max(HOUR_MS, STUCK_INTERVALS * (intervalMs ?? 0));
+  return (
+    now - Math.max(confirmedAt, unconfirmedSince) > maxMs &&
+    consumerStateOf(listed, now, chosenMs) === 'active'
+  );
+}
+
 /** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
 export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
@@ -146,6 +162,8 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     waitingSince: toIsoOrNull(consumer?.pendingSince ?? null),
     skipped: consumer?.skippedLeads ?? 0,
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
+    unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
+    isStuck: isStuck(listed, now, chosenMs),
     tokenEnded: consumer?.tokenEnded ?? null,
     isAwaited: isAwaited(listed, now, chosenMs),
     hook: toConsumerHookJson(hook),

@@ -30,6 +30,7 @@ export interface ConsumerRow {
   readonly delivered_through: number | null;
   /** JSON. Null: none. */
   readonly gaps: string | null;
+  readonly confirmed_at: number | null;
 }
 
 /** The kind of each column, in the order of the table. */
@@ -46,6 +47,7 @@ export const CONSUMER_COLUMNS: { readonly [Name in keyof ConsumerRow]: 'text' | 
   confirmed_through: 'time',
   delivered_through: 'time',
   gaps: 'text',
+  confirmed_at: 'time',
 };
 
 export const toRow = (position: ConsumerPosition): ConsumerRow => ({
@@ -61,6 +63,7 @@ export const toRow = (position: ConsumerPosition): ConsumerRow => ({
   confirmed_through: position.confirmedThrough,
   delivered_through: position.deliveredThrough,
   gaps: position.gaps.length === 0 ? null : JSON.stringify(position.gaps),
+  confirmed_at: position.confirmedAt,
 });
 
 export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
@@ -76,6 +79,7 @@ export const fromRow = (row: ConsumerRow): ConsumerPosition => ({
   confirmedThrough: row.confirmed_through,
   deliveredThrough: row.delivered_through,
   gaps: row.gaps === null ? NO_GAPS : JSON.parse(row.gaps),
+  confirmedAt: row.confirmed_at,
 });
 
 /** A row of `list`: the columns of the table, the user, the name of the token, and the counts. */
@@ -91,6 +95,7 @@ export interface ListedRow extends ConsumerRow {
   readonly pending_since: number | null;
   readonly skipped: number;
   readonly skipped_since: number | null;
+  readonly unconfirmed_since: number | null;
   readonly is_revoked: boolean | number;
   readonly unavailable_since: number | null;
   readonly available_since: number | null;
@@ -112,6 +117,7 @@ export const toConsumer = (row: ListedRow, now: number): Consumer => ({
   pendingSince: row.pending_since,
   skippedLeads: row.skipped,
   skippedSince: row.skipped_since,
+  unconfirmedSince: row.unconfirmed_since,
   tokenEnded: tokenEndOf(row, now),
   downtime: toDowntime(row),
 });

@@ -34,6 +34,11 @@ export interface ConsumerPosition extends ConsumerKey {
   readonly intervalMs: number | null;
   /** The largest `since` that was sent, at most the time of its read: the consumer has all leads up to here. */
   readonly confirmedThrough: number | null;
+  /**
+   * When `confirmedThrough` last rose, or the last poll before leads after it were sent. Null: unknown, or the last page was asked
+   * for without `since`.
+   */
+  readonly confirmedAt: number | null;
   /** The newest `createdAt` that was sent to it. */
   readonly deliveredThrough: number | null;
   /** The leads up to both positions that were never sent to it. */
@@ -82,6 +87,8 @@ export interface Consumer extends ConsumerPosition {
   readonly skippedLeads: number;
   /** The `createdAt` of the first of them. */
   readonly skippedSince: number | null;
+  /** The `createdAt` of the first lead that was sent and not confirmed. Null: none, or the consumer has never sent `since`. */
+  readonly unconfirmedSince: number | null;
   /** Null: its last poll was not refused with 401, or is older than 24 hours. */
   readonly tokenEnded: TokenEnd | null;
   /** The same for all consumers. */
@@ -162,9 +169,22 @@ export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSumm
     heldUntil: isOfFuture ? polls.heldUntil : laterOf(stored.heldUntil, polls.heldUntil),
     intervalMs: smoothInterval(stored.intervalMs, polls.lastPollAt - stored.lastPollAt),
     confirmedThrough: laterOf(stored.confirmedThrough, polls.confirmedThrough),
+    confirmedAt: isOfFuture ? confirmedAtOf(polls) : mergeConfirmedAt(stored, polls),
     deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
     gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
   };
+}
+
+const confirmedAtOf = ({ confirmedThrough, lastPollAt }: PollSummary): number | null =>
+  confirmedThrough === null ? null : lastPollAt;
+
+function mergeConfirmedAt(stored: ConsumerPosition, polls: PollSummary): number | null {
+  // Refused polls say nothing. A page that was sent without `since` does: this client confirms nothing.
+  if (polls.confirmedThrough === null) return polls.sent.length > 0 ? null : stored.confirmedAt;
+  const { confirmedThrough, confirmedAt } = stored;
+  const hasRisen = confirmedThrough === null || polls.confirmedThrough > confirmedThrough;
+  const hadNothingToConfirm = positionOf(stored) === confirmedThrough;
+  return hasRisen || hadNothingToConfirm ? polls.lastPollAt : (confirmedAt ?? polls.lastPollAt);
 }
 
 /** When the service started, if the stored polls of a consumer are from before. */
@@ -177,7 +197,8 @@ export const startOfFirstPolls = (
 const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
   const { writtenAt: _, mustBeIssued: __, sent: ___, ...rest } = polls;
   const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
-  return { ...rest, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
+  const confirmedAt = confirmedAtOf(polls);
+  return { ...rest, confirmedAt, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
 };
 
 const toMove = (polls: PollSummary) => ({

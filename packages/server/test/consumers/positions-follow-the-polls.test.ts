@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
 import { toEndedPoll } from '../../src/http/ended-poll.ts';
+import { isStuck, listedConsumerPages } from '../../src/leads/consumers.ts';
 import { renderLeads } from '../../src/leads/render.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
@@ -161,6 +162,51 @@ it('a page whose client disconnected before its end is not delivered', () => {
     );
   expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
   expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
+});
+
+it('a client that sends the same since for over an hour is stuck; one that sends a later or none is not', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  const [lead = 0] = await service.add({});
+  clock.advance(1000);
+  const queries: Readonly<Record<string, () => string>> = {
+    'asks for the last day': () => `since=${iso(clock() - 86_400_000)}`,
+    'asks without since': () => '',
+    'has confirmed': () => `since=${iso(lead)}`,
+    'sends the same since': () => `since=${iso(lead - 1)}`,
+  };
+  const issued = { userId: 'boss', name: null, issuedAt: 0, expiresAt: Date.UTC(2100, 0), scopes: [] };
+  await service.store.recordTokens(Object.keys(queries).map((id) => ({ ...issued, id })));
+  // A token of the tests expires after an hour.
+  const poll = async (id: string, query: string) => {
+    expect((await (await client(service, 'boss', id)).poll(query)).status).toBe(200);
+    await service.service.recorder?.flush();
+  };
+  const stuck = async () => {
+    const found: unknown[] = [];
+    for await (const page of listedConsumerPages(service.store, { now: clock(), maxPendingLeads: 1 }))
+      found.push(...page.filter((listed) => isStuck(listed, clock())).map(({ tokenId }) => tokenId));
+    return found;
+  };
+  const pollAll = async () => {
+    for (const [id, query] of Object.entries(queries)) await poll(id, query());
+  };
+  // One that has tried a `since` once.
+  await poll('asks without since', `since=${iso(lead - 1)}`);
+  for (let polls = 0; polls < 7; polls += 1) {
+    await pollAll();
+    expect(await stuck()).toEqual([]);
+    clock.advance(600_000);
+  }
+  await pollAll();
+  expect(await stuck()).toEqual(['sends the same since']);
+  // After a pause, one that had nothing to confirm gets old leads, and has its whole time to confirm them.
+  const [old = 0] = await service.add({});
+  clock.advance(7_200_000);
+  await pollAll();
+  expect(await stuck()).toEqual(['sends the same since']);
+  await poll('sends the same since', `since=${iso(old)}`);
+  expect(await stuck()).toEqual([]);
 });
 
 describe('pending leads', () => {

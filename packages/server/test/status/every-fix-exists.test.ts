@@ -21,7 +21,15 @@ const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
   ...{ tokenExpiresAt: null, tokenExpiresSoon: false, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
-  ...{ waiting: 0, waitingSince: null, skipped: 0, skippedSince: null, hasSkipped: false },
+  ...{
+    waiting: 0,
+    waitingSince: null,
+    skipped: 0,
+    skippedSince: null,
+    unconfirmedSince: null,
+    isStuck: false,
+    hasSkipped: false,
+  },
   ...{ tokenEnded: null, isAwaited: false, problem: null, hook: null, pollsByHour: null },
   ...rest,
 });

@@ -154,6 +154,7 @@ describe('consumers', () => {
         deliveredThrough: new Date(first + 1).toISOString(),
         ...{ waiting: 1, waitingSince: new Date(first + 2).toISOString() },
         ...{ skipped: 0, skippedSince: null, hasSkipped: false, isAwaited: false, problem: null },
+        ...{ unconfirmedSince: new Date(first).toISOString(), isStuck: false },
         hook: null,
         pollsByHour: [...Array.from({ length: 22 }, () => 0), 1, 2],
       },

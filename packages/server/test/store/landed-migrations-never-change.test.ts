@@ -20,6 +20,7 @@ const CHECKSUMS = {
     '0008_hooks.sql': 'd9907b25991a27b560afdf7ac99202ebf9a36e8982fd65e64cd180272e7e6413',
     '0009_consumer_gaps.sql': '1458d73b932b68364f563c8b70e511d2e798d3f3c7c7ab3220e751012758a976',
     '0010_token_keys.sql': '137ada8f8f1d2f81ddaf26dbd637b0c8b9bdcca7eff67f8cc6cb25bf080e7bfd',
+    '0011_confirmed_at.sql': 'ffacb9fa813a999816c2ed89e576a0c648107b14275a92583d21b9c520ebd7bf',
   },
   postgres: {
     '0001_tables.sql': '25abbec20d4a3c28172add738fddc6224c57620eb18c4e83abd86f970c6ee8ff',
@@ -37,6 +38,7 @@ const CHECKSUMS = {
     '0013_hooks.sql': 'a1e4438e0419a6b3c2c9553dd5b9482bf944aee62177e7cd931894451bd6debe',
     '0014_consumer_gaps.sql': 'dedadd8adf04d45c9020512461067972a0c36d4490fd6f7f86e29de33d30f626',
     '0015_token_keys.sql': '5e4959d5a9e480b52ef33c37092a0533925091fd83bd4269e38382191778c768',
+    '0016_confirmed_at.sql': 'e3c544e35fab257baf195e67dccfc2a6d8565fd8261ae3081789a4a4e70aa217',
   },
 } as const;
 

@@ -74,6 +74,10 @@ const PENDING = leadsIn(
   "l.created_at > coalesce(greatest(c.confirmed_through, c.delivered_through), '-infinity')",
   'LIMIT $3',
 );
+const UNCONFIRMED = leadsIn(
+  'l.created_at > c.confirmed_through AND l.created_at <= c.delivered_through',
+  'LIMIT 1',
+);
 const IN_GAP = `l.created_at > coalesce(leadtap.from_ms(g."after"), '-infinity') AND l.created_at <= leadtap.from_ms(g.through)`;
 const GAP_COLUMNS = '"after" bigint, through bigint, "isBeforeStart" boolean';
 const SKIPPED = `
@@ -104,10 +108,12 @@ const LIST = `
   SELECT ${SELECTED}, c.company_id, c.plan, c.access_level, c.branch_id, c.department_id, c.name,
          leadtap.to_ms(c.issued_at) AS token_issued_at, ${IS_REVOKED} AS is_revoked,
          w.pending, leadtap.to_ms(w.since) AS pending_since, s.skipped, leadtap.to_ms(s.since) AS skipped_since,
+         leadtap.to_ms(n.since) AS unconfirmed_since,
          leadtap.to_ms(a.unavailable_since) AS unavailable_since, leadtap.to_ms(a.available_since) AS available_since
     FROM page AS c LEFT JOIN leadtap.availability AS a ON true
    CROSS JOIN LATERAL (SELECT count(*) AS pending, min(l.created_at) AS since FROM (${PENDING}) AS l) AS w
    CROSS JOIN LATERAL (SELECT count(*) AS skipped, min(l.created_at) AS since FROM (${SKIPPED}) AS l) AS s
+   CROSS JOIN LATERAL (SELECT min(l.created_at) AS since FROM (${UNCONFIRMED}) AS l) AS n
    ORDER BY c.user_id, c.token_id`;
 
 /**

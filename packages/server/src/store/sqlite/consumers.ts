@@ -31,6 +31,7 @@ const POSITION =
   'max(coalesce(c.confirmed_through, c.delivered_through), coalesce(c.delivered_through, c.confirmed_through))';
 const MIN_TIME = -8_640_000_000_000_000;
 const IS_PENDING = `l.created_at > coalesce(${POSITION}, ${MIN_TIME})`;
+const IS_UNCONFIRMED = 'l.created_at > c.confirmed_through AND l.created_at <= c.delivered_through';
 
 /** The leads that a user may see, by access level. Each is a range of one index. */
 const LEADS_OF = {
@@ -65,7 +66,8 @@ const listSql = (from: string, condition: string, order: string): string => `
          ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 FROM ${leads} AND ${IS_PENDING} LIMIT ?3)`)} AS pending,
          ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_PENDING} ORDER BY l.created_at LIMIT 1`)} AS pending_since,
          ${byLevel((leads) => `SELECT count(*) FROM (SELECT 1 ${skippedIn(leads)} LIMIT ?3)`)} AS skipped,
-         ${byLevel((leads) => `SELECT min(l.created_at) ${skippedIn(leads)}`)} AS skipped_since
+         ${byLevel((leads) => `SELECT min(l.created_at) ${skippedIn(leads)}`)} AS skipped_since,
+         ${byLevel((leads) => `SELECT l.created_at FROM ${leads} AND ${IS_UNCONFIRMED} ORDER BY l.created_at LIMIT 1`)} AS unconfirmed_since
     FROM ${from} LEFT JOIN availability AS a ON a.id = 1 LEFT JOIN issued_tokens AS t ON t.id = c.token_id
    WHERE ${condition} AND (c.user_id, c.token_id) > (?4, ?5)
      AND NOT (${IS_OVER}) AND NOT (${IS_REPLACED})
