@@ -7,6 +7,7 @@ import {
   consumerStateOf,
   type ListedConsumer,
   listedConsumerPages,
+  pendingOf,
   silenceOf,
   toConsumerJson,
   toGapsJson,
@@ -80,9 +81,10 @@ export function registerConsumers(program: Command, context: CommandContext): vo
     );
 }
 
-export const sourcesOf = ({ consumers, hooks }: Store, config: Pick<Config, 'hooks'>): ConsumerSources => ({
-  consumers: requirePart(consumers),
-  hooks: config.hooks ? hooks : undefined,
+export const sourcesOf = (store: Store, config: Pick<Config, 'hooks'>): ConsumerSources => ({
+  consumers: requirePart(store.consumers),
+  hooks: config.hooks ? store.hooks : undefined,
+  leads: store,
 });
 
 const switchedOff = (): Failure =>
@@ -178,6 +180,7 @@ function toCells(
 ): (string | null)[] {
   const { tokenId, name, userId, companyId, consumer, hook } = listed;
   const intervalMs = consumer?.intervalMs ?? null;
+  const pending = pendingOf(listed);
   return [
     ...[tokenId, name, userId, ...(hasCompany ? [companyId] : [])],
     consumerStateOf(listed, now, staleAfterMs),
@@ -185,7 +188,7 @@ function toCells(
     consumer ? String(consumer.lastStatus) : null,
     intervalMs === null ? null : formatDuration(intervalMs / 1000),
     consumer ? toIsoOrNull(positionOf(consumer)) : null,
-    consumer ? formatCount(consumer.pendingLeads) : null,
+    pending ? formatCount(pending.pendingLeads) : null,
     hook ? describeHook(hook, now) : null,
   ];
 }
@@ -200,5 +203,9 @@ const formatCount = (count: number): string =>
   count >= MAX_PENDING_LEADS ? `${MAX_PENDING_LEADS}+` : String(count);
 
 /** The name of a consumer for people: that of its token, or the id of it. */
-export const describeConsumer = ({ name, tokenId, userId }: Consumer): string =>
+export const describeConsumer = ({
+  name,
+  tokenId,
+  userId,
+}: Pick<Consumer, 'name' | 'tokenId' | 'userId'>): string =>
   `${name ?? (tokenId === null ? 'a token without an id' : `token ${tokenId}`)} (user ${userId})`;

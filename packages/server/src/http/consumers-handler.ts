@@ -4,7 +4,13 @@ import type { PollReaders } from '../cache/poll-cache.ts';
 import { systemClock, toIsoOrNull } from '../clock.ts';
 import { toConsumerHookJson } from '../leads/consumer-hooks.ts';
 import { consumerKeyOf } from '../leads/consumer-recorder.ts';
-import { consumerStateOf, isAwaited, listedConsumerPages, toGapsJson } from '../leads/consumers.ts';
+import {
+  consumerStateOf,
+  isAwaited,
+  listedConsumerPages,
+  pendingOf,
+  toGapsJson,
+} from '../leads/consumers.ts';
 import { type Limiter, USER_POLICIES } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { HookStore } from '../store/hooks.ts';
@@ -59,7 +65,7 @@ function createConsumersAnswer(
   readers: PollReaders,
 ): (exchange: Exchange) => Promise<Payload> {
   const { store, hooks, flushUser, staleAfterMs, clock = systemClock } = options;
-  const sources = { consumers: store.consumers, hooks: hooks?.store };
+  const sources = { consumers: store.consumers, hooks: hooks?.store, leads: store };
   const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
   const { identify } = createIdentification({ ...options, readers, limiter, clock });
 
@@ -92,8 +98,8 @@ function createConsumersAnswer(
           state: consumerStateOf(listed, now, staleAfterMs),
           confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
           deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
-          pendingLeads: consumer?.pendingLeads ?? 0,
-          pendingSince: toIsoOrNull(consumer?.pendingSince ?? null),
+          pendingLeads: pendingOf(listed)?.pendingLeads ?? 0,
+          pendingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
           gaps: toGapsJson(consumer?.gaps ?? []),
           skippedLeads: consumer?.skippedLeads ?? 0,
           skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),

@@ -1,7 +1,7 @@
 /** The webhook subscriptions of consumers. */
 import { setImmediate } from 'node:timers/promises';
 import { toIso, toIsoOrNull } from '../clock.ts';
-import { type ConsumerKey, consumerKeyText } from '../store/consumers.ts';
+import { type Consumer, type ConsumerKey, consumerKeyText } from '../store/consumers.ts';
 import {
   type Hook,
   type HookQuery,
@@ -10,6 +10,8 @@ import {
   hookStateOf,
   type ListedHook,
 } from '../store/hooks.ts';
+import type { PollQueries } from '../store/store.ts';
+import { scopeOf } from './access.ts';
 
 /** All hooks of a token as one: what is not their number is of the hook with the worst state. */
 export interface ConsumerHook
@@ -82,6 +84,34 @@ function combine(known: ConsumerHook | undefined, next: ConsumerHook): ConsumerH
     next.failures - known.failures ||
     (next.lastEventAt ?? 0) - (known.lastEventAt ?? 0);
   return { ...(isWorse > 0 ? next : known), count: known.count + 1 };
+}
+
+/** What waits for a consumer, whether it has polled or not. */
+export type Pending = Pick<Consumer, 'user' | 'pendingLeads' | 'pendingSince'>;
+
+export type LeadReader = Pick<PollQueries, 'findUser' | 'readPage'>;
+
+const LEADS_PER_PAGE = 200;
+
+/** The leads since the subscription, for a consumer that has never polled. Counts at most `maxLeads`. */
+export async function readAnnounced(
+  store: LeadReader,
+  { userId, createdAt }: ConsumerHook,
+  maxLeads: number,
+): Promise<Pending | undefined> {
+  const user = await store.findUser(userId);
+  const scope = user && scopeOf(user);
+  if (!scope) return undefined;
+  let [pendingLeads, since] = [0, createdAt];
+  let pendingSince: number | null = null;
+  for (;;) {
+    const limit = Math.min(LEADS_PER_PAGE, maxLeads - pendingLeads);
+    const { leads } = await store.readPage({ scope, since, limit });
+    pendingSince ??= leads[0]?.createdAt ?? null;
+    pendingLeads += leads.length;
+    if (leads.length < limit || pendingLeads >= maxLeads) return { user, pendingLeads, pendingSince };
+    since = leads.at(-1)?.createdAt ?? since;
+  }
 }
 
 /** As every output has it: over HTTP, in `leadtap consumers --json` and in `/status.json`. */

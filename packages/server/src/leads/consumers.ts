@@ -14,10 +14,20 @@ import type { HookStore } from '../store/hooks.ts';
 import { isInScope } from '../store/placement.ts';
 import type { StoredLead } from '../store/records.ts';
 import { mayPoll, scopeOf } from './access.ts';
-import { type ConsumerHook, readConsumerHooks, toConsumerHookJson } from './consumer-hooks.ts';
+import {
+  type ConsumerHook,
+  type LeadReader,
+  type Pending,
+  readAnnounced,
+  readConsumerHooks,
+  toConsumerHookJson,
+} from './consumer-hooks.ts';
 
 /** Whether the access level of the consumer's user includes the lead. */
-export function maySee({ user }: Consumer, { companyId, branchId, departmentId }: StoredLead): boolean {
+export function maySee(
+  { user }: Pick<Consumer, 'user'>,
+  { companyId, branchId, departmentId }: StoredLead,
+): boolean {
   const scope = scopeOf(user);
   return scope?.companyId === companyId && isInScope(scope, { branchId, departmentId });
 }
@@ -38,8 +48,13 @@ export interface ListedConsumer extends ConsumerKey {
   readonly companyId: string;
   /** Undefined: it has not polled yet. */
   readonly consumer: Consumer | undefined;
+  /** Only if it has not polled yet. */
+  readonly announced?: Pending | undefined;
   readonly hook: ConsumerHook | undefined;
 }
+
+export const pendingOf = ({ consumer, announced }: ListedConsumer): Pending | undefined =>
+  consumer ?? announced;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -158,8 +173,8 @@ export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: n
     usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
     confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
     deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
-    waiting: consumer?.pendingLeads ?? 0,
-    waitingSince: toIsoOrNull(consumer?.pendingSince ?? null),
+    waiting: pendingOf(listed)?.pendingLeads ?? 0,
+    waitingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
     skipped: consumer?.skippedLeads ?? 0,
     skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
     unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
@@ -183,6 +198,7 @@ export interface ConsumerSources {
   readonly consumers?: ConsumerStore | undefined;
   /** Undefined if webhook subscriptions are switched off. */
   readonly hooks?: HookStore | undefined;
+  readonly leads: LeadReader;
 }
 
 /** All consumers, or those of a company or a user, page by page. */
@@ -202,7 +218,7 @@ export async function* consumerPages(
 
 /** The same, with their webhook subscriptions. Tokens that have not polled yet are on the last page. */
 export async function* listedConsumerPages(
-  { consumers, hooks }: ConsumerSources,
+  { consumers, hooks, leads }: ConsumerSources,
   query: Omit<ConsumerQuery, 'limit' | 'after'>,
 ): AsyncGenerator<readonly ListedConsumer[]> {
   const hookOf = await readConsumerHooks(hooks, query);
@@ -211,8 +227,11 @@ export async function* listedConsumerPages(
       const { userId, tokenId, name, user } = consumer;
       return { userId, tokenId, name, companyId: user.companyId, consumer, hook: hookOf.take(consumer) };
     });
-  yield hookOf.rest().map((hook) => {
+  const others: ListedConsumer[] = [];
+  for (const hook of hookOf.rest()) {
     const { userId, tokenId, name, companyId } = hook;
-    return { userId, tokenId, name, companyId, consumer: undefined, hook };
-  });
+    const announced = await readAnnounced(leads, hook, query.maxPendingLeads);
+    others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
+  }
+  yield others;
 }

@@ -1,8 +1,9 @@
 /** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
-import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
+import { type Clock, toIso } from '../clock.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { mayPoll, pollScopeOf } from '../leads/access.ts';
+import { mayPoll } from '../leads/access.ts';
+import { readAnnounced } from '../leads/consumer-hooks.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
@@ -11,10 +12,10 @@ import {
   isAwaited,
   type ListedConsumer,
   listedConsumerPages,
+  pendingOf,
   toConsumerJson,
 } from '../leads/consumers.ts';
 import { isSameConsumer, positionOf } from '../store/consumers.ts';
-import type { Store } from '../store/store.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
 import type { ConsumerProblem, ConsumerStatus, ConsumersStatus } from './report.ts';
 
@@ -48,7 +49,6 @@ export const NO_CONSUMERS: ConsumersStatus = {
 
 export interface ConsumersReaderOptions {
   readonly sources: ConsumerSources;
-  readonly store: Pick<Store, 'findUser' | 'readPage'>;
   readonly clock: Clock;
   /** Undefined in a command, which answers no polls. */
   readonly polls: ConsumerPolls | undefined;
@@ -86,7 +86,7 @@ export class ConsumersReader {
     let urgent: Judged[] = [];
     for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
       for (const listed of page) {
-        const judged = await this.#judge(listed, now);
+        const judged = judge(listed, now, staleAfterMs);
         addTo(counts, judged);
         urgent.push(judged);
       }
@@ -100,9 +100,8 @@ export class ConsumersReader {
       now,
     );
     const listed = urgent.map(
-      ({ listed, problem, isSkipping, waitingSince }): ConsumerStatus => ({
+      ({ listed, problem, isSkipping }): ConsumerStatus => ({
         ...toConsumerJson(counted.get(listed) ?? listed, now, staleAfterMs),
-        waitingSince: toIsoOrNull(waitingSince),
         problem,
         hasSkipped: isSkipping,
         tokenExpiresSoon: expiresSoon(listed, now),
@@ -114,36 +113,19 @@ export class ConsumersReader {
     this.#last = { ...counts, listed };
     return this.#last;
   }
+}
 
-  async #judge(listed: ListedConsumer, now: number): Promise<Judged> {
-    const { staleAfterMs } = this.#options;
-    const state = consumerStateOf(listed, now, staleAfterMs);
-    const waitingSince = listed.consumer
-      ? listed.consumer.pendingSince
-      : await this.#findAnnouncedLead(listed);
-    const waitMs = waitOf(listed, waitingSince, now);
-    const problem = problemOf({ listed, state, waitMs }, now, staleAfterMs);
-    const isExpiring = state !== 'inactive' && expiresSoon(listed, now);
-    const isSkipping = hasSkipped(listed, state, now);
-    return { listed, state, waitingSince, waitMs, problem, isExpiring, isSkipping };
-  }
-
-  /** The first lead that a webhook has announced to a consumer that has never polled. */
-  async #findAnnouncedLead({ userId, hook }: ListedConsumer): Promise<number | null> {
-    if (!hook || hook.lastEventAt === null || hook.state !== 'active') return null;
-    const { store } = this.#options;
-    const user = await store.findUser(userId);
-    const scope = user && pollScopeOf(user);
-    if (!scope) return null;
-    const { leads } = await store.readPage({ scope, since: hook.createdAt, limit: 1 });
-    return leads[0]?.createdAt ?? null;
-  }
+function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
+  const state = consumerStateOf(listed, now, staleAfterMs);
+  const waitMs = waitOf(listed, now);
+  const problem = problemOf({ listed, state, waitMs }, now, staleAfterMs);
+  const isExpiring = state !== 'inactive' && expiresSoon(listed, now);
+  return { listed, state, waitMs, problem, isExpiring, isSkipping: hasSkipped(listed, state, now) };
 }
 
 interface Judged {
   readonly listed: ListedConsumer;
   readonly state: ConsumerState;
-  readonly waitingSince: number | null;
   /** How long the oldest lead has been waiting. Null if none waits, or the consumer may not have it. */
   readonly waitMs: number | null;
   readonly problem: ConsumerProblem | null;
@@ -151,12 +133,15 @@ interface Judged {
   readonly isSkipping: boolean;
 }
 
-function waitOf({ consumer }: ListedConsumer, waitingSince: number | null, now: number): number | null {
-  if (waitingSince === null) return null;
-  if (!consumer) return now - waitingSince;
-  if (positionOf(consumer) === null || !mayPoll(consumer.user)) return null;
+function waitOf(listed: ListedConsumer, now: number): number | null {
+  const { consumer, hook } = listed;
+  const { user, pendingSince = null } = pendingOf(listed) ?? {};
+  if (!user || pendingSince === null || !mayPoll(user)) return null;
+  // Without an event that was accepted, it could not know of the lead.
+  if (!consumer) return hook?.state === 'active' && hook.lastEventAt !== null ? now - pendingSince : null;
+  if (positionOf(consumer) === null) return null;
   // The time in which no poll could be answered is not its fault.
-  return Math.max(0, now - Math.max(waitingSince, consumer.downtime?.availableSince ?? 0));
+  return Math.max(0, now - Math.max(pendingSince, consumer.downtime?.availableSince ?? 0));
 }
 
 function problemOf(
@@ -199,7 +184,7 @@ const COUNTED = {
 type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] };
 
 function addTo(counts: Counts, judged: Judged): void {
-  const { listed, state, waitingSince, waitMs, problem, isExpiring, isSkipping } = judged;
+  const { listed, state, waitMs, problem, isExpiring, isSkipping } = judged;
   const { consumer } = listed;
   counts[state] += 1;
   if (consumer?.downtime) {
@@ -212,7 +197,7 @@ function addTo(counts: Counts, judged: Judged): void {
   if (isExpiring) counts.expiring += 1;
   if (isSkipping) counts.skipping += 1;
   if (state === 'inactive') return;
-  if (waitingSince !== null) counts.behind += 1;
+  if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
   if (waitMs === null) return;
   counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, waitMs / 1000);
 }
@@ -263,10 +248,15 @@ async function countPending(
   listed: readonly ListedConsumer[],
   now: number,
 ): Promise<Map<ListedConsumer, ListedConsumer>> {
+  const counted = new Map<ListedConsumer, ListedConsumer>();
+  for (const one of listed)
+    if (one.hook && one.announced?.pendingLeads) {
+      const announced = await readAnnounced(sources.leads, one.hook, MAX_PENDING_LEADS);
+      counted.set(one, { ...one, announced });
+    }
   const behind = listed.filter(
     ({ consumer }) => consumer && consumer.pendingLeads + consumer.skippedLeads > 0,
   );
-  const counted = new Map<ListedConsumer, ListedConsumer>();
   for (const userId of new Set(behind.map((one) => one.userId))) {
     for await (const page of consumerPages(sources, { userId, maxPendingLeads: MAX_PENDING_LEADS, now }))
       for (const consumer of page) {

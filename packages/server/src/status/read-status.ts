@@ -62,12 +62,12 @@ export interface StatusSources {
 export function createStatusReader(sources: StatusSources): () => Promise<StatusReport> {
   const { store, hooks, clock, consumerPolls: polls, staleAfterMs, isRecording } = sources;
   const { slowReadMs } = sources.timeouts ?? STATUS_TIMEOUTS;
-  const consumerSources = { consumers: store.consumers, hooks };
+  const consumerSources = { consumers: store.consumers, hooks, leads: store };
   const readers: Readers = {
     leads: new LeadHistory(store),
     silence: new LeadSilence(store),
     consumers: isRecording
-      ? new ConsumersReader({ sources: consumerSources, store, clock, polls, staleAfterMs, slowReadMs })
+      ? new ConsumersReader({ sources: consumerSources, clock, polls, staleAfterMs, slowReadMs })
       : undefined,
   };
   let running: Promise<StatusReport> | undefined;

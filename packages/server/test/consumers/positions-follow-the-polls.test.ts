@@ -184,7 +184,8 @@ it('a client that sends the same since for over an hour is stuck; one that sends
   };
   const stuck = async () => {
     const found: unknown[] = [];
-    for await (const page of listedConsumerPages(service.store, { now: clock(), maxPendingLeads: 1 }))
+    const sources = { consumers: service.store.consumers, leads: service.store };
+    for await (const page of listedConsumerPages(sources, { now: clock(), maxPendingLeads: 1 }))
       found.push(...page.filter((listed) => isStuck(listed, clock())).map(({ tokenId }) => tokenId));
     return found;
   };

@@ -119,6 +119,31 @@ it('a token that has subscribed and has never polled is listed', async () => {
   );
 });
 
+it('leads that wait for a token that has never polled are counted alike everywhere', async () => {
+  const { clock, service, run, list, status, subscribeAs } = await installation();
+  await service.add({ id: 'before' });
+  clock.advance(1000);
+  await subscribeAs('north-lead', 'token-1');
+  clock.advance(1000);
+  const north = { branchId: 'north' };
+  const [first = 0] = await service.add({ id: 'first', ...north }, { ...north }, { id: 'elsewhere' });
+  clock.advance(46_000);
+  const waiting = { waiting: 2, waitingSince: iso(first) };
+  expect(await list('north-lead')).toMatchObject([{ pendingLeads: 2, pendingSince: iso(first) }]);
+  expect(JSON.parse((await run('consumers --json')).stdout)).toMatchObject([waiting]);
+  expect((await run('consumers')).stdout).toMatch(/ never .+ 2 +(active|failing), /);
+  expect((await status()).consumers).toMatchObject({ behind: 1, listed: [waiting] });
+  expect(await readPage(service)).toMatch(/data-label="Waiting">2, oldest 4\d s</);
+  const shown = async (lead: string) => JSON.parse((await run(`leads show ${lead} --json`)).stdout).consumers;
+  expect(await shown('first')).toEqual([
+    { tokenId: 'token-1', name: null, userId: 'north-lead', state: 'waiting' },
+  ]);
+  expect([await shown('before'), await shown('elsewhere')]).toEqual([[], []]);
+  expect((await run('leads show first')).stdout).toContain(
+    `token token-1 (user north-lead): waiting since ${iso(first)}; it has a webhook subscription and has never polled`,
+  );
+});
+
 it('a consumer with a webhook is stale only if it does not poll although there are leads', async () => {
   const { clock, service, run, list, subscribeAs } = await installation();
   const clients = [

@@ -65,9 +65,11 @@ it('after a slow read of the consumers, the next one is made only after ten time
     return [];
   });
   const reader = new ConsumersReader({
-    sources: { consumers: { list, record: never, prune: never, recordDowntime: never, recordStop: never } },
-    ...{ store: { findUser: never, readPage: never }, clock: manualClock(), polls: undefined },
-    slowReadMs: 250,
+    sources: {
+      consumers: { list, record: never, prune: never, recordDowntime: never, recordStop: never },
+      leads: { findUser: never, readPage: never },
+    },
+    ...{ clock: manualClock(), polls: undefined, slowReadMs: 250 },
   });
   const first = await reader.read();
   vi.advanceTimersByTime(2999);

@@ -1,39 +1,46 @@
 /** Who may see a lead, and whether each of them has it. */
 import { type LeadState, leadStateOf } from '@leadtap/contract';
 import { toIso } from '../../clock.ts';
-import { consumerPages, maySee } from '../../leads/consumers.ts';
+import type { Config } from '../../config.ts';
+import { type ListedConsumer, listedConsumerPages, maySee, pendingOf } from '../../leads/consumers.ts';
 import { formatDuration } from '../../status/formats.ts';
-import type { Consumer } from '../../store/consumers.ts';
 import type { StoredLead } from '../../store/records.ts';
 import type { Store } from '../../store/store.ts';
-import { describeConsumer } from '../consumers.ts';
+import { describeConsumer, sourcesOf } from '../consumers.ts';
 
 export interface LeadConsumer {
-  readonly consumer: Consumer;
+  readonly listed: ListedConsumer;
   readonly state: LeadState;
 }
 
-/** The consumers whose access level includes the lead, sorted by user and token. */
+/** The consumers whose access level includes the lead. Those that have never polled wait for the leads since their subscription. */
 export async function findLeadConsumers(
   store: Store,
+  config: Config,
   stored: StoredLead,
   now: number,
   signal: AbortSignal,
 ): Promise<LeadConsumer[]> {
   const found: LeadConsumer[] = [];
-  for await (const page of consumerPages(store, { companyId: stored.companyId, maxPendingLeads: 1, now })) {
+  const query = { companyId: stored.companyId, maxPendingLeads: 1, now };
+  for await (const page of listedConsumerPages(sourcesOf(store, config), query)) {
     signal.throwIfAborted();
-    for (const consumer of page)
-      if (maySee(consumer, stored)) found.push({ consumer, state: leadStateOf(consumer, stored.lead) });
+    for (const listed of page) {
+      const { consumer, hook } = listed;
+      const pending = pendingOf(listed);
+      if (!pending || !maySee(pending, stored)) continue;
+      if (consumer) found.push({ listed, state: leadStateOf(consumer, stored.lead) });
+      else if (hook && stored.lead.createdAt > hook.createdAt) found.push({ listed, state: 'waiting' });
+    }
   }
   return found;
 }
 
 /** An entry of `consumers` in the JSON of a lead. Outside programs rely on exactly these fields. */
-export const toJsonConsumer = ({ consumer, state }: LeadConsumer) => ({
-  tokenId: consumer.tokenId,
-  name: consumer.name,
-  userId: consumer.userId,
+export const toJsonConsumer = ({ listed: { tokenId, name, userId }, state }: LeadConsumer) => ({
+  tokenId,
+  name,
+  userId,
   state,
 });
 
@@ -45,9 +52,12 @@ export function describeLeadConsumers(
   { lead: { createdAt, automation_created_at: addedAt } }: StoredLead,
   now: number,
 ): string[] {
-  const lines = consumers.slice(0, MAX_SHOWN).map(({ consumer, state }) => {
-    const lastPoll = `last poll ${formatDuration((now - consumer.lastPollAt) / 1000)} ago, status ${consumer.lastStatus}`;
-    return `${describeConsumer(consumer)}: ${describeState(state, createdAt)}; ${lastPoll}`;
+  const lines = consumers.slice(0, MAX_SHOWN).map(({ listed, state }) => {
+    const { consumer } = listed;
+    const lastPoll = consumer
+      ? `last poll ${formatDuration((now - consumer.lastPollAt) / 1000)} ago, status ${consumer.lastStatus}`
+      : 'it has a webhook subscription and has never polled';
+    return `${describeConsumer(listed)}: ${describeState(state, createdAt)}; ${lastPoll}`;
   });
   if (consumers.length > MAX_SHOWN) lines.push(`and ${consumers.length - MAX_SHOWN} more; --json has all`);
   if (consumers.length === 0) lines.push('none has polled');

@@ -11,7 +11,7 @@ import { describeLeadConsumers, findLeadConsumers, toJsonConsumer } from './lead
 import { toJsonLead } from './list.ts';
 
 const HELP = `
-Below the fields, one line for each consumer (a token that polls) that may see the lead:
+Below the fields, one line for each consumer (a token that polls or has a webhook subscription) that may see the lead:
   confirmed   the consumer has sent a since that is not before this lead
   delivered   the lead, or a newer one, was sent to the consumer
   waiting     neither
@@ -40,7 +40,9 @@ export function registerLeadsShow(leads: Command, context: CommandContext): void
         const lead = await findLead(store, id, company, signal);
         const now = clock();
         // Positions that are no longer written would be wrong.
-        const consumers = config.consumers ? await findLeadConsumers(store, lead, now, signal) : undefined;
+        const consumers = config.consumers
+          ? await findLeadConsumers(store, config, lead, now, signal)
+          : undefined;
         if (json)
           return writeJson(stdout, {
             ...toJsonLead(lead),
