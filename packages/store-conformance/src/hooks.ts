@@ -430,14 +430,16 @@ export const hookChecks = [
     'hooks: a reminder of a clock that was ahead is due',
     async ({ store, hooks, claim, claimIds }) => {
       const later = START + 86_400_000;
-      await subscribe(hooks, 'a');
+      for (const id of ['a', 'b', 'c']) await subscribe(hooks, id);
       await stamp(store, [lead('1')]);
-      const [due] = await claim(hooks);
-      assert(due);
-      await hooks.settle([
-        accepted(due, { lastEventAt: later, notBefore: later, checkAt: later, remindAt: later }),
-      ]);
-      assert.deepEqual(await claimIds(hooks), ['a']);
+      const ahead = { lastEventAt: later, notBefore: later, checkAt: later, remindAt: later };
+      // An event was sent since the clock was set back.
+      const after = { lastEventAt: START, notBefore: START, checkAt: null, remindAt: START + 180_001 };
+      const near = { ...after, remindAt: START + 180_000 };
+      const [a, b, c] = await claim(hooks);
+      assert(a && b && c);
+      await hooks.settle([accepted(a, ahead), accepted(b, after), accepted(c, near)]);
+      assert.deepEqual(await claimIds(hooks), [a.hook.id, b.hook.id].sort());
     },
   ),
 
@@ -446,7 +448,7 @@ export const hookChecks = [
     async ({ store, hooks, claimIds }) => {
       await subscribe(hooks, 'a');
       await stamp(store, [lead('1')]);
-      const retry = { failures: 1, failingSince: START, lastEventAt: START };
+      const retry = { failures: 1, failingSince: START, lastEventAt: START + 1 };
       await change(hooks, 'a', { ...retry, notBefore: START + 10, checkAt: START + 30 });
       assert.deepEqual(await claimIds(hooks, START + 9, { companies: ['acme'] }), []);
       assert.deepEqual(await claimIds(hooks, START + 10, { companies: 'all' }), []);
@@ -456,6 +458,58 @@ export const hookChecks = [
       // It was examined while its plan did not allow polls.
       await change(hooks, 'a', { ...retry, notBefore: START + 10, checkAt: null });
       assert.deepEqual(await claimIds(hooks, START + 30, { companies: 'all' }), ['a']);
+    },
+  ),
+
+  checkHooks(
+    'hooks: one that fails is examined at notBefore if a lead came before',
+    async ({ store, hooks, claim, claimIds }) => {
+      const retry = { failures: 1, failingSince: START, lastEventAt: START + 1 };
+      await subscribe(hooks, 'a');
+      await subscribe(hooks, 'claimed');
+      await stamp(store, [lead('1')]);
+      await change(hooks, 'a', { ...retry, notBefore: START + 10, checkAt: START + 30 });
+      await change(hooks, 'claimed', { ...retry, notBefore: START + 20, checkAt: START + 20 });
+      const checkAt = async (id: string) => (await hooks.find(id))?.checkAt;
+      // No lead came since the attempt.
+      assert.deepEqual(await claim(hooks, START + 5, { companies: ['acme'] }), []);
+      assert.equal(await checkAt('a'), START + 30);
+      await stamp(store, [lead('2')]);
+      assert.deepEqual(await claim(hooks, START + 5, { companies: ['globex'] }), []);
+      assert.equal(await checkAt('a'), START + 30);
+      const except = { hooks: [], companies: [], retriesOf: ['acme'] };
+      assert.deepEqual(await claim(hooks, START + 5, { companies: ['acme'], except }), []);
+      assert.deepEqual([await checkAt('a'), await checkAt('claimed')], [START + 10, START + 20]);
+      assert.deepEqual(await claimIds(hooks, START + 10, { companies: [] }), ['a']);
+    },
+  ),
+
+  checkHooks(
+    'hooks: failures are forgotten when there is nothing to announce any more',
+    async ({ store, hooks, deleteLead, claim }) => {
+      const failed = { failures: 3, failingSince: START, lastEventAt: START, checkAt: START + 99 };
+      const setUps: [id: string, userId: string, changes: Partial<HookProgress>][] = [
+        ['deleted', 'seller', {}],
+        ['disabled', 'boss', { checkAt: null, disabledAt: START }],
+        ['moved', 'boss', {}],
+        ['moved-before', 'boss', { checkAt: null }],
+        ['pending', 'rival', {}],
+        ['reminder', 'boss', { checkAt: START, remindAt: START + 99 }],
+      ];
+      for (const [id, userId, changes] of setUps) {
+        await subscribe(hooks, id, { userId });
+        await change(hooks, id, { ...failed, ...changes });
+      }
+      await stamp(store, [lead('1', { departmentId: 'sales' }), lead('2', { companyId: 'globex' })]);
+      const failing = async () => {
+        assert.deepEqual(await claim(hooks), []);
+        const listed = (await list(hooks)).filter(({ hook }) => hook.failures + (hook.failingSince ?? 0) > 0);
+        return idsOf(listed);
+      };
+      await store.updateUser('boss', { accessLevel: 'BRANCH', branchId: 'south' });
+      assert.deepEqual(await failing(), ['deleted', 'disabled', 'pending', 'reminder']);
+      await deleteLead?.('acme', '1');
+      if (deleteLead) assert.deepEqual(await failing(), ['disabled', 'pending', 'reminder']);
     },
   ),
 

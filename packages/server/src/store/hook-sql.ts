@@ -160,8 +160,21 @@ export function claimHooks(
     const isDue = mayBeDue && (through > found.announcedThrough || (polledThrough ?? 0) < through);
     // The consumer has skipped other leads than those that were announced.
     const remindAt = mayBeDue && !isDue ? null : found.remindAt;
-    const checkAt = isDue ? claimUntil : remindAt !== null && remindAt > now ? remindAt : null;
-    const hook = { ...found, remindAt, checkAt, notBefore: isDue ? claimUntil : found.notBefore };
+    const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
+    // There is a new lead, and the minute since the failure is not over.
+    const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
+    const checkAt = isDue ? claimUntil : isEarly ? found.notBefore : nextCheckAt;
+    // What could not be announced was deleted, or the user may not see it any more.
+    const isOver =
+      !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
+    const failures = isOver ? { failures: 0, failingSince: null } : {};
+    const hook = {
+      ...found,
+      ...failures,
+      remindAt,
+      checkAt,
+      notBefore: isDue ? claimUntil : found.notBefore,
+    };
     settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
     if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
   }
@@ -176,8 +189,7 @@ export function toHook({ companyId: _, ...hook }: StoredHook): Hook {
 export interface Dialect {
   /** The time of the query. */
   readonly now: string;
-  /** One minute later. */
-  readonly nextMinute: string;
+  readonly minutesLater: (minutes: number) => string;
   readonly schema: '' | 'leadtap.';
   readonly indexedBy: (index: string) => string;
   readonly toMs: (column: string) => string;
@@ -189,7 +201,7 @@ export interface Dialect {
  * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan`, `newest`, `confirmed_through`,
  * `delivered_through` and `gaps` of the query that they are in. Those of a claim use `examineValues`.
  */
-export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn }: Dialect) {
+export function hookExpressions({ now, minutesLater, schema, indexedBy, toMs, isIn }: Dialect) {
   const newestOf = (index: string, place: string): string => `(
     SELECT l.created_at FROM ${schema}leads AS l ${index && indexedBy(index)} WHERE l.company_id = u.company_id${place}
      ORDER BY l.created_at DESC LIMIT 1)`;
@@ -198,7 +210,13 @@ export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn
   const isEnded = `(${isTokenEnded} OR NOT EXISTS (
     SELECT 1 FROM ${schema}users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`;
   /** The clock was ahead at the last attempt and was set back since: the times that follow from it are wrong. */
-  const wasAhead = `coalesce(h.last_event_at, h.created_at) > ${nextMinute}`;
+  const wasAhead = `coalesce(h.last_event_at, h.created_at) > ${minutesLater(1)}`;
+  const isFree = `(h.not_before <= ${now} OR ${wasAhead})`;
+  /** While it fails: a new lead may be tried earlier than the others, but not yet. */
+  const mayWait = `(h.failures > 0 AND NOT ${isFree} AND h.check_at > h.not_before AND ${isIn('h.company_id', 3)})`;
+  const isPending = '(newest > h.announced_through) IS TRUE';
+  /** Later than any reminder: the clock was set back. */
+  const mayRemind = `(h.remind_at <= ${now} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
   const hasPolled =
     '(gaps IS NULL AND (confirmed_through >= h.announced_through OR delivered_through >= h.announced_through)) IS TRUE';
   /** While it fails: when its time has come, or with a new lead. */
@@ -220,11 +238,15 @@ export function hookExpressions({ now, nextMinute, schema, indexedBy, toMs, isIn
       WHEN 'COMPANY' THEN ${newestOf('', '')}
       WHEN 'BRANCH' THEN ${newestOf('leads_by_branch', ' AND l.branch_id = u.branch_id')}
       WHEN 'DEPARTMENT' THEN ${newestOf('leads_by_department', ' AND l.department_id = u.department_id')} END`,
-    mayClaim: `(h.not_before <= ${now} OR ${wasAhead}) AND NOT ${isIn('h.id', 4)} AND NOT ${isIn('h.company_id', 5)}
-      AND (h.failures = 0 OR NOT ${isIn('h.company_id', 6)})`,
-    isPending: '(newest > h.announced_through) IS TRUE',
-    isDue: `(h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded} AND ${mayRetry}
-      AND (newest > h.announced_through OR NOT ${hasPolled} AND (h.remind_at <= ${now} OR h.remind_at IS NOT NULL AND ${wasAhead}))) IS TRUE`,
+    mayClaim: `(${mayWait} OR ${isFree} AND NOT ${isIn('h.id', 4)} AND NOT ${isIn('h.company_id', 5)}
+      AND (h.failures = 0 OR NOT ${isIn('h.company_id', 6)}))`,
+    isPending,
+    /** Nothing is due, but there is something to store. */
+    isChanged: `CASE WHEN ${isFree}
+      THEN h.check_at <= ${now} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT ${isPending}
+      ELSE ${isPending} AND newest > h.last_event_at END`,
+    isDue: `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded} AND ${mayRetry}
+      AND (${isPending} OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`,
     counts: `SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
       count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
       count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled FROM ${schema}hooks AS h WHERE NOT ${isEnded}`,

@@ -135,9 +135,11 @@ export interface HookStore {
    * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
    * the user may see a lead after `announcedThrough`, or `remindAt` has come and neither position of the consumer has reached
    * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
-   * never claim the same hook. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is
-   * later than now. If the last attempt is more than a minute in the future, the clock was set back, and all these times count as
-   * past. Writes no entry to the change log.
+   * never claim the same hook. Hooks with failures whose `notBefore` has not come are examined then if a lead of their company came after
+   * the last attempt. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is later than
+   * now. Failures of a hook for which there is nothing to announce any more are forgotten. If the last attempt is more than a minute in
+   * the future, the clock was set back, and all these times count as past; so does a `remindAt` more than 3 minutes in the future. Writes
+   * no entry to the change log.
    */
   claim(query: ClaimQuery): Promise<readonly DueHook[]>;
   /** Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing. */

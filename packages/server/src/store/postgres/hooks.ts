@@ -20,12 +20,14 @@ import { INDEX_SCANS } from './consumers.ts';
 const TIMEOUTS = { statementTimeoutMs: 5000, lockTimeoutMs: 2000 };
 
 const NOW = 'leadtap.from_ms($1)';
-const { selected, examined, isEnded, newest, mayClaim, isPending, isDue, counts } = hookExpressions({
-  ...{ now: NOW, nextMinute: `${NOW} + interval '1 minute'`, schema: 'leadtap.' },
-  indexedBy: () => '',
-  toMs: (column) => `leadtap.to_ms(${column})`,
-  isIn: (column, value) => `(${column} = ANY ($${value}::text[]))`,
-});
+const { selected, examined, isEnded, newest, mayClaim, isPending, isChanged, isDue, counts } =
+  hookExpressions({
+    ...{ now: NOW, schema: 'leadtap.' },
+    minutesLater: (minutes) => `${NOW} + interval '${minutes} minutes'`,
+    indexedBy: () => '',
+    toMs: (column) => `leadtap.to_ms(${column})`,
+    isIn: (column, value) => `(${column} = ANY ($${value}::text[]))`,
+  });
 
 /** A query of its own: the planner uses an index for a time that it knows. */
 async function readNow(session: Pick<Session, 'query'>): Promise<number> {
@@ -79,7 +81,7 @@ const EXAMINE = `
     LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
    CROSS JOIN LATERAL (SELECT ${newest} AS newest OFFSET 0) AS n
    CROSS JOIN LATERAL (SELECT ${isDue} AS is_due OFFSET 0) AS d
-   WHERE ${mayClaim} AND (is_due OR h.check_at <= ${NOW})
+   WHERE ${mayClaim} AND (is_due OR ${isChanged})
    ORDER BY is_due DESC, h.not_before, h.id LIMIT $2
      FOR UPDATE OF h SKIP LOCKED`;
 

@@ -15,12 +15,14 @@ import {
 import type { HookCounts, HookStore, SettledHook } from '../hooks.ts';
 import type { Connection } from './connection.ts';
 
-const { selected, examined, isEnded, newest, mayClaim, isPending, isDue, counts } = hookExpressions({
-  ...{ now: '?1', nextMinute: '?1 + 60000', schema: '' },
-  indexedBy: (index) => `INDEXED BY ${index}`,
-  toMs: (column) => column,
-  isIn: (column, value) => `${column} IN (SELECT value FROM json_each(?${value}))`,
-});
+const { selected, examined, isEnded, newest, mayClaim, isPending, isChanged, isDue, counts } =
+  hookExpressions({
+    ...{ now: '?1', schema: '' },
+    minutesLater: (minutes) => `?1 + ${minutes * 60_000}`,
+    indexedBy: (index) => `INDEXED BY ${index}`,
+    toMs: (column) => column,
+    isIn: (column, value) => `${column} IN (SELECT value FROM json_each(?${value}))`,
+  });
 
 const PUT = `
   INSERT OR REPLACE INTO hooks (${HOOK_COLUMNS.map(({ name }) => name).join(', ')})
@@ -49,7 +51,7 @@ const EXAMINE = `
        UNION SELECT id FROM hooks WHERE company_id IN (SELECT value FROM json_each(?3))
        UNION SELECT id FROM hooks INDEXED BY hooks_by_check WHERE check_at <= ?1))
   SELECT ${examined}, ${isDue} AS isDue
-    FROM examined AS h WHERE isDue OR h.check_at <= ?1
+    FROM examined AS h WHERE isDue OR ${isChanged}
    ORDER BY isDue DESC, h.not_before, h.id LIMIT ?2`;
 
 const SETTLE = `
