@@ -66,9 +66,9 @@ const only = (differences: Partial<Record<ScenarioKey, Partial<Outcome>>>): Way[
  * These keep no position. If they read the leads of an event only when it has been repeated, 2 minutes later, they read them twice.
  */
 const READ_AFTER_THE_REMINDER = {
-  refusedBetweenPages: { twice: 250 },
-  refusedForTheHour: { twice: 10 },
-  serviceRestartsBetweenPages: { twice: 250 },
+  refusedBetweenPages: { twice: 50 },
+  refusedForTheHour: { twice: 240 },
+  serviceRestartsBetweenPages: { twice: 150 },
 };
 
 /** With what this repository has for the platform. */
