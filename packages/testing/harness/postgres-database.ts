@@ -82,8 +82,13 @@ async function connect(url: string): Promise<Client> {
 
 async function setSchemaVersion(url: string, version: number): Promise<void> {
   const client = await connect(url);
-  await client.query('DELETE FROM leadtap.migrations');
-  await client.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, 'test']);
+  await client.query('DELETE FROM leadtap.migrations WHERE version > $1', [version]);
+  // No program of this version can use them.
+  await client.query(
+    `INSERT INTO leadtap.migrations (version, name) SELECT newer, 'test_needs_9999.sql'
+       FROM generate_series((SELECT max(version) + 1 FROM leadtap.migrations), $1) AS newer`,
+    [version],
+  );
   await client.end();
 }
 
