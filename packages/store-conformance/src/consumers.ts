@@ -236,7 +236,7 @@ export const consumerChecks = [
   ),
 
   checkConsumers(
-    'consumers: after a start, a client that asks for what comes after a lead has got it, whatever a crash has lost',
+    'consumers: after a crash, a client that asks for what comes after a lead has got it; after a stop it has skipped it',
     async ({ store, consumers }) => {
       const [a = 0, b = 0] = await stamp(store, [lead('1'), lead('2')]);
       const at = { lastPollAt: START, writtenAt: START };
@@ -256,6 +256,12 @@ export const consumerChecks = [
         ['later', 1],
         ['now', 1],
       ]);
+      const [c = 0] = await stamp(store, [lead('3')]);
+      await consumers.recordStop(START + 4000);
+      await consumers.recordDowntime(START + 5000);
+      const last = { lastPollAt: START + 6000, writtenAt: START + 6000 };
+      await consumers.record([polls('boss', 'exact', { ...last, confirmedThrough: c })]);
+      assert.equal((await consumers.list(query()))[0]?.skippedLeads, 1);
     },
   ),
 
@@ -360,16 +366,24 @@ export const consumerChecks = [
   ),
 
   checkConsumers(
-    'consumers: revoked tokens, removed users and expired tokens that were not issued here do not count, and are pruned',
+    'consumers: revoked tokens, removed users and expired tokens that another one replaced do not count, and are pruned',
     async ({ store, consumers }) => {
       const issued = { name: null, issuedAt: START, expiresAt: START, scopes: ['leads:read'] };
-      await store.recordTokens([{ id: 'issued', userId: 'boss', ...issued }]);
+      await store.recordTokens([
+        { id: 'issued', userId: 'boss', ...issued },
+        { id: 'issued-later', userId: 'rival', ...issued },
+      ]);
       const expired = { tokenExpiresAt: START };
       await consumers.record([
         polls('boss', 'issued', expired),
         polls('boss', 'revoked'),
         polls('boss', 'expired', expired),
-        polls('boss', 'valid', { tokenExpiresAt: START + 1 }),
+        polls('boss', 'valid', { tokenExpiresAt: START + 1, lastPollAt: START + 1 }),
+        // The last ones of their user, but for one that was issued here.
+        polls('rival', 'last', expired),
+        polls('rival', 'issued-later', { lastPollAt: START + 1 }),
+        polls('seller', null, expired),
+        polls('seller', 'other', { lastPollAt: START + 1 }),
         polls('boss', 'old', { lastPollAt: START - 1000 }),
         polls('north-lead', 'removed'),
       ]);
@@ -379,12 +393,16 @@ export const consumerChecks = [
         ['boss', 'issued'],
         ['boss', 'old'],
         ['boss', 'valid'],
+        ['rival', 'issued-later'],
+        ['rival', 'last'],
+        ['seller', null],
+        ['seller', 'other'],
       ];
       const found = await consumers.list(query());
       assert.deepEqual(keysOf(found), listed);
       assert.deepEqual(
         found.filter(({ tokenIssuedAt }) => tokenIssuedAt !== null).map(({ tokenId }) => tokenId),
-        ['issued'],
+        ['issued', 'issued-later'],
       );
       assert.equal(await consumers.prune(START, START - 999), 4);
       assert.deepEqual(

@@ -40,7 +40,7 @@ polls, usualIntervalSeconds, confirmedThrough, deliveredThrough, waiting (at mos
 the first of them), skipped and skippedSince (leads that it asked past without being sent them), unconfirmedSince (the
 createdAt of the first lead that was sent and not confirmed), isStuck (it polls, and sends no later since), gaps: [{ after, through,
 isBeforeStart }] with those leads, tokenEnded (revoked, expired or key-removed: the last poll was refused with 401), isAwaited
-(the service was unavailable, and it has not polled since), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.
+(it has not polled since the service was unavailable, or its last poll is of the future), and hook: { count, state, announcedThrough, lastEventAt, lastStatus, failures } of its webhook subscription with the worst state, or null.
 
 Examples:
   leadtap consumers

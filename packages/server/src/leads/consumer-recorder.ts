@@ -23,7 +23,7 @@ export interface EndedPoll {
     readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
     /** It has as many leads as it may: there may be further ones. */
     readonly isFull: boolean;
-    /** The client got the whole body, or has it already (304). */
+    /** The client got the whole body. */
     readonly isSent: boolean;
   };
 }
@@ -197,6 +197,8 @@ export class ConsumerRecorder implements PollRecorder {
   }
 
   async #recordStop(): Promise<void> {
+    // Like a crash: what was sent is not known.
+    if (this.#entries.size + this.#unwritten.length > 0) return;
     try {
       await this.#store.recordStop(this.#options.clock());
     } catch {

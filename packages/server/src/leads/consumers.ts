@@ -8,6 +8,7 @@ import {
   type ConsumerPosition,
   type ConsumerQuery,
   type ConsumerStore,
+  MAX_CLOCK_SKEW_MS,
   positionOf,
 } from '../store/consumers.ts';
 import type { HookStore } from '../store/hooks.ts';
@@ -112,10 +113,14 @@ export function silenceOf({ consumer, hook }: ListedConsumer, now: number, chose
   return now - Math.max(since, Math.min(pendingSince, now));
 }
 
-/** The service was unavailable, and the consumer has not polled since, but may still come in time: neither late nor known to poll. */
+/**
+ * The service was unavailable, and the consumer has not polled since, but may still come in time: neither late nor known to poll.
+ * Neither is one whose last poll is of the future: the clock was set back since.
+ */
 export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number): boolean => {
   const { consumer } = listed;
-  if (!consumer?.downtime || !canBeStale(consumer)) return false;
+  if (!consumer || !canBeStale(consumer)) return false;
+  if (consumer.lastPollAt > now + MAX_CLOCK_SKEW_MS) return true;
   const since = silentSince(consumer, now, chosenMs);
   return since > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
 };

@@ -45,8 +45,8 @@ const subtract = (gaps: readonly Gap[], range: SentRange): readonly Gap[] =>
 
 /**
  * Leaves out gaps without a lead that the user may see: `newestIn` is the newest one of each. A crash loses the last seconds of
- * what was sent. So with the first polls since a start, which is then `startedAt`, a client that asks for what comes after an
- * existing lead has got that lead.
+ * what was sent. So with the first polls since the start after it, which is then `startedAt`, a client that asks for what comes after
+ * a lead from before that start has got that lead.
  */
 export function keepGapsWithLeads(
   gaps: readonly Gap[],
@@ -55,7 +55,9 @@ export function keepGapsWithLeads(
 ): readonly Gap[] {
   const kept = gaps.filter((gap) => {
     const newest = newestIn(gap);
-    return newest !== null && (newest !== gap.through || gap.isBeforeStart || gap.recordedAt < startedAt);
+    if (newest === null) return false;
+    const mayBeLost = newest === gap.through && newest < startedAt && startedAt <= gap.recordedAt;
+    return gap.isBeforeStart || !mayBeLost;
   });
   return [true, false].flatMap((isBeforeStart) =>
     limit(kept.filter((gap) => gap.isBeforeStart === isBeforeStart).sort((a, b) => a.through - b.through)),

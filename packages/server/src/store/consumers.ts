@@ -103,7 +103,7 @@ export interface ConsumerQuery {
   readonly limit: number;
   /** Counts no more pending and skipped leads than this for each consumer, so that the time of a query is bounded. */
   readonly maxPendingLeads: number;
-  /** Tokens that were not issued here are left out when they have expired by this time: another token replaces them. */
+  /** Tokens that were not issued here are left out when they have expired by this time, and another one of the user has polled since. */
   readonly now: number;
 }
 
@@ -115,8 +115,8 @@ export interface ConsumerStore {
    */
   record(summaries: readonly PollSummary[]): Promise<readonly ConsumerKey[]>;
   /**
-   * Sorted by user and token. Without removed users, expired tokens of an identity provider, and revoked tokens that were not
-   * refused within the last 24 hours.
+   * Sorted by user and token. Without removed users, expired tokens of an identity provider that another one has replaced, and
+   * revoked tokens that were not refused within the last 24 hours.
    */
   list(query: ConsumerQuery): Promise<readonly Consumer[]>;
   /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
@@ -126,6 +126,7 @@ export interface ConsumerStore {
    * is recorded, by a poll or by `recordStop`.
    */
   recordDowntime(now: number, unavailableSince?: number): Promise<void>;
+  /** An instance has stopped, and everything that it recorded is written. */
   recordStop(now: number): Promise<void>;
 }
 
@@ -150,7 +151,7 @@ export const positionOf = (
 ): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
 
 /** The clocks of two instances may differ by this much. */
-const MAX_CLOCK_SKEW_MS = 60_000;
+export const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** Two instances may write in any order: positions never go back, and times only with the clock. */
 export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
@@ -187,7 +188,7 @@ function mergeConfirmedAt(stored: ConsumerPosition, polls: PollSummary): number 
   return hasRisen || hadNothingToConfirm ? polls.lastPollAt : (confirmedAt ?? polls.lastPollAt);
 }
 
-/** When the service started, if the stored polls of a consumer are from before. */
+/** When the service started after a crash, if the stored polls of a consumer are from before. */
 export const startOfFirstPolls = (
   stored: ConsumerPosition | undefined,
   startedAt: number | null | undefined,

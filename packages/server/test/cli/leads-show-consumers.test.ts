@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { client, iso } from '../consumers/support/consumers.ts';
@@ -145,6 +145,39 @@ describe('leadtap leads show', () => {
     await poll(`since=${iso(a - 1)}`, { method: 'HEAD' });
     await poll(`since=${iso(b)}`);
     expect(await consumersOf('a')).toMatchObject([{ state: 'skipped' }]);
+  });
+
+  test('a restart hides no lead that was skipped; a crash hides none that was added since', async () => {
+    const { clock, service, consumersOf } = await installation();
+    const poll = async (instance: typeof service, since: number) => {
+      expect((await (await client(instance, 'boss', 'n8n')).poll(`since=${iso(since)}`)).status).toBe(200);
+      await instance.service.recorder?.flush();
+    };
+    const restart = async (stopped: typeof service) => {
+      clock.advance(1000);
+      await stopped.stop();
+      clock.advance(1000);
+      const beside = { clock, beside: stopped, organisation: { companies: [] } };
+      const started = await startService(beside);
+      clock.advance(1000);
+      return started;
+    };
+    const [start = 0] = await service.add({});
+    await poll(service, start);
+    const [a = 0] = await service.add({ id: 'a' });
+    const second = await restart(service);
+    await poll(second, a);
+    expect(await consumersOf('a')).toMatchObject([{ state: 'skipped' }]);
+    clock.advance(1000);
+    const { consumers } = second.store;
+    if (!consumers) throw new Error('the store has no consumers');
+    await (await client(second, 'boss', 'n8n')).poll();
+    vi.spyOn(consumers, 'record').mockRejectedValue(new Error('the instance was killed'));
+    const third = await restart(second);
+    const [b = 0] = await third.add({ id: 'b' });
+    clock.advance(1000);
+    await poll(third, b);
+    expect(await consumersOf('b')).toMatchObject([{ state: 'skipped' }]);
   });
 
   test('two instances that deliver to one client have no lead missing between them', async () => {

@@ -61,6 +61,16 @@ it('a restart does not hide that the only consumer had stopped before', async ()
   expect(await states(second, clock)).toEqual(['stale stale']);
 });
 
+it('a consumer whose last poll is of the future, because the clock was set back, is awaited until it polls', async () => {
+  const clock = manualClock();
+  const service = await startService({ clock });
+  await recordPolls(service, 'stops', clock() + 1440 * MINUTE_MS);
+  await recordPolls(service, 'polls', clock() + 1440 * MINUTE_MS);
+  expect(await states(service, clock)).toEqual(['polls active, awaited', 'stops active, awaited']);
+  await (await client(service, 'boss', 'polls')).poll();
+  expect(await states(service, clock)).toEqual(['polls active', 'stops active, awaited']);
+});
+
 it('the start of a second instance is no downtime', async () => {
   const clock = manualClock();
   const first = await startService({ clock });

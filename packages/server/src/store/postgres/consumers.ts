@@ -51,9 +51,11 @@ const COUNT = `
 const IS_REVOKED = 'EXISTS (SELECT FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** A revoked token that is still used is listed, so that it is noticed. */
 const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > leadtap.from_ms($1::bigint - ${ENDED_TOKEN_MS}))`;
-/** An expired token of an identity provider: the client has another one. */
-const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1)
-  AND NOT EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = c.token_id)`;
+const isIssued = (consumer: string): string =>
+  `EXISTS (SELECT FROM leadtap.issued_tokens AS i WHERE i.id = ${consumer}.token_id)`;
+/** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
+const IS_REPLACED = `c.token_expires_at <= leadtap.from_ms($1) AND c.token_id <> '${NO_TOKEN_ID}' AND NOT ${isIssued('c')}
+  AND EXISTS (SELECT FROM leadtap.consumers AS o WHERE o.user_id = c.user_id AND o.last_poll_at > c.last_poll_at AND NOT ${isIssued('o')})`;
 
 /** The leads that a user may see, by access level: each is a range of one index, of which one is read. */
 const LEVELS = {
@@ -132,7 +134,9 @@ const ISSUED = `
   SELECT k.user_id, k.token_id FROM json_to_recordset($1) AS k (user_id text, token_id text)
     JOIN leadtap.issued_tokens AS i ON i.id = k.token_id AND i.user_id = k.user_id`;
 
-const STARTED_AT = 'SELECT leadtap.to_ms(available_since) AS "startedAt" FROM leadtap.availability';
+/** After a crash. A stop that is recorded is none, and neither is a database that was unreachable. */
+const STARTED_AT = `SELECT leadtap.to_ms(available_since) AS "startedAt" FROM leadtap.availability
+  WHERE coalesce(stopped_at < unavailable_since, true)`;
 /** Its values: now, and since when the service was unavailable, or null. */
 const RECORD_DOWNTIME = `
   INSERT INTO leadtap.availability AS a (unavailable_since, available_since)
@@ -140,7 +144,8 @@ const RECORD_DOWNTIME = `
             coalesce(leadtap.from_ms($2), (SELECT max(last_poll_at) FROM leadtap.consumers))), leadtap.from_ms($1))
   ON CONFLICT (id) DO UPDATE SET available_since = excluded.available_since, unavailable_since =
     CASE WHEN $2::bigint IS NULL THEN least(leadtap.from_ms($1), greatest(excluded.unavailable_since, a.available_since, a.stopped_at))
-         ELSE excluded.unavailable_since END`;
+         ELSE excluded.unavailable_since END,
+    stopped_at = CASE WHEN $2::bigint IS NULL THEN a.stopped_at ELSE leadtap.from_ms($1) END`;
 const RECORD_STOP = `
   INSERT INTO leadtap.availability (stopped_at) VALUES (leadtap.from_ms($1))
   ON CONFLICT (id) DO UPDATE SET stopped_at = excluded.stopped_at`;

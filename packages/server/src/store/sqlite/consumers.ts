@@ -54,9 +54,11 @@ const byLevel = (select: (leads: string) => string): string =>
 const IS_REVOKED = 'EXISTS (SELECT 1 FROM revoked_tokens AS r WHERE r.token_id = c.token_id)';
 /** A revoked token that is still used is listed, so that it is noticed. */
 const IS_OVER = `${IS_REVOKED} AND NOT (c.last_status = 401 AND c.last_poll_at > ?1 - ${ENDED_TOKEN_MS})`;
-const IS_ISSUED = 'EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = c.token_id)';
-/** An expired token of an identity provider: the client has another one. */
-const IS_REPLACED = `c.token_expires_at IS NOT NULL AND c.token_expires_at <= ?1 AND NOT ${IS_ISSUED}`;
+const isIssued = (consumer: string): string =>
+  `EXISTS (SELECT 1 FROM issued_tokens AS i WHERE i.id = ${consumer}.token_id)`;
+/** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
+const IS_REPLACED = `coalesce(c.token_expires_at <= ?1, false) AND c.token_id <> '${NO_TOKEN_ID}' AND NOT ${isIssued('c')}
+  AND EXISTS (SELECT 1 FROM consumers AS o WHERE o.user_id = c.user_id AND o.last_poll_at > c.last_poll_at AND NOT ${isIssued('o')})`;
 
 /** Its values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. */
 const listSql = (from: string, condition: string, order: string): string => `
@@ -82,6 +84,8 @@ const PRUNE = `
    WHERE c.last_poll_at < ?2 OR NOT EXISTS (SELECT 1 FROM users AS u WHERE u.id = c.user_id)
       OR (${IS_OVER}) OR (${IS_REPLACED})`;
 
+/** Before the last start. A stop that is recorded is no crash, and neither is a database that was unreachable. */
+const HAS_CRASHED = 'coalesce(stopped_at < unavailable_since, true)';
 /** Its values: now, and since when the service was unavailable, or null. */
 const RECORD_DOWNTIME = `
   INSERT INTO availability AS a (id, unavailable_since, available_since)
@@ -89,7 +93,8 @@ const RECORD_DOWNTIME = `
   ON CONFLICT (id) DO UPDATE SET available_since = excluded.available_since, unavailable_since =
     CASE WHEN ?2 IS NULL
          THEN min(?1, max(coalesce((SELECT max(last_poll_at) FROM consumers), 0), coalesce(a.available_since, 0), coalesce(a.stopped_at, 0)))
-         ELSE excluded.unavailable_since END`;
+         ELSE excluded.unavailable_since END,
+    stopped_at = CASE WHEN ?2 IS NULL THEN a.stopped_at ELSE ?1 END`;
 const RECORD_STOP = `
   INSERT INTO availability (id, stopped_at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET stopped_at = excluded.stopped_at`;
 
@@ -123,7 +128,7 @@ export function prepareConsumers(connection: Connection) {
     )} AS newest FROM users AS u WHERE u.id = ?1`,
   );
   const started = connection.prepare<{ startedAt: number | null }>(
-    'SELECT available_since AS startedAt FROM availability',
+    `SELECT available_since AS startedAt FROM availability WHERE ${HAS_CRASHED}`,
   );
   const downtime = connection.prepare(RECORD_DOWNTIME);
   const stop = connection.prepare(RECORD_STOP);
