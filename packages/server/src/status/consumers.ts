@@ -10,6 +10,7 @@ import {
   consumerPages,
   consumerStateOf,
   isAwaited,
+  isStuck,
   type ListedConsumer,
   listedConsumerPages,
   pendingOf,
@@ -157,6 +158,7 @@ function problemOf(
   if (state === 'active' && lastStatus === RATE_LIMITED && waitMs !== null) return 'consumers-limited';
   if (waitMs !== null && waitMs > maxWaitOf(listed) && !isForgotten(listed, state, now))
     return 'leads-waiting';
+  if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
   return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : null;
 }
 

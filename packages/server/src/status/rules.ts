@@ -263,10 +263,18 @@ export const RULES: readonly Rule[] = [
   },
   {
     ...{ name: 'consumers-awaited', levels: ['unknown'], docs: 'docs/operations.md#problems' },
-    title: 'The service was unavailable, and consumers have not polled yet since',
+    title: 'The service was unavailable, or the clock was set back, and consumers have not polled yet since',
     find: (facts) => {
-      const { awaited = 0, downtime } = facts.consumers ?? {};
-      if (awaited === 0 || !downtime) return undefined;
+      const { awaited = 0, downtime = null } = facts.consumers ?? {};
+      if (awaited === 0) return undefined;
+      const isAhead = consumersWith(facts, 'consumers-awaited').listed.some(
+        ({ lastPollAt }) => lastPollAt !== null && secondsSince(facts, lastPollAt) < 0,
+      );
+      if (isAhead || !downtime)
+        return {
+          message: `The clock was set back since the last polls: waiting for ${countOf(awaited, 'consumer', 'consumers')} to poll.`,
+          fix: 'Check the clock of this machine. If it is right, wait for the next polls.',
+        };
       const duration = formatDuration((Date.parse(downtime.until) - Date.parse(downtime.from)) / 1000);
       return {
         message: `The service was down for ${duration}, until ${formatDuration(secondsSince(facts, downtime.until))} ago: waiting for ${countOf(awaited, 'consumer', 'consumers')} to poll.`,
@@ -372,8 +380,8 @@ function describeWaiting(facts: Facts): Found | undefined {
   const [first] = listed;
   if (!first) return undefined;
   const refusal = refusalOf(facts, first);
-  const waitOf = ({ waitingSince }: ConsumerStatus) =>
-    waitingSince === null ? '' : formatDuration(secondsSince(facts, waitingSince));
+  const waitOf = ({ waitingSince, unconfirmedSince }: ConsumerStatus) =>
+    formatDuration(secondsSince(facts, waitingSince ?? unconfirmedSince ?? facts.generatedAt));
   if (count > 1)
     return {
       message: `Leads wait for ${formatCount(count)} consumers: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`,
@@ -384,7 +392,9 @@ function describeWaiting(facts: Facts): Found | undefined {
       ? 'it accepts webhook events, but has never polled'
       : refusal
         ? `its last poll was refused with ${refusal.text}`
-        : `its last poll was ${formatDuration(secondsSince(facts, first.lastPollAt))} ago`;
+        : first.isStuck
+          ? 'it polls from the same place again and again'
+          : `its last poll was ${formatDuration(secondsSince(facts, first.lastPollAt))} ago`;
   const hasStopped = first.state !== 'active';
   return {
     message: `${first.waiting === 0 ? 'Leads wait' : countOf(first.waiting, 'lead waits', 'leads wait')} for ${describe(first)}, the oldest for ${waitOf(first)}; ${polled}.`,

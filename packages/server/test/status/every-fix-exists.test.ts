@@ -103,6 +103,15 @@ describe('what the status page tells to do', () => {
     for (const { fix } of PROBLEMS) expect(fix).toMatch(/^.{20,}\.$/);
   });
 
+  it('does not speak of a downtime where the clock was set back', () => {
+    const listed = [consumer({ problem: 'consumers-awaited', lastPollAt: '2026-03-02T10:30:00.000Z' })];
+    for (const downtime of [null, facts().consumers?.downtime ?? null])
+      expect(
+        diagnose(withConsumers({ downtime, listed })).find(({ kind }) => kind === 'consumers-awaited')
+          ?.message,
+      ).toBe('The clock was set back since the last polls: waiting for 1 consumer to poll.');
+  });
+
   it('is a command that the program accepts as it is written', async () => {
     const fixes = [...PROBLEMS.map(({ fix }) => fix), ...PROBLEM_CODES.map((code) => fixOf(code, 'boss'))];
     const commands = [...new Set(fixes.flatMap(commandsIn))];

@@ -212,6 +212,21 @@ const SITUATIONS: readonly Situation[] = [
     },
   },
   {
+    name: 'a consumer gets the same leads each time',
+    ...{ expected: ['leads-waiting error'], wasGreen: true },
+    says: /^Leads wait for same \(user boss\), .+; it polls from the same place again and again\.$/,
+    arrange: async (world) => {
+      const { poll } = await world.established('same');
+      const since = `since=${iso(world.clock())}`;
+      world.clock.advance(1000);
+      await world.service.add({}, {});
+      for (let count = 0; count < 40; count += 1) {
+        world.clock.advance(2 * MINUTE_MS);
+        await poll(since);
+      }
+    },
+  },
+  {
     name: 'a client disconnects before each response',
     ...{ expected: ['leads-waiting error'], wasGreen: true },
     arrange: async (world) => {
