@@ -5,7 +5,6 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import type { Schedule } from './cache/held-polls.ts';
 import { createReaders, type PollReaders } from './cache/poll-cache.ts';
-import { systemClock } from './clock.ts';
 import { HookSender, type HookSenderOptions } from './hooks/sender.ts';
 import { Connections } from './http/connections.ts';
 import { consoleRoutes } from './http/console.ts';
@@ -221,10 +220,10 @@ function createEndpoints(
 }
 
 function createHookSender(
-  { hooks, clock = systemClock, logger: log, version, recorder }: AppServices,
+  { hooks, logger: log, version, recorder }: AppServices,
   publicUrl: string | undefined,
   { changes }: PollReaders,
 ): HookSender | undefined {
   const hasConsumers = recorder !== undefined;
-  return hooks && new HookSender({ ...hooks, changes, publicUrl, hasConsumers, version, clock, log });
+  return hooks && new HookSender({ ...hooks, changes, publicUrl, hasConsumers, version, log });
 }

@@ -54,7 +54,9 @@ async function startBadNight() {
   const hook = await hooks.find(subscribed.id);
   if (!hook) throw new Error('there is no hook');
   const failing = { failures: 4, failingSince: clock() - 20 * 60_000, lastEventAt: clock(), lastStatus: 502 };
-  await hooks.settle([{ claimed: hook, progress: { ...hook, ...failing, checkAt: null } }]);
+  await hooks.settle([
+    { claimed: hook, progress: { ...hook, ...failing, notBefore: clock() + 86_400_000, checkAt: null } },
+  ]);
   /** So many requests of a client get a 500. */
   const failAll = async (count: number) => {
     const broken = vi.spyOn(changeTracking, 'revalidate').mockRejectedValue(new Error('out of memory'));

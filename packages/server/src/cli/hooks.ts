@@ -178,26 +178,25 @@ async function sendTest(
   id: string,
   context: CommandContext,
 ): Promise<void> {
-  const { clock, signal, stderr } = context;
+  const { signal, stderr } = context;
   const hook = await findHook(hooks, id, context);
   const keys = await loadSigningKeys(config.signingKey, { create: false });
   const delivery = createDelivery();
   signal.addEventListener('abort', () => delivery.close());
   const { announcedThrough: through } = hook;
   const window = { since: through, through };
-  const outcome = await sendEvent(delivery, { hook }, window, {
+  const outcome = await sendEvent(delivery, { hook, claimedAt: await hooks.now() }, window, {
     hosts: allowedHosts(config.hookHosts),
     signingSecrets: secretsOf(keys),
     publicUrl: config.publicUrl,
     version: VERSION,
-    clock,
   });
   delivery.close();
   signal.throwIfAborted();
   if (outcome === 'aborted') return;
   if (outcome.kind !== 'accepted') throw toFailure(outcome, hook);
   const state = hookStateOf(hook);
-  if (state !== 'active') await enable(hooks, hook, outcome.status, clock());
+  if (state !== 'active') await enable(hooks, hook, outcome.status, await hooks.now());
   const again = state === 'active' ? '' : ` The subscription was ${state} and is active again.`;
   await writeLine(stderr, `${hostOfHook(hook)} accepted the event with status ${outcome.status}.${again}`);
 }

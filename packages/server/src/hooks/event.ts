@@ -1,6 +1,6 @@
 /** One event of a webhook subscription: there are leads after `since`, up to `through`. */
 import { type HookEvent, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
-import { type Clock, toIso } from '../clock.ts';
+import { toIso } from '../clock.ts';
 import type { DueHook, Hook } from '../store/hooks.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
@@ -15,7 +15,6 @@ export interface EventOptions {
   /** The `{base_url}` in events. Default: the one that the subscription was sent to. */
   readonly publicUrl: string | undefined;
   readonly version: string;
-  readonly clock: Clock;
 }
 
 export interface EventWindow {
@@ -25,23 +24,23 @@ export interface EventWindow {
 
 export async function sendEvent(
   delivery: Delivery,
-  { hook, companyId }: Pick<DueHook, 'hook'> & Partial<DueHook>,
+  { hook, claimedAt, companyId }: Pick<DueHook, 'hook' | 'claimedAt'> & Partial<DueHook>,
   window: EventWindow,
   options: EventOptions,
 ): Promise<Outcome | 'aborted'> {
   // The list may have become shorter since the subscription.
   const checked = checkHookUrl(hook.url, options.hosts);
   if (checked.kind !== 'allowed') return { kind: 'not-allowed' };
-  return delivery.post(checked.url, ...createEvent(hook, window, options), companyId);
+  return delivery.post(checked.url, ...createEvent(hook, claimedAt, window, options), companyId);
 }
 
-/** The headers and the body of one attempt. */
+/** The headers and the body of one attempt. `now` is the time of the database, like all times of a hook. */
 function createEvent(
   hook: Hook,
+  now: number,
   { since, through }: EventWindow,
-  { clock, publicUrl, signingSecrets, version }: EventOptions,
+  { publicUrl, signingSecrets, version }: EventOptions,
 ): [headers: Record<string, string>, body: string] {
-  const now = clock();
   const event: HookEvent = {
     type: 'leads.available',
     timestamp: toIso(now),

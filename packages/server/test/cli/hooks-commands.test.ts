@@ -101,12 +101,14 @@ describe('leadtap hooks list', () => {
     expect((await run('hooks list')).stdout).toContain('  disabled  pending  ');
   });
 
-  test('a failing one without pending leads is sent again with the next lead, not now', async () => {
+  test('a failing one of a user whose plan does not allow polls is not sent again', async () => {
     const { clock, service, run } = await installation();
     const hook = await subscribe(service, await service.token('boss'), ZAPIER_URL);
+    await service.store.updateUser('boss', { plan: 'BASIC' });
+    await service.add({});
     await change(service, hook.id, { ...failing(clock), notBefore: clock() - 1000, checkAt: null });
     expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([
-      { state: 'failing', isPending: false, retryAt: null },
+      { state: 'failing', isPending: true, retryAt: null },
     ]);
     expect((await run('hooks list')).stdout).toMatch(/ 3 {2,}-\n/);
   });

@@ -41,6 +41,9 @@ async function change(service: TestService, id: string, changes: Partial<HookPro
   await service.store.hooks?.settle([{ claimed, progress: { ...claimed, ...changes } }]);
 }
 
+/** It is not examined during the test. */
+const FAILING = { failures: 2, lastStatus: 500, notBefore: Date.UTC(2100, 0) };
+
 const DISABLED = {
   failures: 30,
   failingSince: 1,
@@ -78,7 +81,7 @@ describe('a consumer with a webhook subscription', () => {
     await (await addClient(service, 'boss', 'token-1', 'Zapier'))();
     for (const path of ['a', 'b', 'c']) await subscribeAs('boss', 'token-1', `${ZAPIER_URL}${path}`);
     const ids = (await service.store.hooks?.list({ now: 0, limit: 9 }))?.map(({ hook }) => hook.id) ?? [];
-    await change(service, ids[0] ?? '', { failures: 2, lastStatus: 500 });
+    await change(service, ids[0] ?? '', FAILING);
     await change(service, ids[1] ?? '', DISABLED);
     expect(await list('boss')).toMatchObject([
       { hook: { count: 3, state: 'disabled', lastStatus: 502, failures: 30 } },
@@ -179,7 +182,7 @@ describe('the status page', () => {
     const { service, status, subscribeAs } = await installation();
     for (const name of ['A', 'B', 'C']) await (await addClient(service, 'boss', name, name))();
     await change(service, (await subscribeAs('boss', 'C')).id, DISABLED);
-    await change(service, (await subscribeAs('boss', 'B')).id, { failures: 1, lastStatus: null });
+    await change(service, (await subscribeAs('boss', 'B')).id, { ...FAILING, failures: 1, lastStatus: null });
     const { problems, healthy, hooks, consumers } = await status();
     expect({ healthy, hooks }).toEqual({
       healthy: false,

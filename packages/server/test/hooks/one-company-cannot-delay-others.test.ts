@@ -28,7 +28,7 @@ async function startSender(receivers: readonly Receiver[], maxSockets = MAX_SOCK
       },
     },
     hosts: receivers.map(({ origin }) => origin),
-    ...{ signingSecrets: [new Uint8Array(32)], publicUrl: undefined, version: '1', clock: Date.now },
+    ...{ signingSecrets: [new Uint8Array(32)], publicUrl: undefined, version: '1' },
     log: { warn: () => undefined, info: () => undefined },
     delivery: { timeoutMs: 600_000, maxSockets },
   });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sendEvent } from '../../src/hooks/event.ts';
 import {
   type ClaimResult,
   expiredBefore,
@@ -173,6 +174,22 @@ it.each([
   ['9'.repeat(400), DAY_MS],
 ])('Retry-After %j is %i ms', (header, ms) => {
   expect(retryAfterMs(header, NOW)).toBe(ms);
+});
+
+it('the times of an event are those of the database', async () => {
+  const sent: { timestamp: string; header: string | undefined }[] = [];
+  const delivery = {
+    maxInFlight: 1,
+    post: async (_url: URL, headers: Readonly<Record<string, string>>, body: string) => {
+      sent.push({ timestamp: JSON.parse(body).timestamp, header: headers['webhook-timestamp'] });
+      return OK;
+    },
+    close: () => undefined,
+  };
+  // Unlike the clock of this process.
+  const options = { hosts: ['a.test'], signingSecrets: [], publicUrl: undefined, version: '1.0.0' };
+  await sendEvent(delivery, due({}, { claimedAt: NOW }), { since: 1000, through: 2000 }, options);
+  expect(sent).toEqual([{ timestamp: new Date(NOW).toISOString(), header: String(NOW / 1000) }]);
 });
 
 it('the state follows from the row', () => {

@@ -400,6 +400,8 @@ const SITUATIONS: readonly Situation[] = [
         await world.subscribed('zapier', {
           ...{ failures: 3, lastEventAt: world.clock(), lastStatus: 502 },
           failingSince: world.clock() - minutes * MINUTE_MS,
+          // It is not examined before.
+          notBefore: world.clock() + HOUR_MS,
         });
       },
     }),
