@@ -17,7 +17,7 @@ import { columnProblem } from '../leads/import/csv-header.ts';
 import { LEAD_SOURCES, type LeadSource } from '../leads/lead-sources.ts';
 import { type Consumer, positionOf } from '../store/consumers.ts';
 import type { User } from '../store/records.ts';
-import type { ListedToken } from '../store/store.ts';
+import type { ListedToken, Store } from '../store/store.ts';
 import { findUser, noSuchUser, revokeAll } from './company.ts';
 import { type CommandContext, withStore } from './context.ts';
 import { Failure } from './failure.ts';
@@ -363,27 +363,60 @@ const toJson = (
 });
 
 async function revokeToken(given: string, force: boolean, context: CommandContext): Promise<void> {
-  const { tokenId, isNew } = await withStore(context, async (store) => {
+  const { tokenId, isNew, waiting } = await withStore(context, async (store, config) => {
     const found =
       (await store.findToken(given))?.id ??
       (await completeId(given, (after, limit) => store.listTokenIds(after, limit)));
     // The short id of a token that was not issued here would revoke nothing.
     if (found === undefined && (!force || isShortId(given))) throw unknownToken(given);
     const tokenId = found ?? given;
-    return { tokenId, isNew: await store.revokeToken(tokenId) };
+    const userId = (await store.findToken(tokenId))?.userId;
+    const waiting = await describeWaiting(store, config, context, userId, [tokenId]);
+    return { tokenId, isNew: await store.revokeToken(tokenId), waiting };
   });
   const message = isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was already revoked.`;
   await writeLine(context.stdout, message);
+  if (isNew) for (const line of waiting) await writeLine(context.stderr, line);
+}
+
+const MAX_PENDING_LEADS = 1000;
+
+/** A new token begins without a position: what waited for the old one would be lost. */
+async function describeWaiting(
+  store: Store,
+  config: Config,
+  { clock }: CommandContext,
+  userId: string | undefined,
+  tokenIds: readonly string[],
+): Promise<string[]> {
+  const lines: string[] = [];
+  if (!config.consumers || userId === undefined) return lines;
+  const query = { userId, maxPendingLeads: MAX_PENDING_LEADS, now: clock() };
+  for await (const page of consumerPages(store, query))
+    for (const consumer of page) {
+      const { tokenId, pendingLeads: count } = consumer;
+      const position = positionOf(consumer);
+      if (tokenId === null || !tokenIds.includes(tokenId) || count === 0 || position === null) continue;
+      const leads =
+        count === 1 ? '1 lead was' : `${count}${count < MAX_PENDING_LEADS ? '' : ' or more'} leads were`;
+      lines.push(
+        `${leads} not picked up with token ${tokenId}. Start the new automation with since=${toIso(position)}`,
+      );
+    }
+  return lines;
 }
 
 async function revokeTokensOfUser(userId: string, context: CommandContext): Promise<void> {
-  const count = await withStore(context, async (store) => {
+  const { count, waiting } = await withStore(context, async (store, config) => {
     const tokens = await store.listTokens(userId);
     // Tokens stay after their user was removed, so the user is needed only if there are none.
     if (tokens.length === 0) await findUser(store, userId);
-    return revokeAll(store, tokens);
+    const valid = tokens.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
+    const waiting = await describeWaiting(store, config, context, userId, valid);
+    return { count: await revokeAll(store, tokens), waiting };
   });
   await writeLine(context.stdout, `Tokens of user ${userId} that were revoked: ${count}.`);
+  for (const line of waiting) await writeLine(context.stderr, line);
 }
 
 /** People paste a whole token by mistake. It is a secret, so the message does not show it. */

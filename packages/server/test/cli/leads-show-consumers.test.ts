@@ -261,3 +261,22 @@ describe('leadtap token list', () => {
     expect(stdout).toMatch(/^b-unused .* - +- +active$/m);
   });
 });
+
+test.each(['token revoke make', 'token revoke --user boss'])(
+  '%s says which leads waited',
+  async (command) => {
+    const { clock, service, run } = await installation();
+    const token = { id: 'make', userId: 'boss', name: null, scopes: ['leads:read'] };
+    await service.store.recordTokens([{ ...token, issuedAt: clock(), expiresAt: clock() + 1e10 }]);
+    const { poll } = await client(service, 'boss', 'make');
+    const [got = 0] = await service.add({});
+    await poll();
+    await service.service.recorder?.flush();
+    await service.add({}, {}, {});
+    const { code, stderr } = await run(command);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: `3 leads were not picked up with token make. Start the new automation with since=${iso(got)}\n`,
+    });
+  },
+);
