@@ -22,7 +22,7 @@ test('the positions of consumers are the same after a move', async () => {
   await source.close();
   expect(before).toHaveLength(2);
 
-  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 consumers') });
+  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('consumers 2') });
   const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
   onTestFinished(() => target.close());
   expect(await target.consumers?.list(query)).toEqual(before);
