@@ -18,7 +18,7 @@ test('hooks and their positions are the same after a move', async () => {
   await source.close();
   expect(before).toMatchObject([{ hook: { announcedThrough: AT - 7 } }, { hook: { tokenId: null } }]);
 
-  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 hooks') });
+  expect(await runMove(endpoints)).toMatchObject({ code: 0, stdout: expect.stringContaining('hooks 2') });
   const target = await openPostgresStore({ url: endpoints.to, connections: 1 });
   onTestFinished(() => target.close());
   expect(await target.hooks?.list(query)).toEqual(before);
