@@ -34,7 +34,7 @@ const EXPIRES_SOON_SHARE = 1 / 3;
 const RATE_LIMITED = 429;
 /** Leads may wait for an hour, and for longer if the consumer polls rarely. */
 const MAX_WAIT_INTERVALS = 4;
-/** Fewer are a person who tries a token: nobody waits for the leads. */
+/** Fewer are a person who tries a token, not an automation. */
 const MIN_POLLS = 3;
 const LIMITED_LONG_MS = 15 * 60_000;
 /** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
