@@ -94,7 +94,7 @@ describe('leadtap consumers', () => {
 });
 
 describe('consumers that no longer count', () => {
-  test('a revoked token, a removed user and an expired token of an identity provider are not listed', async () => {
+  test('a revoked token and a removed user are not listed; an expired token of an identity provider is, until it is replaced', async () => {
     const { clock, service, run, issue } = await installation();
     await (await issue('boss', 'revoked'))();
     await (await issue('north-lead', 'removed'))();
@@ -106,7 +106,12 @@ describe('consumers that no longer count', () => {
     await service.store.revokeToken('revoked');
     await service.store.removeUser('north-lead');
     clock.advance(2 * 3_600_000);
-    expect(await ids()).toEqual(['kept']);
+    const [expired, ...others] = await ids();
+    expect(others).toEqual(['kept']);
+    await service.poll('boss');
+    const [replacement, ...same] = await ids();
+    expect(same).toEqual(['kept']);
+    expect(replacement).not.toBe(expired);
   });
 });
 
