@@ -172,9 +172,16 @@ export class World {
       const isExamined = failures === 0 || isPast(checkAt) || this.#lastAddAt > (lastEventAt ?? 0);
       return isClaimed || (notBefore <= now && isDue && isExamined);
     };
+    /** Its last event was stored only now, and the next one follows a second later. */
+    const isPaused = ({ failures, notBefore, announcedThrough }: Hook) => {
+      const pauseMs = notBefore - this.clock();
+      return failures === 0 && announcedThrough < this.#lastStamp && pauseMs > 0 && pauseMs <= HOOK_PAUSE_MS;
+    };
     while (this.road.target !== undefined) {
       const listed = await hooks?.list({ now: this.clock(), limit: 100 });
-      if (!listed?.some(({ hook }) => isPending(hook))) return;
+      const paused = listed?.find(({ hook }) => isPaused(hook));
+      if (paused) this.#goTo(paused.hook.notBefore);
+      else if (!listed?.some(({ hook }) => isPending(hook))) return;
       await wait(20);
     }
   }
