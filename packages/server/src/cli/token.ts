@@ -371,7 +371,7 @@ async function revokeToken(given: string, force: boolean, context: CommandContex
     if (found === undefined && (!force || isShortId(given))) throw unknownToken(given);
     const tokenId = found ?? given;
     const userId = (await store.findToken(tokenId))?.userId;
-    const waiting = await describeWaiting(store, config, context, userId, [tokenId]);
+    const waiting = await describeWaitingLeads(store, config, context, userId, [tokenId]);
     return { tokenId, isNew: await store.revokeToken(tokenId), waiting };
   });
   const message = isNew ? `Token ${tokenId} was revoked.` : `Token ${tokenId} was already revoked.`;
@@ -382,7 +382,7 @@ async function revokeToken(given: string, force: boolean, context: CommandContex
 const MAX_PENDING_LEADS = 1000;
 
 /** A new token begins without a position: what waited for the old one would be lost. */
-async function describeWaiting(
+async function describeWaitingLeads(
   store: Store,
   config: Config,
   { clock }: CommandContext,
@@ -412,7 +412,7 @@ async function revokeTokensOfUser(userId: string, context: CommandContext): Prom
     // Tokens stay after their user was removed, so the user is needed only if there are none.
     if (tokens.length === 0) await findUser(store, userId);
     const valid = tokens.filter(({ revokedAt }) => revokedAt === null).map(({ id }) => id);
-    const waiting = await describeWaiting(store, config, context, userId, valid);
+    const waiting = await describeWaitingLeads(store, config, context, userId, valid);
     return { count: await revokeAll(store, tokens), waiting };
   });
   await writeLine(context.stdout, `Tokens of user ${userId} that were revoked: ${count}.`);

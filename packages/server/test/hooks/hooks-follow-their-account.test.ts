@@ -103,36 +103,31 @@ it('one reminder, if the consumer has not polled 2 minutes after a 2xx', async (
   expect(events.map(({ event }) => event.data.through)).toEqual([iso(next), iso(next)]);
 });
 
-it('a reminder covers all events since the last poll', async () => {
+/** A subscription whose events were accepted, and whose token has not polled. */
+async function announce(events: number) {
   const clock = manualClock();
   const receiver = await startReceiver();
   const service = await startWith(receiver, { clock });
   const token = await service.token('boss', { expiresInMs: 1e9 });
   const { id, since } = await subscribe(service, token, receiver.url);
   let created = 0;
-  for (let count = 1; count <= 3; count += 1) {
+  for (let count = 1; count <= events; count += 1) {
     [created = 0] = await service.add({});
     await receiver.event(count);
     await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(created));
     clock.advance(1001);
   }
+  return { clock, receiver, service, token, since, created };
+}
+
+it('a reminder covers all events since the last poll', async () => {
+  const { clock, receiver, since, created } = await announce(3);
   clock.advance(120_000);
   expect((await receiver.event(4)).event.data).toMatchObject({ since, through: iso(created) });
 });
 
 it('a reminder covers an event that was skipped by a poll for a later one', async () => {
-  const clock = manualClock();
-  const receiver = await startReceiver();
-  const service = await startWith(receiver, { clock });
-  const token = await service.token('boss', { expiresInMs: 1e9 });
-  const { id, since } = await subscribe(service, token, receiver.url);
-  let created = 0;
-  for (let count = 1; count <= 2; count += 1) {
-    [created = 0] = await service.add({});
-    await receiver.event(count);
-    await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(created));
-    clock.advance(1001);
-  }
+  const { clock, receiver, service, token, since, created } = await announce(2);
   const { poll } = (await receiver.event(2)).event.data;
   await fetch(poll, { headers: { authorization: `Bearer ${token}` } });
   await service.service.recorder?.flush();
