@@ -173,7 +173,8 @@ it('a poll costs one revalidation, and a second one only if its leads were read 
   };
   await test.add({ id: 'first' });
   expect(await count(SINCE)).toEqual({ leads: 1, revalidations: 2, reads: 1 });
-  expect(await count(SINCE)).toEqual({ leads: 1, revalidations: 1, reads: 0 });
+  // Other databases of the server can delay, not change, what is cached.
+  await expect.poll(() => count(SINCE)).toEqual({ leads: 1, revalidations: 1, reads: 0 });
   expect(await count('since=2200-01-01')).toEqual({ leads: 0, revalidations: 1, reads: 0 });
   await test.add({ id: 'second' });
   expect(await count('since=2200-01-01')).toEqual({ leads: 0, revalidations: 1, reads: 1 });
