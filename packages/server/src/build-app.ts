@@ -3,12 +3,11 @@ import { METHODS } from 'node:http';
 import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
-import type { Schedule } from './cache/held-polls.ts';
-import { createReaders, type PollReaders } from './cache/poll-cache.ts';
+import { createConsumersHandler } from './consumers/endpoint.ts';
+import { createHooksHandlers, type HookSettings } from './hooks/endpoint.ts';
 import { HookSender, type HookSenderOptions } from './hooks/sender.ts';
 import { Connections } from './http/connections.ts';
 import { consoleRoutes } from './http/console.ts';
-import { createConsumersHandler } from './http/consumers-handler.ts';
 import { docsRoutes } from './http/docs.ts';
 import {
   createErrorHandler,
@@ -20,14 +19,15 @@ import { createHandler, type HandlerOptions, type RequestHandler } from './http/
 import { mountWithBody, mountWithoutBody } from './http/fastify-plugins.ts';
 import { compileTrust, createPublicUrl, type TrustProxy } from './http/forwarded.ts';
 import { healthRoutes, isReadinessProbe } from './http/health.ts';
-import { createHooksHandlers, type HookSettings } from './http/hooks-handler.ts';
-import { createIntakeResponder, type IntakeObserver } from './http/intake-handler.ts';
 import { requireValidHeaders } from './http/methods.ts';
-import { createPollResponder, type PollOptions } from './http/poll-handler.ts';
 import { commonHeaders, ProblemError, unavailable } from './http/problems.ts';
 import { requestIdOf } from './http/request-log.ts';
 import { makeServer, RequestLogController, routeEndpoints, type ServerLimits } from './http/server.ts';
+import { createIntakeResponder, type IntakeObserver } from './intake/endpoint.ts';
 import type { Limiter } from './limits/limiter.ts';
+import { createReaders, type PollReaders } from './poll/cache/poll-cache.ts';
+import { createPollResponder, type PollOptions } from './poll/endpoint.ts';
+import type { Schedule } from './poll/held-polls.ts';
 import type { Store } from './store/store.ts';
 
 export interface AppServices extends PollOptions {

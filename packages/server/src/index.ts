@@ -12,6 +12,7 @@ export {
   TokenVerificationUnavailableError,
 } from './accounts/external-tokens.ts';
 export { issueToken, type TokenGrant } from './accounts/own-tokens.ts';
+export type * from './accounts/records.ts';
 export {
   loadSigningKeys,
   type SigningKey,
@@ -19,6 +20,7 @@ export {
   type SigningKeySource,
   type SigningKeys,
 } from './accounts/signing-keys.ts';
+export type * from './accounts/store.ts';
 export { TOKEN_SCOPES, type TokenScope } from './accounts/token-scopes.ts';
 export {
   makeVerifyToken,
@@ -28,40 +30,13 @@ export {
   type VerifyToken,
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
-export { leadsIntake, type NewLeadsOptions, newLeads } from './http/fastify-plugins.ts';
-export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
-export {
-  createIntakeHandler,
-  type IntakeHandlerOptions,
-  type IntakeObservation,
-  type IntakeObserver,
-  type IntakeOptions,
-} from './http/intake-handler.ts';
-export {
-  createPollHandler,
-  type PollHandler,
-  type PollHandlerOptions,
-  type PollOptions,
-} from './http/poll-handler.ts';
-export type { PollObservation, PollObserver } from './http/poll-observer.ts';
-export type { RequestLogger } from './http/request-log.ts';
+export { type Gap, keepGapsWithLeads, type SentRange } from './consumers/gaps.ts';
 export {
   ConsumerRecorder,
   type EndedPoll,
   type PollRecorder,
   type RecorderOptions,
-} from './leads/consumer-recorder.ts';
-export {
-  FAILED_TOKEN_POLICIES,
-  INTAKE_POLICIES,
-  type Limiter,
-  type Policy,
-  USER_POLICIES,
-  type Verdict,
-  type WindowState,
-} from './limits/limiter.ts';
-export { MemoryLimiter } from './limits/memory-limiter.ts';
-export { type Gap, keepGapsWithLeads, type SentRange } from './store/consumer-gaps.ts';
+} from './consumers/recorder.ts';
 export {
   type Consumer,
   type ConsumerKey,
@@ -74,12 +49,42 @@ export {
   type PollSummary,
   startOfFirstPolls,
   type TokenEnd,
-} from './store/consumers.ts';
-export type * from './store/hooks.ts';
-export type * from './store/lead-removal.ts';
-export { DEFAULT_LEAD_FIELDS } from './store/lead-row.ts';
-export type { OrganisationReader, StoredCompany } from './store/organisation-reader.ts';
+} from './consumers/store.ts';
+export type * from './hooks/store.ts';
+export { leadsIntake, type NewLeadsOptions, newLeads } from './http/fastify-plugins.ts';
+export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
+export type { RequestLogger } from './http/request-log.ts';
+export {
+  createIntakeHandler,
+  type IntakeHandlerOptions,
+  type IntakeObservation,
+  type IntakeObserver,
+  type IntakeOptions,
+} from './intake/endpoint.ts';
+export type * from './intake/store.ts';
+export type * from './leads/record.ts';
+export type * from './leads/removal.ts';
+export { DEFAULT_LEAD_FIELDS } from './leads/row.ts';
+export type * from './leads/store.ts';
+export {
+  FAILED_TOKEN_POLICIES,
+  INTAKE_POLICIES,
+  type Limiter,
+  type Policy,
+  USER_POLICIES,
+  type Verdict,
+  type WindowState,
+} from './limits/limiter.ts';
+export { MemoryLimiter } from './limits/memory-limiter.ts';
+export {
+  createPollHandler,
+  type PollHandler,
+  type PollHandlerOptions,
+  type PollOptions,
+} from './poll/endpoint.ts';
+export type { PollObservation, PollObserver } from './poll/observer.ts';
+export type * from './poll/store.ts';
+export * from './store/errors.ts';
 export { openPostgresStore, type PostgresOptions } from './store/postgres/store.ts';
-export type * from './store/records.ts';
 export { openSqliteStore, type SqliteOptions } from './store/sqlite/store.ts';
-export * from './store/store.ts';
+export type * from './store/store.ts';

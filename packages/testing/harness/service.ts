@@ -4,7 +4,6 @@ import { issueToken, type LeadInput, type Organisation, type Store, type TokenSc
 import { onTestFinished } from 'vitest';
 import type { ExternalTokens } from '../../server/src/accounts/external-tokens.ts';
 import { compose, type Service } from '../../server/src/app.ts';
-import type { Schedule } from '../../server/src/cache/held-polls.ts';
 import { type Clock, systemClock } from '../../server/src/clock.ts';
 import { type Config, parseConfig } from '../../server/src/config.ts';
 import type { DeliveryOptions } from '../../server/src/hooks/deliver.ts';
@@ -12,6 +11,7 @@ import { type Limiters, type LimitersOptions, openLimiters } from '../../server/
 import { openStore, type StoreTimeouts } from '../../server/src/open-store.ts';
 import { type LifecycleOptions, start } from '../../server/src/ops/lifecycle.ts';
 import { makeLogger } from '../../server/src/ops/logging.ts';
+import type { Schedule } from '../../server/src/poll/held-polls.ts';
 import type { StatusTimeouts } from '../../server/src/status/timeouts.ts';
 import { makeTestDatabase, type TestDatabase } from './database.ts';
 import { ORGANISATION } from './organisation.ts';

@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
   jwksCache,
 } from 'jose';
-import { isJsonObject } from '../store/records.ts';
+import { isJsonObject } from '../json.ts';
 
 /** Where the public keys are. */
 export type JwksLocation =

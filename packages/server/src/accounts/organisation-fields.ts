@@ -1,5 +1,5 @@
 /** The checks of single values: those of the organisation file are also those of the options of `user add` and `user set`. */
-import type { AccessLevel } from '../store/records.ts';
+import type { AccessLevel } from './records.ts';
 
 export const ACCESS_LEVELS = ['COMPANY', 'BRANCH', 'DEPARTMENT'] as const satisfies readonly AccessLevel[];
 

@@ -5,8 +5,7 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
-import type { Company, Organisation, UserInput } from '../store/records.ts';
-import { isJsonObject } from '../store/records.ts';
+import { isJsonObject } from '../json.ts';
 import {
   ACCESS_LEVELS,
   type FindProblem,
@@ -16,6 +15,7 @@ import {
   findStatusProblem,
   findTextProblem,
 } from './organisation-fields.ts';
+import type { Company, Organisation, UserInput } from './records.ts';
 
 /** A mistake at one place of the file. */
 export interface FileProblem {

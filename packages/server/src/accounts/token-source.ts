@@ -1,4 +1,4 @@
-import { isJsonObject } from '../store/records.ts';
+import { isJsonObject } from '../json.ts';
 
 /** The service whose webhooks a token sends, and the fields that labels of its answers stand for. */
 export interface TokenSource {

@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { type Clock, findTimeZone } from '../clock.ts';
-import { isJsonObject } from '../store/records.ts';
-import type { Bearer } from '../store/store.ts';
+import { isJsonObject } from '../json.ts';
 import {
   EXTERNAL_ALGORITHMS,
   type ExternalTokens,
@@ -12,6 +11,7 @@ import {
 } from './external-tokens.ts';
 import { createOwnVerifiers, readUnverifiedClaims } from './own-tokens.ts';
 import type { SigningKeys } from './signing-keys.ts';
+import type { Bearer } from './store.ts';
 import { DEFAULT_TOKEN_SCOPES, parseTokenScopes, type TokenScope } from './token-scopes.ts';
 import { parseTokenSource, type TokenSource } from './token-source.ts';
 

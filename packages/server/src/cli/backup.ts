@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { describeDatabase } from '../config.ts';
 import { type Engine, engineOf } from '../open-store.ts';
-import { BackupTargetError, SchemaVersionError } from '../store/store.ts';
+import { BackupTargetError, SchemaVersionError } from '../store/errors.ts';
 import { messageOf } from '../system-error.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';

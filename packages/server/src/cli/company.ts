@@ -1,7 +1,7 @@
+import type { User } from '../accounts/records.ts';
+import type { ListedToken, OrganisationReader, StoredCompany } from '../accounts/store.ts';
 import { nearestName } from '../nearest-name.ts';
-import type { OrganisationReader, StoredCompany } from '../store/organisation-reader.ts';
-import type { User } from '../store/records.ts';
-import type { ListedToken, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { Failure } from './failure.ts';
 
 const COMPANIES_PER_PAGE = 100;

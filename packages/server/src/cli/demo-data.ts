@@ -1,5 +1,7 @@
 /** The made-up company of `leadtap demo`, and its leads. */
-import type { LeadInput, Organisation, User } from '../store/records.ts';
+
+import type { Organisation, User } from '../accounts/records.ts';
+import type { LeadInput } from '../leads/record.ts';
 
 const user = (
   id: string,

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { escapeJson, UNPRINTABLE } from '../leads/import/field-readers.ts';
+import { escapeJson, UNPRINTABLE } from '../leads/field-readers.ts';
 import { shortenId } from './short-ids.ts';
 
 /** A stream that may be a terminal. */

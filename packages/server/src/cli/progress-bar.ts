@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { formatNumber } from '../leads/import/field-readers.ts';
+import { formatNumber } from '../leads/field-readers.ts';
 import { type Output, widthOf } from './output.ts';
 
 const REDRAW_MS = 100;

@@ -1,4 +1,4 @@
-import type { Change } from '../store/store.ts';
+import type { Change } from '../poll/store.ts';
 
 /** Companies whose hooks are to be examined. */
 export class ChangedCompanies {

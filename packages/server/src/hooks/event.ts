@@ -1,10 +1,10 @@
 /** One event of a webhook subscription: there are leads after `since`, up to `through`. */
 import { type HookEvent, MAX_LEADS_PER_PAGE, NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import type { DueHook, Hook } from '../store/hooks.ts';
 import type { Delivery } from './deliver.ts';
 import type { Outcome } from './rules.ts';
 import { eventId, signatureOf } from './signature.ts';
+import type { DueHook, Hook } from './store.ts';
 import { checkHookUrl } from './url.ts';
 
 export interface EventOptions {

@@ -1,7 +1,7 @@
 /** Stores what follows from the results of claims, those of some milliseconds together. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { DueHook, Hook, HookProgress, HookStore, SettledHook } from '../store/hooks.ts';
 import { type ClaimResult, progressAfter } from './rules.ts';
+import type { DueHook, Hook, HookProgress, HookStore, SettledHook } from './store.ts';
 import { hostOfHook } from './url.ts';
 
 /** The part of a pino logger that the sender uses. Lines have the host of a URL: the whole one is a secret. */

@@ -1,5 +1,5 @@
 /** What follows from an attempt to send an event. Pure: time and randomness are parameters. */
-import type { DueHook, Hook, HookProgress } from '../store/hooks.ts';
+import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** The result of one attempt. */
 export type Outcome =

@@ -3,14 +3,14 @@
  * the response is stored (`rules.ts`). So nothing is queued here, and a process that is killed loses nothing: its claims end.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { ChangeSource } from '../cache/change-source.ts';
-import type { DueHook } from '../store/hooks.ts';
+import type { ChangeSource } from '../poll/cache/change-source.ts';
 import { ChangedCompanies } from './changed-companies.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import { type EventOptions, sendEvent } from './event.ts';
 import { Places } from './places.ts';
 import { Results, type ResultsOptions } from './results.ts';
 import { type ClockReading, expiredBefore, type Outcome, READING_INTERVAL_MS, sinceOf } from './rules.ts';
+import type { DueHook } from './store.ts';
 
 export interface HookSenderOptions
   extends EventOptions,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ProblemCode } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
-import { ClientDisconnectedError } from '../store/store.ts';
+import { ClientDisconnectedError } from '../store/errors.ts';
 import { disconnectSignal, isDisconnected, onceClosed } from './connections.ts';
 import { isConsoleRequest } from './console-client.ts';
 import {

@@ -1,11 +1,11 @@
 /** The endpoints as Fastify plugins, for applications that embed them, and as routes of the standalone server. */
 import { LEADS_PATH, NEW_LEADS_PATH } from '@leadtap/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createIntakeResponder, type IntakeOptions } from '../intake/endpoint.ts';
+import { createPollResponder, type PollOptions } from '../poll/endpoint.ts';
 import type { RequestContext } from './exchange.ts';
 import { createPublicUrl, type PublicUrl } from './forwarded.ts';
-import { createIntakeResponder, type IntakeOptions } from './intake-handler.ts';
 import { isAllowedMethod } from './methods.ts';
-import { createPollResponder, type PollOptions } from './poll-handler.ts';
 
 export interface NewLeadsOptions extends PollOptions {
   /** The `{base_url}` in the Link header. Default: the one that the request was sent to. */

@@ -1,14 +1,15 @@
 /** The checks that every endpoint begins with: token (401), rate limit (429), user (404). */
 import type { IncomingMessage } from 'node:http';
 import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
-import type { PollReaders } from '../cache/poll-cache.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { isPromise } from '../event-loop.ts';
 import type { PollingUser } from '../leads/access.ts';
-import type { PollReader } from '../leads/poll.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import { ClientDisconnectedError, type PollStore } from '../store/store.ts';
+import type { PollReaders } from '../poll/cache/poll-cache.ts';
+import type { PollReader } from '../poll/pages.ts';
+import type { PollStore } from '../poll/store.ts';
+import { ClientDisconnectedError } from '../store/errors.ts';
 import { createAuthentication, hasTokenScope } from './authenticate.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';

@@ -1,6 +1,6 @@
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import type { PollQuery, PollResult } from '../leads/poll.ts';
+import type { PollQuery, PollResult } from '../poll/pages.ts';
 import type { HeaderList } from './exchange.ts';
 
 export const JSON_MEDIA_TYPE = 'application/json; charset=utf-8';

@@ -1,5 +1,6 @@
-import { hasLeadScope } from '../store/placement.ts';
-import { type LeadScope, PROFESSIONAL, type User } from '../store/records.ts';
+import { PROFESSIONAL, type User } from '../accounts/records.ts';
+import { hasLeadScope } from './placement.ts';
+import type { LeadScope } from './record.ts';
 
 /** The part of a user that a poll needs. */
 export type PollingUser = Omit<User, 'email' | 'name'>;

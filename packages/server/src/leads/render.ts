@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LEAD_FIELDS, type Lead } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import type { LeadRecord } from '../store/records.ts';
+import type { LeadRecord } from './record.ts';
 
 /** The lead as the wire shows it, with the fields in the order of the contract. */
 export function toWire(lead: LeadRecord): Lead {

@@ -1,5 +1,5 @@
-import { normalizePhone } from '../store/lead-removal.ts';
-import type { StoredLead } from '../store/records.ts';
+import type { StoredLead } from './record.ts';
+import { normalizePhone } from './removal.ts';
 
 /** Without case and accents. */
 const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { IntakeObservation, IntakeObserver } from '../http/intake-handler.ts';
-import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
+import type { IntakeObservation, IntakeObserver } from '../intake/endpoint.ts';
+import type { PollObservation, PollObserver } from '../poll/observer.ts';
 
 export interface Metrics extends PollObserver, IntakeObserver {
   readonly registry: Registry;

@@ -1,6 +1,6 @@
 /** How often each consumer polled this instance in each of the last 24 hours, for the status page. In memory. */
 import type { Clock } from '../clock.ts';
-import { type ConsumerKey, consumerKeyText, type PollSummary } from '../store/consumers.ts';
+import { type ConsumerKey, consumerKeyText, type PollSummary } from '../consumers/store.ts';
 import { StepCounts } from './step-counts.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,7 @@
 /** The consumers as the diagnosis sees them: all are judged and counted, the most urgent are listed. */
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, toIso } from '../clock.ts';
-import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
-import { mayPoll } from '../leads/access.ts';
-import { readAnnounced } from '../leads/consumer-hooks.ts';
+import { readAnnounced } from '../consumers/consumer-hooks.ts';
 import {
   type ConsumerSources,
   type ConsumerState,
@@ -15,8 +13,10 @@ import {
   listedConsumerPages,
   pendingOf,
   toConsumerJson,
-} from '../leads/consumers.ts';
-import { isSameConsumer, positionOf } from '../store/consumers.ts';
+} from '../consumers/states.ts';
+import { isSameConsumer, positionOf } from '../consumers/store.ts';
+import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
+import { mayPoll } from '../leads/access.ts';
 import type { ConsumerPolls } from './consumer-polls.ts';
 import type { ConsumerProblem, ConsumerStatus, ConsumersStatus } from './report.ts';
 

@@ -2,9 +2,9 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, toIso, toIsoOrNull } from '../clock.ts';
-import { hookPages } from '../leads/consumer-hooks.ts';
-import type { ConsumerKey } from '../store/consumers.ts';
-import { type HookStore, hookStateOf } from '../store/hooks.ts';
+import { hookPages } from '../consumers/consumer-hooks.ts';
+import type { ConsumerKey } from '../consumers/store.ts';
+import { type HookStore, hookStateOf } from '../hooks/store.ts';
 import type { Store, StoreStatus } from '../store/store.ts';
 import { messageOf } from '../system-error.ts';
 import { withTimeout } from '../timeout.ts';

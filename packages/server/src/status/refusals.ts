@@ -2,9 +2,9 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, toIso } from '../clock.ts';
+import { consumerKeyOf } from '../consumers/recorder.ts';
+import { type ConsumerKey, consumerKeyText } from '../consumers/store.ts';
 import type { RefusedRequest } from '../http/exchange.ts';
-import { consumerKeyOf } from '../leads/consumer-recorder.ts';
-import { type ConsumerKey, consumerKeyText } from '../store/consumers.ts';
 import type { RefusalCounts, RefusalsOfCode, RequestError } from './report.ts';
 import { StepCounts } from './step-counts.ts';
 

@@ -1,8 +1,8 @@
 /** The types of `/status.json`. Its names are public: add to them, change none. Times are ISO 8601 in UTC. */
 import type { ProblemCode } from '@leadtap/contract';
-import type { toConsumerJson } from '../leads/consumers.ts';
-import type { ConsumerKey } from '../store/consumers.ts';
-import type { HookCounts } from '../store/hooks.ts';
+import type { toConsumerJson } from '../consumers/states.ts';
+import type { ConsumerKey } from '../consumers/store.ts';
+import type { HookCounts } from '../hooks/store.ts';
 
 /** Of one consumer. It has at most one of these. */
 export type ConsumerProblem =

@@ -1,6 +1,6 @@
 /** What this instance answered in each minute of the last 24 hours, for the status page. In memory, so it begins with the process. */
 import type { Clock } from '../clock.ts';
-import type { PollObservation, PollObserver } from '../http/poll-observer.ts';
+import type { PollObservation, PollObserver } from '../poll/observer.ts';
 
 export const MINUTE_MS = 60_000;
 export const HISTORY_MINUTES = 24 * 60;

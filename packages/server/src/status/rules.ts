@@ -4,7 +4,7 @@
  */
 import type { ProblemCode } from '@leadtap/contract';
 import { toIso } from '../clock.ts';
-import { isSameConsumer } from '../store/consumers.ts';
+import { isSameConsumer } from '../consumers/store.ts';
 import { isRefusal } from './consumers.ts';
 import { formatBytes, formatCount, formatDuration, formatValue } from './formats.ts';
 import type {

@@ -1,52 +1,62 @@
 import { describe, expect, it } from 'vitest';
 import { type SourceFile, sourceFiles } from './source-files.ts';
 
-/** Every part of packages/server/src, and the parts that it may import. */
+/** What every slice may import: what all of them share, and no other slice. */
+const SHARED = ['ports', 'leads', 'accounts', 'limits', 'http', 'store'];
+
+/**
+ * Every part of packages/server/src, and the parts that it may import. A folder is a part, with two exceptions: the commands of
+ * all slices belong to `cli`, and the records and store interfaces of all slices are `ports`, because the stores implement them.
+ */
 const MAY_IMPORT = {
-  // `limits/redis` only for `doctor`, which checks that Redis responds.
   cli: [
+    ...SHARED,
     'app',
-    'open-store',
     'config',
-    'ops',
-    'status',
+    'consumers',
     'hooks',
-    'leads',
-    'accounts',
+    'import',
+    'intake',
     'limits/redis',
-    'store',
-  ],
-  'open-store': ['config', 'store', 'store/sqlite', 'store/postgres'],
-  app: [
-    'build-app',
-    'http',
-    'hooks',
-    'leads',
     'open-store',
-    'config',
     'ops',
     'status',
-    'accounts',
-    'limits/open-limiters',
-    'store',
   ],
-  'build-app': ['cache', 'http', 'hooks', 'limits', 'store'],
-  ops: ['status', 'http', 'leads', 'store'],
-  status: ['http', 'leads', 'store'],
-  http: ['cache', 'hooks', 'leads', 'accounts', 'limits', 'store'],
-  hooks: ['cache', 'store'],
-  cache: ['leads', 'store'],
-  leads: ['store'],
-  accounts: ['store'],
+  app: [
+    ...SHARED,
+    'build-app',
+    'config',
+    'consumers',
+    'hooks',
+    'limits/open-limiters',
+    'open-store',
+    'ops',
+    'poll',
+    'status',
+  ],
+  'build-app': [...SHARED, 'consumers', 'hooks', 'intake', 'poll'],
+  'open-store': ['config', 'ports', 'store', 'store/sqlite', 'store/postgres'],
+  ops: [...SHARED, 'intake', 'poll', 'status'],
+  poll: [...SHARED, 'consumers'],
+  intake: [...SHARED, 'poll'],
+  import: [...SHARED],
+  hooks: [...SHARED, 'consumers', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
+  consumers: [...SHARED, 'cli', 'config', 'poll', 'status', 'store/sqlite', 'store/postgres'],
+  status: [...SHARED, 'consumers', 'poll'],
+  http: ['ports', 'leads', 'accounts', 'limits', 'store', 'intake', 'poll'],
   limits: [],
   'limits/open-limiters': ['limits', 'limits/redis'],
   'limits/redis': ['limits'],
-  store: [],
-  'store/sqlite': ['store'],
-  'store/postgres': ['store'],
+  // Beside the ports: the parts of slices that know SQL, or rules that a transaction checks.
+  store: ['ports', 'accounts', 'consumers', 'hooks', 'leads'],
+  'store/sqlite': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
+  'store/postgres': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
+  leads: ['ports', 'intake'],
+  accounts: ['ports'],
+  ports: ['consumers', 'leads'],
   config: [],
   // The public surface.
-  index: ['http', 'leads', 'accounts', 'limits', 'store', 'store/sqlite', 'store/postgres'],
+  index: [...SHARED, 'consumers', 'hooks', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */
@@ -61,6 +71,7 @@ const FOUNDATION = [
   'escape',
   'nearest-existing',
   'migration-files',
+  'json',
 ];
 
 /** The parts that may use a package. All may use `@leadtap/contract`. */
@@ -70,19 +81,19 @@ const MAY_USE = {
   '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
-  'lru-cache': ['cache', 'accounts', 'limits', 'status'],
+  'lru-cache': ['poll', 'accounts', 'limits', 'status'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
-  'csv-parse': ['leads'],
+  'csv-parse': ['import'],
   pino: ['app', 'build-app', 'ops'],
-  'prom-client': ['ops'],
+  'prom-client': ['hooks', 'ops'],
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
   '@redis/client': ['limits/redis'],
 } satisfies Record<string, readonly string[]>;
 
 /** Parts without input and output. */
-const WITHOUT_IO = ['contract', 'store', 'cache', 'leads', 'limits'];
+const WITHOUT_IO = ['contract', 'ports', 'store', 'import', 'leads', 'limits'];
 const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_threads|cluster|process|os)\b/;
 
 const SERVER = 'packages/server/src/';
@@ -90,11 +101,16 @@ const CONTRACT = 'packages/contract/src/';
 const ADAPTERS = ['store/sqlite', 'store/postgres'];
 const INNER_PARTS = [...ADAPTERS, 'limits/open-limiters', 'limits/redis'];
 
-/** `packages/server/src/http/query.ts` belongs to the part `http`, `packages/server/src/app.ts` to `app`. */
+/** What the stores implement, and what they store. */
+const PORT = /^(?:accounts|leads|poll|intake|consumers|hooks)\/(?:store|records?)$/;
+
+/** `packages/server/src/poll/query.ts` belongs to the part `poll`, `packages/server/src/app.ts` to `app`. */
 function partOf(path: string): string {
   if (path.startsWith(CONTRACT)) return 'contract';
   const inner = path.slice(SERVER.length).replace(/\.ts$/, '');
   const adapter = INNER_PARTS.find((part) => inner === part || inner.startsWith(`${part}/`));
+  if (/\/commands?(?:\/|$)/.test(inner)) return 'cli';
+  if (PORT.test(inner)) return 'ports';
   return adapter ?? inner.split('/')[0] ?? '';
 }
 
@@ -132,7 +148,7 @@ describe('imports', () => {
     expect([...parts].sort()).toEqual([...table.keys(), ...FOUNDATION, 'contract'].sort());
   });
 
-  it('run one way: cli → app → http → cache → leads, accounts, limits → store', () => {
+  it('run one way: cli → app → slices → http → leads, accounts, limits → ports', () => {
     const wrong = edges(ours).filter(
       ({ from, to }) => from !== to && !FOUNDATION.includes(to) && !table.get(from)?.includes(to),
     );
@@ -141,7 +157,12 @@ describe('imports', () => {
 
   it('of an adapter are only in open-store.ts and index.ts', () => {
     const importers = edges(ours).filter(({ from, to }) => ADAPTERS.includes(to) && from !== to);
-    expect([...new Set(importers.map(({ from }) => from))].sort()).toEqual(['index', 'open-store']);
+    expect([...new Set(importers.map(({ from }) => from))].sort()).toEqual([
+      'consumers',
+      'hooks',
+      'index',
+      'open-store',
+    ]);
   });
 
   it('of the Redis driver are lazy: it takes longer to load than all the rest', () => {
@@ -152,7 +173,7 @@ describe('imports', () => {
 
   it('of index.ts do not load Fastify: applications with Express or node:http do not need it', () => {
     const loaded = loadedBy(`${SERVER}index.ts`);
-    expect(loaded).toContain(`${SERVER}http/poll-handler.ts`);
+    expect(loaded).toContain(`${SERVER}poll/endpoint.ts`);
     expect(loaded).not.toContain('fastify');
   });
 

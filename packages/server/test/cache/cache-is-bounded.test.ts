@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Bearer, LeadScope } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { type CacheLimits, PollCache } from '../../src/cache/poll-cache.ts';
 import { renderLeads } from '../../src/leads/render.ts';
+import { type CacheLimits, PollCache } from '../../src/poll/cache/poll-cache.ts';
 import { sampleLead } from './support/sample-lead.ts';
 import { pollOnce, StubStore } from './support/stub-store.ts';
 

@@ -1,7 +1,7 @@
 import { type Revalidation, type RevalidationRequest, StoreUnavailableError } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { PollCache } from '../../src/cache/poll-cache.ts';
+import { PollCache } from '../../src/poll/cache/poll-cache.ts';
 import { pollOnce, StubStore } from './support/stub-store.ts';
 
 /** Lets the test delay revalidations or make them fail. */

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import type { Bearer, LeadRecord, User } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { PollCache } from '../../src/cache/poll-cache.ts';
-import type { PollQuery } from '../../src/leads/poll.ts';
+import { PollCache } from '../../src/poll/cache/poll-cache.ts';
+import type { PollQuery } from '../../src/poll/pages.ts';
 import { sampleLead } from './support/sample-lead.ts';
 import { Polls } from './support/simulated-polls.ts';
 import { momentOf, SnapshotStore, type State } from './support/snapshot-store.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { LeadRecord } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { Feed } from '../../src/cache/feed.ts';
-import type { PollQuery } from '../../src/leads/poll.ts';
 import { type RenderedLeads, renderLeads } from '../../src/leads/render.ts';
+import { Feed } from '../../src/poll/cache/feed.ts';
+import type { PollQuery } from '../../src/poll/pages.ts';
 import { sampleLead } from './support/sample-lead.ts';
 
 /** All leads, oldest first. */

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { PollCache } from '../../src/cache/poll-cache.ts';
+import { PollCache } from '../../src/poll/cache/poll-cache.ts';
 import { pollOnce, StubStore } from './support/stub-store.ts';
 
 it('an identity provider may give two users the same token id: each sees the own leads', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type ManualClock, manualClock } from '../../../testing/harness/manual-clock.ts';
 import { keyFileOf, type TestService } from '../../../testing/harness/service.ts';
 import { type Receiver, respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import type { Hook, HookProgress } from '../../src/store/hooks.ts';
+import type { Hook, HookProgress } from '../../src/hooks/store.ts';
 import { startWith, storedHook, subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
 import { type RunOptions, terminal } from './terminal.ts';
 

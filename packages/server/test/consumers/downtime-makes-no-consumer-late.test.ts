@@ -1,9 +1,9 @@
 import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
-import type { ConsumerHook } from '../../src/leads/consumer-hooks.ts';
-import { isAwaited, listedConsumerPages, silenceOf } from '../../src/leads/consumers.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import type { ConsumerHook } from '../../src/consumers/consumer-hooks.ts';
+import { isAwaited, listedConsumerPages, silenceOf } from '../../src/consumers/states.ts';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
 import { terminal } from '../cli/terminal.ts';
 import { client, iso, summary } from './support/consumers.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { issueToken } from '../../src/accounts/own-tokens.ts';
-import { ConsumerRecorder } from '../../src/leads/consumer-recorder.ts';
+import { ConsumerRecorder } from '../../src/consumers/recorder.ts';
 import { iso, readConsumers } from './support/consumers.ts';
 
 const HOUR_MS = 3_600_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
-import { toEndedPoll } from '../../src/http/ended-poll.ts';
-import { isStuck, listedConsumerPages } from '../../src/leads/consumers.ts';
+import { isStuck, listedConsumerPages } from '../../src/consumers/states.ts';
 import { renderLeads } from '../../src/leads/render.ts';
+import { toEndedPoll } from '../../src/poll/ended.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 describe('a poll with since', () => {

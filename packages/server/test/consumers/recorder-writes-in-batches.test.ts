@@ -3,7 +3,7 @@ import type { ConsumerStore, PollSummary } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { ConsumerRecorder, type RecorderOptions } from '../../src/leads/consumer-recorder.ts';
+import { ConsumerRecorder, type RecorderOptions } from '../../src/consumers/recorder.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 const NOW = Date.UTC(2026, 2, 2, 9, 30);

@@ -1,6 +1,6 @@
 import { type ConsumerPosition, mergePolls } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { activityOf, consumerStateOf, isAwaited, type ListedConsumer } from '../../src/leads/consumers.ts';
+import { activityOf, consumerStateOf, isAwaited, type ListedConsumer } from '../../src/consumers/states.ts';
 import { summary } from './support/consumers.ts';
 
 const START = Date.UTC(2026, 2, 2);

@@ -3,7 +3,7 @@ import { Errors } from 'typebox/value';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { type ServiceOptions, startService, type TestService } from '../../../testing/harness/service.ts';
-import type { HookProgress } from '../../src/store/hooks.ts';
+import type { HookProgress } from '../../src/hooks/store.ts';
 import { terminal } from '../cli/terminal.ts';
 import { storedHook, subscribe, ZAPIER_URL } from '../hooks/support/hooks.ts';
 import { addClient, readPage, readStatus, writePolls } from '../status/support/status.ts';

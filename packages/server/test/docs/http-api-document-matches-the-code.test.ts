@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { HEADERS, headerSpelling, PROBLEM_CODES, SINCE_FORMS } from '@leadtap/contract';
 import { expect, test } from 'vitest';
 import { ProblemError } from '../../src/http/problems.ts';
-import { parseQuery } from '../../src/http/query.ts';
+import { parseQuery } from '../../src/poll/query.ts';
 
 const text = readFileSync(new URL('../../../../docs/http-api.md', import.meta.url), 'utf8');
 

@@ -1,8 +1,8 @@
 import type { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LONG_STORE_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
+import type { LeadInput } from '../../src/leads/record.ts';
 import { openPostgresStore } from '../../src/store/postgres/store.ts';
-import type { LeadInput } from '../../src/store/records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
 import { LockQueue } from '../../src/store/postgres/lock-queue.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
 import { shareCluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { serve } from './instance.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { scheduleTimeout } from '../../src/cache/held-polls.ts';
+import { scheduleTimeout } from '../../src/poll/held-polls.ts';
 import { appliedOf, idsOf, startWaitingService, type WaitingService } from './support/held-polls-service.ts';
 
 /** A wait of `north-lead` with a token of the test's own. */

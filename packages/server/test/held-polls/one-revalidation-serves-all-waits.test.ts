@@ -1,8 +1,8 @@
 import type { Bearer, Change } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { type HeldPoll, HeldPolls } from '../../src/cache/held-polls.ts';
 import { renderLeads } from '../../src/leads/render.ts';
+import { type HeldPoll, HeldPolls } from '../../src/poll/held-polls.ts';
 import { idsOf, startWaitingService } from './support/held-polls-service.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
 

@@ -2,8 +2,8 @@ import { expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import type { HookStore } from '../../src/store/hooks.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import type { HookStore } from '../../src/hooks/store.ts';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
 import { readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();

@@ -2,11 +2,11 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { type Receiver, respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
-import type { ChangeListener } from '../../src/cache/change-source.ts';
 import { Places } from '../../src/hooks/places.ts';
 import { HookSender } from '../../src/hooks/sender.ts';
-import type { HookStore } from '../../src/store/hooks.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import type { HookStore } from '../../src/hooks/store.ts';
+import type { ChangeListener } from '../../src/poll/cache/change-source.ts';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
 
 const MAX_SOCKETS = 53;
 /** A quarter of them is for idle ones. */

@@ -8,7 +8,7 @@ import {
   retryAfterMs,
   sinceOf,
 } from '../../src/hooks/rules.ts';
-import { type DueHook, type Hook, hookStateOf } from '../../src/store/hooks.ts';
+import { type DueHook, type Hook, hookStateOf } from '../../src/hooks/store.ts';
 
 const NOW = Date.parse('2026-03-02T09:30:00.000Z');
 const DAY_MS = 86_400_000;

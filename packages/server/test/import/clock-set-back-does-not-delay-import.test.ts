@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { importLeads } from '../../src/leads/import/import-leads.ts';
+import { importLeads } from '../../src/import/import-leads.ts';
 import { goodLines, inChunks } from './support/run-import.ts';
 
 test('an import into a company whose stamps are an hour ahead of the clock does not wait', async () => {

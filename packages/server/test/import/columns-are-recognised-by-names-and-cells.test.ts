@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { suggestFields } from '../../src/leads/import/column-suggestions.ts';
+import { suggestFields } from '../../src/leads/column-suggestions.ts';
 import { terminal, terminalWithUsers } from '../cli/terminal.ts';
 import { csv, leadOf, NOW } from './support/read-lines.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UnusableFileError } from '../../src/leads/import/input-line.ts';
+import { UnusableFileError } from '../../src/import/input-line.ts';
 import { csv, issuesOf, leadOf, ndjson, type ReadingOptions } from './support/read-lines.ts';
 
 const mapped = (map: Readonly<Record<string, string>>): ReadingOptions => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Encoding, type Recognised, UnusableFileError } from '../../src/leads/import/input-line.ts';
+import { type Encoding, type Recognised, UnusableFileError } from '../../src/import/input-line.ts';
 import { csv, issuesOf, leadOf, ndjson, type ReadingOptions } from './support/read-lines.ts';
 
 const HEADER = 'companyId,id,firstName\n';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ParsedLine } from '../../src/leads/import/input-line.ts';
+import type { ParsedLine } from '../../src/import/input-line.ts';
 import { bad, good, goodLines, inChunks, MemoryStore, runImport } from './support/run-import.ts';
 
 test('leads are written in batches of 1,000, and each batch is acknowledged once it is durable', async () => {

@@ -2,8 +2,9 @@ import { Readable } from 'node:stream';
 import { expect, test, vi } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
 import { tempFolder } from '../../../testing/harness/temp-folder.ts';
-import { importFile } from '../../src/cli/leads/import.ts';
-import { type Store, StoreUnavailableError } from '../../src/store/store.ts';
+import { importFile } from '../../src/import/command.ts';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
+import type { Store } from '../../src/store/store.ts';
 import { captureStream } from '../cli/capture-stream.ts';
 
 /** An import from standard input that does not really wait or write. */

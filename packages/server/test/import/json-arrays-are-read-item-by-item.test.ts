@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MAX_LINE_BYTES } from '../../src/leads/import/input-line.ts';
-import { JsonItemSplitter } from '../../src/leads/import/json.ts';
+import { MAX_LINE_BYTES } from '../../src/import/input-line.ts';
+import { JsonItemSplitter } from '../../src/import/json.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 import { readChunks } from './support/read-lines.ts';
 

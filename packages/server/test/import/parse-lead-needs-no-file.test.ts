@@ -1,6 +1,6 @@
 import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
 import { describe, expect, test } from 'vitest';
-import { objectFromTexts, parseLead } from '../../src/leads/import/parse-lead.ts';
+import { objectFromTexts, parseLead } from '../../src/leads/parse-lead.ts';
 
 const OPTIONS = { historical: false, clock: () => 0 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createDateFormat, createLeadTimes, DateFormatGuess } from '../../src/leads/import/lead-times.ts';
+import { createDateFormat, createLeadTimes, DateFormatGuess } from '../../src/leads/lead-times.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
 function parse(text: string, timeZone?: string, ...formats: string[]): string | undefined {

@@ -9,7 +9,7 @@ import {
 } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
-import { parseLead } from '../../src/leads/import/parse-lead.ts';
+import { parseLead } from '../../src/leads/parse-lead.ts';
 
 const service = shareService(INTAKE_ON);
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { parseBody } from '../../src/http/intake-body.ts';
+import { parseBody } from '../../src/intake/body.ts';
 
 /** The value, or undefined for text that is not JSON. */
 const parse = async (json: string): Promise<unknown> => {

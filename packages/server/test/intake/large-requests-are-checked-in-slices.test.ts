@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { shareService } from '../../../testing/harness/shared-service.ts';
+import type { User } from '../../src/accounts/records.ts';
 import { mapInSlices } from '../../src/event-loop.ts';
-import { parseBody } from '../../src/http/intake-body.ts';
-import { receiveLeads } from '../../src/leads/intake.ts';
-import type { User } from '../../src/store/records.ts';
-import type { WriteAllOutcome } from '../../src/store/store.ts';
+import { receiveLeads } from '../../src/intake/accept.ts';
+import { parseBody } from '../../src/intake/body.ts';
+import type { WriteAllOutcome } from '../../src/intake/store.ts';
 
 const service = shareService();
 

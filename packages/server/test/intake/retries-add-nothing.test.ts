@@ -8,7 +8,7 @@ import {
   startIntake,
 } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import type { LeadScope } from '../../src/store/records.ts';
+import type { LeadScope } from '../../src/leads/record.ts';
 
 const withKey = (key: string, userId = 'boss', tokenId = `token-of-${userId}`) => ({
   ...{ userId, tokenId },

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
+import type { ConsumerKey } from '../../src/consumers/store.ts';
 import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
-import type { ConsumerKey } from '../../src/store/consumers.ts';
 
 const HOUR_MS = 3_600_000;
 const ADA = { userId: 'ada', tokenId: 'token-1' };

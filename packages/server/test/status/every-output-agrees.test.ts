@@ -15,8 +15,8 @@ import {
 } from '../../../testing/harness/service.ts';
 import { type Receiver, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { loadSigningKeys } from '../../src/accounts/signing-keys.ts';
+import type { HookProgress } from '../../src/hooks/store.ts';
 import { RULES } from '../../src/status/rules.ts';
-import type { HookProgress } from '../../src/store/hooks.ts';
 import { terminal } from '../cli/terminal.ts';
 import { iso, summary } from '../consumers/support/consumers.ts';
 import { storedHook, subscribe } from '../hooks/support/hooks.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import type { PollObservation } from '../../src/http/poll-observer.ts';
+import type { PollObservation } from '../../src/poll/observer.ts';
 import { RequestHistory } from '../../src/status/request-history.ts';
 
 const MINUTE_MS = 60_000;

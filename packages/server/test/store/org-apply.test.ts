@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
+import { DEFAULT_STATUSES } from '../../src/accounts/organisation-changes.ts';
 import { ExitCode } from '../../src/cli/exit.ts';
-import { DEFAULT_STATUSES } from '../../src/store/organisation-changes.ts';
 import { terminal, terminalWithUsers } from '../cli/terminal.ts';
 
 const company = (parts: object = {}) => ({ companies: [{ id: 'acme', name: 'Acme', ...parts }] });

@@ -1,7 +1,7 @@
 import type { LeadInput } from 'leadtap';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../testing/harness/database.ts';
-import { StoreUnavailableError } from '../../src/store/store.ts';
+import { StoreUnavailableError } from '../../src/store/errors.ts';
 
 const twoDigits = (number: number) => `${number}`.padStart(2, '0');
 const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);

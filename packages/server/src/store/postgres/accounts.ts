@@ -1,6 +1,13 @@
-import { placeUser } from '../placement.ts';
-import type { IssuedToken, User } from '../records.ts';
-import type { Account, AddUserOutcome, Bearer, ListedToken, Store, UpdateUserOutcome } from '../store.ts';
+import type { IssuedToken, User } from '../../accounts/records.ts';
+import type {
+  Account,
+  AddUserOutcome,
+  Bearer,
+  ListedToken,
+  UpdateUserOutcome,
+} from '../../accounts/store.ts';
+import { placeUser } from '../../leads/placement.ts';
+import type { Store } from '../store.ts';
 import { type Database, isStorable, queryInChunks, type Session } from './connection.ts';
 
 export const USER_COLUMNS = `id, company_id AS "companyId", email, name, plan, access_level AS "accessLevel",

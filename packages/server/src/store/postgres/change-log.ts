@@ -1,4 +1,5 @@
-import type { Account, Change, ChangeTrackingStore, Revalidation } from '../store.ts';
+import type { Account } from '../../accounts/store.ts';
+import type { Change, ChangeTrackingStore, Revalidation } from '../../poll/store.ts';
 import { type Database, isStorable } from './connection.ts';
 
 /** The result of `leadtap.revalidate`. */

@@ -1,6 +1,6 @@
 /** What to do about an error of PostgreSQL. No driver in it: every command loads it. */
 import { innermostCode } from '../../system-error.ts';
-import { UnusableDatabaseError } from '../store.ts';
+import { UnusableDatabaseError } from '../errors.ts';
 
 const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 /** The driver has no code for this error. */

@@ -1,6 +1,6 @@
 /** The SQL functions that name every column of a lead: `lead-functions.sql` with the columns of the table of lead fields. */
 import { readFileSync } from 'node:fs';
-import { FIELD_COLUMNS, LEAD_COLUMNS } from '../lead-row.ts';
+import { FIELD_COLUMNS, LEAD_COLUMNS } from '../../leads/row.ts';
 
 const COLUMN_LISTS: Readonly<Record<string, readonly string[]>> = {
   content_updates: FIELD_COLUMNS.map(({ column }) => `${column} = coalesce(NEW.${column}, l.${column})`),

@@ -1,8 +1,10 @@
 /** Leads for the operator: lists over all companies, and leads by their id. */
-import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+
+import type { StoredLead } from '../../leads/record.ts';
+import { LEAD_COLUMNS, type StoredLeadRow, toStoredLead } from '../../leads/row.ts';
+import type { LeadCount } from '../../leads/store.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../list-steps.ts';
-import type { StoredLead } from '../records.ts';
-import type { LeadCount, Store } from '../store.ts';
+import type { Store } from '../store.ts';
 import { type Database, isStorable } from './connection.ts';
 
 const STORED_COLUMNS = [

@@ -1,6 +1,7 @@
-import { type LeadRow, toLeadRecord } from '../lead-row.ts';
-import type { LeadScope } from '../records.ts';
-import type { ChangeTrackingStore, Page, PageQuery, Store } from '../store.ts';
+import type { LeadScope } from '../../leads/record.ts';
+import { type LeadRow, toLeadRecord } from '../../leads/row.ts';
+import type { ChangeTrackingStore, Page, PageQuery } from '../../poll/store.ts';
+import type { Store } from '../store.ts';
 import type { Database } from './connection.ts';
 import { isLockBusy } from './errors.ts';
 import { LockQueue } from './lock-queue.ts';

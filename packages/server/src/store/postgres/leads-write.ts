@@ -1,3 +1,4 @@
+import { idInCompany } from '../../accounts/records.ts';
 import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
@@ -7,15 +8,8 @@ import {
   repeatedOutcome,
   requireUnusedKey,
   type StoredRequest,
-} from '../idempotency.ts';
-import {
-  type ColumnKind,
-  DEFAULT_LEAD_FIELDS,
-  FIELD_COLUMNS,
-  type LeadFieldsRow,
-  toLeadFields,
-  toLeadFieldsRow,
-} from '../lead-row.ts';
+} from '../../intake/idempotency.ts';
+import type { IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
 import {
   findNoContent,
   findOutsideScope,
@@ -28,17 +22,19 @@ import {
   requireAllWritten,
   resolvePlace,
   toRejection,
-} from '../placement.ts';
-import { idInCompany, type LeadFields, type LeadInput, type LeadScope } from '../records.ts';
+} from '../../leads/placement.ts';
+import type { LeadFields, LeadInput, LeadScope } from '../../leads/record.ts';
 import {
-  type IdempotentRequest,
-  type LeadResult,
-  type Store,
-  StoreUnavailableError,
-  type WriteAllOutcome,
-  type WriteOptions,
-  type WrittenLead,
-} from '../store.ts';
+  type ColumnKind,
+  DEFAULT_LEAD_FIELDS,
+  FIELD_COLUMNS,
+  type LeadFieldsRow,
+  toLeadFields,
+  toLeadFieldsRow,
+} from '../../leads/row.ts';
+import type { LeadResult, WriteOptions, WrittenLead } from '../../leads/store.ts';
+import { StoreUnavailableError } from '../errors.ts';
+import type { Store } from '../store.ts';
 import { createUuid } from '../uuids.ts';
 import { lockAccount } from './accounts.ts';
 import { type Database, LOCK_TIMEOUT_MS, lockCompanies, type Session } from './connection.ts';

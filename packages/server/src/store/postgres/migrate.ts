@@ -4,13 +4,11 @@ import type { Clock } from '../../clock.ts';
 import * as files from '../../migration-files.ts';
 import {
   ChangedMigrationError,
-  type Inspection,
-  type MigrationReport,
   SchemaVersionError,
-  type ServerFacts,
   StoreUnavailableError,
   UnusableDatabaseError,
-} from '../store.ts';
+} from '../errors.ts';
+import type { Inspection, MigrationReport, ServerFacts } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 import { isLockBusy } from './errors.ts';
 import { renderLeadFunctions } from './lead-functions.ts';

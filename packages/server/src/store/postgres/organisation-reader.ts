@@ -1,5 +1,5 @@
-import type { OrganisationReader, StoredCompany } from '../organisation-reader.ts';
-import type { User } from '../records.ts';
+import type { User } from '../../accounts/records.ts';
+import type { OrganisationReader, StoredCompany } from '../../accounts/store.ts';
 import { USER_COLUMNS } from './accounts.ts';
 import { type Database, isStorable, NO_TIMEOUT_MS } from './connection.ts';
 

@@ -2,9 +2,9 @@ import {
   type DroppedStatus,
   OrganisationDifference,
   type StoredOrganisation,
-} from '../organisation-changes.ts';
-import { idInCompany, type Organisation } from '../records.ts';
-import type { ApplyOutcome, StatusOfCompany } from '../store.ts';
+} from '../../accounts/organisation-changes.ts';
+import { idInCompany, type Organisation } from '../../accounts/records.ts';
+import type { ApplyOutcome, StatusOfCompany } from '../../accounts/store.ts';
 import { PUT_USERS, USER_COLUMNS } from './accounts.ts';
 import { lockCompanies, queryInChunks, type Session } from './connection.ts';
 

@@ -7,8 +7,8 @@ import {
   normalizePhone,
   type RemovableLead,
   type VacuumReport,
-} from '../lead-removal.ts';
-import { StoreUnavailableError } from '../store.ts';
+} from '../../leads/removal.ts';
+import { StoreUnavailableError } from '../errors.ts';
 import { type Database, isStorable, lockCompanies, NO_TIMEOUT_MS } from './connection.ts';
 
 /** Some megabytes; the server compares them in some hundred milliseconds. */

@@ -1,10 +1,11 @@
+import type { AccountCounts } from '../../accounts/store.ts';
 import { type Clock, systemClock } from '../../clock.ts';
-import type { AccountCounts, Inspection, MigrationReport, Store } from '../store.ts';
+import { consumerMethods } from '../../consumers/postgres.ts';
+import { hookMethods } from '../../hooks/postgres.ts';
+import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
-import { consumerMethods } from './consumers.ts';
-import { hookMethods } from './hooks.ts';
 import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';

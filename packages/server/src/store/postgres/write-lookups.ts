@@ -1,6 +1,7 @@
-import { hashErasedId } from '../lead-removal.ts';
-import type { Place, Places, StatusName } from '../placement.ts';
-import { idInCompany, type LeadInput } from '../records.ts';
+import { idInCompany } from '../../accounts/records.ts';
+import type { Place, Places, StatusName } from '../../leads/placement.ts';
+import type { LeadInput } from '../../leads/record.ts';
+import { hashErasedId } from '../../leads/removal.ts';
 import type { Session } from './connection.ts';
 
 const FIND_PLACES_OF_LEADS = `SELECT company_id, id, branch_id, department_id, status_value FROM leadtap.leads

@@ -1,6 +1,6 @@
 /** Users and issued tokens. */
-import { type Places, placeUser } from '../placement.ts';
-import type { IssuedToken, User } from '../records.ts';
+
+import type { IssuedToken, User } from '../../accounts/records.ts';
 import type {
   Account,
   AccountCounts,
@@ -9,7 +9,8 @@ import type {
   ListedToken,
   UpdateUserOutcome,
   UserChanges,
-} from '../store.ts';
+} from '../../accounts/store.ts';
+import { type Places, placeUser } from '../../leads/placement.ts';
 import type { Connection } from './connection.ts';
 
 export const SELECT_USERS = `SELECT id, company_id AS companyId, email, name, plan, access_level AS accessLevel,

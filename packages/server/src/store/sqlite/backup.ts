@@ -6,7 +6,8 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { hasNoHardLinks, systemCode } from '../../system-error.ts';
-import { type BackupOptions, type BackupReport, BackupTargetError, UnusableDatabaseError } from '../store.ts';
+import { BackupTargetError, UnusableDatabaseError } from '../errors.ts';
+import type { BackupOptions, BackupReport } from '../store.ts';
 import { driverModule } from './connection.ts';
 import { asStoreError } from './errors.ts';
 

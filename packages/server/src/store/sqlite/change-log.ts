@@ -1,4 +1,4 @@
-import type { Change, Revalidation } from '../store.ts';
+import type { Change, Revalidation } from '../../poll/store.ts';
 import type { Connection } from './connection.ts';
 
 interface ChangeRow extends Change {

@@ -1,6 +1,6 @@
 import { realpathSync, rmSync } from 'node:fs';
 import { messageOf } from '../../system-error.ts';
-import { StoreUnavailableError } from '../store.ts';
+import { StoreUnavailableError } from '../errors.ts';
 import { type Connection, identifyFile, isSameFile } from './connection.ts';
 
 /** Receives events that the operator must know about: the file is missing, replaced or damaged. */

@@ -1,7 +1,14 @@
 /** How SQLite keeps the fields of a lead: JSON and lists as text, a boolean as 0 or 1. */
-import { DEFAULT_LEAD_FIELDS, FIELD_COLUMNS, LEAD_COLUMNS, type LeadRow, toLeadRecord } from '../lead-row.ts';
-import type { LeadFields, LeadRecord } from '../records.ts';
-import { UnusableDatabaseError } from '../store.ts';
+
+import type { LeadFields, LeadRecord } from '../../leads/record.ts';
+import {
+  DEFAULT_LEAD_FIELDS,
+  FIELD_COLUMNS,
+  LEAD_COLUMNS,
+  type LeadRow,
+  toLeadRecord,
+} from '../../leads/row.ts';
+import { UnusableDatabaseError } from '../errors.ts';
 import type { SqlValue } from './connection.ts';
 
 /** The columns of a page of leads, for a query that joins companies c, statuses s, branches b and departments d. */

@@ -1,8 +1,9 @@
 /** Leads for the operator: lists over all companies, and leads by their id. */
-import { type StoredLeadRow, toStoredLead } from '../lead-row.ts';
+
+import type { StoredLead } from '../../leads/record.ts';
+import { type StoredLeadRow, toStoredLead } from '../../leads/row.ts';
+import type { LeadCount, LeadListQuery } from '../../leads/store.ts';
 import { firstStep, type ListOrder, NEWEST_FIRST, nextStep, OLDEST_FIRST } from '../list-steps.ts';
-import type { StoredLead } from '../records.ts';
-import type { LeadCount, LeadListQuery } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 

@@ -1,5 +1,5 @@
-import type { LeadRecord, LeadScope } from '../records.ts';
-import type { PageQuery } from '../store.ts';
+import type { LeadRecord, LeadScope } from '../../leads/record.ts';
+import type { PageQuery } from '../../poll/store.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { decodeLead, PAGE_COLUMNS } from './lead-columns.ts';
 

@@ -8,9 +8,8 @@ import {
   repeatedOutcome,
   requireUnusedKey,
   type StoredRequest,
-} from '../idempotency.ts';
-import { hashErasedId } from '../lead-removal.ts';
-import { FIELD_COLUMNS } from '../lead-row.ts';
+} from '../../intake/idempotency.ts';
+import type { FindProblemsOptions, IdempotentRequest, WriteAllOutcome } from '../../intake/store.ts';
 import {
   findNoContent,
   findOutsideScope,
@@ -22,18 +21,17 @@ import {
   requireAllWritten,
   resolvePlace,
   type StatusName,
-} from '../placement.ts';
-import type { LeadInput, LeadScope } from '../records.ts';
+} from '../../leads/placement.ts';
+import type { LeadInput, LeadScope } from '../../leads/record.ts';
+import { hashErasedId } from '../../leads/removal.ts';
+import { FIELD_COLUMNS } from '../../leads/row.ts';
 import type {
-  FindProblemsOptions,
-  IdempotentRequest,
   LeadResult,
   PlacementProblem,
   PlannedLead,
-  WriteAllOutcome,
   WriteOptions,
   WriteOutcome,
-} from '../store.ts';
+} from '../../leads/store.ts';
 import { createUuid } from '../uuids.ts';
 import type { Connection, SqlValue } from './connection.ts';
 import { encodeFields, FIELD_DEFAULTS } from './lead-columns.ts';

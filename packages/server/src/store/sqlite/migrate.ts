@@ -1,10 +1,6 @@
 import * as files from '../../migration-files.ts';
-import {
-  ChangedMigrationError,
-  type MigrationReport,
-  SchemaVersionError,
-  UnusableDatabaseError,
-} from '../store.ts';
+import { ChangedMigrationError, SchemaVersionError, UnusableDatabaseError } from '../errors.ts';
+import type { MigrationReport } from '../store.ts';
 import { Connection } from './connection.ts';
 
 /** Right from `dist/`, too: SQL is not compiled, so its only copy is in `src/`. */

@@ -1,5 +1,5 @@
-import type { StoredCompany } from '../organisation-reader.ts';
-import type { Status, User } from '../records.ts';
+import type { Status, User } from '../../accounts/records.ts';
+import type { StoredCompany } from '../../accounts/store.ts';
 import { SELECT_USERS } from './accounts.ts';
 import type { Connection } from './connection.ts';
 

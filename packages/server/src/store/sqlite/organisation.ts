@@ -1,6 +1,10 @@
-import { type DroppedStatus, OrganisationDifference, type StatusRow } from '../organisation-changes.ts';
-import type { Organisation } from '../records.ts';
-import type { ApplyOutcome } from '../store.ts';
+import {
+  type DroppedStatus,
+  OrganisationDifference,
+  type StatusRow,
+} from '../../accounts/organisation-changes.ts';
+import type { Organisation } from '../../accounts/records.ts';
+import type { ApplyOutcome } from '../../accounts/store.ts';
 import { PUT_USERS, SELECT_USERS } from './accounts.ts';
 import type { Connection } from './connection.ts';
 

@@ -1,7 +1,6 @@
 /** Deletes leads: erased persons and pruned leads. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
-import { messageOf } from '../../system-error.ts';
 import {
   type Contact,
   hashErasedId,
@@ -12,7 +11,8 @@ import {
   type RemovableLead,
   type ScanResult,
   type VacuumReport,
-} from '../lead-removal.ts';
+} from '../../leads/removal.ts';
+import { messageOf } from '../../system-error.ts';
 import type { Connection } from './connection.ts';
 
 /** Some megabytes, read in some milliseconds. */

@@ -1,23 +1,19 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
+import { prepareConsumers } from '../../consumers/sqlite.ts';
 import { mapInSlices } from '../../event-loop.ts';
-import { findPlacementProblems, mayWrite, toRejection } from '../placement.ts';
-import {
-  type ChangeTrackingStore,
-  type Inspection,
-  type MigrationReport,
-  SchemaVersionError,
-  type Store,
-  type WriteAllOutcome,
-} from '../store.ts';
+import { prepareHooks } from '../../hooks/sqlite.ts';
+import type { WriteAllOutcome } from '../../intake/store.ts';
+import { findPlacementProblems, mayWrite, toRejection } from '../../leads/placement.ts';
+import type { ChangeTrackingStore } from '../../poll/store.ts';
+import { SchemaVersionError } from '../errors.ts';
+import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { prepareConsumers } from './consumers.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
-import { prepareHooks } from './hooks.ts';
 import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
 import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';

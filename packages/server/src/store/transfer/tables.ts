@@ -1,10 +1,10 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
-import { CONSUMER_COLUMNS } from '../consumer-row.ts';
-import { HOOK_COLUMNS } from '../hook-sql.ts';
-import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../lead-row.ts';
-import { isJsonObject } from '../records.ts';
+import { CONSUMER_COLUMNS } from '../../consumers/row.ts';
+import { HOOK_COLUMNS } from '../../hooks/sql.ts';
+import { isJsonObject } from '../../json.ts';
+import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';
 

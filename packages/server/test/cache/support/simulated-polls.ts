@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Lead } from '@leadtap/contract';
 import { type Bearer, type LeadRecord, type PageQuery, StoreUnavailableError } from 'leadtap';
-import type { PollCache } from '../../../src/cache/poll-cache.ts';
 import { type PollingUser, scopeOf } from '../../../src/leads/access.ts';
-import type { PollQuery, RenderedPage } from '../../../src/leads/poll.ts';
 import { renderLead } from '../../../src/leads/render.ts';
+import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
+import type { PollQuery, RenderedPage } from '../../../src/poll/pages.ts';
 import { pageOf, type SnapshotStore, type State, versionAt } from './snapshot-store.ts';
 
 /** What a poll returned. */

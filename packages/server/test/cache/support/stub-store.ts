@@ -9,9 +9,9 @@ import type {
   RevalidationRequest,
   User,
 } from 'leadtap';
-import type { PollCache } from '../../../src/cache/poll-cache.ts';
 import { scopeOf } from '../../../src/leads/access.ts';
-import type { RenderedPage } from '../../../src/leads/poll.ts';
+import type { PollCache } from '../../../src/poll/cache/poll-cache.ts';
+import type { RenderedPage } from '../../../src/poll/pages.ts';
 
 const unexpected = () => Promise.reject(new Error('a store with change tracking does not need this query'));
 

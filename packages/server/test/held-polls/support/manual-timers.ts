@@ -1,4 +1,4 @@
-import type { Schedule } from '../../../src/cache/held-polls.ts';
+import type { Schedule } from '../../../src/poll/held-polls.ts';
 
 interface Timer {
   readonly at: number;

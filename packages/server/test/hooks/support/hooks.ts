@@ -1,7 +1,7 @@
 import type { SubscribedHook, Hook as WireHook } from '@leadtap/contract';
 import { type ServiceOptions, startService, type TestService } from '../../../../testing/harness/service.ts';
 import type { Receiver } from '../../../../testing/integrations/hook-receiver.ts';
-import type { Hook } from '../../../src/store/hooks.ts';
+import type { Hook } from '../../../src/hooks/store.ts';
 
 export const ZAPIER_URL = 'https://hooks.zapier.com/hooks/standard/1/a/';
 

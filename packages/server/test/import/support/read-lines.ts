@@ -1,6 +1,6 @@
 import type { LeadInput } from 'leadtap';
-import type { ParsedLine, ReadOptions } from '../../../src/leads/import/input-line.ts';
-import { type LeadsFormat, readLeads } from '../../../src/leads/import/read-leads.ts';
+import type { ParsedLine, ReadOptions } from '../../../src/import/input-line.ts';
+import { type LeadsFormat, readLeads } from '../../../src/import/read-leads.ts';
 
 export const NOW = Date.parse('2026-03-02T09:30:00.000Z');
 

@@ -1,17 +1,9 @@
-import {
-  type ImportOutcome,
-  type ImportProgress,
-  importLeads,
-} from '../../../src/leads/import/import-leads.ts';
-import type { InputLine, ParsedLine } from '../../../src/leads/import/input-line.ts';
-import type { ValidationIssue } from '../../../src/leads/import/parse-lead.ts';
-import type { LeadInput } from '../../../src/store/records.ts';
-import {
-  type LeadResult,
-  StoreUnavailableError,
-  type WriteOptions,
-  type WriteOutcome,
-} from '../../../src/store/store.ts';
+import { type ImportOutcome, type ImportProgress, importLeads } from '../../../src/import/import-leads.ts';
+import type { InputLine, ParsedLine } from '../../../src/import/input-line.ts';
+import type { ValidationIssue } from '../../../src/leads/parse-lead.ts';
+import type { LeadInput } from '../../../src/leads/record.ts';
+import type { LeadResult, WriteOptions, WriteOutcome } from '../../../src/leads/store.ts';
+import { StoreUnavailableError } from '../../../src/store/errors.ts';
 
 /** A store in memory. The company "nowhere" does not exist, and an id that comes again is an update. */
 export class MemoryStore {

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { consumerMethods } from '../../../src/consumers/postgres.ts';
 import { Database, type Session } from '../../../src/store/postgres/connection.ts';
-import { consumerMethods } from '../../../src/store/postgres/consumers.ts';
 
 const CONSUMERS = 20_000;
 

@@ -2,8 +2,8 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
+import { hookMethods } from '../../../src/hooks/postgres.ts';
 import { Database, type Session } from '../../../src/store/postgres/connection.ts';
-import { hookMethods } from '../../../src/store/postgres/hooks.ts';
 
 /** The number of rows that a step of the plan has read in all. */
 function rowsOf(plan: string, step: RegExp): number {

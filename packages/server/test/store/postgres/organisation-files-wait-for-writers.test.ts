@@ -2,8 +2,9 @@ import { Client } from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { bare, user } from '../../../../store-conformance/src/sample.ts';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
-import type { Company, Status, UserInput } from '../../../src/store/records.ts';
-import type { ApplyOutcome, Store } from '../../../src/store/store.ts';
+import type { Company, Status, UserInput } from '../../../src/accounts/records.ts';
+import type { ApplyOutcome } from '../../../src/accounts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 const status = (value: string): Status => ({ value, label: value, color: '#000000', final: false });
 const ADA: UserInput = {

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { FULL } from '../../../../store-conformance/src/fields.ts';
 import type { TestDatabase } from '../../../../testing/harness/database.ts';
-import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../../src/store/lead-row.ts';
+import { type ColumnKind, FIELD_COLUMNS, LEAD_COLUMNS } from '../../../src/leads/row.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 const PLACES = ['company_id', 'branch_id', 'department_id'];

@@ -4,7 +4,7 @@ import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { TestDatabase } from '../../../../testing/harness/database.ts';
-import { type ColumnKind, DEFAULT_LEAD_FIELDS, FIELD_COLUMNS } from '../../../src/store/lead-row.ts';
+import { type ColumnKind, DEFAULT_LEAD_FIELDS, FIELD_COLUMNS } from '../../../src/leads/row.ts';
 import { connectSql, databaseWithCompanies } from './sql-client.ts';
 
 const NOON = Date.UTC(2026, 2, 2, 12);

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { prepareConsumers } from '../../../src/consumers/sqlite.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { prepareConsumers } from '../../../src/store/sqlite/consumers.ts';
 
 it('a page of consumers reads its own range, and no table as a whole', async () => {
   const file = join(tempFolder(), 'leadtap.db');

@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import { openSqliteStore } from 'leadtap';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
+import { prepareHooks } from '../../../src/hooks/sqlite.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
-import { prepareHooks } from '../../../src/store/sqlite/hooks.ts';
 
 it('a claim reads the hooks of the given companies and one lead for each, and no table as a whole', async () => {
   const file = join(tempFolder(), 'leadtap.db');

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
-import { LEAD_COLUMNS } from '../../../src/store/lead-row.ts';
+import { LEAD_COLUMNS } from '../../../src/leads/row.ts';
 import { Connection } from '../../../src/store/sqlite/connection.ts';
 import { migrate } from '../../../src/store/sqlite/migrate.ts';
 

@@ -1,0 +1,69 @@
+/** Companies, their users and their tokens, as a store keeps them. Times are milliseconds since 1970. */
+
+export type AccessLevel = 'COMPANY' | 'BRANCH' | 'DEPARTMENT';
+
+/** Only users on this plan may poll. */
+export const PROFESSIONAL = 'PROFESSIONAL';
+
+export interface User {
+  readonly id: string;
+  readonly companyId: string;
+  readonly email: string | null;
+  readonly name: string | null;
+  /** `PROFESSIONAL`, or another upper-case word. */
+  readonly plan: string;
+  readonly accessLevel: AccessLevel;
+  /** Never null for the access levels BRANCH and DEPARTMENT. */
+  readonly branchId: string | null;
+  /** Never null for the access level DEPARTMENT. */
+  readonly departmentId: string | null;
+}
+
+export interface Status {
+  readonly value: string;
+  readonly label: string;
+  readonly color: string;
+  readonly final: boolean;
+}
+
+export interface IssuedToken {
+  readonly id: string;
+  readonly userId: string;
+  readonly name: string | null;
+  readonly issuedAt: number;
+  readonly expiresAt: number;
+  /** What the token may do: `leads:read`, `leads:write`. */
+  readonly scopes: readonly string[];
+  /** The key that signed it. Absent if that was not recorded. */
+  readonly keyId?: string;
+}
+
+export interface Department {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface Branch {
+  readonly id: string;
+  readonly name: string;
+  readonly departments: readonly Department[];
+}
+
+/** A user in an organisation file. A name or an e-mail address that is absent stays as it is; null clears it. */
+export type UserInput = Omit<User, 'companyId' | 'name' | 'email'> & Partial<Pick<User, 'name' | 'email'>>;
+
+export interface Company {
+  readonly id: string;
+  readonly name: string;
+  /** Absent: the company keeps its catalogue, and a new company gets the default one. */
+  readonly statuses?: readonly Status[];
+  readonly branches: readonly Branch[];
+  readonly users: readonly UserInput[];
+}
+
+export interface Organisation {
+  readonly companies: readonly Company[];
+}
+
+/** A map key for an id that is unique within its company. No id contains a NUL. */
+export const idInCompany = (companyId: string, id: string): string => `${companyId}\0${id}`;

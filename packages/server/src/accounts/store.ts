@@ -1,0 +1,122 @@
+/** What the commands for companies, users and tokens need of a database. */
+import type { Company, IssuedToken, Organisation, Status, User } from './records.ts';
+
+/** What a valid token says about who sends it: the part of a `VerifiedToken` that a store needs. Unlike a `ConsumerKey`, it may have any token id. */
+export interface Bearer {
+  readonly userId: string;
+  /** Absent if the identity provider gives none; such a token cannot be revoked alone. */
+  readonly tokenId?: string | undefined;
+  /** When the token is no longer accepted, in milliseconds. Absent: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** The stored state of a bearer. */
+export interface Account {
+  readonly isRevoked: boolean;
+  readonly user: User | undefined;
+}
+
+export interface ChangeCount {
+  readonly created: number;
+  readonly updated: number;
+  readonly unchanged: number;
+}
+
+export interface OrganisationChanges {
+  readonly companies: ChangeCount;
+  readonly branches: ChangeCount;
+  readonly departments: ChangeCount;
+  readonly statuses: ChangeCount;
+  readonly users: ChangeCount;
+  /** Statuses that the file no longer lists but that leads still use. */
+  readonly keptStatuses: readonly StatusOfCompany[];
+  /** Statuses that the file no longer lists and that no lead uses. Nothing else is ever removed. */
+  readonly removedStatuses: readonly StatusOfCompany[];
+}
+
+export interface StatusOfCompany {
+  readonly companyId: string;
+  readonly value: string;
+}
+
+/** Why a well-formed organisation file is refused. Nothing was changed. */
+export type OrganisationConflict =
+  | {
+      readonly kind: 'user-in-another-company';
+      readonly userId: string;
+      readonly companyId: string;
+      readonly existingCompanyId: string;
+    }
+  | {
+      readonly kind: 'department-in-another-branch';
+      readonly companyId: string;
+      readonly departmentId: string;
+      readonly branchId: string;
+      readonly existingBranchId: string;
+    };
+
+export type ApplyOutcome =
+  | { readonly kind: 'applied'; readonly changes: OrganisationChanges }
+  | { readonly kind: 'conflict'; readonly conflicts: readonly OrganisationConflict[] };
+
+export type UserChanges = Partial<
+  Pick<User, 'plan' | 'accessLevel' | 'branchId' | 'departmentId' | 'name' | 'email'>
+>;
+
+export type UpdateUserOutcome =
+  | { readonly kind: 'updated'; readonly user: User }
+  | { readonly kind: 'no-such-user' }
+  /** The access level needs a place that is not given, or the user's company does not have the place. */
+  | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
+
+export type AddUserOutcome =
+  | { readonly kind: 'added'; readonly user: User }
+  /** Nothing was changed. */
+  | { readonly kind: 'exists'; readonly user: User }
+  | { readonly kind: 'no-such-company' }
+  | Extract<UpdateUserOutcome, { readonly field: string }>;
+
+export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
+
+export interface AccountCounts {
+  readonly companies: number;
+  readonly users: number;
+}
+
+/** A company as it is stored, without its users. */
+export interface StoredCompany extends Omit<Company, 'users' | 'statuses'> {
+  /** In the order of the catalogue. */
+  readonly statuses: readonly Status[];
+}
+
+/** Reads the organisation page by page. All lists are sorted by id, byte by byte, so that the same data has one order. */
+export interface OrganisationReader {
+  /** The companies after this id, with their branches and departments. */
+  readCompanies(afterId: string | undefined, limit: number): Promise<readonly StoredCompany[]>;
+  readCompany(id: string): Promise<StoredCompany | undefined>;
+  /** The users of a company after this id. */
+  readUsers(companyId: string, afterId: string | undefined, limit: number): Promise<readonly User[]>;
+}
+
+/** Companies, users and tokens in a database. */
+export interface AccountStore {
+  applyOrganisation(organisation: Organisation): Promise<ApplyOutcome>;
+  /** Absent: the organisation cannot be exported. */
+  readonly organisation?: OrganisationReader;
+  /** Sorted by id, starting after `afterId`: page by page for any number of users. */
+  listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
+  /** Absent: users are added with `applyOrganisation` only. */
+  addUser?(user: User): Promise<AddUserOutcome>;
+  updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
+  removeUser(userId: string): Promise<boolean>;
+
+  recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
+  listTokens(userId: string): Promise<readonly ListedToken[]>;
+  findToken(tokenId: string): Promise<IssuedToken | undefined>;
+  /** Sorted by their bytes. */
+  listTokenIds(after: string, limit: number): Promise<readonly string[]>;
+  /** False when the token was already revoked. */
+  revokeToken(tokenId: string): Promise<boolean>;
+  /** Counts for the log line at the start. Absent: the line has no counts. */
+  countAccounts?(signal?: AbortSignal): Promise<AccountCounts>;
+}

@@ -1,0 +1,384 @@
+/** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
+import { setImmediate } from 'node:timers/promises';
+import { toUSVString } from 'node:util';
+import type { Bearer } from '../accounts/store.ts';
+import type { RenderedLeads } from '../leads/render.ts';
+import type { SentRange } from './gaps.ts';
+import { type ConsumerKey, type ConsumerStore, laterOf, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
+
+/** A poll that has ended. */
+export interface EndedPoll {
+  readonly at: number;
+  readonly status: number;
+  /** The page that answered it; absent if a check failed or the page could not be read. */
+  readonly page?: {
+    readonly since: number | undefined;
+    readonly readAt: number;
+    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
+    /** It has as many leads as it may: there may be further ones. */
+    readonly isFull: boolean;
+    /** The client got the whole body. */
+    readonly isSent: boolean;
+  };
+}
+
+/** Receives the polls of the endpoint. */
+export interface PollRecorder {
+  recordPoll(token: Bearer, poll: EndedPoll): void;
+  /** The poll waits for a lead until this time at most. */
+  recordWait(token: Bearer, at: number, until: number): void;
+  /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
+  recordRefusedToken(token: Bearer, at: number): void;
+  /** A poll was refused with 503: perhaps the database is unreachable. */
+  recordUnavailable(at: number): void;
+}
+
+export interface RecorderOptions {
+  readonly clock: () => number;
+  /** Receives a line if polls cannot be recorded, at most once until they can be again. */
+  readonly log?: { warn(line: object, message: string): void };
+  /** Receives the polls of a consumer after they were written. */
+  readonly onWritten?: (polls: PollSummary) => void;
+  /** At most this long after a poll, its consumer is written. */
+  readonly flushMs?: number | undefined;
+  /** Consumers in memory. Polls of further ones are not recorded until the next write. */
+  readonly maxConsumers?: number;
+}
+
+/** The polls of a consumer. The first range that was sent is in two fields, as most clients have only one: an array costs more. */
+type Entry = { -readonly [Key in keyof Omit<PollSummary, 'sent' | 'writtenAt'>]: PollSummary[Key] } & {
+  sentAfter: number;
+  sentThrough: number;
+  otherSent: SentRange[] | undefined;
+};
+
+const FLUSH_MS = 5000;
+/** A database that hangs must not delay the stop. */
+const MAX_CLOSE_MS = 2000;
+/** About 15 MB. Only consumers that have polled within the last seconds are in memory. */
+const MAX_CONSUMERS = 50_000;
+/** Of refused tokens, whose ids any client can make up. */
+const MAX_REFUSED_CONSUMERS = 1000;
+/** Further ones count as not sent. */
+const MAX_OTHER_RANGES = 8;
+/** The database is tried so often after a 503. */
+const RETRY_MS = 1000;
+/** A transaction of this size takes a few milliseconds, in which SQLite answers no poll. */
+const CONSUMERS_PER_TRANSACTION = 500;
+/**
+ * The share of the time that the writes take at most. Consumers that it is not enough for stay in memory until the next write. On
+ * two cores it is enough for some thousand consumers every 5 seconds: 50,000 or more that poll every two minutes.
+ */
+const MAX_WRITE_SHARE = 0.01;
+/** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
+const TOKEN_ID = /^[ -~]{1,200}$/;
+const MAX_USER_ID_LENGTH = 200;
+/** The times that every database can store. */
+export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
+const REFUSED = 401;
+const HOUR_MS = 3_600_000;
+const PRUNE_INTERVAL_MS = HOUR_MS;
+/** A consumer that has not polled for this long is deleted. */
+const KEEP_MS = 400 * 24 * HOUR_MS;
+
+export class ConsumerRecorder implements PollRecorder {
+  readonly #store: ConsumerStore;
+  readonly #options: RecorderOptions;
+  readonly #flushMs: number;
+  readonly #maxConsumers: number;
+  readonly #entries = new Map<string, Entry>();
+  /** Those of a transaction that has failed, or is running. */
+  #unwritten: readonly Entry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  /** The last write. Writes run one after the other: two at once would record the same entries. */
+  #lastWrite: Promise<void> = Promise.resolve();
+  #nextPruneAt = Number.NEGATIVE_INFINITY;
+  #hasFailed = false;
+  #isClosed = false;
+  #refusedCount = 0;
+  #isUnavailable = false;
+
+  constructor(store: ConsumerStore, options: RecorderOptions) {
+    this.#store = store;
+    this.#options = options;
+    this.#flushMs = options.flushMs ?? FLUSH_MS;
+    this.#maxConsumers = options.maxConsumers ?? MAX_CONSUMERS;
+  }
+
+  recordPoll(token: Bearer, { at, status, page }: EndedPoll): void {
+    const entry = this.#entryOf(token, at, status);
+    if (!entry) return;
+    entry.polls += 1;
+    entry.lastStatus = status;
+    this.#verify(entry);
+    if (page) addPage(entry, page);
+  }
+
+  recordRefusedToken(token: Bearer, at: number): void {
+    if (consumerKeyOf(token).tokenId === null) return;
+    const entry = this.#entryOf(token, at, REFUSED, true);
+    if (!entry) return;
+    entry.polls += 1;
+    entry.lastStatus = REFUSED;
+  }
+
+  recordUnavailable(at: number): void {
+    if (this.#isUnavailable || this.#isClosed) return;
+    this.#isUnavailable = true;
+    const retry = async (): Promise<void> => {
+      try {
+        const now = this.#options.clock();
+        // It is unavailable until it can be written that it was. A single failure is no downtime.
+        if (now - at >= MIN_DOWNTIME_MS) await this.#store.recordDowntime(now, at);
+        else await this.#store.list({ limit: 1, maxPendingLeads: 1, now });
+        this.#isUnavailable = false;
+      } catch {
+        schedule();
+      }
+    };
+    const schedule = (): void => {
+      if (!this.#isClosed) setTimeout(() => void retry(), RETRY_MS).unref();
+    };
+    schedule();
+  }
+
+  /** Records that the service has started. Call it before the first poll, which is written later. */
+  start(): void {
+    const now = this.#options.clock();
+    this.#lastWrite = this.#lastWrite
+      .then(() => this.#store.recordDowntime(now))
+      .catch((error: unknown) => {
+        this.#options.log?.warn({ err: error }, 'the start could not be recorded');
+      });
+  }
+
+  recordWait(token: Bearer, at: number, until: number): void {
+    const entry = this.#entryOf(token, at, 200);
+    if (!entry) return;
+    this.#verify(entry);
+    entry.heldUntil = laterOf(entry.heldUntil, until);
+  }
+
+  /** Writes what has been recorded. Does not reject: a database that fails loses bookkeeping, never a poll. */
+  flush(): Promise<void> {
+    return this.#flush(Number.POSITIVE_INFINITY);
+  }
+
+  /** Writes the polls of one user, so that they are in the store when it is read next. Does not reject either. */
+  flushUser(userId: string): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(Number.POSITIVE_INFINITY, userId));
+    return this.#lastWrite;
+  }
+
+  /** Writes once more, and waits for it for 2 seconds at most. Polls that end later are not recorded. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    let limit: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => {
+      limit = setTimeout(resolve, MAX_CLOSE_MS);
+    });
+    await Promise.race([this.flush().then(() => this.#recordStop()), timeout]);
+    clearTimeout(limit);
+  }
+
+  /** One of its polls in this batch has a valid token. */
+  #verify(entry: Entry): void {
+    if (!entry.mustBeIssued) return;
+    entry.mustBeIssued = false;
+    this.#refusedCount -= 1;
+  }
+
+  async #recordStop(): Promise<void> {
+    // Like a crash: what was sent is not known.
+    if (this.#entries.size + this.#unwritten.length > 0) return;
+    try {
+      await this.#store.recordStop(this.#options.clock());
+    } catch {
+      // The last poll then tells about when it was.
+    }
+  }
+
+  /** The entry of the consumer, which is new or has its last poll now. Undefined if there is no room for it. */
+  #entryOf(token: Bearer, at: number, status: number, mustBeIssued = false): Entry | undefined {
+    const consumer = consumerKeyOf(token);
+    const tokenExpiresAt = storableExpiry(token);
+    const key = this.#entryKey(consumer);
+    const known = this.#entries.get(key);
+    if (!known) return this.#addEntry(key, { ...consumer, tokenExpiresAt, mustBeIssued }, at, status);
+    known.lastPollAt = at;
+    known.tokenExpiresAt = tokenExpiresAt;
+    return known;
+  }
+
+  /** Token ids are unique, but an identity provider may give the same one to two users. */
+  #entryKey({ userId, tokenId }: ConsumerKey): string {
+    const key = tokenId ?? `\0${userId}`;
+    const known = this.#entries.get(key);
+    return known && known.userId !== userId ? `${tokenId}\0${userId}` : key;
+  }
+
+  #addEntry(
+    key: string,
+    {
+      userId,
+      tokenId,
+      tokenExpiresAt,
+      mustBeIssued,
+    }: Pick<Entry, 'userId' | 'tokenId' | 'tokenExpiresAt' | 'mustBeIssued'>,
+    at: number,
+    status: number,
+  ): Entry | undefined {
+    const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
+    if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
+    if (mustBeIssued) {
+      if (this.#refusedCount >= MAX_REFUSED_CONSUMERS) return undefined;
+      this.#refusedCount += 1;
+    }
+    // One literal: V8 takes several times as long for an object that is spread from several.
+    const entry: Entry = {
+      userId,
+      tokenId,
+      tokenExpiresAt,
+      lastPollAt: at,
+      lastStatus: status,
+      mustBeIssued,
+      polls: 0,
+      heldUntil: null,
+      confirmedThrough: null,
+      deliveredThrough: null,
+      sentAfter: Number.NaN,
+      sentThrough: Number.NaN,
+      otherSent: undefined,
+    };
+    this.#entries.set(key, entry);
+    this.#schedule();
+    return entry;
+  }
+
+  #schedule(): void {
+    if (!this.#isClosed)
+      this.#timer ??= setTimeout(
+        () => void this.#flush(this.#flushMs * MAX_WRITE_SHARE),
+        this.#flushMs,
+      ).unref();
+  }
+
+  #flush(maxMs: number): Promise<void> {
+    this.#lastWrite = this.#lastWrite.then(() => this.#write(maxMs));
+    return this.#lastWrite;
+  }
+
+  /** At least one transaction, and further ones until the time is used up. */
+  async #write(maxMs: number, userId?: string): Promise<void> {
+    if (userId === undefined) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+    }
+    let spentMs = 0;
+    try {
+      while (spentMs <= maxMs && this.#take(userId)) {
+        const startedAt = performance.now();
+        const writtenAt = this.#options.clock();
+        const keys = await this.#store.record(this.#unwritten.map((entry) => toSummary(entry, writtenAt)));
+        spentMs += performance.now() - startedAt;
+        const written = this.#unwritten;
+        this.#unwritten = [];
+        for (const [index, entry] of written.entries())
+          if (!entry.mustBeIssued)
+            this.#options.onWritten?.({ ...toSummary(entry, writtenAt), ...keys[index] });
+        // Polls that arrived meanwhile are answered first.
+        await setImmediate();
+      }
+      await this.#pruneIfDue();
+      this.#hasFailed = false;
+    } catch (error) {
+      if (!this.#hasFailed)
+        this.#options.log?.warn({ err: error }, 'polls of consumers could not be recorded');
+      this.#hasFailed = true;
+    }
+    if (this.#entries.size + this.#unwritten.length > 0) this.#schedule();
+  }
+
+  /** Takes the entries of the next transaction: those of one that has failed, or the oldest ones. False if there are none. */
+  #take(userId?: string): boolean {
+    if (this.#unwritten.length > 0) return true;
+    const taken: Entry[] = [];
+    for (const [key, entry] of this.#entries) {
+      if (userId !== undefined && entry.userId !== userId) continue;
+      taken.push(entry);
+      this.#entries.delete(key);
+      if (entry.mustBeIssued) this.#refusedCount -= 1;
+      if (taken.length === CONSUMERS_PER_TRANSACTION) break;
+    }
+    this.#unwritten = taken;
+    return taken.length > 0;
+  }
+
+  async #pruneIfDue(): Promise<void> {
+    const now = this.#options.clock();
+    if (now < this.#nextPruneAt) return;
+    this.#nextPruneAt = now + PRUNE_INTERVAL_MS;
+    await this.#store.prune(now, now - KEEP_MS);
+  }
+}
+
+/** The consumer that a token belongs to. */
+export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => ({
+  userId,
+  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
+});
+
+/** `exp` may have a fraction (RFC 7519), which no column of times can store. */
+export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
+  expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
+
+/** A user id that does not exist anyway is not recorded. */
+const isStorable = (userId: string): boolean =>
+  userId.length <= MAX_USER_ID_LENGTH && !userId.includes('\0') && toUSVString(userId) === userId;
+
+function toSummary(
+  { sentAfter, sentThrough, otherSent = [], ...entry }: Entry,
+  writtenAt: number,
+): PollSummary {
+  const hasSent = !Number.isNaN(sentThrough);
+  const first = { after: toAfter(sentAfter), through: sentThrough };
+  return { ...entry, writtenAt, sent: hasSent ? [first, ...otherSent] : [] };
+}
+
+const toAfter = (time: number): number | null => (time < MIN_TIME ? null : time);
+
+function addPage(
+  entry: Entry,
+  { since, readAt, leads, isFull, isSent }: NonNullable<EndedPoll['page']>,
+): void {
+  if (since !== undefined && since >= MIN_TIME)
+    entry.confirmedThrough = laterOf(entry.confirmedThrough, confirmedBy(since, readAt, leads.count));
+  if (!isSent || leads.first === undefined || leads.last === undefined) return;
+  const newest = since === undefined ? leads.first : leads.last;
+  entry.deliveredThrough = laterOf(entry.deliveredThrough, newest);
+  // Without `since`, the newest lead is first, and a page that is not full has all leads.
+  const before = isFull ? leads.last - 1 : Number.NEGATIVE_INFINITY;
+  addSent(entry, since ?? before, newest);
+}
+
+function addSent(entry: Entry, after: number, through: number): void {
+  if (Number.isNaN(entry.sentThrough)) {
+    entry.sentAfter = after;
+    entry.sentThrough = through;
+  } else if (after <= entry.sentThrough && through >= entry.sentAfter) {
+    entry.sentAfter = Math.min(entry.sentAfter, after);
+    entry.sentThrough = Math.max(entry.sentThrough, through);
+  } else {
+    entry.otherSent ??= [];
+    if (entry.otherSent.length < MAX_OTHER_RANGES) entry.otherSent.push({ after: toAfter(after), through });
+  }
+}
+
+/**
+ * How far a `since` confirms. Leads that are added later have stamps after those of the page, or after the time of the read if it
+ * is empty (D3). So a `since` of the future confirms no lead that does not exist yet.
+ */
+const confirmedBy = (since: number, readAt: number, count: number): number =>
+  count > 0 ? since : Math.min(since, readAt);

@@ -1,0 +1,242 @@
+/** What the stored positions of consumers mean: who has a lead, and who has stopped polling. */
+import { setImmediate } from 'node:timers/promises';
+import { toIso, toIsoOrNull } from '../clock.ts';
+import type { HookStore } from '../hooks/store.ts';
+import { mayPoll, scopeOf } from '../leads/access.ts';
+import { isInScope } from '../leads/placement.ts';
+import type { StoredLead } from '../leads/record.ts';
+import {
+  type ConsumerHook,
+  type LeadReader,
+  type Pending,
+  readAnnounced,
+  readConsumerHooks,
+  toConsumerHookJson,
+} from './consumer-hooks.ts';
+import type { Gap } from './gaps.ts';
+import {
+  type Consumer,
+  type ConsumerKey,
+  type ConsumerPosition,
+  type ConsumerQuery,
+  type ConsumerStore,
+  MAX_CLOCK_SKEW_MS,
+  positionOf,
+} from './store.ts';
+
+/** Whether the access level of the consumer's user includes the lead. */
+export function maySee(
+  { user }: Pick<Consumer, 'user'>,
+  { companyId, branchId, departmentId }: StoredLead,
+): boolean {
+  const scope = scopeOf(user);
+  return scope?.companyId === companyId && isInScope(scope, { branchId, departmentId });
+}
+
+/**
+ * - `active`: polls within its usual interval
+ * - `stale`: should have polled again
+ * - `inactive`: has not polled for so long that it no longer counts
+ */
+export type Activity = 'active' | 'stale' | 'inactive';
+
+/** `subscribed`: has a webhook subscription and has not polled yet. */
+export type ConsumerState = Activity | 'subscribed';
+
+/** A token that polls, or that has a webhook subscription and has not polled yet. */
+export interface ListedConsumer extends ConsumerKey {
+  readonly name: string | null;
+  readonly companyId: string;
+  /** Undefined: it has not polled yet. */
+  readonly consumer: Consumer | undefined;
+  /** Only if it has not polled yet. */
+  readonly announced?: Pending | undefined;
+  readonly hook: ConsumerHook | undefined;
+}
+
+export const pendingOf = ({ consumer, announced }: ListedConsumer): Pending | undefined =>
+  consumer ?? announced;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const STUCK_INTERVALS = 4;
+/** A consumer that has stopped is noticed within two intervals. */
+const STALE_INTERVALS = 1.5;
+/** Polls are written every 5 seconds, so that a short interval alone would be too strict. */
+const MIN_DELAY_MS = 10_000;
+/** A token that was tried for an hour does not count as stale for days. */
+const STALE_SHARE = 10;
+const MAX_STALE_MS = 7 * DAY_MS;
+/** Fewer polls, or in a shorter time, are a person who tries a token: it cannot be stale. */
+const MIN_POLLS = 5;
+const MIN_POLLING_MS = 10 * MINUTE_MS;
+
+/** When the consumer last polled. One that waits for a lead (`Prefer: wait`) polls until its wait ends. */
+const seenAt = ({ lastPollAt, heldUntil }: ConsumerPosition, now: number): number =>
+  Math.max(lastPollAt, Math.min(heldUntil ?? lastPollAt, now));
+
+/** What decides whether a consumer is late. */
+type PollTimes = ConsumerPosition & Partial<Pick<Consumer, 'pendingSince' | 'downtime' | 'tokenEnded'>>;
+
+const canBeStale = ({ polls, firstPollAt, lastPollAt }: PollTimes): boolean =>
+  polls >= MIN_POLLS && lastPollAt - firstPollAt >= MIN_POLLING_MS;
+
+/** 1.5 usual intervals, and at least 10 s longer than usual, or a time that the operator has chosen. */
+function staleAfterOf(consumer: PollTimes, chosenMs?: number): number {
+  const intervalMs = consumer.intervalMs ?? 0;
+  const usualMs = Math.max(intervalMs * STALE_INTERVALS, intervalMs + MIN_DELAY_MS);
+  return canBeStale(consumer) ? (chosenMs ?? usualMs) : Math.max(usualMs, MIN_POLLING_MS);
+}
+
+/**
+ * Since when the consumer has not polled. While the service was unavailable it could not: a consumer that was not late before has
+ * its whole time again.
+ */
+function silentSince(consumer: PollTimes, now: number, chosenMs?: number): number {
+  const seen = seenAt(consumer, now);
+  const { downtime = null } = consumer;
+  if (downtime === null || seen >= downtime.availableSince) return seen;
+  const wasLate = downtime.unavailableSince - seen > staleAfterOf(consumer, chosenMs);
+  return wasLate ? seen : Math.min(downtime.availableSince, now);
+}
+
+/**
+ * How long the consumer has not polled although it should. One with a webhook subscription need not poll before there is a lead for it.
+ */
+export function silenceOf({ consumer, hook }: ListedConsumer, now: number, chosenMs?: number): number {
+  if (!consumer) return 0;
+  const since = silentSince(consumer, now, chosenMs);
+  if (!hook) return now - since;
+  const { pendingSince, user } = consumer;
+  if (pendingSince === null || !mayPoll(user)) return 0;
+  return now - Math.max(since, Math.min(pendingSince, now));
+}
+
+/**
+ * The service was unavailable, and the consumer has not polled since, but may still come in time: neither late nor known to poll.
+ * Neither is one whose last poll is of the future: the clock was set back since.
+ */
+export const isAwaited = (listed: ListedConsumer, now: number, chosenMs?: number): boolean => {
+  const { consumer } = listed;
+  if (!consumer || !canBeStale(consumer)) return false;
+  if (consumer.lastPollAt > now + MAX_CLOCK_SKEW_MS) return true;
+  const since = silentSince(consumer, now, chosenMs);
+  return since > seenAt(consumer, now) && consumerStateOf(listed, now, chosenMs) === 'active';
+};
+
+/**
+ * A consumer that should have polled is stale for 10 times as long as it polled, but at most 7 days. While leads wait for it, it
+ * counts for at least a day.
+ */
+export function activityOf(
+  consumer: PollTimes,
+  now: number,
+  chosenMs?: number,
+  silentMs = now - silentSince(consumer, now, chosenMs),
+): Activity {
+  const { firstPollAt, lastPollAt, pendingSince = null, tokenEnded } = consumer;
+  const staleAfterMs = staleAfterOf(consumer, chosenMs);
+  if (silentMs <= staleAfterMs) return 'active';
+  // Its client has stopped, as it should.
+  if (tokenEnded === 'revoked') return 'inactive';
+  const minMs = pendingSince !== null && positionOf(consumer) !== null ? DAY_MS : 0;
+  if (!canBeStale(consumer)) return silentMs <= minMs ? 'active' : 'inactive';
+  const staleForMs = Math.min(MAX_STALE_MS, (lastPollAt - firstPollAt) * STALE_SHARE);
+  return silentMs <= Math.max(staleAfterMs + staleForMs, minMs) ? 'stale' : 'inactive';
+}
+
+export const consumerStateOf = (listed: ListedConsumer, now: number, chosenMs?: number): ConsumerState =>
+  listed.consumer
+    ? activityOf(listed.consumer, now, chosenMs, silenceOf(listed, now, chosenMs))
+    : 'subscribed';
+
+/**
+ * The client polls, and gets the same leads again and again: it has not sent a later `since` for an hour and four usual intervals.
+ * One that always asks for the last day sends a later one each time.
+ */
+export function isStuck(listed: ListedConsumer, now: number, chosenMs?: number): boolean {
+  const { confirmedAt = null, unconfirmedSince = null, intervalMs = null } = listed.consumer ?? {};
+  if (confirmedAt === null || unconfirmedSince === null) return false;
+  const maxMs = Math.max(HOUR_MS, STUCK_INTERVALS * (intervalMs ?? 0));
+  return (
+    now - Math.max(confirmedAt, unconfirmedSince) > maxMs &&
+    consumerStateOf(listed, now, chosenMs) === 'active'
+  );
+}
+
+/** What `leadtap consumers --json` and `/status.json` have in common. Outside programs rely on these names. */
+export function toConsumerJson(listed: ListedConsumer, now: number, chosenMs?: number) {
+  const { tokenId, name, userId, companyId, consumer, hook } = listed;
+  const intervalMs = consumer?.intervalMs ?? null;
+  return {
+    ...{ tokenId, name, userId, companyId },
+    state: consumerStateOf(listed, now, chosenMs),
+    tokenExpiresAt: toIsoOrNull(consumer?.tokenExpiresAt ?? null),
+    lastPollAt: toIsoOrNull(consumer?.lastPollAt ?? null),
+    lastStatus: consumer?.lastStatus ?? null,
+    usualIntervalSeconds: intervalMs === null ? null : intervalMs / 1000,
+    confirmedThrough: toIsoOrNull(consumer?.confirmedThrough ?? null),
+    deliveredThrough: toIsoOrNull(consumer?.deliveredThrough ?? null),
+    waiting: pendingOf(listed)?.pendingLeads ?? 0,
+    waitingSince: toIsoOrNull(pendingOf(listed)?.pendingSince),
+    skipped: consumer?.skippedLeads ?? 0,
+    skippedSince: toIsoOrNull(consumer?.skippedSince ?? null),
+    unconfirmedSince: toIsoOrNull(consumer?.unconfirmedSince ?? null),
+    isStuck: isStuck(listed, now, chosenMs),
+    tokenEnded: consumer?.tokenEnded ?? null,
+    isAwaited: isAwaited(listed, now, chosenMs),
+    hook: toConsumerHookJson(hook),
+  };
+}
+
+/** As the console needs them for `leadStateOf`. */
+export const toGapsJson = (gaps: readonly Gap[]) =>
+  gaps.map(({ after, through, isBeforeStart }) => ({
+    ...{ after: toIsoOrNull(after), through: toIso(through), isBeforeStart },
+  }));
+
+/** SQLite answers no poll while it reads a page: some milliseconds. */
+const CONSUMERS_PER_PAGE = 200;
+
+export interface ConsumerSources {
+  readonly consumers?: ConsumerStore | undefined;
+  /** Undefined if webhook subscriptions are switched off. */
+  readonly hooks?: HookStore | undefined;
+  readonly leads: LeadReader;
+}
+
+/** All consumers, or those of a company or a user, page by page. */
+export async function* consumerPages(
+  { consumers }: Pick<ConsumerSources, 'consumers'>,
+  query: Omit<ConsumerQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly Consumer[]> {
+  if (!consumers) return;
+  let page: readonly Consumer[] = [];
+  do {
+    page = await consumers.list({ ...query, after: page.at(-1), limit: CONSUMERS_PER_PAGE });
+    yield page;
+    // SQLite reads without waiting. Polls are answered between two pages.
+    await setImmediate();
+  } while (page.length === CONSUMERS_PER_PAGE);
+}
+
+/** The same, with their webhook subscriptions. Tokens that have not polled yet are on the last page. */
+export async function* listedConsumerPages(
+  { consumers, hooks, leads }: ConsumerSources,
+  query: Omit<ConsumerQuery, 'limit' | 'after'>,
+): AsyncGenerator<readonly ListedConsumer[]> {
+  const hookOf = await readConsumerHooks(hooks, query);
+  for await (const page of consumerPages({ consumers }, query))
+    yield page.map((consumer) => {
+      const { userId, tokenId, name, user } = consumer;
+      return { userId, tokenId, name, companyId: user.companyId, consumer, hook: hookOf.take(consumer) };
+    });
+  const others: ListedConsumer[] = [];
+  for (const hook of hookOf.rest()) {
+    const { userId, tokenId, name, companyId } = hook;
+    const announced = await readAnnounced(leads, hook, query.maxPendingLeads);
+    others.push({ userId, tokenId, name, companyId, consumer: undefined, announced, hook });
+  }
+  yield others;
+}

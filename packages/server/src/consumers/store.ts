@@ -1,0 +1,233 @@
+/**
+ * Consumers: the tokens that poll, and how far each has come. Leads are delivered in the order of their `createdAt`, so two
+ * positions of a consumer and its gaps say for every lead whether the consumer has it; no row per lead is needed.
+ */
+
+import type { User } from '../accounts/records.ts';
+import { type Gap, mergeGaps, type SentRange } from './gaps.ts';
+
+/** The consumer that a `Bearer` or a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
+export interface ConsumerKey {
+  readonly userId: string;
+  /** Null: all tokens of the user that have no id. */
+  readonly tokenId: string | null;
+}
+
+/** A key for maps. */
+export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string =>
+  JSON.stringify([userId, tokenId]);
+
+export const isSameConsumer = (a: ConsumerKey, b: ConsumerKey): boolean =>
+  a.userId === b.userId && a.tokenId === b.tokenId;
+
+/** What is stored of a consumer. */
+export interface ConsumerPosition extends ConsumerKey {
+  /** Of the token of the last poll. Null: it does not expire. */
+  readonly tokenExpiresAt: number | null;
+  readonly firstPollAt: number;
+  readonly lastPollAt: number;
+  /** The HTTP status of the last poll. */
+  readonly lastStatus: number;
+  readonly polls: number;
+  /** A poll waits for a lead (`Prefer: wait`) until this time at most. */
+  readonly heldUntil: number | null;
+  /** The usual time between two polls; null until there were two. */
+  readonly intervalMs: number | null;
+  /** The largest `since` that was sent, at most the time of its read: the consumer has all leads up to here. */
+  readonly confirmedThrough: number | null;
+  /**
+   * When `confirmedThrough` last rose, or the last poll before leads after it were sent. Null: unknown, or the last page was asked
+   * for without `since`.
+   */
+  readonly confirmedAt: number | null;
+  /** The newest `createdAt` that was sent to it. */
+  readonly deliveredThrough: number | null;
+  /** The leads up to both positions that were never sent to it. */
+  readonly gaps: readonly Gap[];
+}
+
+/** The polls of one consumer since the last write, in one process. */
+export interface PollSummary extends ConsumerKey {
+  readonly tokenExpiresAt: number | null;
+  readonly lastPollAt: number;
+  /** The clock of the instance at the write. A stored time after it is of a clock that was set back since. */
+  readonly writtenAt?: number;
+  readonly lastStatus: number;
+  /** All were refused with 401, perhaps without a valid signature: stored only if the token was issued here for this user. */
+  readonly mustBeIssued?: boolean | undefined;
+  /** 0 if a poll has begun to wait and none has ended. */
+  readonly polls: number;
+  readonly heldUntil: number | null;
+  readonly confirmedThrough: number | null;
+  readonly deliveredThrough: number | null;
+  /** The leads that were sent: all that the user may see in these ranges. */
+  readonly sent: readonly SentRange[];
+}
+
+/** Why a token is refused with 401. */
+export type TokenEnd = 'revoked' | 'expired' | 'key-removed';
+
+/** The last time in which the service could not answer polls, if it was at least `MIN_DOWNTIME_MS`. */
+export interface Downtime {
+  readonly unavailableSince: number;
+  readonly availableSince: number;
+}
+
+/** A consumer whose user exists, and whose token works or was used within the last 24 hours. */
+export interface Consumer extends ConsumerPosition {
+  /** Of the token, if it was issued here. */
+  readonly name: string | null;
+  /** Null: the token was not issued here. An identity provider replaces its tokens by itself. */
+  readonly tokenIssuedAt: number | null;
+  readonly user: Omit<User, 'email' | 'name'>;
+  /** The number of leads that the consumer may see and that are later than both positions, at most `maxPendingLeads`. */
+  readonly pendingLeads: number;
+  /** The `createdAt` of the first of them. */
+  readonly pendingSince: number | null;
+  /** The number of leads in the gaps after its start, at most `maxPendingLeads`. */
+  readonly skippedLeads: number;
+  /** The `createdAt` of the first of them. */
+  readonly skippedSince: number | null;
+  /** The `createdAt` of the first lead that was sent and not confirmed. Null: none, or the consumer has never sent `since`. */
+  readonly unconfirmedSince: number | null;
+  /** Null: its last poll was not refused with 401, or is older than 24 hours. */
+  readonly tokenEnded: TokenEnd | null;
+  /** The same for all consumers. */
+  readonly downtime: Downtime | null;
+}
+
+export interface ConsumerQuery {
+  readonly companyId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The last consumer of the page before. */
+  readonly after?: ConsumerKey | undefined;
+  readonly limit: number;
+  /** Counts no more pending and skipped leads than this for each consumer, so that the time of a query is bounded. */
+  readonly maxPendingLeads: number;
+  /** Tokens that were not issued here are left out when they have expired by this time, and another one of the user has polled since. */
+  readonly now: number;
+}
+
+export interface ConsumerStore {
+  /**
+   * Merges the summaries into the stored positions with `mergePolls`, in their order: a consumer may have several. A token that
+   * would be one more than `MAX_CONSUMERS_PER_USER` counts as a token without an id. Returns the key that each summary was
+   * stored under. Writes no entry to the change log.
+   */
+  record(summaries: readonly PollSummary[]): Promise<readonly ConsumerKey[]>;
+  /**
+   * Sorted by user and token. Without removed users, expired tokens of an identity provider that another one has replaced, and
+   * revoked tokens that were not refused within the last 24 hours.
+   */
+  list(query: ConsumerQuery): Promise<readonly Consumer[]>;
+  /** Deletes what `list` leaves out, and consumers that have not polled since `before`. Returns their number. */
+  prune(now: number, before: number): Promise<number>;
+  /**
+   * Records a downtime that ends now. Without its begin, the service has just started: it was unavailable since the last time that
+   * is recorded, by a poll or by `recordStop`.
+   */
+  recordDowntime(now: number, unavailableSince?: number): Promise<void>;
+  /** An instance has stopped, and everything that it recorded is written. */
+  recordStop(now: number): Promise<void>;
+}
+
+/** A revoked token that is still used is listed until so long after its last poll. */
+export const ENDED_TOKEN_MS = 24 * 3_600_000;
+
+/** Polls are written every 5 seconds: while other instances go on, the start of one looks like a downtime of less than this. */
+export const MIN_DOWNTIME_MS = 10_000;
+
+/** With an id. An identity provider may give each token of a user another id. */
+export const MAX_CONSUMERS_PER_USER = 100;
+
+/** The later of two times that may be unknown. */
+export function laterOf(a: number | null, b: number | null): number | null {
+  if (a === null || b === null) return a ?? b;
+  return Math.max(a, b);
+}
+
+/** How far a consumer has come: all later leads are pending. */
+export const positionOf = (
+  consumer: Pick<ConsumerPosition, 'confirmedThrough' | 'deliveredThrough'>,
+): number | null => laterOf(consumer.confirmedThrough, consumer.deliveredThrough);
+
+/** The clocks of two instances may differ by this much. */
+export const MAX_CLOCK_SKEW_MS = 60_000;
+
+/** Two instances may write in any order: positions never go back, and times only with the clock. */
+export function mergePolls(stored: ConsumerPosition | undefined, polls: PollSummary): ConsumerPosition {
+  if (!stored) return toFirstPosition(polls);
+  const { userId, tokenId } = polls;
+  const isOfFuture = isAheadOfClock(stored, polls);
+  const last = isOfFuture || polls.lastPollAt >= stored.lastPollAt ? polls : stored;
+  return {
+    userId,
+    tokenId,
+    tokenExpiresAt: last.tokenExpiresAt,
+    firstPollAt: Math.min(stored.firstPollAt, polls.lastPollAt),
+    lastPollAt: last.lastPollAt,
+    lastStatus: last.lastStatus,
+    polls: stored.polls + polls.polls,
+    heldUntil: isOfFuture ? polls.heldUntil : laterOf(stored.heldUntil, polls.heldUntil),
+    intervalMs: smoothInterval(stored.intervalMs, polls.lastPollAt - stored.lastPollAt),
+    confirmedThrough: laterOf(stored.confirmedThrough, polls.confirmedThrough),
+    confirmedAt: isOfFuture ? confirmedAtOf(polls) : mergeConfirmedAt(stored, polls),
+    deliveredThrough: laterOf(stored.deliveredThrough, polls.deliveredThrough),
+    gaps: mergeGaps({ gaps: stored.gaps, from: positionOf(stored) }, toMove(polls)),
+  };
+}
+
+const confirmedAtOf = ({ confirmedThrough, lastPollAt }: PollSummary): number | null =>
+  confirmedThrough === null ? null : lastPollAt;
+
+function mergeConfirmedAt(stored: ConsumerPosition, polls: PollSummary): number | null {
+  // Refused polls say nothing. A page that was sent without `since` does: this client confirms nothing.
+  if (polls.confirmedThrough === null) return polls.sent.length > 0 ? null : stored.confirmedAt;
+  const { confirmedThrough, confirmedAt } = stored;
+  const hasRisen = confirmedThrough === null || polls.confirmedThrough > confirmedThrough;
+  const hadNothingToConfirm = positionOf(stored) === confirmedThrough;
+  return hasRisen || hadNothingToConfirm ? polls.lastPollAt : (confirmedAt ?? polls.lastPollAt);
+}
+
+/** When the service started after a crash, if the stored polls of a consumer are from before. */
+export const startOfFirstPolls = (
+  stored: ConsumerPosition | undefined,
+  startedAt: number | null | undefined,
+): number | undefined =>
+  stored && startedAt != null && stored.lastPollAt < startedAt ? startedAt : undefined;
+
+const toFirstPosition = (polls: PollSummary): ConsumerPosition => {
+  const { writtenAt: _, mustBeIssued: __, sent: ___, ...rest } = polls;
+  const gaps = mergeGaps({ gaps: [], from: null }, toMove(polls));
+  const confirmedAt = confirmedAtOf(polls);
+  return { ...rest, confirmedAt, firstPollAt: polls.lastPollAt, intervalMs: null, gaps };
+};
+
+const toMove = (polls: PollSummary) => ({
+  to: positionOf(polls),
+  sent: polls.sent,
+  at: polls.writtenAt ?? polls.lastPollAt,
+});
+
+/** Times of the future would let a consumer that stops count as active until the clock gets there again. */
+const isAheadOfClock = (stored: ConsumerPosition, { writtenAt = Infinity }: PollSummary): boolean =>
+  stored.lastPollAt > writtenAt + MAX_CLOCK_SKEW_MS;
+
+const RISE = 0.5;
+const FALL = 0.1;
+/** An outage of days must not become the usual interval. */
+const MAX_RISE = 4;
+/** What a 32-bit column holds: 24 days. */
+const MAX_INTERVAL_MS = 2 ** 31 - 1;
+
+/**
+ * A moving average of the times between two polls. It rises fast and falls slowly, so that a client that reads several pages
+ * in a row and then pauses has the interval of its pauses.
+ */
+function smoothInterval(intervalMs: number | null, sampleMs: number): number | null {
+  if (sampleMs <= 0) return intervalMs;
+  if (intervalMs === null) return Math.min(sampleMs, MAX_INTERVAL_MS);
+  const sample = Math.min(sampleMs, intervalMs * MAX_RISE);
+  const weight = sample > intervalMs ? RISE : FALL;
+  return Math.min(Math.round(intervalMs + weight * (sample - intervalMs)), MAX_INTERVAL_MS);
+}

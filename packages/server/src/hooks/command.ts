@@ -1,0 +1,251 @@
+import type { Command } from 'commander';
+import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
+import { findCompany, findUser, requirePart } from '../cli/company.ts';
+import { type CommandContext, withStore } from '../cli/context.ts';
+import { Failure } from '../cli/failure.ts';
+import { TABLE_HELP, Table, writeJsonArray, writeLine } from '../cli/output.ts';
+import { completeId, SHORT_IDS_HELP } from '../cli/short-ids.ts';
+import { toIso, toIsoOrNull } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { hookPages } from '../consumers/consumer-hooks.ts';
+import { formatDuration } from '../status/formats.ts';
+import type { Store } from '../store/store.ts';
+import { VERSION } from '../version.ts';
+import { createDelivery } from './deliver.ts';
+import { sendEvent } from './event.ts';
+import type { Outcome } from './rules.ts';
+import { type Hook, type HookStore, hookStateOf, type ListedHook } from './store.ts';
+import { allowedHosts, hostOfHook } from './url.ts';
+
+const LIST_HELP = `
+A webhook subscription tells an automation platform to poll when there are new leads. The platform creates it. HOST is
+the host of its URL; the rest of the URL is a secret. LEADS is pending if there are leads that were not announced yet.
+
+  active    the last event was accepted, or there was none
+  failing   it was not; RETRY says when it is sent again, - with the next lead
+  disabled  none was accepted for 3 days, and no more are sent; see \`leadtap hooks send-test --help\`
+
+Who knows the id of a subscription can delete it. ${SHORT_IDS_HELP}
+${TABLE_HELP}
+
+--json has id, companyId, userId, tokenId, name (of the token), host, state, isPending, createdAt, announcedThrough,
+lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).
+
+Examples:
+  leadtap hooks list
+  leadtap hooks list --user ada --json`;
+
+const REMOVE_HELP = `
+No more events are sent. The platform is not told: it may subscribe again when the automation is switched on again.
+
+Example:
+  leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48`;
+
+const SEND_TEST_HELP = `
+The event is a real, signed one, but it announces no lead: its since and through are the same, so the poll that it
+asks for gets none. It shows whether the receiver accepts events; an automation may run without a lead. To see a lead
+arrive, use \`leadtap leads send-test\`. If the receiver accepts it, a failing or disabled subscription is active again.
+
+The receiver has 10 seconds; redirects are not followed. If it refuses the event, nothing of the subscription changes.
+
+Example:
+  leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48`;
+
+interface ListOptions {
+  readonly company?: string;
+  readonly user?: string;
+  readonly json?: true;
+}
+
+export function registerHooks(program: Command, context: CommandContext): void {
+  const hooks = program.command('hooks').description('see and control webhook subscriptions');
+  hooks
+    .command('list')
+    .description('list webhook subscriptions, with their state and last event')
+    .option('--company <id>', 'only those of this company')
+    .option('--user <id>', 'only those of this user')
+    .option('--json', 'print an array of subscriptions')
+    .addHelpText('after', LIST_HELP)
+    .action((options: ListOptions) =>
+      withStore(context, (store, config) => listHooks(store, config, options, context)),
+    );
+  hooks
+    .command('remove')
+    .description('delete a webhook subscription')
+    .argument('<id>', 'id of the subscription; `leadtap hooks list` shows it')
+    .addHelpText('after', REMOVE_HELP)
+    .action((id: string) =>
+      withStore(context, async (store) => {
+        const hooks = requirePart(store.hooks);
+        const hook = await findHook(hooks, id, context);
+        await hooks.remove(hook.id);
+        await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
+      }),
+    );
+  hooks
+    .command('send-test')
+    .description('send an event without leads to a webhook subscription')
+    .argument('<id>', 'id of the subscription; `leadtap hooks list` shows it')
+    .addHelpText('after', SEND_TEST_HELP)
+    .action((id: string) =>
+      withStore(context, (store, config) => sendTest(requirePart(store.hooks), config, id, context)),
+    );
+}
+
+async function findHook(hooks: HookStore, given: string, { clock }: CommandContext): Promise<Hook> {
+  const listIds = async (after: string, limit: number) =>
+    (await hooks.list({ now: clock(), after, limit })).map(({ hook }) => hook.id);
+  const hook = await hooks.find((await completeId(given, listIds)) ?? given);
+  if (hook) return hook;
+  const fix = '`leadtap hooks list` shows all of them. A subscription ends with its token.';
+  throw new Failure('not-found', `there is no webhook subscription ${given}`, fix);
+}
+
+async function listHooks(
+  store: Store,
+  config: Config,
+  { company: companyId, user: userId, json }: ListOptions,
+  context: CommandContext,
+): Promise<void> {
+  const { stdout, stderr, clock, signal } = context;
+  const now = clock();
+  if (companyId !== undefined) await findCompany(store, companyId, signal);
+  if (userId !== undefined) await findUser(store, userId);
+  const hooks = requirePart(store.hooks);
+  if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
+  const pages = hookPages(hooks, { now, companyId, userId });
+  if (json) return writeJsonArray(stdout, toJsonPages(pages));
+  const headings = [
+    ...['ID', 'COMPANY', 'USER', 'TOKEN', 'HOST', 'STATE', 'LEADS'],
+    ...['ANNOUNCED THROUGH', 'LAST EVENT', 'STATUS', 'FAILURES', 'RETRY'],
+  ];
+  const shortened = ['TOKEN', 'HOST', 'COMPANY', 'USER', 'ANNOUNCED THROUGH'];
+  const optional = ['ANNOUNCED THROUGH', 'FAILURES', 'COMPANY', 'STATUS', 'TOKEN'];
+  const table = new Table(stdout, headings, { ids: ['ID', 'TOKEN'], shortened, optional });
+  let count = 0;
+  for await (const page of pages) {
+    signal.throwIfAborted();
+    count += page.length;
+    await table.add(page.map((listed) => toCells(listed, now)));
+  }
+  if (count > 0) return;
+  const advice = 'A platform creates one when an automation with the instant trigger is switched on.';
+  await writeLine(stderr, `There is no webhook subscription. ${advice}`);
+}
+
+async function* toJsonPages(pages: AsyncIterable<readonly ListedHook[]>) {
+  for await (const page of pages) yield page.map(toJson);
+}
+
+/** When the event is sent again. Null: it has not failed, or nothing is due until the next lead. */
+const retryAtOf = (hook: Hook): number | null => (hookStateOf(hook) === 'failing' ? hook.checkAt : null);
+
+const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
+  id: hook.id,
+  companyId,
+  userId: hook.userId,
+  tokenId: hook.tokenId,
+  name,
+  host: hostOfHook(hook),
+  state: hookStateOf(hook),
+  isPending,
+  createdAt: toIso(hook.createdAt),
+  announcedThrough: toIso(hook.announcedThrough),
+  lastEventAt: toIsoOrNull(hook.lastEventAt),
+  lastStatus: hook.lastStatus,
+  failures: hook.failures,
+  failingSince: toIsoOrNull(hook.failingSince),
+  retryAt: toIsoOrNull(retryAtOf(hook)),
+});
+
+function toCells({ hook, companyId, name, isPending }: ListedHook, now: number): (string | null)[] {
+  const { lastEventAt, lastStatus } = hook;
+  const retryAt = retryAtOf(hook);
+  return [
+    ...[hook.id, companyId, hook.userId, name ?? hook.tokenId, hostOfHook(hook), hookStateOf(hook)],
+    isPending ? 'pending' : 'announced',
+    toIso(hook.announcedThrough),
+    lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
+    lastStatus === null ? null : String(lastStatus),
+    String(hook.failures),
+    retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
+  ];
+}
+
+async function sendTest(
+  hooks: HookStore,
+  config: Config,
+  id: string,
+  context: CommandContext,
+): Promise<void> {
+  const { signal, stderr } = context;
+  const hook = await findHook(hooks, id, context);
+  const keys = await loadSigningKeys(config.signingKey, { create: false });
+  const delivery = createDelivery();
+  signal.addEventListener('abort', () => delivery.close());
+  const { announcedThrough: through } = hook;
+  const window = { since: through, through };
+  const outcome = await sendEvent(delivery, { hook, claimedAt: await hooks.now() }, window, {
+    hosts: allowedHosts(config.hookHosts),
+    signingSecrets: secretsOf(keys),
+    publicUrl: config.publicUrl,
+    version: VERSION,
+  });
+  delivery.close();
+  signal.throwIfAborted();
+  if (outcome === 'aborted') return;
+  if (outcome.kind !== 'accepted') throw toFailure(outcome, hook);
+  const state = hookStateOf(hook);
+  if (state !== 'active') await enable(hooks, hook, outcome.status, await hooks.now());
+  const again = state === 'active' ? '' : ` The subscription was ${state} and is active again.`;
+  await writeLine(stderr, `${hostOfHook(hook)} accepted the event with status ${outcome.status}.${again}`);
+}
+
+/** Stores nothing if the service has claimed the hook meanwhile: then it sends an event itself. */
+async function enable(hooks: HookStore, hook: Hook, status: number, now: number): Promise<void> {
+  const progress = {
+    ...hook,
+    failures: 0,
+    failingSince: null,
+    disabledAt: null,
+    notBefore: now,
+    checkAt: now,
+  };
+  await hooks.settle([{ claimed: hook, progress: { ...progress, lastEventAt: now, lastStatus: status } }]);
+}
+
+type FailedOutcome = Exclude<Outcome, { kind: 'accepted' }>;
+
+function toFailure(outcome: FailedOutcome, hook: Hook): Failure {
+  const host = hostOfHook(hook);
+  switch (outcome.kind) {
+    case 'gone':
+      return new Failure(
+        'bad-input',
+        `${host} answered with status 410: it does not want events any more`,
+        `Delete the subscription: \`leadtap hooks remove ${hook.id}\`.`,
+      );
+    case 'refused':
+      return new Failure(
+        'bad-input',
+        `${host} did not accept the event: it answered with status ${outcome.status}`,
+        outcome.status < 400
+          ? 'Redirects are not followed. The platform has to subscribe with the new URL.'
+          : 'Look in the platform whether the automation is switched on, and switch it off and on again.',
+      );
+    case 'timeout':
+      return new Failure('unavailable', `${host} did not answer within 10 seconds`, 'Try again later.');
+    case 'unreachable':
+      return new Failure(
+        'unavailable',
+        `${host} cannot be reached, or its certificate is not valid`,
+        'Check that this machine may connect to it: DNS, firewall, proxy.',
+      );
+    case 'not-allowed':
+      return new Failure(
+        'bad-input',
+        `events may not be sent to ${host}`,
+        'Add the host to LEADTAP_HOOK_HOSTS, for the service as well, and start it again.',
+      );
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Hooks: webhook subscriptions with thin events. A hook is one row with one position, `announcedThrough`. While its user may see a
+ * later lead, an event is due. So no event is stored: a lost one is sent again because the row says so.
+ */
+import type { ConsumerKey } from '../consumers/store.ts';
+
+/** What a subscription says. */
+export interface NewHook extends ConsumerKey {
+  /** 128 random bits: a client that knows it may delete the hook without a token. */
+  readonly id: string;
+  /** Null: the token does not expire. */
+  readonly tokenExpiresAt: number | null;
+  /** A secret: who knows it can call the receiver. */
+  readonly url: string;
+  /** The `{base_url}` that the subscription was sent to. */
+  readonly baseUrl: string;
+  /** Leads after it are announced. Undefined: after the newest one that the user may see. */
+  readonly since: number | undefined;
+}
+
+/** What the attempts to send events have changed. Its times are those of the database: the clocks of two instances may differ. */
+export interface HookProgress {
+  /** Leads up to here were announced: a receiver has accepted an event for them. */
+  readonly announcedThrough: number;
+  /** The leads after it, up to `announcedThrough`, were announced by events since which the consumer has not polled. Null: there was none. */
+  readonly announcedSince: number | null;
+  /** Of the last attempt: of its result, or of its claim until then. */
+  readonly lastEventAt: number | null;
+  /** The HTTP status of the last attempt. Null: there was none, or it had no response. */
+  readonly lastStatus: number | null;
+  /** Failed attempts since the last accepted event. */
+  readonly failures: number;
+  /** Of the first of them. */
+  readonly failingSince: number | null;
+  readonly disabledAt: number | null;
+  /** No event is sent before: it is the end of a claim or of the pause between two events. While it fails, a new lead may be tried then. */
+  readonly notBefore: number;
+  /** The hook is examined at this time, also without new leads. Null: only new leads make an event due. */
+  readonly checkAt: number | null;
+  /** If the consumer has not polled past `announcedThrough` by then, the leads since `announcedSince` are announced once more. */
+  readonly remindAt: number | null;
+}
+
+export interface Hook extends Omit<NewHook, 'since'>, HookProgress {
+  /** Of the last subscription with this token and URL. */
+  readonly createdAt: number;
+}
+
+/** A hook for which an event is due, claimed by this process until `notBefore`. */
+export interface DueHook {
+  /** As it was before the claim, but for `notBefore` and `checkAt`: both are the end of the claim. */
+  readonly hook: Hook;
+  readonly companyId: string;
+  /** The newest `createdAt` that the user may see. Equal to `announcedThrough`: a reminder is due. */
+  readonly through: number;
+  /** How far the consumer has polled. Null: it is not known. */
+  readonly polledThrough: number | null;
+  readonly claimedAt: number;
+}
+
+export interface SettledHook {
+  readonly claimed: Hook;
+  readonly progress: HookProgress;
+}
+
+export interface ClaimQuery {
+  /** A process that is killed holds its claims no longer. */
+  readonly claimMs: number;
+  /** Hooks of these companies are examined, beside those whose `checkAt` has come. `all`: every hook. */
+  readonly companies: readonly string[] | 'all';
+  /** These hooks, all hooks of these companies, and those of these companies whose last event has failed. */
+  readonly except?:
+    | {
+        readonly hooks: readonly string[];
+        readonly companies: readonly string[];
+        readonly retriesOf: readonly string[];
+      }
+    | undefined;
+  readonly limit: number;
+}
+
+/** A hook in a list, for operators. */
+export interface ListedHook {
+  readonly hook: Hook;
+  readonly companyId: string;
+  /** Of the token, if it was issued here. */
+  readonly name: string | null;
+  /** Whether the user may see a lead after `announcedThrough`. */
+  readonly isPending: boolean;
+}
+
+/** A hook is `failing` if its last attempt has failed. */
+export type HookState = 'active' | 'failing' | 'disabled';
+
+export function hookStateOf({ disabledAt, failures }: Pick<Hook, 'disabledAt' | 'failures'>): HookState {
+  if (disabledAt !== null) return 'disabled';
+  return failures > 0 ? 'failing' : 'active';
+}
+
+export type HookCounts = Readonly<Record<HookState, number>>;
+
+export interface HookQuery {
+  /** Hooks whose token has expired by this time are left out. */
+  readonly now: number;
+  readonly companyId?: string | undefined;
+  readonly userId?: string | undefined;
+  /** The id of the last hook of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** Each method reads the clock of the database, as the stamps of leads do. */
+export interface HookStore {
+  now(): Promise<number>;
+  /**
+   * Adds the hook, or returns the one that the same token (user and token id) has for this URL: `tokenExpiresAt` and `baseUrl` as given
+   * now, another `createdAt`, its position unchanged, enabled again without failures if it was disabled, and examined at `notBefore`. A
+   * backoff stays. Hooks of ended tokens do not count. Serialised by user, so that `maxPerUser` holds.
+   */
+  subscribe(
+    hook: NewHook,
+    maxPerUser: number,
+  ): Promise<
+    | { readonly kind: 'created' | 'known'; readonly hook: Hook }
+    | { readonly kind: 'too-many' }
+    /** The user was removed meanwhile. */
+    | { readonly kind: 'no-such-user' }
+  >;
+  find(id: string): Promise<Hook | undefined>;
+  /** False if there is none. With `createdAt`: only if it was not subscribed again since. */
+  remove(id: string, createdAt?: number): Promise<boolean>;
+  /** Sorted by id, without those of ended tokens and removed users. */
+  list(query: HookQuery): Promise<readonly ListedHook[]>;
+  /**
+   * Claims hooks for which an event is due: not disabled, `notBefore` has come, the user exists and has the plan, the token works; and
+   * the user may see a lead after `announcedThrough`, or `remindAt` has come and neither position of the consumer has reached
+   * `announcedThrough`. Hooks with failures are due when `checkAt` has come, or if their company is one of those given. Two processes
+   * never claim the same hook. Hooks with failures whose `notBefore` has not come are examined then if a lead of their company came after
+   * the last attempt. Hooks whose `checkAt` has come without anything due are next examined at their `remindAt`, if that is later than
+   * now. Failures of a hook for which there is nothing to announce any more are forgotten. If the last attempt is more than a minute in
+   * the future, the clock was set back, and all these times count as past; so does a `remindAt` more than 3 minutes in the future. Writes
+   * no entry to the change log.
+   */
+  claim(query: ClaimQuery): Promise<readonly DueHook[]>;
+  /** Stores the progress of claimed hooks and ends their claims. A claim that has ended meanwhile stores nothing. */
+  settle(settled: readonly SettledHook[]): Promise<void>;
+  /**
+   * Deletes hooks of revoked tokens, of removed users, and of tokens that have expired by the given time. Returns their number. A user
+   * who was added again to another company is another user: `createdAt` of two companies cannot be compared.
+   */
+  prune(expiredBefore: number): Promise<number>;
+  /** Whether there is any hook. Cheap: a service without hooks asks once a minute. */
+  hasHooks(): Promise<boolean>;
+  /** Without those of ended tokens and removed users. */
+  countByState(): Promise<HookCounts>;
+}

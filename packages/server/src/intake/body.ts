@@ -1,0 +1,364 @@
+/** Reads and parses the body of a request that sends leads. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { mapInSlices } from '../event-loop.ts';
+import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/header-values.ts';
+import { ProblemError } from '../http/problems.ts';
+import { NAMELESS_CUSTOM_FIELD, shorten } from '../leads/field-readers.ts';
+import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
+import { ClientDisconnectedError } from '../store/errors.ts';
+import type { IntakeContent } from './accept.ts';
+
+const MEDIA_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
+
+export type MediaType = (typeof MEDIA_TYPES)[number];
+
+/** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
+export function requireMediaType(
+  request: IncomingMessage,
+  accepted: readonly MediaType[] = MEDIA_TYPES,
+  detail?: string,
+): MediaType {
+  const { headers } = request;
+  const [name = '', ...parameters] = splitUnquoted(headers['content-type'] ?? '', ';');
+  // Other parameters are ignored.
+  const charsets = parameters.map(parseParameter).filter((parameter) => parameter.name === 'charset');
+  const charset = charsets[0]?.value ?? 'utf-8';
+  const encoding = headers['content-encoding'] ?? 'identity';
+  const mediaType = accepted.find((type) => type === name.trim().toLowerCase());
+  const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
+  const isAmbiguous = charsets.length > 1 || isHeaderRepeated(request, 'content-type');
+  if (mediaType && isPlainUtf8 && !isAmbiguous) return mediaType;
+  throw new ProblemError('unsupported-media-type', detail === undefined ? {} : { detail });
+}
+
+/** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
+export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
+  if (isHeaderRepeated(request, 'idempotency-key'))
+    throw new ProblemError('malformed-request', { detail: 'Send one `Idempotency-Key`, not several.' });
+  const key = request.headers['idempotency-key'];
+  if (key === undefined || (typeof key === 'string' && isIdempotencyKey(key))) return key?.toString();
+  const detail = `Send an \`Idempotency-Key\` of 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} printable ASCII characters, such as a UUID.`;
+  throw new ProblemError('malformed-request', { detail });
+}
+
+const isIdempotencyKey = (key: string): boolean =>
+  /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
+
+/** Undefined for a chunked body. */
+export function declaredBytes({ headers }: IncomingMessage): number | undefined {
+  if (headers['transfer-encoding'] !== undefined) return undefined;
+  return Number(headers['content-length'] ?? 0);
+}
+
+/** Whether the rest of the body is or may be too large to be read only to discard it. */
+export const hasLongUnreadBody = (request: IncomingMessage): boolean =>
+  !request.complete && (declaredBytes(request) ?? Number.POSITIVE_INFINITY) > MAX_INTAKE_BYTES;
+
+/** Throws 413 for a body that declares to be too large. Nothing of it is read. */
+export function requireSize(request: IncomingMessage): void {
+  if ((declaredBytes(request) ?? 0) > MAX_INTAKE_BYTES) throw new ProblemError('payload-too-large');
+}
+
+/** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number = MAX_INTAKE_BYTES,
+  tooLarge: () => ProblemError = () => new ProblemError('payload-too-large'),
+): Promise<Buffer> {
+  // Its `close` event is over: a check before this one has waited, for a database or for Redis.
+  if (request.destroyed) throw new ClientDisconnectedError('the client has disconnected before its body');
+  if (request.readableEnded)
+    throw new Error('the body was read before the handler was called; mount it before body parsers');
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const stop = () => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose);
+    };
+    const onData = (chunk: Buffer) => {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes <= maxBytes) return;
+      stop();
+      request.pause();
+      reject(tooLarge());
+    };
+    const onEnd = () => {
+      stop();
+      resolve(Buffer.concat(chunks));
+    };
+    const onClose = () => {
+      stop();
+      reject(new ClientDisconnectedError('the client has disconnected before the end of its body'));
+    };
+    // The error of an aborted request is followed by `close`. Without a listener it would be uncaught.
+    request.on('error', () => undefined);
+    request.on('data', onData).on('end', onEnd).on('close', onClose);
+  });
+}
+
+/** As nginx by default waits for more data. */
+const LINGER_MS = 1000;
+
+/**
+ * Sends the response and discards what the client still sends, for a second at most. If the connection were closed while the
+ * client is sending, its system would discard the response. Node closes it after `end`.
+ */
+export function endWithUnreadBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  body?: Buffer | string,
+): void {
+  if (!hasLongUnreadBody(request)) {
+    response.end(body);
+    return;
+  }
+  if (body) response.write(body);
+  const end = () => {
+    clearTimeout(timeout);
+    response.end();
+  };
+  const timeout = setTimeout(end, LINGER_MS);
+  request.once('end', end).once('close', end).resume();
+}
+
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** `contentType` is the whole header: that of a multipart form names its boundary. */
+export async function parseBody(
+  mediaType: MediaType,
+  bytes: Buffer,
+  contentType: string = mediaType,
+): Promise<IntakeContent> {
+  if (mediaType === 'application/json') return parseJson(decode(bytes));
+  return parseForm(await readFields(mediaType, bytes, contentType));
+}
+
+/** The body of a webhook with its own names: JSON, or an object of the fields of a form. */
+export async function parseWebhook(
+  mediaType: MediaType,
+  bytes: Buffer,
+  contentType: string = mediaType,
+): Promise<unknown> {
+  if (mediaType === 'application/json') return (await parseJson(decode(bytes))).value;
+  // Checkboxes of a form have the same name.
+  const fields = new Map<string, string>();
+  for (const [name, value] of await readFields(mediaType, bytes, contentType)) {
+    const other = fields.get(name);
+    fields.set(name, other ? `${other}, ${value}` : value);
+  }
+  return Object.fromEntries(fields);
+}
+
+type FormField = readonly [name: string, value: string];
+
+const readFields = async (
+  mediaType: MediaType,
+  bytes: Buffer,
+  contentType: string,
+): Promise<readonly FormField[]> =>
+  mediaType === 'multipart/form-data' ? readMultipart(bytes, contentType) : splitForm(bytes);
+
+function decode(bytes: Uint8Array): string {
+  try {
+    // Also removes a byte order mark, which RFC 8259 allows a parser to ignore.
+    return UTF_8.decode(bytes);
+  } catch {
+    throw malformedBody('The body contains bytes that are not UTF-8. Send it as UTF-8.');
+  }
+}
+
+const malformedBody = (detail: string): ProblemError => new ProblemError('malformed-request', { detail });
+
+/** Far more than leads may have. `JSON.parse` of 450,000 levels takes 150 ms, in which no other request is answered. */
+const MAX_JSON_LEVELS = 1000;
+/** More than the 64 KiB of `customFields` can contain. Parsing so many takes 20 ms. */
+const MAX_LEAD_VALUES = 40_000;
+const MAX_LEAD_NAMES = 10_000;
+
+interface ItemsOfArray {
+  readonly count: number;
+  /** The positions of the brackets and commas around the items; incomplete if there are more items than are accepted. */
+  readonly separators: readonly number[];
+}
+
+/**
+ * Undefined if the JSON is no array. `JSON.parse` decides later whether the items are valid. Throws 400 if an item is too large to be
+ * parsed in one turn of the event loop, or if the array is not closed.
+ */
+function findItems(json: string): ItemsOfArray | undefined {
+  const [opening] = /^[ \t\n\r]*\[/.exec(json) ?? [];
+  const separators = opening ? [opening.length - 1] : [];
+  let count = 1;
+  let end = 0;
+  // The brackets of the array belong to no item.
+  let [level, values, names] = [0, opening ? -1 : 0, 0];
+  let isString = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json.charAt(at);
+    if (isString) {
+      if (character === '\\') at += 1;
+      else if (character === '"') isString = false;
+      continue;
+    }
+    if (character === '"') isString = true;
+    else if (character === ':') names += 1;
+    else if (character === ']' || character === '}') {
+      level -= 1;
+      if (level === 0) end = at;
+    } else if (character === '[' || character === '{') {
+      level += 1;
+      values += 1;
+    } else if (character === ',' && level === 1 && opening) {
+      if (count <= MAX_INTAKE_LEADS) separators.push(at);
+      count += 1;
+      [values, names] = [0, 0];
+    } else if (character === ',') values += 1;
+    requireParsable(level, values, names);
+  }
+  if (!opening) return undefined;
+  if (!/^\][ \t\n\r]*$/.test(json.slice(end))) throw notJson();
+  separators.push(end);
+  return { count, separators };
+}
+
+function requireParsable(level: number, values: number, names: number): void {
+  if (level > MAX_JSON_LEVELS)
+    throw malformedBody('The body is nested deeper than 1,000 levels. Flatten it.');
+  if (values > MAX_LEAD_VALUES || names > MAX_LEAD_NAMES)
+    throw malformedBody(
+      'A lead has more than 40,000 values, or more than 10,000 of them have names. Send less.',
+    );
+}
+
+async function parseJson(json: string): Promise<IntakeContent> {
+  const items = findItems(json);
+  // An array of one item may be empty.
+  if (!items || items.count < 2) return { value: parsePart(json, 0, json.length) };
+  // Refused because of their number.
+  if (items.count > MAX_INTAKE_LEADS) return { value: new Array(items.count).fill(null) };
+  const [start = 0, ...ends] = items.separators;
+  return {
+    value: await mapInSlices(ends, (end, index) => parsePart(json, (ends[index - 1] ?? start) + 1, end)),
+  };
+}
+
+function parsePart(json: string, start: number, end: number): unknown {
+  try {
+    return JSON.parse(json.slice(start, end));
+  } catch (error) {
+    // Only the position: the message of the error quotes the body, and logs and answers contain no lead data.
+    const [, position] = /position (\d+)/.exec(String(error)) ?? [];
+    throw notJson(position === undefined ? '' : ` (character ${start + Number(position) + 1})`);
+  }
+}
+
+const notJson = (where = ''): ProblemError =>
+  malformedBody(`The body is not JSON${where}. Send one lead such as {"firstName":"Ada"}, or an array.`);
+
+/** As PHP by default. A body of 1 MiB could have half a million, and no other request is answered while they are decoded. */
+const MAX_FORM_FIELDS = 1000;
+
+const NAMELESS_CUSTOM_FIELDS: ReadonlySet<string> = new Set(['customFields', 'customFields[]']);
+/** As PHP and Rails name nested fields. */
+const BRACKETED_CUSTOM_FIELD = /^customFields\[(.+)\]$/s;
+
+/** `curl -d` sends JSON as a form if it is not given another type. */
+const isProbablyJson = (text: string): boolean => /^\s*[{[]/.test(text) && !text.includes('=');
+
+/** One lead. An empty field counts as absent, because a browser sends all fields of a form, but its name is checked. */
+function parseForm(given: readonly FormField[]): IntakeContent {
+  const fields = new Map<string, string>();
+  const issues: ValidationIssue[] = [];
+  for (const [name, value] of given) {
+    const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
+    if (NAMELESS_CUSTOM_FIELDS.has(name)) issues.push({ field: name, detail: NAMELESS_CUSTOM_FIELD });
+    else if (bracketed !== '')
+      issues.push({
+        field: name,
+        detail: `write it as ${CUSTOM_FIELD_PREFIX}${shorten(bracketed).replaceAll('][', '.')}`,
+      });
+    else if (value !== '' && fields.get(name))
+      issues.push({ field: name, detail: 'is there twice; send it once' });
+    else fields.set(name, value || (fields.get(name) ?? ''));
+  }
+  const object = objectFromTexts([...fields.keys()], [...fields.values()]);
+  return {
+    value: Object.fromEntries(Object.entries(object).map(([name, value]) => [name, value ?? undefined])),
+    issues,
+  };
+}
+
+/** Each is a space. As bytes: `replaceAll` in a text of 1 MiB takes up to 190 ms. */
+function replacePlusSigns(bytes: Buffer): Buffer {
+  const copy = Buffer.from(bytes);
+  for (let at = 0; at < copy.length; at += 1) if (copy[at] === PLUS) copy[at] = SPACE;
+  return copy;
+}
+
+const PLUS = 0x2b;
+const SPACE = 0x20;
+/** Encoded. Far more than a question of a form has. */
+const MAX_NAME_LENGTH = 10_000;
+
+function splitForm(bytes: Buffer): FormField[] {
+  const text = decode(replacePlusSigns(bytes));
+  if (isProbablyJson(text))
+    throw new ProblemError('unsupported-media-type', {
+      detail: 'This looks like JSON: send `Content-Type: application/json`.',
+    });
+  const pairs = text.split('&', MAX_FORM_FIELDS + 1);
+  if (pairs.length > MAX_FORM_FIELDS) throw tooManyFields();
+  return pairs.filter((pair) => pair !== '').map(splitPair);
+}
+
+const tooManyFields = (): ProblemError =>
+  malformedBody('The form has more than 1,000 fields. Send fewer, or send JSON.');
+
+const longNames = (): ProblemError =>
+  malformedBody('The names of the fields of the form are too long. Shorten them.');
+
+function splitPair(pair: string): FormField {
+  const at = pair.indexOf('=');
+  const end = at === -1 ? pair.length : at;
+  if (end > MAX_NAME_LENGTH) throw longNames();
+  try {
+    return [decodeURIComponent(pair.slice(0, end)), decodeURIComponent(pair.slice(end + 1))];
+  } catch {
+    throw malformedBody(
+      'The body is not a well-formed form. Encode its fields as UTF-8 and percent-encode them.',
+    );
+  }
+}
+
+/** The heads of all parts together. Parsing a head of 1 MiB takes 150 ms. */
+const MAX_PART_HEADS_BYTES = 128 * 1024;
+
+/** The texts of a multipart form. Uploaded files are ignored. */
+async function readMultipart(bytes: Buffer, contentType: string): Promise<FormField[]> {
+  requireParsableParts(bytes, contentType);
+  try {
+    const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+    return [...form].flatMap(([name, value]): FormField[] =>
+      typeof value === 'string' ? [[name, value]] : [],
+    );
+  } catch {
+    throw malformedBody('The body is not a well-formed multipart form: check its boundary and its end.');
+  }
+}
+
+/** Throws 400 if the parts take too long to be parsed in one turn of the event loop. */
+function requireParsableParts(bytes: Buffer, contentType: string): void {
+  const parameters = splitUnquoted(contentType, ';').map(parseParameter);
+  const delimiter = `--${parameters.find(({ name }) => name === 'boundary')?.value ?? ''}`;
+  let [parts, headBytes] = [0, 0];
+  for (let at = bytes.indexOf(delimiter); at !== -1; at = bytes.indexOf(delimiter, at + delimiter.length)) {
+    const end = bytes.indexOf('\r\n\r\n', at);
+    parts += 1;
+    headBytes += (end === -1 ? bytes.length : end) - at;
+    // The last delimiter is the end of the form.
+    if (parts > MAX_FORM_FIELDS + 1) throw tooManyFields();
+    if (headBytes > MAX_PART_HEADS_BYTES) throw longNames();
+  }
+}

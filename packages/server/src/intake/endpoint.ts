@@ -1,0 +1,255 @@
+/**
+ * `POST {base_url}/leads`, which accepts leads, as a plain Node listener. The standalone server calls it if it is switched on,
+ * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
+ */
+import type { IncomingMessage } from 'node:http';
+import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import type { VerifiedToken } from '../accounts/tokens.ts';
+import { systemClock, toIso } from '../clock.ts';
+import { takeTurn } from '../event-loop.ts';
+import { requireTokenScope } from '../http/authenticate.ts';
+import {
+  createHandler,
+  createResponder,
+  type Exchange,
+  type MountOptions,
+  type Payload,
+  type RequestHandler,
+  type Responder,
+} from '../http/exchange.ts';
+import { sendContinue } from '../http/expect-continue.ts';
+import { createIdentification, type IdentificationOptions } from '../http/identify.ts';
+import { requireMethod, requireValidHeaders } from '../http/methods.ts';
+import { JSON_MEDIA_TYPE } from '../http/page-headers.ts';
+import { isUnavailability, ProblemError, unavailable } from '../http/problems.ts';
+import { addRateLimitHeaders, rateLimitExceeded } from '../http/rate-limit.ts';
+import type { RequestOutcome, RequestState } from '../http/request-log.ts';
+import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
+import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
+import { MemoryLimiter } from '../limits/memory-limiter.ts';
+import { createReaders, type PollReaders } from '../poll/cache/poll-cache.ts';
+import { searchOf } from '../poll/query.ts';
+import { StoreUnavailableError } from '../store/errors.ts';
+import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
+import {
+  declaredBytes,
+  endWithUnreadBody,
+  hasLongUnreadBody,
+  idempotencyKeyOf,
+  type MediaType,
+  parseBody,
+  parseWebhook,
+  readBody,
+  requireMediaType,
+  requireSize,
+} from './body.ts';
+import { contentOfWebhook } from './sources.ts';
+import type { IntakeStore } from './store.ts';
+import { type Upload, UploadBudget } from './upload-budget.ts';
+
+/** The result of one request that sends leads, for metrics. */
+export interface IntakeObservation {
+  readonly status: number;
+  readonly durationMs: number;
+  /** The number of leads that the request has added. */
+  readonly added: number;
+  readonly updated: number;
+  readonly violatedPolicies: readonly string[];
+}
+
+/** Receives the observations: Leadtap's metrics, or those of an embedding application. */
+export interface IntakeObserver {
+  observeIntake(observation: IntakeObservation): void;
+}
+
+/** The parts that the endpoint uses, wherever it is mounted. */
+export interface IntakeOptions extends IdentificationOptions {
+  readonly store: IntakeStore;
+  /** Accept tokens in the URL, as `?access_token=…`, if their only scope is `leads:write`. Default: they are refused. */
+  readonly acceptsUrlTokens?: boolean | undefined;
+  /** Of times without an offset, unless the token has one. Default: UTC. */
+  readonly timeZone?: string | undefined;
+  /** Default: 600 a minute for each user, in the memory of this process. */
+  readonly limiter?: Limiter | undefined;
+  /** Default: 30,000 leads a minute for each user, in the memory of this process. */
+  readonly leadLimiter?: Limiter | undefined;
+  /** Receives one observation for each request, for metrics. */
+  readonly observer?: IntakeObserver | undefined;
+}
+
+export interface IntakeHandlerOptions extends IntakeOptions, MountOptions {}
+
+export const createIntakeHandler = (options: IntakeHandlerOptions): RequestHandler =>
+  createHandler(LEADS_PATH, createIntakeResponder(options), options);
+
+interface IntakeState extends RequestState {
+  added: number;
+  updated: number;
+}
+
+/** Endpoints of the same store can share the readers, and so one cache. */
+export function createIntakeResponder(
+  options: IntakeOptions,
+  readers: PollReaders = createReaders(options.store),
+): Responder {
+  const answer = createIntakeAnswer(options, readers);
+  return createResponder<IntakeState>({
+    createState: () => ({ added: 0, updated: 0 }),
+    answer: async (exchange) => {
+      try {
+        return await answer(exchange);
+      } catch (error) {
+        throw isUnavailability(error) ? unavailable(error, UNAVAILABLE_DETAIL) : error;
+      } finally {
+        if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
+      }
+    },
+    observe: (outcome) => options.observer?.observeIntake(toObservation(outcome)),
+    endResponse: endWithUnreadBody,
+  });
+}
+
+const METHODS = ['POST'];
+const RATE_LIMIT_DETAIL =
+  'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
+const LEAD_LIMIT_DETAIL =
+  'Your user has sent too many leads in this minute. Wait for the seconds given in `Retry-After`, then send the same request again.';
+/** A commit whose answer was lost may have stored the leads. */
+const UNAVAILABLE_DETAIL =
+  'The leads may not be stored. Send the same request again after the seconds given in `Retry-After`, with the same `id` or `Idempotency-Key`.';
+
+const URL_TOKENS_OFF =
+  'This service accepts no token in the address. Send it in the header `Authorization`, or ask its operator to set `LEADTAP_INTAKE=urls` and to start it again.';
+
+/** RFC 6750, section 2.3: for senders that cannot set a header. Throws 400 if there are several. */
+function urlTokenOf({ url = '' }: IncomingMessage): string | undefined {
+  const [token, ...others] = new URLSearchParams(searchOf(url)).getAll('access_token');
+  if (others.length > 0)
+    throw new ProblemError('malformed-request', { detail: 'Send one `access_token`, not several.' });
+  return token;
+}
+
+/** Decoding 1 MiB takes 10 ms, so that only one body of more than this is decoded in a turn of the event loop. */
+const MAX_BYTES_DECODED_AT_ONCE = 16 * 1024;
+
+/** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
+const MAX_TRIES = 5;
+
+/** The checks, in their order. A failed check throws a `ProblemError`. */
+function createIntakeAnswer(
+  options: IntakeOptions,
+  readers: PollReaders,
+): (exchange: Exchange<IntakeState>) => Promise<Payload> {
+  const { store, clock = systemClock } = options;
+  const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
+  const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
+  const uploadBudget = new UploadBudget();
+  const leadTimes = new Map<string, LeadTimes>();
+  const timesOf = ({ timeZone = options.timeZone ?? 'UTC' }: VerifiedToken): LeadTimes => {
+    const times = leadTimes.get(timeZone) ?? createLeadTimes({ timeZone });
+    leadTimes.set(timeZone, times);
+    return times;
+  };
+  const { identify, identifyAgain } = createIdentification({
+    ...options,
+    readers,
+    limiter,
+    clock,
+    rateLimitDetail: RATE_LIMIT_DETAIL,
+    ...(options.acceptsUrlTokens
+      ? { urlTokenOf }
+      : { missingTokenDetail: (request) => urlTokenOf(request) && URL_TOKENS_OFF }),
+  });
+
+  /** Throws 429. The headers have the state after the last call. */
+  async function consumeLeads(exchange: Exchange, userId: string, units: number, isLast: boolean) {
+    const verdict = await leadLimiter.consume(userId, units);
+    const isRejected = verdict.violated.length > 0;
+    if (isLast || isRejected) addRateLimitHeaders(exchange.headers, verdict);
+    if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
+  }
+
+  async function receive(
+    exchange: Exchange<IntakeState>,
+    token: VerifiedToken,
+    mediaType: MediaType,
+    upload: Upload,
+  ): Promise<Payload> {
+    const { request, response } = exchange;
+    sendContinue(response);
+    const bytes = await readBody(request);
+    upload.complete();
+    // Token: 401. User: 404. Both may have changed while the body arrived.
+    let { user } = await identifyAgain(exchange);
+    const idempotencyKey = idempotencyKeyOf(request);
+    const contentType = request.headers['content-type'];
+    const times = timesOf(token);
+    const takeTurnIfLarge = () => (bytes.length > MAX_BYTES_DECODED_AT_ONCE ? takeTurn() : undefined);
+    await takeTurnIfLarge();
+    let content: IntakeContent;
+    if (token.source) {
+      const webhook = await parseWebhook(mediaType, bytes, contentType);
+      await takeTurnIfLarge();
+      content = contentOfWebhook(webhook, token.source, { historical: false, clock, times });
+    } else content = await parseBody(mediaType, bytes, contentType);
+    await takeTurnIfLarge();
+    // Leads: 429, 422. One was counted before the body was read.
+    const count = Array.isArray(content.value) ? Math.min(content.value.length, MAX_INTAKE_LEADS) : 1;
+    await consumeLeads(exchange, token.userId, Math.max(0, count - 1), true);
+    for (let tries = 1; tries <= MAX_TRIES; tries += 1) {
+      const outcome = await receiveLeads(content, {
+        ...{ store, user, sender: token, idempotencyKey, clock, times },
+        body: bytes,
+      });
+      if (outcome.kind === 'written') return toPayload(outcome, exchange);
+      if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
+      if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
+      ({ user } = await identifyAgain(exchange));
+    }
+    throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
+  }
+
+  return async (exchange) => {
+    const { request } = exchange;
+    requireValidHeaders(request);
+    requireMethod(request, METHODS);
+    // Token: 401. Rate limit: 429. User: 404.
+    const { token } = await identify(exchange);
+    // Scope: 403.
+    requireTokenScope(token, 'leads:write');
+    // Body: 415, 413, 400.
+    const mediaType = requireMediaType(request);
+    requireSize(request);
+    // Unfinished uploads: 429, 503.
+    const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
+    try {
+      // Number of leads: 429.
+      await consumeLeads(exchange, token.userId, 1, false);
+      return await receive(exchange, token, mediaType, upload);
+    } finally {
+      upload.release();
+    }
+  };
+}
+
+function toPayload(
+  { results, isRepeated }: Extract<IntakeOutcome, { kind: 'written' }>,
+  { headers, state }: Exchange<IntakeState>,
+): Payload {
+  state.leads = results.length;
+  const added = results.filter(({ kind }) => kind === 'added').length;
+  if (!isRepeated) {
+    state.added = added;
+    state.updated = results.length - added;
+  }
+  const leads = results.map(({ id, createdAt, kind }) => ({ id, createdAt: toIso(createdAt), result: kind }));
+  const body = Buffer.from(JSON.stringify({ leads }));
+  headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
+  headers.push('content-length', String(body.length));
+  return { status: added > 0 ? 201 : 200, body };
+}
+
+function toObservation({ status, durationMs, state }: RequestOutcome<IntakeState>): IntakeObservation {
+  const { added, updated, problem } = state;
+  return { status, durationMs, added, updated, violatedPolicies: problem?.parts.violatedPolicies ?? [] };
+}

@@ -1,0 +1,331 @@
+/**
+ * Form and booking services whose webhooks have a shape of their own. A token that is issued for one of them (`--source`) sends its
+ * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
+ */
+import { IMPORT_FIELDS } from '@leadtap/contract';
+import { isJsonObject } from '../json.ts';
+import { createCustomFieldNamer, suggestFields } from '../leads/column-suggestions.ts';
+import { isBlank } from '../leads/field-readers.ts';
+import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from '../leads/parse-lead.ts';
+import type { IntakeContent } from './accept.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+interface Answer {
+  readonly label: string;
+  /** The name that the service gives the question, if it differs from what people read. A map may use it as well. */
+  readonly key?: string | undefined;
+  readonly value: unknown;
+  /** The field, if the service tells the type of the answer. */
+  readonly field?: string | undefined;
+}
+
+interface Submission {
+  /** Of the submission, so that a repeated webhook adds no second lead. */
+  readonly id: unknown;
+  readonly answers: readonly Answer[];
+}
+
+/** Returns the submission, or undefined if the body is not a new submission of the service. */
+type ReadSubmission = (body: JsonObject) => Submission | undefined;
+
+export const LEAD_SOURCES = [
+  'calendly',
+  'elementor',
+  'form',
+  'google-ads',
+  'jotform',
+  'tally',
+  'typeform',
+  'webflow',
+] as const;
+
+export type LeadSource = (typeof LEAD_SOURCES)[number];
+
+const isLeadSource = (name: string): name is LeadSource => LEAD_SOURCES.some((source) => source === name);
+
+/** The fields of answers, by label or key, where the label does not say it. */
+type AnswerMap = Readonly<Record<string, string>>;
+
+const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
+  calendly: readCalendly,
+  elementor: readElementor,
+  form: (body) => ({ id: undefined, answers: answersOf(body) }),
+  'google-ads': readGoogleAds,
+  jotform: readJotform,
+  tally: readTally,
+  typeform: readTypeform,
+  webflow: readWebflow,
+};
+
+/** The lead in a webhook, as `POST /leads` would get it, or what is wrong with the webhook. */
+export function contentOfWebhook(
+  body: unknown,
+  { name, map }: { readonly name: string; readonly map: AnswerMap },
+  options: ParseOptions,
+): IntakeContent {
+  const submission = isLeadSource(name) && isJsonObject(body) ? READERS[name](body) : undefined;
+  if (!submission)
+    return refused(
+      `is not a new submission of ${name}, which this token was issued for; send other bodies with another token`,
+    );
+  if (submission.answers.length > MAX_ANSWERS)
+    return refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
+  return {
+    value: toLead(submission, map, options),
+    withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, options),
+  };
+}
+
+/** Another id would add a lead that was erased. */
+const withoutFields = (map: AnswerMap, fields: ReadonlySet<string | null>): AnswerMap =>
+  Object.fromEntries(Object.entries(map).filter(([, field]) => field === 'id' || !fields.has(field)));
+
+const refused = (detail: string): IntakeContent => ({ value: {}, issues: [{ detail }] });
+
+/** Far more than forms have. Comparing each with all others takes time. */
+const MAX_ANSWERS = 200;
+const MAX_LABEL_LENGTH = 200;
+
+/** Only the map gives an answer these fields: visitors of a web page must not change other leads, or choose their place. */
+const MAPPED_ONLY: ReadonlySet<string> = new Set([
+  'id',
+  'companyId',
+  'branchId',
+  'departmentId',
+  'statusValue',
+]);
+
+function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): JsonObject {
+  const answers = submission.answers
+    .map((answer) => ({ ...answer, text: textOf(answer.value) }))
+    .filter(({ text }) => text !== '');
+  const texts = answers.map(({ text }) => text);
+  const labels = answers.map(({ label, key }, index) =>
+    toStorable(
+      ([label, key].find((name) => !isBlank(name)) ?? `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
+    ),
+  );
+  const isValid = (field: string, index: number): boolean =>
+    field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, texts[index] ?? '', options);
+  /** The first answer that the field accepts has it. */
+  const taken = new Set<string>();
+  const given = answers.map(({ label, key, field: typed }, index) => {
+    const field = fieldOf(map, label) ?? fieldOf(map, key) ?? typed;
+    if (field === undefined || taken.has(field) || !isValid(field, index)) return undefined;
+    taken.add(field);
+    return field;
+  });
+  // What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it. Another
+  // answer may then have the field, so the suggestion is made once more.
+  const suggest = () => suggestFields(labels, given, [texts], options).fields;
+  const isAccepted = (field: string, index: number): boolean =>
+    isValid(field, index) && (given[index] === field || !MAPPED_ONLY.has(field));
+  const nameCustomField = createCustomFieldNamer(given);
+  const nameOwn = (index: number): string => nameCustomField(labels[index] ?? '');
+  for (const [index, field] of suggest().entries())
+    if (field !== '' && !isAccepted(field, index)) given[index] = nameOwn(index);
+  for (const [index, field] of suggest().entries())
+    given[index] ??=
+      isAccepted(field, index) && !field.startsWith(CUSTOM_FIELD_PREFIX) ? field : nameOwn(index);
+  const lead = cutCustomFields(objectFromTexts(given, texts));
+  const id = textOf(submission.id);
+  return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
+}
+
+const MAX_CUSTOM_BYTES =
+  IMPORT_FIELDS.find(({ name }) => name === 'customFields')?.import.maxBytes ?? Number.POSITIVE_INFINITY;
+
+/** Cuts the longest texts to one length if all custom fields together are too large. */
+function cutCustomFields(lead: JsonObject): JsonObject {
+  const custom = Object.entries(lead).filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
+  // The characters are counted first, because that is fast.
+  const isTooLarge = (fields: typeof custom): boolean =>
+    fields.reduce((sum, [, text]) => sum + String(text).length, 0) > MAX_CUSTOM_BYTES ||
+    Buffer.byteLength(JSON.stringify(Object.fromEntries(fields))) > MAX_CUSTOM_BYTES;
+  let fitting = custom;
+  // From the longest text on, so that each try has less to count.
+  for (let length = Math.min(longestOf(custom), MAX_CUSTOM_BYTES); length > 1 && isTooLarge(fitting); ) {
+    length = Math.floor(length * 0.8);
+    fitting = custom.map(([name, text]) => [name, cut(String(text), length)]);
+  }
+  return { ...lead, ...Object.fromEntries(fitting) };
+}
+
+const longestOf = (fields: readonly [string, unknown][]): number =>
+  Math.max(0, ...fields.map(([, text]) => String(text).length));
+
+const cut = (text: string, length: number): string =>
+  text.length > length ? `${toStorable(text.slice(0, length))}… (cut)` : text;
+
+/** More than any field accepts. A custom field that is longer is cut. */
+const MAX_TEXT_LENGTH = 110_000;
+
+/** Labels are texts of strangers: `constructor` is no entry. */
+const fieldOf = (map: AnswerMap, name: string | undefined): string | undefined =>
+  name !== undefined && Object.hasOwn(map, name) ? map[name] : undefined;
+
+/** No database stores NUL or half of a surrogate pair, which may also be the end of a text that was cut. */
+const toStorable = (text: string): string => Buffer.from(text.replaceAll('\0', '')).toString();
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  if (Array.isArray(value)) return value.map(textOf).filter(Boolean).join(', ');
+  if (!isJsonObject(value)) return toStorable(String(value).slice(0, MAX_TEXT_LENGTH)).trim();
+  // Uploaded files.
+  return typeof value['url'] === 'string' ? value['url'] : JSON.stringify(value);
+}
+
+const objectAt = (object: JsonObject, name: string): JsonObject => {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+};
+
+const objectsAt = (object: JsonObject, name: string): readonly JsonObject[] => {
+  const value = object[name];
+  // One more than is allowed, so that more are refused without being read.
+  return Array.isArray(value) ? value.slice(0, MAX_ANSWERS + 1).filter(isJsonObject) : [];
+};
+
+const answersOf = (object: JsonObject): Answer[] =>
+  Object.entries(object).map(([label, value]) => ({ label, value }));
+
+function readCalendly({ event, payload }: JsonObject): Submission | undefined {
+  if (event !== 'invitee.created' || !isJsonObject(payload)) return undefined;
+  const { uri, name, first_name, last_name, email, text_reminder_number } = payload;
+  const { start_time, name: eventName } = objectAt(payload, 'scheduled_event');
+  return {
+    id: typeof uri === 'string' ? uri.slice(uri.lastIndexOf('/') + 1) : undefined,
+    answers: [
+      { label: 'fullName', value: name },
+      { label: 'firstName', value: first_name },
+      { label: 'lastName', value: last_name },
+      { label: 'email', value: email },
+      { label: 'phone1', value: text_reminder_number },
+      { label: 'appointmentDateTime', value: start_time },
+      { label: 'event', value: eventName },
+      ...objectsAt(payload, 'questions_and_answers').map(({ question, answer }) => ({
+        label: textOf(question),
+        value: answer,
+      })),
+      ...answersOf(objectAt(payload, 'tracking')),
+    ],
+  };
+}
+
+/** As a form: `Label=value`, or `fields[key][title]` and `fields[key][value]` with *Advanced Data*. */
+function readElementor(body: JsonObject): Submission {
+  const isAdvanced = Object.keys(body).some((name) => name.startsWith('fields['));
+  if (!isAdvanced) return { id: undefined, answers: answersOf(body) };
+  const answers = Object.entries(body).flatMap(([name, value]) => {
+    const [, key] = /^fields\[([^\]]*)\]\[value\]$/.exec(name) ?? [];
+    return key === undefined ? [] : [{ label: textOf(body[`fields[${key}][title]`]), key, value }];
+  });
+  return { id: undefined, answers };
+}
+
+function readGoogleAds(body: JsonObject): Submission | undefined {
+  if (!Array.isArray(body['user_column_data'])) return undefined;
+  const { lead_id, campaign_id, form_id, gcl_id, is_test } = body;
+  return {
+    id: lead_id,
+    answers: [
+      ...objectsAt(body, 'user_column_data').map(({ column_id, column_name, string_value }) => ({
+        label: textOf(column_name),
+        key: textOf(column_id),
+        value: string_value,
+      })),
+      ...answersOf({ campaign_id, form_id, gcl_id, ...(is_test === true && { is_test }) }),
+    ],
+  };
+}
+
+/** As a multipart form. `rawRequest` has the answers as JSON, as `q3_name` or `q3_name3`, and files by their names alone. */
+function readJotform({ submissionID, rawRequest }: JsonObject): Submission | undefined {
+  const request = parseJsonObject(rawRequest);
+  if (submissionID === undefined || !request) return undefined;
+  const answers = Object.entries(request).flatMap(([key, value]): Answer[] => {
+    const [, , label] = /^q(\d{1,6})_(.+?)\1?$/s.exec(key) ?? [];
+    if (label !== undefined) return [{ label, key, value: isJsonObject(value) ? joinParts(value) : value }];
+    const isUpload = Array.isArray(value) && value.every((url) => /^https?:/.test(String(url)));
+    return isUpload ? [{ label: key, value }] : [];
+  });
+  return { id: submissionID, answers };
+}
+
+/** Far more than an object of 200 answers has. Deeper values, and more of them, take long to parse. */
+const MAX_JSON_VALUES = 2000;
+
+function parseJsonObject(text: unknown): JsonObject | undefined {
+  if (typeof text !== 'string' || text.split(/[,[{]/, MAX_JSON_VALUES + 1).length > MAX_JSON_VALUES)
+    return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name, a phone number, an address, or an appointment with its time zone, such as "Europe/Paris (GMT+01:00)". */
+function joinParts(parts: JsonObject): string {
+  const { date, timezone } = parts;
+  const [, offset] = /\(GMT([+-]\d\d:\d\d)\)/.exec(textOf(timezone)) ?? [];
+  if (date !== undefined && offset !== undefined) return `${textOf(date)}${offset}`;
+  return Object.values(parts).map(textOf).filter(Boolean).join(' ');
+}
+
+const TALLY_FIELDS: AnswerMap = { INPUT_EMAIL: 'email', INPUT_PHONE_NUMBER: 'phone1' };
+
+function readTally({ eventType, data }: JsonObject): Submission | undefined {
+  if (eventType !== 'FORM_RESPONSE' || !isJsonObject(data)) return undefined;
+  const answers = objectsAt(data, 'fields').flatMap((answer): Answer[] => {
+    const { key, label, type, value } = answer;
+    // Checkboxes come again one by one, after the list of those that are ticked.
+    if (type === 'CHECKBOXES' && typeof value === 'boolean') return [];
+    const parts = ['options', 'rows', 'columns'].flatMap((name) => objectsAt(answer, name));
+    const texts = new Map(parts.map(({ id, text }) => [id, text]));
+    const nameAll = (ids: unknown): unknown =>
+      Array.isArray(ids) ? ids.map((id) => texts.get(id) ?? id) : ids;
+    const chosen = type === 'MATRIX' && isJsonObject(value) ? readMatrix(value, nameAll) : nameAll(value);
+    return [
+      { label: textOf(label), key: textOf(key), value: chosen, field: fieldOf(TALLY_FIELDS, textOf(type)) },
+    ];
+  });
+  return { id: data['responseId'], answers };
+}
+
+/** The chosen columns of each row. */
+const readMatrix = (matrix: JsonObject, nameAll: (ids: unknown) => unknown): string =>
+  Object.entries(matrix)
+    .filter(([, columns]) => textOf(columns) !== '')
+    .map(([row, columns]) => `${textOf(nameAll([row]))}: ${textOf(nameAll(columns))}`)
+    .join('; ');
+
+const TYPEFORM_FIELDS: AnswerMap = { email: 'email', phone_number: 'phone1' };
+
+function readTypeform({ event_type, form_response: response }: JsonObject): Submission | undefined {
+  if (event_type !== 'form_response' || !isJsonObject(response)) return undefined;
+  const questions = objectsAt(objectAt(response, 'definition'), 'fields');
+  const titles = new Map(questions.map(({ id, title }) => [id, title]));
+  const answers = objectsAt(response, 'answers').map((answer): Answer => {
+    const type = textOf(answer['type']);
+    const { id, ref } = objectAt(answer, 'field');
+    const choice = Object.hasOwn(answer, type) ? answer[type] : undefined;
+    const value = isJsonObject(choice) ? readChoice(choice) : choice;
+    return { label: textOf(titles.get(id)), key: textOf(ref), value, field: fieldOf(TYPEFORM_FIELDS, type) };
+  });
+  return { id: response['token'], answers: [...answers, ...answersOf(objectAt(response, 'hidden'))] };
+}
+
+/** One choice, several, or another object, such as a payment. */
+function readChoice(choice: JsonObject): unknown {
+  const { label, labels, other } = choice;
+  if (label === undefined && labels === undefined && other === undefined) return choice;
+  return [label, labels, other];
+}
+
+function readWebflow({ triggerType, payload }: JsonObject): Submission | undefined {
+  if (triggerType !== 'form_submission' || !isJsonObject(payload)) return undefined;
+  return { id: payload['id'], answers: answersOf(objectAt(payload, 'data')) };
+}

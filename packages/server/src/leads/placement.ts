@@ -1,0 +1,218 @@
+/** The rules that decide which branch, department and status a lead or a user gets. */
+
+import type { Status, User } from '../accounts/records.ts';
+import type { Account, UpdateUserOutcome } from '../accounts/store.ts';
+import { toIso } from '../clock.ts';
+import { KeyReused } from '../intake/idempotency.ts';
+import type { WriteAllOutcome } from '../intake/store.ts';
+import type { LeadInput, LeadScope } from './record.ts';
+import type { LeadResult, PlacementProblem, WrittenLead } from './store.ts';
+
+/** The clocks of two machines may differ. */
+const MAX_HISTORY_AHEAD_MS = 60_000;
+
+/** Whether a historical lead would push the stamps of all later leads ahead of the clock. */
+export const isInFuture = (createdAt: number, now: number): boolean => createdAt > now + MAX_HISTORY_AHEAD_MS;
+
+export const inFuture = (createdAt: number): PlacementProblem => ({
+  field: 'createdAt',
+  reason: 'in-future',
+  value: toIso(createdAt),
+});
+
+/** The branch and department of a lead. */
+export interface LeadPlace {
+  readonly branchId: string | null;
+  readonly departmentId: string | null;
+}
+
+/** Whether the scope contains a lead of the same company at this place: the rule by which polls find leads. */
+export function isInScope(scope: LeadScope, place: LeadPlace): boolean {
+  switch (scope.level) {
+    case 'COMPANY':
+      return true;
+    case 'BRANCH':
+      return scope.branchId === place.branchId;
+    case 'DEPARTMENT':
+      return scope.departmentId === place.departmentId;
+  }
+}
+
+/** Whether this is the scope that the user has. */
+export function hasLeadScope(
+  { companyId, accessLevel, branchId, departmentId }: Omit<User, 'email' | 'name'>,
+  scope: LeadScope,
+): boolean {
+  if (companyId !== scope.companyId || accessLevel !== scope.level) return false;
+  return isInScope(scope, { branchId, departmentId });
+}
+
+/** Whether the account may still write to the scope. */
+export const mayWrite = ({ isRevoked, user }: Account, userId: string, scope: LeadScope): boolean =>
+  !isRevoked && user?.id === userId && hasLeadScope(user, scope);
+
+/** The branch, department and status of a lead. */
+export interface Place extends LeadPlace {
+  readonly statusValue: string;
+}
+
+export type Placed = { readonly place: Place } | { readonly problem: PlacementProblem };
+
+export type StatusName = Pick<Status, 'value' | 'label'>;
+
+const foldCase = (text: string): string => text.trim().toLowerCase();
+
+/** The status with this value, or else with this label in any case. */
+export const findStatus = (statuses: readonly StatusName[], text: string): string | undefined =>
+  (
+    statuses.find(({ value }) => value === text) ??
+    statuses.find(({ label }) => foldCase(label) === foldCase(text)) ??
+    statuses.find(({ value }) => foldCase(value) === foldCase(text))
+  )?.value;
+
+/** The organisation as one transaction reads it. */
+export interface Places {
+  hasCompany(companyId: string): boolean;
+  /** In the order of the company's catalogue. */
+  statuses(companyId: string): readonly StatusName[];
+  hasBranch(companyId: string, branchId: string): boolean;
+  branchOfDepartment(companyId: string, departmentId: string): string | undefined;
+}
+
+/** The place of the lead after this input, or its first problem; `existing` is its place before. */
+export function resolvePlace(
+  input: LeadInput,
+  existing: Place | undefined,
+  places: Places,
+  scope?: LeadScope,
+): Placed {
+  const [outside] = findOutsideScope(input, existing, scope);
+  if (outside) return { problem: outside };
+  const placed = resolveAnywhere(input, existing, places);
+  if (!scope || 'problem' in placed || isWithin(scope, input.companyId, placed.place)) return placed;
+  const field = scope.level === 'DEPARTMENT' ? 'departmentId' : 'branchId';
+  return { problem: { field, reason: 'outside-scope', value: placed.place[field] } };
+}
+
+/** The same rule by which polls find the leads of a scope. */
+const isWithin = (scope: LeadScope, companyId: string, { branchId, departmentId }: Place): boolean =>
+  companyId === scope.companyId && isInScope(scope, { branchId, departmentId });
+
+/** The problem of a lead that exists outside of the scope. */
+export const findOutsideScope = (
+  { companyId, id }: LeadInput,
+  existing: Place | undefined,
+  scope: LeadScope | undefined,
+): PlacementProblem[] =>
+  scope && existing && !isWithin(scope, companyId, existing)
+    ? [{ field: 'id', reason: 'outside-scope', value: id ?? null }]
+    : [];
+
+/** The problem of a lead that would be added although it may only be updated. */
+export const findNoContent = ({ id, onlyUpdate }: LeadInput): PlacementProblem[] =>
+  onlyUpdate && id !== undefined ? [{ field: 'id', reason: 'no-content', value: id }] : [];
+
+/** Thrown inside a transaction, so that it is rolled back. */
+export class LeadsRejected extends Error {
+  override readonly name = 'LeadsRejected';
+  readonly problems: Extract<WriteAllOutcome, { kind: 'rejected' }>['problems'];
+
+  constructor(leads: readonly LeadInput[], results: readonly LeadResult[], places: Places) {
+    super('at least one of the leads was rejected');
+    this.problems = results.map((result, index) => {
+      const lead = leads[index];
+      if (result.kind !== 'rejected' || lead === undefined) return [];
+      const { problem } = result;
+      if (problem.reason === 'outside-scope' || problem.reason === 'not-stored') return [problem];
+      const problems = findPlacementProblems(lead, places);
+      return problems.length > 0 ? problems : [problem];
+    });
+  }
+}
+
+/** Throws `LeadsRejected` if a lead was rejected. */
+export function requireAllWritten(
+  leads: readonly LeadInput[],
+  results: readonly LeadResult[],
+  places: Places,
+): WrittenLead[] {
+  const written = results.filter((result) => result.kind !== 'rejected');
+  if (written.length < results.length) throw new LeadsRejected(leads, results, places);
+  return written;
+}
+
+/** Turns the error of a rolled-back transaction into its outcome. */
+export function toRejection(error: unknown): WriteAllOutcome {
+  if (error instanceof LeadsRejected) return { kind: 'rejected', problems: error.problems };
+  if (error instanceof KeyReused) return { kind: 'key-reused' };
+  throw error;
+}
+
+function resolveAnywhere(input: LeadInput, existing: Place | undefined, places: Places): Placed {
+  const { companyId, departmentId } = input;
+  const statuses = places.statuses(companyId);
+  const named = input.statusValue ?? existing?.statusValue ?? defaultStatus(statuses);
+  const [problem] = findPlacementProblems({ ...input, statusValue: named }, places);
+  if (problem) return { problem };
+  const statusValue = findStatus(statuses, named) ?? named;
+  if (departmentId == null) return { place: { ...withoutNewDepartment(input, existing), statusValue } };
+  const branchId = places.branchOfDepartment(companyId, departmentId) ?? null;
+  return { place: { branchId, departmentId, statusValue } };
+}
+
+/** The department determines the branch; a branch that is also given must be the same one. */
+export function findPlacementProblems(input: LeadInput, places: Places): PlacementProblem[] {
+  const { companyId, branchId, departmentId, statusValue } = input;
+  if (!places.hasCompany(companyId)) return [{ field: 'companyId', reason: 'unknown', value: companyId }];
+  const problems: PlacementProblem[] = [];
+  const statuses = places.statuses(companyId);
+  if (statusValue !== undefined && findStatus(statuses, statusValue) === undefined) {
+    const allowed = statuses.map(({ value }) => value);
+    problems.push({ field: 'statusValue', reason: 'unknown', value: statusValue, allowed });
+  }
+  const hasBranch = branchId != null && places.hasBranch(companyId, branchId);
+  if (branchId != null && !hasBranch)
+    problems.push({ field: 'branchId', reason: 'unknown', value: branchId });
+  if (departmentId == null) return problems;
+  const found = places.branchOfDepartment(companyId, departmentId);
+  if (found === undefined) problems.push({ field: 'departmentId', reason: 'unknown', value: departmentId });
+  else if (hasBranch && branchId !== found)
+    problems.push({
+      field: 'departmentId',
+      reason: 'in-another-branch',
+      value: departmentId,
+      branchId: found,
+    });
+  return problems;
+}
+
+/** A lead that moves to another branch loses its department of the old branch. */
+function withoutNewDepartment(input: LeadInput, existing: Place | undefined): Omit<Place, 'statusValue'> {
+  const branchId = input.branchId === undefined ? (existing?.branchId ?? null) : input.branchId;
+  const stays = input.departmentId === undefined && branchId === existing?.branchId;
+  return { branchId, departmentId: stays ? (existing?.departmentId ?? null) : null };
+}
+
+/** A new lead gets the status NEW if the catalogue has it, else the first one. */
+const defaultStatus = (statuses: readonly StatusName[]): string =>
+  statuses.some(({ value }) => value === 'NEW') ? 'NEW' : (statuses[0]?.value ?? 'NEW');
+
+type PlaceProblem = Extract<UpdateUserOutcome, { kind: 'place-missing' | 'place-unknown' }>;
+
+/** The place of the access level must be given and exist. Places below that level are cleared. */
+export function placeUser(
+  user: User,
+  places: Pick<Places, 'hasBranch' | 'branchOfDepartment'>,
+): User | PlaceProblem {
+  const { companyId, accessLevel, branchId, departmentId } = user;
+  if (accessLevel === 'COMPANY') return { ...user, branchId: null, departmentId: null };
+  if (accessLevel === 'BRANCH') {
+    if (branchId === null) return { kind: 'place-missing', field: 'branchId' };
+    if (!places.hasBranch(companyId, branchId)) return { kind: 'place-unknown', field: 'branchId' };
+    return { ...user, departmentId: null };
+  }
+  if (departmentId === null) return { kind: 'place-missing', field: 'departmentId' };
+  const branchOfDepartment = places.branchOfDepartment(companyId, departmentId);
+  if (branchOfDepartment === undefined) return { kind: 'place-unknown', field: 'departmentId' };
+  return { ...user, branchId: branchOfDepartment };
+}

@@ -1,0 +1,133 @@
+/** `Prefer: wait=N` (RFC 7240): a poll with `since` whose page is empty is held until there is a lead. */
+import type { IncomingMessage } from 'node:http';
+import type { VerifiedToken } from '../accounts/tokens.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { PollRecorder } from '../consumers/recorder.ts';
+import { isDisconnected, onceClosed } from '../http/connections.ts';
+import { isConsoleRequest } from '../http/console-client.ts';
+import type { Exchange, HeaderList } from '../http/exchange.ts';
+import { ClientDisconnectedError } from '../store/errors.ts';
+import type { ChangeSource } from './cache/change-source.ts';
+import { HeldPolls, type Schedule, type VerifiedPoll } from './held-polls.ts';
+import type { PollObserver } from './observer.ts';
+import type { PollQuery, PollResult } from './pages.ts';
+import { parseWait } from './prefer.ts';
+import type { PollState } from './state.ts';
+
+interface HoldOptions {
+  readonly maxWaiting?: number | undefined;
+  readonly stopSignal?: AbortSignal | undefined;
+  readonly observer?: PollObserver | undefined;
+  readonly recorder?: PollRecorder | undefined;
+  readonly clock?: Clock | undefined;
+  /** For tests. Default: timers of Node. */
+  readonly schedule?: Schedule | undefined;
+}
+
+/** A poll as it was answered when its request came. */
+export interface FirstPoll extends VerifiedPoll {
+  readonly token: VerifiedToken;
+  readonly query: PollQuery;
+}
+
+/** Runs the checks of a request again, except for the rate limit, and reads its page. Throws the problem that ends the poll. */
+export type CheckAgain = (
+  exchange: Exchange<PollState>,
+  query: PollQuery,
+  isLast: boolean,
+) => Promise<VerifiedPoll>;
+
+/** Returns the first poll, or a later one if the request was held. */
+type HoldIfPreferred = (exchange: Exchange<PollState>, first: FirstPoll) => PollResult | Promise<PollResult>;
+
+const DEFAULT_MAX_WAITING = 20_000;
+/** Timers may be early by a fraction of a millisecond: the token must have expired when it is checked. */
+const EXPIRY_MARGIN_MS = 5;
+
+export function createHold(
+  changes: ChangeSource | undefined,
+  options: HoldOptions,
+  checkAgain: CheckAgain,
+): HoldIfPreferred {
+  // Without a change log there is nothing to wait for but the next poll.
+  if (!changes) return (_exchange, { poll }) => poll;
+  const { maxWaiting = DEFAULT_MAX_WAITING, stopSignal, observer, recorder, clock = systemClock } = options;
+  const onCount = (count: number) => {
+    try {
+      observer?.observeWaiting?.(count);
+    } catch {
+      // An observer that throws must not fail the request, or keep its place. It throws again when the request is counted, which logs it.
+    }
+  };
+  const heldPolls = new HeldPolls(changes, { maxWaiting, onCount, schedule: options.schedule });
+  const stop = () => heldPolls.stop();
+  stopSignal?.addEventListener('abort', stop, { once: true });
+  if (stopSignal?.aborted) stop();
+
+  return (exchange, first) => {
+    const waitS = waitOf(exchange.request, first.query);
+    if (waitS === undefined) return first.poll;
+    if (first.poll.page.leads.count === 0) return hold(exchange, first, waitS);
+    addPreferenceApplied(exchange.headers, waitS);
+    return first.poll;
+  };
+
+  async function hold(exchange: Exchange<PollState>, first: FirstPoll, waitS: number): Promise<PollResult> {
+    const { request, response, headers, state } = exchange;
+    const { poll, token, companyId, query } = first;
+    const startedAt = performance.now();
+    const measure = () => {
+      state.waitedMs = performance.now() - startedAt;
+    };
+    if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
+    const held = heldPolls.hold({
+      token,
+      companyId,
+      waitMs: waitS * 1000,
+      expiresInMs: (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS,
+      check: (isLast) => {
+        measure();
+        return checkAgain(exchange, query, isLast);
+      },
+    });
+    if (!held) {
+      // An idle connection would occupy one of the instance's connections for 72 s.
+      if (maxWaiting > 0) headers.push('connection', 'close');
+      return poll;
+    }
+    recordWait(exchange, token, waitS);
+    onceClosed(request, response, () => {
+      if (!response.writableEnded) heldPolls.disconnect(held);
+    });
+    const answer = await held.answer.catch((error: unknown) => {
+      measure();
+      throw error;
+    });
+    addPreferenceApplied(headers, waitS);
+    if (answer !== 'stopped') return answer;
+    measure();
+    // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.
+    headers.push('connection', 'close');
+    return poll;
+  }
+
+  function recordWait({ request, context }: Exchange<PollState>, token: VerifiedToken, waitS: number): void {
+    const now = clock();
+    try {
+      if (!isConsoleRequest(request)) recorder?.recordWait(token, now, now + waitS * 1000);
+    } catch (error) {
+      // A recorder that throws must not fail the request.
+      context.log.error({ err: error }, 'the recorder of polls has thrown an error');
+    }
+  }
+}
+
+/** Only a GET with `since`: the newest leads are there at once, and a HEAD has no leads. */
+function waitOf({ method, headers }: IncomingMessage, { since }: PollQuery): number | undefined {
+  const prefer = headers['prefer'];
+  if (prefer === undefined || method !== 'GET' || since === undefined) return undefined;
+  return parseWait(prefer);
+}
+
+const addPreferenceApplied = (headers: HeaderList, waitS: number) =>
+  headers.push('preference-applied', `wait=${waitS}`);

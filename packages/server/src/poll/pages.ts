@@ -1,0 +1,76 @@
+import type { Bearer } from '../accounts/store.ts';
+import { isPromise } from '../event-loop.ts';
+import { type PollingUser, scopeOf } from '../leads/access.ts';
+import { type RenderedLeads, renderLeads } from '../leads/render.ts';
+import type { Page, PageQuery, PollStore } from './store.ts';
+
+export interface PollQuery {
+  readonly since?: number;
+  readonly limit: number;
+}
+
+/** A page of the store with its leads rendered. */
+export interface RenderedPage extends Omit<Page, 'leads'> {
+  readonly leads: RenderedLeads;
+  /**
+   * Whether the leads were read before the account of the reader was. Otherwise they may have been committed after a change of the
+   * account.
+   */
+  readonly isOlderThanAccount: boolean;
+}
+
+export interface PollResult {
+  readonly page: RenderedPage;
+  /** The `since` of the next poll. */
+  readonly nextSince: number;
+}
+
+export type ReadPage = (query: PageQuery) => RenderedPage | Promise<RenderedPage>;
+
+/** Where new leads begin in a company that has never had one. */
+const BEFORE_THE_FIRST = Date.UTC(1970, 0);
+
+/** Reads the next page of the leads that a user may see. */
+export function poll(
+  readPage: ReadPage,
+  user: PollingUser,
+  query: PollQuery,
+): PollResult | Promise<PollResult> {
+  const scope = scopeOf(user);
+  if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
+  const page = readPage({ scope, ...query });
+  return isPromise(page) ? page.then((read) => toPollResult(read, query)) : toPollResult(page, query);
+}
+
+function toPollResult(page: RenderedPage, { since }: PollQuery): PollResult {
+  const newest = since === undefined ? page.leads.first : page.leads.last;
+  // Never the clock: after it is set back, new leads get stamps before the time that it showed.
+  return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };
+}
+
+/** The reads of one poll, in their order. Each is made only if the check before it passed. */
+export interface PollReader {
+  isTokenRevoked(): boolean | Promise<boolean>;
+  findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
+  /** The signal is aborted when the client disconnects. It is created only if the store is queried. */
+  readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
+  /** The same without waiting for a writer that holds the lock. Only for a query with `since`. */
+  readCommitted(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
+}
+
+/** A reader without a cache. */
+export const createStoreReader = (store: PollStore, { userId, tokenId }: Bearer): PollReader => ({
+  isTokenRevoked: async () => tokenId !== undefined && store.isTokenRevoked(tokenId),
+  findUser: () => store.findUser(userId),
+  readPage: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
+  readCommitted: (query, disconnectSignal) => readRendered(store, query, disconnectSignal()),
+});
+
+export async function readRendered(
+  store: PollStore,
+  query: PageQuery,
+  signal: AbortSignal,
+): Promise<RenderedPage> {
+  const { leads, ...page } = await store.readPage(query, signal);
+  return { ...page, leads: renderLeads(leads), isOlderThanAccount: false };
+}

@@ -1,0 +1,92 @@
+/** What a poll needs of a database. */
+
+import type { User } from '../accounts/records.ts';
+import type { Account, Bearer } from '../accounts/store.ts';
+import type { LeadRecord, LeadScope } from '../leads/record.ts';
+
+export interface PageQuery {
+  readonly scope: LeadScope;
+  /** Given: the leads created strictly after it, oldest first. Absent: the newest leads, newest first. */
+  readonly since?: number;
+  readonly limit: number;
+}
+
+export interface Page {
+  readonly leads: readonly LeadRecord[];
+  /**
+   * The time of the read. Delivery contract, D3: a lead that is missing from a page that was not full is created after
+   * this time.
+   */
+  readonly readAt: number;
+  /**
+   * False when a writer held the lock for too long and the page was read without it. `readAt` is then the company's
+   * last stamp instead of the clock, so that D3 still holds.
+   */
+  readonly locked: boolean;
+  /**
+   * The largest `createdAt` that the company has ever given, also to leads that have been deleted; absent when it has
+   * given none. Read under the lock or before the leads, so that a lead that is missing from the page has a later
+   * stamp. Only an empty page without `since` needs it: its `Link` continues from here.
+   */
+  readonly lastStamp?: number | undefined;
+}
+
+/** The queries of one poll, in this order. Each is sent only if the poll was not refused after the one before. */
+export interface PollQueries {
+  isTokenRevoked(tokenId: string): Promise<boolean>;
+  findUser(userId: string): Promise<User | undefined>;
+  /** The signal is aborted when the client disconnects. The store may then reject with `ClientDisconnectedError`. */
+  readPage(query: PageQuery, signal?: AbortSignal): Promise<Page>;
+}
+
+/** An entry of the change log: cached data that it makes invalid. */
+export interface Change {
+  /**
+   * - `leads-appended`: a company has new leads, all of them later than its other leads
+   * - `company`: any other change to the company's pages: a lead was updated, deleted or imported as history; a place or
+   *   the company was renamed; a status was changed
+   * - `user`: a user was changed or removed
+   * - `token`: a token was revoked
+   */
+  readonly kind: 'leads-appended' | 'company' | 'user' | 'token';
+  /** Of the company, the user or the token. */
+  readonly id: string;
+}
+
+/** The combined request of all polls that wait for the same revalidation. */
+export interface RevalidationRequest {
+  readonly companies: readonly string[];
+  /** The companies of these users are revalidated as well. */
+  readonly bearers: readonly Bearer[];
+}
+
+/** The result of one revalidation, shared by all polls that wait for it. */
+export interface Revalidation {
+  /**
+   * The time of their answers: a lead of these companies that a later `readLeads` does not return is created after it
+   * (D3). It does not hold for the companies in `busy`.
+   */
+  readonly readAt: number;
+  /** Companies whose lock was held by a writer. */
+  readonly busy: ReadonlySet<string>;
+  /** One for each bearer, in the same order. */
+  readonly accounts: readonly Account[];
+  /** The position in the change log. Pass it as `known` to the next revalidation. */
+  readonly seen: string;
+  /** All changes committed since the revalidation that returned `known`. Undefined: discard all cached data. */
+  readonly changes: readonly Change[] | undefined;
+}
+
+/** A store that keeps a change log, so that a process can cache what it reads and never answers with stale data. */
+export interface ChangeTrackingStore {
+  /** Never waits for a lock. One call serves any number of polls and is made after the last of them has arrived. */
+  revalidate(request: RevalidationRequest, known: string | undefined): Promise<Revalidation>;
+  /** Reads what is committed now, without a lock. The revalidation before it gives the time of the answer. */
+  readLeads(query: PageQuery, signal?: AbortSignal): Promise<readonly LeadRecord[]>;
+}
+
+/** What the endpoint needs: enough to serve it from a database of your own. */
+export interface PollStore extends PollQueries {
+  /** Absent: nothing is cached, and each poll sends its queries one after the other. */
+  readonly changeTracking?: ChangeTrackingStore;
+}
