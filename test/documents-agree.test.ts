@@ -4,18 +4,6 @@ import { expect, test } from 'vitest';
 
 const read = (page: string) => readFileSync(fileURLToPath(new URL(`../${page}`, import.meta.url)), 'utf8');
 
-test('the memory of Redis for each user is one number', () => {
-  const figures = [
-    /about (\d+) bytes\s+for each user/.exec(read('docs/operations.md')),
-    /(\d+) bytes a user who polled within the hour/.exec(read('docs/scale.md')),
-    /1,000,000 × (\d+) bytes/.exec(read('docs/scale.md')),
-    /each user of the last hour \| \d+ bytes \| (\d+) bytes/.exec(
-      read('docs/decisions/0009-shared-rate-limits.md'),
-    ),
-  ];
-  expect(new Set(figures.map((found) => found?.[1]))).toEqual(new Set(['208']));
-});
-
 test('compose.yaml runs the PostgreSQL that the tests run on', () => {
   const tested = /tested on (\d+)\)/.exec(read('docs/postgresql.md'))?.[1];
   const images = [...read('compose.yaml').matchAll(/image: postgres:(\d+)/g)].map(([, version]) => version);

@@ -336,19 +336,6 @@ it('from Facebook Lead Ads, through the expression for n8n', async () => {
   ]);
 });
 
-it('from CSV', async () => {
-  const { env, polled } = await install();
-  const folder = tempFolder();
-  writeFileSync(join(folder, 'leads.csv'), block('CSV', 'csv'));
-  const [, , ...argv] = block('CSV', 'sh').trim().split(' ');
-  const ran = await runLeadtap(argv, env, folder);
-  expect(ran).toMatchObject({ code: 0, stdout: '2 added, 0 updated, 0 rejected\n' });
-  expect((await polled()).map(({ id, customFields }) => [id, customFields])).toEqual([
-    ['fair-1', { source: 'trade fair' }],
-    ['fair-2', { source: 'trade fair' }],
-  ]);
-});
-
 it('with the package on SQLite', async () => {
   const { service, polled } = await install();
   const folder = tempFolder();

@@ -133,11 +133,10 @@ test('kill ends the service that npm start has started', async () => {
 /** Why the blocks of a page are not executed below. */
 const NOT_EXECUTED: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'runs these tests',
-  'docs/importing-leads.md':
-    'executed by packages/server/test/import/importing-leads-docs-are-executed.test.ts',
+  'docs/getting-leads-in.md': 'executed by a test of the same name, and by packages/server/test/import',
   'docs/integrations/your-own-program.md':
     'executed by packages/client/test/documented-program-stores-leads.test.ts',
-  'docs/moving-to-postgresql.md': 'needs an empty PostgreSQL; executed by packages/server/test/transfer',
+  'docs/postgresql.md': 'needs PostgreSQL; executed by packages/server/test/store/postgres and test/transfer',
 };
 
 /**

@@ -34,7 +34,7 @@ function write(input: LeadInput): WrittenLead {
 
 export const store: IntakeStore = {
   ...pollStore,
-  // In your database this is one transaction, which also checks the sender and the Idempotency-Key (docs/store-adapters.md).
+  // In your database this is one transaction, which also checks the sender and the Idempotency-Key (docs/embedding.md).
   writeAllLeads: async (inputs, scope) => {
     const problems = inputs.map((input) => problemsOf(input, scope));
     if (problems.some((list) => list.length > 0)) return { kind: 'rejected', problems };

@@ -49,7 +49,7 @@ function importText({ type, import: rule }: ImportField): string {
   return [...(rule.required ? ['required'] : []), form, ...(rule.note ? [rule.note] : [])].join('; ');
 }
 
-/** For docs/importing-leads.md. Fields with the same rule share a row. */
+/** For docs/getting-leads-in.md. Fields with the same rule share a row. */
 export function importFieldTable(): string {
   const names = new Map<string, string[]>();
   for (const field of IMPORT_FIELDS) {

@@ -42,7 +42,7 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const httpApi = 'docs/http-api.md';
   const operations = 'docs/operations.md';
   const alerts = 'deploy/prometheus/alerts.yaml';
-  const importing = 'docs/importing-leads.md';
+  const importing = 'docs/getting-leads-in.md';
   const connector = 'integrations/workato/connector.rb';
   const swagger = 'integrations/power-automate/apiDefinition.swagger.json';
   const makeModules = ['watch-new-leads', 'list-leads'].map(

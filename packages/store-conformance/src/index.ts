@@ -1,5 +1,5 @@
 /**
- * The checks that every store must pass, for any test runner. `docs/store-adapters.md` shows how to run them.
+ * The checks that every store must pass, for any test runner. `docs/embedding.md` shows how to run them.
  *
  * @example
  * for (const check of storeConformance) test(check.name, () => check.run(makeDatabase));

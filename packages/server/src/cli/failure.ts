@@ -116,7 +116,7 @@ function schemaFailure(
       'unavailable',
       `a newer Leadtap has updated ${database}: its schema has version ${found}, this program supports version ${expected}. Nothing was changed.`,
       'Update this Leadtap.',
-      'To stay at this version, restore the backup that was made before the update: docs/upgrading.md has the steps, and what they cost.',
+      'To stay at this version, restore the backup that was made before the update: docs/operations.md, "Back it up", has the steps.',
     );
   return new Failure(
     'unavailable',

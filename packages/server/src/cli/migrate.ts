@@ -16,7 +16,7 @@ shows how to run it with these rights.
 
 With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy. The default of both
 is LEADTAP_DATABASE_URL. Stop the service first. To continue after an interruption, run the same command again.
-See docs/moving-to-postgresql.md.
+See docs/postgresql.md, "Move from SQLite".
 
 Examples:
   leadtap migrate

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { csv, issuesOf, leadOf, ndjson } from './support/read-lines.ts';
 
-/** The rules of docs/importing-leads.md, one by one. */
+/** The rules of docs/getting-leads-in.md, one by one. */
 const levels = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(levels)) : 0;
 

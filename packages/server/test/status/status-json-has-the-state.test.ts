@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { makeTestRedis } from '../../../testing/harness/redis.ts';
@@ -12,16 +11,6 @@ function shapeOf(value: unknown): unknown {
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
   return value === null ? null : typeof value;
-}
-
-/** The names of all values, without those of the objects that contain them. */
-function namesOf(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(namesOf);
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const names = namesOf(inner);
-    return names.length > 0 ? names : [name];
-  });
 }
 
 const sum = (values: readonly (number | null)[]): number =>
@@ -88,24 +77,6 @@ describe('/status.json', () => {
     expect(report.version).toBe(VERSION);
     expect(report.healthy).toBe(true);
     expect(report.database.engine).toMatch(inject('store') === 'sqlite' ? /^SQLite 3/ : /^PostgreSQL \d/);
-  });
-
-  it('is documented, each name', async () => {
-    const service = await startService();
-    await service.poll('starter');
-    await service.service.recorder?.flush();
-    const { changeTracking } = service.store;
-    if (!changeTracking) throw new Error('no change tracking');
-    vi.spyOn(changeTracking, 'revalidate').mockRejectedValueOnce(new Error('out of memory'));
-    await service.poll('boss');
-    const document = readFileSync(new URL('../../../../docs/operations.md', import.meta.url), 'utf8');
-    const section = document.slice(
-      document.indexOf('## Status page'),
-      document.indexOf('## Webhooks that fail'),
-    );
-    const names = namesOf(await readStatus(service));
-    for (const name of ['pollsByHour', 'fix', 'lastHour', 'requestId']) expect(names).toContain(name);
-    expect(names.filter((name) => !section.includes(`\`${name}`))).toEqual([]);
   });
 
   it('has polls, refusals and p99 of this instance in steps of a minute and of 15 minutes', async () => {

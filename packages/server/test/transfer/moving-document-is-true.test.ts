@@ -5,7 +5,8 @@ import { failureOfOutcome } from '../../src/cli/migrate/report.ts';
 import { run } from './commands.ts';
 import { makeFilledEndpoints } from './filled.ts';
 
-const page = readFileSync(new URL('../../../../docs/moving-to-postgresql.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../../docs/postgresql.md', import.meta.url), 'utf8');
+const page = text.split('\n## Move from SQLite\n')[1]?.split('\n## ')[0] ?? '';
 
 /** The code blocks of a language, without the indentation of their list. */
 const blocks = (language: string): string[] =>
@@ -29,7 +30,7 @@ const REFUSED = [
 
 const withoutSums = (text: string): string => text.replaceAll(/[0-9a-f]{64}/g, 'sum');
 
-describe('docs/moving-to-postgresql.md', () => {
+describe('docs/postgresql.md, "Move from SQLite"', () => {
   it('shows both ways to give the target', () => {
     expect(commands).toEqual([
       expect.stringContaining(`--to ${EXAMPLE}`),

@@ -56,11 +56,11 @@ it('a schema that a newer version has migrated is used, unless it needs a newer 
     expect(stderr).toContain('a newer Leadtap has updated the database');
     expect(stderr).toContain(`has version ${own() + 1}, this program supports version ${own()}`);
     expect(stderr).toContain('Update this Leadtap.');
-    expect(stderr).toContain('restore the backup that was made before the update: docs/upgrading.md');
+    expect(stderr).toContain('restore the backup that was made before the update: docs/operations.md');
   }
   const { code, stdout } = await command('doctor');
   expect(code).toBe(1);
-  expect(stdout).toContain('docs/upgrading.md');
+  expect(stdout).toContain('docs/operations.md');
 });
 
 /** It answers as before, and takes leads. */

@@ -83,7 +83,7 @@ function checkSchema(found: number, expected: number, autoMigrate: boolean): Fin
     return failed(
       'schema',
       detail,
-      'Update this Leadtap: a newer one has updated the database. Or restore the backup that was made before: docs/upgrading.md.',
+      'Update this Leadtap: a newer one has updated the database. Or restore the backup that was made before: docs/operations.md.',
     );
   return autoMigrate
     ? warning('schema', detail, 'The next command updates it. To update it now, run `leadtap migrate`.')

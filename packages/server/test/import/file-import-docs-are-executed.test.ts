@@ -3,7 +3,8 @@ import { IMPORT_FIELDS } from '@leadtap/contract';
 import { describe, expect, test } from 'vitest';
 import { terminal } from '../cli/terminal.ts';
 
-const page = readFileSync(new URL('../../../../docs/importing-leads.md', import.meta.url), 'utf8');
+const text = readFileSync(new URL('../../../../docs/getting-leads-in.md', import.meta.url), 'utf8');
+const [, page = ''] = text.split('\n## Files\n');
 
 const block = (language: string) =>
   new RegExp(`\`\`\`${language}\\n([\\s\\S]+?)\`\`\``).exec(page)?.[1] ?? '';
@@ -35,7 +36,7 @@ const commands = [...page.matchAll(/```sh\n([\s\S]+?)```/g)].map(([, text = ''])
     .slice(2),
 );
 
-describe('docs/importing-leads.md', () => {
+describe('docs/getting-leads-in.md, "Files"', () => {
   test('its table names exactly the fields that can be imported', () => {
     const [, table = ''] = /<!-- generated: import fields([\s\S]+?)<!-- end/.exec(page) ?? [];
     const names = table

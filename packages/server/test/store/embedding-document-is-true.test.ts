@@ -19,9 +19,9 @@ async function runExample(program: string) {
   return runToEnd(process.execPath, '--no-warnings', '--test-reporter=tap', file);
 }
 
-describe('docs/store-adapters.md', () => {
+describe('docs/embedding.md', () => {
   it('has a program that runs the whole suite', async () => {
-    const [, program = ''] = /```js\n([\s\S]+?)```/.exec(read('docs/store-adapters.md')) ?? [];
+    const [, program = ''] = /```js\n([\s\S]+?)```/.exec(read('docs/embedding.md')) ?? [];
     const { code, stdout } = await runExample(program);
     expect(stdout).toContain(`\n# pass ${storeConformance.length}\n# fail 0\n`);
     expect(code).toBe(0);
