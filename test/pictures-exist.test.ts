@@ -26,7 +26,7 @@ const pictures = documents.flatMap((document) =>
 );
 
 test('every picture that a document shows exists', () => {
-  expect(pictures.length).toBeGreaterThan(20);
+  expect(pictures.length).toBeGreaterThan(10);
   expect(
     pictures.filter(({ file }) => !existsSync(file)).map(({ document, path }) => `${document}: ${path}`),
   ).toEqual([]);

@@ -18,6 +18,7 @@ const SHOTS: readonly Shot[] = [
   { name: 'console-leads', show: (page) => page.getByText('live', { exact: true }).waitFor() },
   {
     name: 'console-check',
+    screen: 'desktop',
     show: async (page) => {
       await openTab(page, 'Check');
       await page.getByRole('heading', { level: 1 }).waitFor();
@@ -25,6 +26,7 @@ const SHOTS: readonly Shot[] = [
   },
   {
     name: 'console-explore',
+    screen: 'desktop',
     show: async (page) => {
       await openTab(page, 'Explore');
       await page.getByRole('button', { name: 'all', exact: true }).click();
@@ -36,6 +38,7 @@ const SHOTS: readonly Shot[] = [
   },
   {
     name: 'console-connect',
+    screen: 'desktop',
     show: async (page) => {
       await openTab(page, 'Connect');
       await page.getByRole('main').getByRole('link', { name: 'n8n' }).click();
@@ -45,32 +48,8 @@ const SHOTS: readonly Shot[] = [
     },
   },
   {
-    name: 'console-platforms',
-    screen: 'desktop',
-    show: (page) => openTab(page, 'Connect'),
-  },
-  {
-    name: 'console-paused',
-    screen: 'desktop',
-    show: async (page) => {
-      await openTab(page, 'Leads');
-      await page.getByRole('button', { name: 'Pause' }).click();
-      await page.getByText('1 new').first().waitFor();
-      await page.getByRole('banner').getByRole('button').click();
-    },
-  },
-  {
-    name: 'console-start',
-    screen: 'desktop',
-    show: async (page, { baseUrl }) => {
-      // Away from it first: the address of the console has another fragment only.
-      await page.goto('about:blank');
-      await page.goto(baseUrl);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-    },
-  },
-  {
     name: 'status',
+    screen: 'desktop',
     show: async (page, { statusUrl }) => {
       await page.goto(statusUrl);
     },
