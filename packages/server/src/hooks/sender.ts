@@ -3,7 +3,7 @@
  * the response is stored (`rules.ts`). So nothing is queued here, and a process that is killed loses nothing: its claims end.
  */
 import { setImmediate } from 'node:timers/promises';
-import type { ChangeSource } from '../poll/cache/change-source.ts';
+import type { ChangeSource } from '../poll/store.ts';
 import { ChangedCompanies } from './changed-companies.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
 import { type EventOptions, sendEvent } from './event.ts';

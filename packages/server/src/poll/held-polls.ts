@@ -13,9 +13,8 @@
 
 import type { Bearer } from '../accounts/store.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
-import type { ChangeSource } from './cache/change-source.ts';
 import type { PollResult } from './pages.ts';
-import type { Change } from './store.ts';
+import type { Change, ChangeSource } from './store.ts';
 
 /** Calls back after the delay, unless the function that it returns is called before. */
 export type Schedule = (callback: () => void, delayMs: number) => () => void;

@@ -7,12 +7,12 @@ import { isDisconnected, onceClosed } from '../http/connections.ts';
 import { isConsoleRequest } from '../http/console-client.ts';
 import type { Exchange, HeaderList } from '../http/exchange.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
-import type { ChangeSource } from './cache/change-source.ts';
 import { HeldPolls, type Schedule, type VerifiedPoll } from './held-polls.ts';
 import type { PollObserver } from './observer.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import { parseWait } from './prefer.ts';
 import type { PollState } from './state.ts';
+import type { ChangeSource } from './store.ts';
 
 interface HoldOptions {
   readonly maxWaiting?: number | undefined;

@@ -90,3 +90,13 @@ export interface PollStore extends PollQueries {
   /** Absent: nothing is cached, and each poll sends its queries one after the other. */
   readonly changeTracking?: ChangeTrackingStore;
 }
+
+/** Undefined: anything may have changed. */
+export type ChangeListener = (changes: readonly Change[] | undefined) => void;
+
+/** The change log as held polls and webhook events read it. */
+export interface ChangeSource {
+  /** Reads the changes since the last call, by whatever poll, and reports them to the listeners before it resolves. */
+  readChanges(): Promise<void>;
+  onChanges(listener: ChangeListener): void;
+}

@@ -5,7 +5,7 @@ import { type Receiver, respondWith, startReceiver } from '../../../testing/inte
 import { Places } from '../../src/hooks/places.ts';
 import { HookSender } from '../../src/hooks/sender.ts';
 import type { HookStore } from '../../src/hooks/store.ts';
-import type { ChangeListener } from '../../src/poll/cache/change-source.ts';
+import type { ChangeListener } from '../../src/poll/store.ts';
 import { StoreUnavailableError } from '../../src/store/errors.ts';
 
 const MAX_SOCKETS = 53;

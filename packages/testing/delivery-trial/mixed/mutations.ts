@@ -13,12 +13,12 @@ export const MIXED_MUTATIONS = {
   /** While the database is unreachable, polls are answered from the cache. */
   'stale-on-error': [
     {
-      module: 'cache/revalidation-batcher.js',
+      module: 'poll/cache/revalidator.js',
       part: 'this.#seen = revalidation.seen;',
       by: 'this.#seen = revalidation.seen; this.last = revalidation;',
     },
     {
-      module: 'cache/revalidation-batcher.js',
+      module: 'poll/cache/revalidator.js',
       part: 'batch.reject(error);',
       by: 'this.last && batch.bearers.length === 0 ? batch.resolve(this.last) : batch.reject(error);',
     },

@@ -30,8 +30,8 @@ export class Feed {
   #pageBytes = 0;
   /** There may be leads after the newest one that is cached. */
   isStale = false;
-  /** The number of the last revalidation that had begun when leads of this feed were last read. */
-  revalidationNumber = 0;
+  /** The last epoch that had begun when leads of this feed were last read. */
+  epoch = 0;
 
   /** An empty feed: no lead was created after `cachedAfter`. */
   constructor(cachedAfter: number) {

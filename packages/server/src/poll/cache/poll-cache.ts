@@ -1,12 +1,20 @@
 import type { Account, Bearer } from '../../accounts/store.ts';
+import { isPromise } from '../../event-loop.ts';
 import type { PollingUser } from '../../leads/access.ts';
-import { createStoreReader, type PollReader } from '../pages.ts';
-import type { Change, ChangeTrackingStore, PollStore, Revalidation, RevalidationRequest } from '../store.ts';
-import { AccountCache, type AccountLimits } from './account-cache.ts';
-import { CachedReader } from './cached-reader.ts';
-import type { ChangeListener, ChangeSource } from './change-source.ts';
-import { FeedCache } from './feed-cache.ts';
-import { type NumberedRevalidation, RevalidationBatcher } from './revalidation-batcher.ts';
+import { createStoreReader, type PollReader, type RenderedPage, readRendered } from '../pages.ts';
+import type {
+  Change,
+  ChangeListener,
+  ChangeSource,
+  ChangeTrackingStore,
+  PageQuery,
+  PollStore,
+  Revalidation,
+  RevalidationRequest,
+} from '../store.ts';
+import { AccountCache, type AccountLimits } from './accounts.ts';
+import { FeedCache, type FeedPage } from './feeds.ts';
+import { type Revalidated, Revalidator } from './revalidator.ts';
 
 export interface CacheLimits extends AccountLimits {
   /** Of the rendered leads. */
@@ -46,58 +54,44 @@ export class PollCache implements ChangeSource {
   readonly #store: PollStore;
   readonly #accounts: AccountCache;
   readonly #feeds: FeedCache;
-  readonly #batcher: RevalidationBatcher;
+  readonly #revalidator: Revalidator;
   readonly #listeners: ChangeListener[] = [];
 
   constructor(store: PollStore, changeTracking: ChangeTrackingStore, limits: CacheLimits = CACHE_LIMITS) {
     this.#store = store;
     this.#accounts = new AccountCache(limits);
-    this.#batcher = new RevalidationBatcher(changeTracking, (...result) => this.#apply(...result));
-    this.#feeds = new FeedCache(
-      changeTracking,
-      limits.maxFeedBytes,
-      () => this.#batcher.lastRevalidationNumber,
-    );
+    this.#revalidator = new Revalidator(changeTracking, (...result) => this.#apply(...result));
+    this.#feeds = new FeedCache(changeTracking, limits.maxFeedBytes, this.#revalidator);
   }
 
   async revalidateFor(token: Bearer): Promise<PollReader> {
     const cached = this.#accounts.find(token);
     if (cached) {
-      const revalidation = await this.#batcher.revalidateCompany(cached.user.companyId);
+      const revalidation = await this.#revalidator.revalidateCompany(cached.user.companyId);
       // Still cached after the revalidation: the account has not changed.
       if (cached.isCurrent) return this.#toReader(cached.user, false, revalidation);
     }
-    const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#batcher.revalidateToken(token);
+    const { revalidation, account = UNKNOWN_ACCOUNT } = await this.#revalidator.revalidateToken(token);
     return this.#toReader(account.user, account.isRevoked, revalidation);
   }
 
   async readChanges(): Promise<void> {
-    await this.#batcher.revalidateChanges();
+    await this.#revalidator.revalidateChanges();
   }
 
   onChanges(listener: ChangeListener): void {
     this.#listeners.push(listener);
   }
 
-  #toReader(
-    user: PollingUser | undefined,
-    isRevoked: boolean,
-    revalidation: NumberedRevalidation,
-  ): PollReader {
+  #toReader(user: PollingUser | undefined, isRevoked: boolean, revalidation: Revalidated): PollReader {
     return new CachedReader({ store: this.#store, feeds: this.#feeds, user, isRevoked, revalidation });
   }
 
-  #apply(
-    { bearers }: RevalidationRequest,
-    { accounts, changes }: Revalidation,
-    concurrentResults: readonly Revalidation[],
-  ): void {
+  #apply({ bearers }: RevalidationRequest, { accounts, changes }: Revalidation): void {
     for (const [index, token] of bearers.entries())
       this.#accounts.set(token, accounts[index] ?? UNKNOWN_ACCOUNT);
-    // Invalidate after caching: the accounts were read before the changes were, and possibly before those that concurrent
-    // revalidations have returned, so that an account among these changes may be stale.
+    // Invalidate after caching: the accounts were read before the changes were, so that an account among them may be stale.
     this.#invalidate(changes);
-    for (const other of concurrentResults) this.#invalidate(other.changes);
     if (changes === undefined || changes.length > 0)
       for (const listener of this.#listeners) listener(changes);
   }
@@ -117,4 +111,61 @@ export class PollCache implements ChangeSource {
     user: (id) => this.#accounts.invalidateUser(id),
     token: (id) => this.#accounts.invalidateToken(id),
   };
+}
+
+interface Sources {
+  readonly store: PollStore;
+  readonly feeds: FeedCache;
+  readonly user: PollingUser | undefined;
+  readonly isRevoked: boolean;
+  readonly revalidation: Revalidated;
+}
+
+/** The reads of one poll, after the revalidation that it has waited for. */
+class CachedReader implements PollReader {
+  readonly #sources: Sources;
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  isTokenRevoked(): boolean {
+    return this.#sources.isRevoked;
+  }
+
+  findUser(): PollingUser | undefined {
+    return this.#sources.user;
+  }
+
+  readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage> {
+    const { store, feeds } = this.#sources;
+    const readUnderLock = () => readRendered(store, query, disconnectSignal());
+    // A transaction is writing leads of this company. The store waits for it, the cache cannot.
+    if (this.#isBusy(query)) return readUnderLock();
+    // `Link` of this page continues from the company's last stamp, which only the store can read together with the page.
+    const toPage = (page: FeedPage) =>
+      page.leads.count === 0 && query.since === undefined ? readUnderLock() : this.#toRendered(page);
+    const page = feeds.readPage(query);
+    return isPromise(page) ? page.then(toPage) : toPage(page);
+  }
+
+  /**
+   * While a transaction is writing leads of the company, the time of the read is that of the newest lead: leads that are not yet
+   * committed get later stamps.
+   */
+  async readCommitted(query: PageQuery): Promise<RenderedPage> {
+    const page = this.#toRendered(await this.#sources.feeds.readPage(query));
+    if (!this.#isBusy(query)) return page;
+    return { ...page, readAt: Math.min(page.readAt, page.leads.last ?? query.since ?? 0) };
+  }
+
+  #isBusy({ scope }: PageQuery): boolean {
+    return this.#sources.revalidation.busy.has(scope.companyId);
+  }
+
+  #toRendered({ leads, epoch }: FeedPage): RenderedPage {
+    const { revalidation } = this.#sources;
+    const isOlderThanAccount = epoch < revalidation.epoch;
+    return { leads, readAt: revalidation.readAt, locked: true, isOlderThanAccount };
+  }
 }

@@ -152,34 +152,6 @@ describe('in every order in which queries begin, read and return', () => {
   });
 });
 
-describe('a revalidation that returns after a later one', () => {
-  it('does not cache again what the later one has invalidated', async () => {
-    const world = begin();
-    const { store, polls } = world;
-    const other = { userId: 'north-lead' };
-    const boss = { userId: 'boss', tokenId: 'one' };
-    polls.begin(other, { limit: 1 });
-    await polls.drain();
-
-    // This revalidation reads the account of boss before the change.
-    polls.begin(boss, { limit: 1 });
-    await polls.settle();
-    await advance(world, 0, 0);
-    changes['change a user']?.(store, 0);
-    // The second one returns the change, and the third one continues after it.
-    polls.begin(other, { limit: 1 });
-    await polls.settle();
-    await advance(world, 1, 1, 1);
-    polls.begin(other, { limit: 1 });
-    await polls.settle();
-    await advance(world, 0);
-    await polls.drain();
-
-    polls.begin(boss, { limit: 1 });
-    await polls.drain();
-  });
-});
-
 describe('a page that was read before a lead was added', () => {
   it.each<[string, PollQuery, PollQuery]>([
     ['the newest leads', { limit: 1 }, { since: 0, limit: 100 }],

@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache';
-import type { LeadRecord, LeadScope } from '../../leads/record.ts';
+import type { LeadRecord } from '../../leads/record.ts';
 import { type RenderedLeads, renderLeads } from '../../leads/render.ts';
 import type { ChangeTrackingStore, PageQuery } from '../store.ts';
 import { Feed } from './feed.ts';
+import type { Revalidator } from './revalidator.ts';
 
-/** The feeds of one company, by scope. */
+/** The feeds of one company, by `feedKey`. */
 type CompanyFeeds = Map<string, Feed>;
 
 export interface FeedPage {
   readonly leads: RenderedLeads;
-  /** The number of the last revalidation that had begun when the leads were read. */
-  readonly revalidationNumber: number;
+  /** The last epoch that had begun when the leads were read. */
+  readonly epoch: number;
 }
 
 /** Earlier than every lead. A store takes no infinite time. */
@@ -25,14 +26,13 @@ const MAX_APPENDED_LEADS = 100;
 export class FeedCache {
   readonly #store: ChangeTrackingStore;
   readonly #companies: LRUCache<string, CompanyFeeds>;
-  readonly #lastRevalidationNumber: () => number;
+  readonly #revalidations: Pick<Revalidator, 'epoch'>;
   readonly #reads = new SingleFlight<FeedPage>();
   readonly #appends = new SingleFlight<boolean>();
 
-  /** `lastRevalidationNumber` returns the number of the last revalidation that has begun. */
-  constructor(store: ChangeTrackingStore, maxBytes: number, lastRevalidationNumber: () => number) {
+  constructor(store: ChangeTrackingStore, maxBytes: number, revalidations: Pick<Revalidator, 'epoch'>) {
     this.#store = store;
-    this.#lastRevalidationNumber = lastRevalidationNumber;
+    this.#revalidations = revalidations;
     this.#companies = new LRUCache<string, CompanyFeeds>({
       maxSize: maxBytes,
       // A larger company is not cached: it must not evict all others.
@@ -60,13 +60,13 @@ export class FeedCache {
 
   /** The page as of the last revalidation, or newer. */
   readPage(query: PageQuery): FeedPage | Promise<FeedPage> {
-    const feed = this.#companies.get(query.scope.companyId)?.get(scopeKey(query.scope));
+    const feed = this.#companies.get(query.scope.companyId)?.get(feedKey(query));
     if (!feed) return this.#readCommitted(query);
     return feed.isStale ? this.#readStale(query, feed) : this.#readFromFeed(query, feed);
   }
 
   async #readStale(query: PageQuery, feed: Feed): Promise<FeedPage> {
-    const isUsable = await this.#appendNewLeads(query.scope, feed);
+    const isUsable = await this.#appendNewLeads(query, feed);
     return isUsable ? this.#readFromFeed(query, feed) : this.#readCommitted(query);
   }
 
@@ -75,25 +75,25 @@ export class FeedCache {
   }
 
   #pageFromFeed(feed: Feed, query: PageQuery): FeedPage | undefined {
-    const { bytes, revalidationNumber } = feed;
+    const { bytes, epoch } = feed;
     const leads = feed.getPage(query);
     // The feed caches pages that it puts together, and has grown by that.
     if (feed.bytes !== bytes) this.#updateSize(query.scope.companyId);
-    return leads && { leads, revalidationNumber };
+    return leads && { leads, epoch };
   }
 
   /** Reads the leads that were added to a stale feed. False if there are too many; the company is then invalidated. */
-  #appendNewLeads(scope: LeadScope, feed: Feed): Promise<boolean> {
-    const { companyId } = scope;
-    return this.#appends.run(companyId, scopeKey(scope), async (isInvalidated) => {
+  #appendNewLeads(query: PageQuery, feed: Feed): Promise<boolean> {
+    const { companyId } = query.scope;
+    return this.#appends.run(companyId, feedKey(query), async (isInvalidated) => {
       const since = Math.max(feed.newest, BEFORE_ALL_LEADS);
-      const leads = await this.#store.readLeads({ scope, since, limit: MAX_APPENDED_LEADS });
+      const leads = await this.#store.readLeads({ ...query, since, limit: MAX_APPENDED_LEADS });
       if (leads.length === MAX_APPENDED_LEADS) {
         this.invalidateCompany(companyId);
         return false;
       }
       feed.append(leads);
-      feed.revalidationNumber = this.#lastRevalidationNumber();
+      feed.epoch = this.#revalidations.epoch;
       if (!isInvalidated()) feed.isStale = false;
       this.#updateSize(companyId);
       return true;
@@ -102,14 +102,14 @@ export class FeedCache {
 
   #readCommitted(query: PageQuery): Promise<FeedPage> {
     const { scope, since, limit } = query;
-    return this.#reads.run(scope.companyId, `${scopeKey(scope)} ${since} ${limit}`, async (isInvalidated) => {
+    return this.#reads.run(scope.companyId, `${feedKey(query)} ${since} ${limit}`, async (isInvalidated) => {
       const leads = await this.#store.readLeads(query);
-      const revalidationNumber = this.#lastRevalidationNumber();
+      const epoch = this.#revalidations.epoch;
       const feed = toFeed(query, leads);
-      feed.revalidationNumber = revalidationNumber;
+      feed.epoch = epoch;
       const page = feed.getPage(query) ?? feed.cachePage(query, renderLeads(leads));
       if (!isInvalidated()) this.#cacheRead(query, feed, page);
-      return { leads: page, revalidationNumber };
+      return { leads: page, epoch };
     });
   }
 
@@ -117,12 +117,12 @@ export class FeedCache {
   #cacheRead(query: PageQuery, read: Feed, page: RenderedLeads): void {
     const { companyId } = query.scope;
     const feeds = this.#companies.get(companyId) ?? new Map<string, Feed>();
-    const key = scopeKey(query.scope);
+    const key = feedKey(query);
     const cached = feeds.get(key);
     if (cached === undefined || cached.cachedAfter > read.cachedAfter) feeds.set(key, read);
     else if (page.count > 0) {
       cached.cachePage(query, page);
-      cached.revalidationNumber = read.revalidationNumber;
+      cached.epoch = read.epoch;
     }
     this.#setCompany(companyId, feeds);
   }
@@ -199,7 +199,8 @@ const sumBytes = (feeds: CompanyFeeds): number => {
   return bytes;
 };
 
-function scopeKey(scope: LeadScope): string {
+/** Queries with equal keys are pages of the same feed: everything of a query that selects leads, except `since` and `limit`. */
+function feedKey({ scope }: PageQuery): string {
   switch (scope.level) {
     case 'COMPANY':
       return 'COMPANY';
