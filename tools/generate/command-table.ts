@@ -11,7 +11,7 @@ const commandsOf = (parent: Command, path: string): (readonly [string, Command])
     return command.commands.length === 0 ? [[name, command] as const] : commandsOf(command, name);
   });
 
-/** For docs/command-line.md: what `--help` says of each command, with the names of its options. */
+/** For docs/command-line.md: what `--help` says of each command. */
 export async function commandTable(root: URL): Promise<string> {
   const { buildProgram }: Commands = await import(new URL('packages/server/dist/cli/main.js', root).href);
   const program = buildProgram({
@@ -24,11 +24,10 @@ export async function commandTable(root: URL): Promise<string> {
     signal: new AbortController().signal,
   });
   return table(
-    ['command', 'does', 'options'],
+    ['command', 'does'],
     commandsOf(program, 'leadtap').map(([name, command]) => [
       `\`${name}\``,
       command.summary() || command.description(),
-      command.options.map(({ long }) => `\`${long}\``).join(', '),
     ]),
   );
 }

@@ -160,8 +160,7 @@ export const OTHER_WAYS = {
       },
       ['pollerKilledInBetween'],
     ),
-    advice:
-      'It reads the newest 100 leads, and misses others that arrived between two successful polls. Use our app.',
+    advice: 'It reads only the newest 100 leads. Use our app.',
   },
   n8nOwnClock: {
     name: "n8n, HTTP Request, n8n's clock",
@@ -176,7 +175,7 @@ export const OTHER_WAYS = {
       clockBehind: { twice: 150 },
     }),
     advice:
-      'It saves the time of its own clock. A clock that is ahead loses leads; one that is behind repeats them; leads beyond one page are lost. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
+      'It saves the time of its own clock, and reads one page. Use our node, or save the `createdAt` of the last lead and poll again while a page is full.',
   },
   n8nLastTwoMinutes: {
     name: 'n8n, HTTP Request, "the last 2 minutes"',
@@ -194,13 +193,12 @@ export const OTHER_WAYS = {
     name: 'Workato, cursor of whole seconds',
     outcomes: only({ burst: { lost: 2400, failed: 3 }, equalMilliseconds: {}, refusedOnce: {} }),
     advice:
-      'A cursor written with `iso8601` has no milliseconds. If one second has more leads than a page, the next page is the same one, without end. Our connector saves `createdAt` unchanged.',
+      'A cursor written with `iso8601` has no milliseconds, so it can repeat a page without end. Our connector saves `createdAt` unchanged.',
   },
   activepiecesTimeBased: {
     name: 'Activepieces, TIMEBASED alone',
     outcomes: wellBut({ pollerKilledInBetween: { lost: 40 }, clockAhead: { lost: 20 } }),
-    advice:
-      'It starts at the time of its own clock: one that is 5 minutes ahead loses the leads of the first 5 minutes. Our piece starts at the time of the service.',
+    advice: 'It starts at the time of its own clock. Our piece starts at the time of the service.',
   },
   activepiecesLastItem: {
     name: 'Activepieces, LAST_ITEM',
@@ -211,19 +209,18 @@ export const OTHER_WAYS = {
       serviceRestartsBetweenPages: { lost: 150 },
       pollerKilledInBetween: { lost: 40 },
     }),
-    advice: 'It reads the newest 100 leads, and misses others. Use our piece.',
+    advice: 'It reads only the newest 100 leads. Use our piece.',
   },
   powerAutomateFirstElement: {
     name: 'Power Automate, whole pages',
     outcomes: only({ clockAhead: { twice: 1125 }, refusedOnce: { twice: 3160 } }),
     advice:
-      'A connector created by the wizard saves the oldest lead of a page: every poll repeats all leads of the last one except one. Our connector asks for one lead at a time.',
+      'It saves the oldest lead of a page, so every poll repeats leads. Our connector asks for one lead at a time.',
   },
   nodeRedContextInMemory: {
     name: 'Node-RED, context in memory',
     outcomes: only({ pollerRestarts: { lost: 110 }, serviceRestarts: {} }),
-    advice:
-      'After a restart the flow starts from the current time, and leads in between are lost. Set `contextStorage`.',
+    advice: 'After a restart the flow starts from the current time. Set `contextStorage`.',
   },
 } as const satisfies Record<string, OtherWay>;
 

@@ -41,8 +41,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'The request is malformed',
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
-    meaning:
-      'The request or its address is not well-formed HTTP. Or the body is not JSON (for leads: or a form), or the `Idempotency-Key` cannot be used or is there twice.',
+    meaning: 'The request, its address, its body or its `Idempotency-Key` is not well-formed.',
     integrator: 'Let your platform encode the parameters and the body.',
     operator: 'Many at once come from a scanner, or from TLS on the plain HTTP port.',
   },
@@ -50,7 +49,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'An access token is required',
     detail: 'Send the header `Authorization: Bearer <ACCESS_TOKEN>`.',
-    meaning: 'The request has no bearer token: no `Authorization` header, or one with another scheme.',
+    meaning: 'The request has no `Authorization` header, or one without a bearer token.',
     integrator:
       'Send the header `Authorization: Bearer <ACCESS_TOKEN>`: in most platforms, set it in the connection or credential of the step.',
     operator: 'If clients send the header, check whether a proxy removes it.',
@@ -60,11 +59,11 @@ export const PROBLEMS = {
     title: 'The access token is not valid',
     detail: 'The token was not accepted. Ask the operator of this service for a new one.',
     meaning:
-      'The token is incomplete or changed, comes from another issuer or for another audience, or is signed with an unknown key.',
+      'The token is incomplete, or was not signed by a key of this service or of its identity provider.',
     integrator:
       'Paste the complete token again, without quotes, spaces and line breaks. Many platforms add the word `Bearer` themselves: write it once. If that does not help, ask the operator for a new token.',
     operator:
-      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail, the signing key has changed (`LEADTAP_SIGNING_KEY`, `LEADTAP_SIGNING_KEY_FILE` or the data folder), or `LEADTAP_JWKS_URL`, `LEADTAP_TOKEN_ISSUER` and `LEADTAP_TOKEN_AUDIENCE` do not match your identity provider.',
+      'Issue a new token with `leadtap token issue --user ID`. If all tokens fail, the signing key has changed, or the settings of the identity provider do not match.',
   },
   'token-expired': {
     status: 401,
@@ -95,11 +94,11 @@ export const PROBLEMS = {
     detail:
       'The token is valid, but was not issued for this. Use a token with the scope that `WWW-Authenticate` names.',
     meaning:
-      'The scope of the token does not allow this request: `leads:read` allows polls, `leads:write` allows to send leads. A token without the claim `scope` has `leads:read`.',
+      'Polls need the scope `leads:read`, which a token without scopes has. To send leads needs `leads:write`.',
     integrator:
       'Ask the operator for a token with the scope that `WWW-Authenticate` names. Use one token to poll and another one to send leads.',
     operator:
-      'Run `leadtap token issue --user ID --scope leads:write`; give `--scope` twice for both scopes. For tokens of your identity provider, add the scope to their claim `scope`.',
+      'Run `leadtap token issue --user ID --scope leads:write`. For tokens of your identity provider, add the scope to their claim `scope`.',
   },
   'user-not-found': {
     status: 404,
@@ -114,7 +113,7 @@ export const PROBLEMS = {
     title: 'There is nothing at this address',
     detail: 'The new leads are at {base_url}/automation/new-leads. Check the base address and its path.',
     integrator:
-      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. For `{base_url}/leads`, ask the operator to set `LEADTAP_INTAKE=on`. A webhook subscription that was deleted, or that belongs to another token, gets it too.',
+      'The new leads are at `{base_url}/automation/new-leads`. Check the base address: it may end in a path such as `/api`. For `{base_url}/leads`, ask the operator to set `LEADTAP_INTAKE=on`.',
     operator:
       'Compare `LEADTAP_BASE_PATH` with the path that the proxy in front passes on. `{base_url}/leads` exists only with `LEADTAP_INTAKE=on`, `{base_url}/automation/hooks` only without `LEADTAP_HOOKS=off`.',
   },
@@ -145,14 +144,14 @@ export const PROBLEMS = {
     detail:
       'Send leads as `Content-Type: application/json` in UTF-8, or one lead as `application/x-www-form-urlencoded` or `multipart/form-data`, without `Content-Encoding`.',
     meaning:
-      'The body is neither `application/json` nor (for leads) a form (`application/x-www-form-urlencoded` or `multipart/form-data`), is not UTF-8, or is compressed; or `Content-Type` or its `charset` is there twice. Nothing was stored.',
+      'The body is neither JSON nor (for leads) a form, is not UTF-8, or is compressed. Nothing was stored.',
     integrator: 'Set the header `Content-Type: application/json` and send JSON.',
   },
   'invalid-lead': {
     status: 422,
     title: 'At least one lead is not valid',
     detail: 'Correct the fields listed under `errors`. No lead of the request was stored.',
-    meaning: `At least one lead has a field that is unknown or invalid, or lies outside the access level of the user; or the body is not one lead or an array of 1 to ${MAX_LEADS} leads. No lead of the request was stored.`,
+    meaning: `At least one lead has an invalid field, or lies outside the access level of the user; or the body is not 1 to ${MAX_LEADS} leads. No lead of the request was stored.`,
     integrator:
       'Correct what `errors` names, by the `index` of the lead (0 is the first) and its `field`, and send all leads again.',
     operator:
@@ -165,7 +164,7 @@ export const PROBLEMS = {
       'This token has sent this `Idempotency-Key` before, with another body, with another access level of its user, or too long ago. Nothing was stored or changed. Send new leads with a new key.',
     meaning: `The same token has sent this \`Idempotency-Key\` before, with another body or another access level of its user, or more than ${IDEMPOTENCY_KEY_DAYS} days ago. Nothing was stored or changed.`,
     integrator:
-      'Use a new key, such as a UUID, for each request, and the same key only to repeat it without a change. Leads of a request that you repeat are stored already.',
+      'Use a new key, such as a UUID, for each request, and the same key only to repeat it without a change.',
   },
   'too-many-hooks': {
     status: 409,
@@ -181,7 +180,7 @@ export const PROBLEMS = {
     status: 422,
     title: 'The webhook subscription is not valid',
     detail: 'Send a JSON object such as {"url":"https://hooks.zapier.com/hooks/standard/1/a"}.',
-    meaning: `The body of a webhook subscription is not an object with a \`url\`; or the URL is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters, without a user name, a password, a fragment and a port; or \`since\` is not an ISO 8601 date-time.`,
+    meaning: `The \`url\` is not a plain https URL of at most ${MAX_HOOK_URL_LENGTH.toLocaleString('en')} characters (without a user, a fragment and a port), or \`since\` is not an ISO 8601 date-time.`,
     integrator: 'Correct the field that `detail` names.',
     operator:
       'To allow http, another port or an IP address, add the whole origin to `LEADTAP_HOOK_HOSTS`, such as `http://127.0.0.1:5678`.',
@@ -202,9 +201,9 @@ export const PROBLEMS = {
     status: 429,
     title: 'Too many requests',
     detail: 'Wait for the seconds given in `Retry-After`, then continue. Polling every 2 minutes is enough.',
-    meaning: `The user made more than ${minute.quota} requests in a minute or ${hour.quota} in an hour, with all tokens together; \`violatedPolicies\` names the limit. \`${intake.name}\` means more than ${intake.quota} requests that send leads in a minute, \`${intakeLeads.name}\` more than ${intakeLeads.quota.toLocaleString('en')} leads. \`uploads\` means that 8 requests of the user that send leads are unfinished. \`${failedTokens.name}\` means more than ${failedTokens.quota} invalid tokens, or deleted webhook subscriptions, in a minute from one address.`,
+    meaning: `\`violatedPolicies\` names the limit: more than ${minute.quota} requests of the user in a minute or ${hour.quota} in an hour; more than ${intake.quota} requests that send leads (\`${intake.name}\`) or ${intakeLeads.quota.toLocaleString('en')} leads (\`${intakeLeads.name}\`) in a minute; 8 unfinished ones (\`uploads\`); more than ${failedTokens.quota} invalid tokens in a minute from one address (\`${failedTokens.name}\`).`,
     integrator:
-      'Send the same request again after the seconds in `Retry-After`. A poll loses nothing; leads that you sent were not stored. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
+      'Send the same request again after the seconds in `Retry-After`. Nothing is lost. Polling every 2 minutes stays far below the limits. To send many leads, send arrays.',
     operator: 'The limits are part of the contract. If automations need more, give each its own user.',
   },
   'headers-too-large': {
@@ -220,7 +219,7 @@ export const PROBLEMS = {
     title: 'Something went wrong on our side',
     detail: 'The request was valid. Try again. If the error continues, give the operator the request id.',
     integrator:
-      'Send the same request again later. A poll loses nothing. Leads that you sent may not be stored: send them again, with the same `id` or `Idempotency-Key`. If the error continues, give the operator the `requestId`.',
+      'Send the same request again later; leads with the same `id` or `Idempotency-Key`. If the error continues, give the operator the `requestId`.',
     operator: 'The log has the cause, by request id. `leadtap doctor` checks the installation.',
   },
   unavailable: {
@@ -230,7 +229,7 @@ export const PROBLEMS = {
     meaning:
       'The database or the keys of the identity provider are unreachable, or the service is overloaded or shutting down.',
     integrator:
-      'Send the same request again after the seconds in `Retry-After`. A poll loses nothing. Leads that you sent may not be stored: send them with the same `id` or `Idempotency-Key`, so that none is added twice.',
+      'Send the same request again after the seconds in `Retry-After`; leads with the same `id` or `Idempotency-Key`, so that none is added twice. A poll loses nothing.',
     operator:
       'The log has the cause. `/readyz` answers 200 when the service is ready again; `leadtap doctor` says what to fix.',
   },
