@@ -1,19 +1,19 @@
 /**
- * The polls that are held until there is a lead for them (`Prefer: wait`). Each is in one of the states of `HeldPoll`:
+ * The polls that are held until there is a lead for them (`Prefer: wait`). `untilCheck` says when a poll is to be read again; its
+ * states:
  *
- *     hold → queued → checking → ended: there is an answer
+ *     hold → queued → checking → release: there is an answer
  *               ↑         ↓
  *               └── idle: a change, or its time is over
  *
- * A poll also ends from every state when its client disconnects, when the service stops, and when the database is lost: a second
- * after a revalidation that failed, if none has succeeded since. While polls are held, one revalidation
- * in 50 ms reads the change log for all of them; without any, nothing runs. Revalidations of ordinary polls report their changes
- * as well, because each change is returned to one revalidation only.
+ * `interrupted` says from every state that the client has disconnected, that the service stops, or that the database is lost: a
+ * second after a revalidation that failed, if none has succeeded since. While polls are held, one revalidation in 50 ms reads the
+ * change log for all of them; without any, nothing runs. Revalidations of ordinary polls report their changes as well, because
+ * each change is returned to one revalidation only.
  */
 
 import type { Bearer } from '../accounts/store.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
-import type { PollResult } from './pages.ts';
 import type { Change, ChangeSource } from './store.ts';
 
 /** Calls back after the delay, unless the function that it returns is called before. */
@@ -35,14 +35,6 @@ interface PollToHold {
   readonly waitMs: number;
   /** The time until the token expires: the poll is then checked. */
   readonly expiresInMs: number;
-  /** Checks the account and reads the page. Rejects with the problem that ends the poll. The last check is its answer in any case. */
-  check(isLast: boolean): Promise<VerifiedPoll>;
-}
-
-/** A poll that its account may see, and the company of the account. */
-export interface VerifiedPoll {
-  readonly poll: PollResult;
-  readonly companyId: string;
 }
 
 /** One user needs a held poll for each client and each tab of the console. */
@@ -81,22 +73,23 @@ type State =
 /** 10,000 of them are usual, so it is small. */
 export class HeldPoll {
   readonly request: PollToHold;
-  /** `stopped`: the service stops. Rejects with a problem, or when the client disconnects. */
-  readonly answer: Promise<PollResult | 'stopped'>;
-  resolve: (answer: PollResult | 'stopped') => void = () => undefined;
-  reject: (error: unknown) => void = () => undefined;
-  state: State = 'idle';
+  /** Resolves when the service stops. Rejects when the client has disconnected or the database is lost. */
+  readonly interrupted: Promise<'stopped'>;
+  interrupt: { resolve(reason: 'stopped'): void; reject(error: unknown): void } | undefined;
+  /** Its page was read before it was held, and there may have been a change since. */
+  state: State = 'checking-stale';
   companyId: string;
   /** Its time is over: the next check is the last one. */
   isDue = false;
   cancelTimer: (() => void) | undefined;
+  /** Resolves `untilCheck`. */
+  beginCheck: (isLast: boolean) => void = () => undefined;
 
   constructor(request: PollToHold) {
     this.request = request;
     this.companyId = request.companyId;
-    this.answer = new Promise((resolve, reject) => {
-      this.resolve = resolve;
-      this.reject = reject;
+    this.interrupted = new Promise((resolve, reject) => {
+      this.interrupt = { resolve, reject };
     });
   }
 }
@@ -125,37 +118,64 @@ export class HeldPolls {
     source.onChanges((changes) => this.#receive(changes));
   }
 
-  /**
-   * Holds a poll and checks it, because there may have been a change since its page was read. Undefined if the service stops, or if
-   * as many polls are held as may be: of all users, of the user, or of the company.
-   */
+  /** Undefined if the service stops, or if as many polls are held as may be: of all users, of the user, or of the company. */
   hold(request: PollToHold): HeldPoll | undefined {
     if (this.#isStopped || !this.#hasPlaceFor(request)) return undefined;
     const held = new HeldPoll(request);
     this.#held.add(held);
+    this.#checks += 1;
     this.#by.company.add(held.companyId, held);
     this.#by.user.add(request.token.userId, held);
     this.#by.token.add(request.token.tokenId, held);
     this.#onCount(this.#held.size);
     this.#startTimer(held);
     if (!this.#isTicking) void this.#tick();
-    this.#wake([held]);
     return held;
+  }
+
+  /**
+   * Waits until the poll is to be checked: its account and its page read again. Call it at first, and after each
+   * check that found nothing, with the company that the user has now. True: its time is over, so that this check is its answer in any case.
+   */
+  untilCheck(held: HeldPoll, companyId: string): Promise<boolean> {
+    const turn = new Promise<boolean>((resolve) => {
+      held.beginCheck = resolve;
+    });
+    // A poll that has ended meanwhile has no turn any more.
+    if (held.state !== 'ended') this.#endCheck(held, companyId);
+    this.#startChecks();
+    return turn;
   }
 
   /** The client has disconnected. */
   disconnect(held: HeldPoll): void {
-    held.reject(new ClientDisconnectedError('the client has disconnected'));
-    this.#release(held);
+    held.interrupt?.reject(new ClientDisconnectedError('the client has disconnected'));
+    this.release(held);
   }
 
   /** Ends all held polls. Later ones are not held. */
   stop(): void {
     this.#isStopped = true;
     for (const held of this.#held) {
-      held.resolve('stopped');
-      this.#release(held);
+      held.interrupt?.resolve('stopped');
+      this.release(held);
     }
+  }
+
+  /** The poll is not held any more: its place is free. */
+  release(held: HeldPoll): void {
+    if (held.state === 'ended') return;
+    if (held.state === 'checking' || held.state === 'checking-stale') this.#checks -= 1;
+    held.state = 'ended';
+    held.cancelTimer?.();
+    const { userId, tokenId } = held.request.token;
+    this.#by.company.delete(held.companyId, held);
+    this.#by.user.delete(userId, held);
+    this.#by.token.delete(tokenId, held);
+    this.#queue.delete(held);
+    this.#held.delete(held);
+    this.#onCount(this.#held.size);
+    this.#startChecks();
   }
 
   #hasPlaceFor({ token, companyId }: PollToHold): boolean {
@@ -225,8 +245,8 @@ export class HeldPolls {
 
   #rejectAll(error: unknown): void {
     for (const held of this.#held) {
-      held.reject(error);
-      this.#release(held);
+      held.interrupt?.reject(error);
+      this.release(held);
     }
   }
 
@@ -255,36 +275,21 @@ export class HeldPolls {
 
   #startChecks(): void {
     for (const held of this.#queue) {
-      if (this.#checks >= MAX_CONCURRENT_CHECKS) return;
+      if (this.#checks >= MAX_CONCURRENT_CHECKS || this.#isStopped) return;
       this.#queue.delete(held);
-      void this.#check(held);
+      this.#checks += 1;
+      held.state = 'checking';
+      held.beginCheck(held.isDue);
     }
   }
 
-  async #check(held: HeldPoll): Promise<void> {
-    const isLast = held.isDue;
-    held.state = 'checking';
-    this.#checks += 1;
-    try {
-      const result = await held.request.check(isLast);
-      if (isLast || result.poll.page.leads.count > 0) {
-        held.resolve(result.poll);
-        this.#release(held);
-      } else this.#keepHolding(held, result.companyId);
-    } catch (error) {
-      held.reject(error);
-      this.#release(held);
-    }
+  #endCheck(held: HeldPoll, companyId: string): void {
     this.#checks -= 1;
-    this.#startChecks();
-  }
-
-  #keepHolding(held: HeldPoll, companyId: string): void {
-    if (held.state === 'ended') return;
+    const isStale = held.state === 'checking-stale';
+    held.state = 'idle';
     // A lead of the new company may have been committed before its changes were watched.
     const hasMoved = this.#watchCompany(held, companyId);
-    if (hasMoved || held.state === 'checking-stale') this.#enqueue(held);
-    else held.state = 'idle';
+    if (isStale || hasMoved) this.#enqueue(held);
   }
 
   /** False if it does so already. */
@@ -294,20 +299,6 @@ export class HeldPolls {
     held.companyId = companyId;
     this.#by.company.add(companyId, held);
     return true;
-  }
-
-  /** Its place is free. */
-  #release(held: HeldPoll): void {
-    if (held.state === 'ended') return;
-    held.state = 'ended';
-    held.cancelTimer?.();
-    const { userId, tokenId } = held.request.token;
-    this.#by.company.delete(held.companyId, held);
-    this.#by.user.delete(userId, held);
-    this.#by.token.delete(tokenId, held);
-    this.#queue.delete(held);
-    this.#held.delete(held);
-    this.#onCount(this.#held.size);
   }
 }
 

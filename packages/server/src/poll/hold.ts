@@ -7,7 +7,7 @@ import { isDisconnected, onceClosed } from '../http/connections.ts';
 import { isConsoleRequest } from '../http/console-client.ts';
 import type { Exchange, HeaderList } from '../http/exchange.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
-import { HeldPolls, type Schedule, type VerifiedPoll } from './held-polls.ts';
+import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
 import type { PollObserver } from './observer.ts';
 import type { PollQuery, PollResult } from './pages.ts';
 import { parseWait } from './prefer.ts';
@@ -22,6 +22,12 @@ interface HoldOptions {
   readonly clock?: Clock | undefined;
   /** For tests. Default: timers of Node. */
   readonly schedule?: Schedule | undefined;
+}
+
+/** A poll that its account may see, and the company of the account. */
+export interface VerifiedPoll {
+  readonly poll: PollResult;
+  readonly companyId: string;
 }
 
 /** A poll as it was answered when its request came. */
@@ -74,22 +80,11 @@ export function createHold(
 
   async function hold(exchange: Exchange<PollState>, first: FirstPoll, waitS: number): Promise<PollResult> {
     const { request, response, headers, state } = exchange;
-    const { poll, token, companyId, query } = first;
+    const { poll, token, companyId } = first;
     const startedAt = performance.now();
-    const measure = () => {
-      state.waitedMs = performance.now() - startedAt;
-    };
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
-    const held = heldPolls.hold({
-      token,
-      companyId,
-      waitMs: waitS * 1000,
-      expiresInMs: (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS,
-      check: (isLast) => {
-        measure();
-        return checkAgain(exchange, query, isLast);
-      },
-    });
+    const expiresInMs = (token.expiresAt ?? Infinity) - clock() + EXPIRY_MARGIN_MS;
+    const held = heldPolls.hold({ token, companyId, waitMs: waitS * 1000, expiresInMs });
     if (!held) {
       // An idle connection would occupy one of the instance's connections for 72 s.
       if (maxWaiting > 0) headers.push('connection', 'close');
@@ -99,16 +94,30 @@ export function createHold(
     onceClosed(request, response, () => {
       if (!response.writableEnded) heldPolls.disconnect(held);
     });
-    const answer = await held.answer.catch((error: unknown) => {
-      measure();
-      throw error;
-    });
-    addPreferenceApplied(headers, waitS);
-    if (answer !== 'stopped') return answer;
-    measure();
-    // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.
-    headers.push('connection', 'close');
-    return poll;
+    try {
+      const answer = await Promise.race([pollUntilLead(exchange, first, held), held.interrupted]);
+      addPreferenceApplied(headers, waitS);
+      if (answer !== 'stopped') return answer;
+      // Without a read, so that a database that hangs does not delay the stop. `Date` is the time at which this page was read.
+      headers.push('connection', 'close');
+      return poll;
+    } finally {
+      heldPolls.release(held);
+      state.waitedMs = performance.now() - startedAt;
+    }
+  }
+
+  async function pollUntilLead(
+    exchange: Exchange<PollState>,
+    first: FirstPoll,
+    held: HeldPoll,
+  ): Promise<PollResult> {
+    for (let { companyId } = first; ; ) {
+      const isLast = await heldPolls.untilCheck(held, companyId);
+      const next = await checkAgain(exchange, first.query, isLast);
+      if (isLast || next.poll.page.leads.count > 0) return next.poll;
+      companyId = next.companyId;
+    }
   }
 
   function recordWait({ request, context }: Exchange<PollState>, token: VerifiedToken, waitS: number): void {

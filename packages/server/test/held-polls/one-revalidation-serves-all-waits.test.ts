@@ -1,16 +1,11 @@
 import type { Bearer, Change } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
-import { renderLeads } from '../../src/leads/render.ts';
 import { type HeldPoll, HeldPolls } from '../../src/poll/held-polls.ts';
 import { idsOf, startWaitingService } from './support/held-polls-service.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
 
 const TICK_MS = 50;
-const EMPTY_POLL = {
-  page: { leads: renderLeads([]), readAt: 0, locked: true, isOlderThanAccount: true },
-  nextSince: 0,
-};
 
 /** Held polls over a change log that the test writes. */
 function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
@@ -35,22 +30,21 @@ function makeHeldPolls({ maxWaiting = 100_000 } = {}) {
   /** The company of a user who was moved. */
   const moved = new Map<string, string>();
   const hold = (token: Bearer, companyId: string) => {
-    const held = heldPolls.hold({
-      token,
-      companyId,
-      waitMs: 50_000,
-      expiresInMs: Number.POSITIVE_INFINITY,
-      check: async () => {
-        state.checks += 1;
-        state.running += 1;
-        state.maxRunning = Math.max(state.maxRunning, state.running);
-        await new Promise((resolve) => setImmediate(resolve));
-        state.running -= 1;
-        return { companyId: moved.get(token.userId) ?? companyId, poll: EMPTY_POLL };
-      },
-    });
-    held?.answer.catch(() => undefined);
+    const held = heldPolls.hold({ token, companyId, waitMs: 50_000, expiresInMs: Number.POSITIVE_INFINITY });
+    if (held) void check(held, token, companyId);
+    held?.interrupted.catch(() => undefined);
     return held;
+  };
+  /** Finds nothing, each time. */
+  const check = async (held: HeldPoll, { userId }: Bearer, companyId: string) => {
+    for (;;) {
+      await heldPolls.untilCheck(held, moved.get(userId) ?? companyId);
+      state.checks += 1;
+      state.running += 1;
+      state.maxRunning = Math.max(state.maxRunning, state.running);
+      await new Promise((resolve) => setImmediate(resolve));
+      state.running -= 1;
+    }
   };
   const disconnect = (held: HeldPoll | undefined) => held && heldPolls.disconnect(held);
   return {
@@ -126,7 +120,7 @@ describe('held polls', () => {
     await settle();
     change({ kind: 'leads-appended', id: 'acme' });
     const ticked = timers.advance(TICK_MS);
-    await Promise.resolve();
+    while (state.running === 0) await Promise.resolve();
     expect(state).toMatchObject({ checks: 2, running: 1 });
     change({ kind: 'leads-appended', id: 'acme' });
     // As an ordinary poll does.
