@@ -138,11 +138,11 @@ async function measureLatencies(
 
 const kindTable = (kind: Kind, figures: readonly Figures[]): Table => ({
   title: `Polls: ${KINDS[kind]}`,
-  columns: ['', 'per second', 'of bare, by rate', 'of bare, by processor time', 'instance', 'database'],
-  rows: figures.map(({ contestant, perSecond, rateOfBare, costOfBare, ...cost }) => [
+  columns: ['', 'per second', 'of bare, by processor time', 'instance', 'database'],
+  rows: figures.map(({ contestant, perSecond, costOfBare, ...cost }) => [
     contestant,
     whole(perSecond.median),
-    ...[rateOfBare, costOfBare].map((share) => (Number.isNaN(share.median) ? '' : ratio(share))),
+    Number.isNaN(costOfBare.median) ? '' : ratio(costOfBare),
     micros(cost.micros.median),
     cost.serverMicros > 0 ? micros(cost.serverMicros) : '',
   ]),
