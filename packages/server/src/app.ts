@@ -10,20 +10,15 @@ import { ConsumerRecorder } from './consumers/recorder.ts';
 import { type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { allowedHosts } from './hooks/url.ts';
-import type { RefusedRequest } from './http/exchange.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
 import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
 import type { PrivatePages } from './ops/private-listener.ts';
 import { addStatusMetrics } from './ops/status-metrics.ts';
-import type { PollObserver } from './poll/observer.ts';
-import { ConsumerPolls } from './status/consumer-polls.ts';
+import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
-import { Refusals } from './status/refusals.ts';
-import { RequestHistory } from './status/request-history.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
-import { UntrustedProxies } from './status/untrusted-proxies.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
@@ -68,24 +63,16 @@ export async function compose(
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
   const metrics = makeMetrics(limiters.shared);
-  const consumerPolls = new ConsumerPolls(clock);
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
   const recorder =
-    config.consumers && store.consumers
-      ? new ConsumerRecorder(store.consumers, {
-          ...recording,
-          onWritten: (polls) => consumerPolls.add(polls),
-        })
-      : undefined;
+    config.consumers && store.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
   const { staleAfterMs } = config;
   const timeouts = options.statusTimeouts;
   const hooks = config.hooks ? store.hooks : undefined;
   const sockets = socketLimits(hooks ? MAX_SOCKETS : 0);
   const { maxConnections = sockets?.maxConnections } = options;
-  const requests = new RequestHistory(clock);
-  const refusals = new Refusals(clock);
-  const untrustedProxies = new UntrustedProxies(clock);
+  const instance = new InstanceMemory(clock);
   const engine = engineOf(config.database);
   const readStatus = createStatusReader({
     clock,
@@ -95,12 +82,9 @@ export async function compose(
     databaseFile: engine.file,
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
-    requests,
-    refusals,
+    instance,
     hooks,
     isRecording: recorder !== undefined,
-    consumerPolls,
-    untrustedProxy: untrustedProxies.read,
     staleAfterMs,
     invocation,
     log: logger,
@@ -109,7 +93,6 @@ export async function compose(
   addStatusMetrics(metrics.registry, {
     ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hooks !== undefined, timeouts },
   });
-  const observer = observeBoth(metrics, requests);
   const services = {
     store,
     verifyToken,
@@ -117,15 +100,12 @@ export async function compose(
     intakeLimiter: limiters.intake,
     intakeLeadLimiter: limiters.intakeLeads,
     failedTokens: limiters.failedTokens,
-    observer,
+    observer: metrics,
     recorder,
     flushConsumers: recorder && ((userId: string) => recorder.flushUser(userId)),
     intakeObserver: metrics,
-    onRefusal: (refused: RefusedRequest) => {
-      requests.countRefusal(refused.status);
-      refusals.add(refused);
-    },
-    onUntrustedProxy: untrustedProxies.add,
+    onRefusal: instance.addRefusal,
+    onUntrustedProxy: instance.addUntrustedProxy,
     hooks: hooks && {
       store: hooks,
       hosts: allowedHosts(config.hookHosts),
@@ -164,16 +144,3 @@ export async function compose(
   });
   return { app, store, keys, metrics, recorder, readStatus, invocation };
 }
-
-/** Each poll is counted for Prometheus and for the status page. */
-const observeBoth = (metrics: Metrics, requests: RequestHistory): PollObserver => ({
-  observe(observation) {
-    metrics.observe(observation);
-    requests.observe(observation);
-  },
-  observeRefusal: (violatedPolicies) => metrics.observeRefusal?.(violatedPolicies),
-  observeWaiting(count) {
-    metrics.observeWaiting?.(count);
-    requests.observeWaiting(count);
-  },
-});

@@ -37,8 +37,6 @@ export interface RecorderOptions {
   readonly clock: () => number;
   /** Receives a line if polls cannot be recorded, at most once until they can be again. */
   readonly log?: { warn(line: object, message: string): void };
-  /** Receives the polls of a consumer after they were written. */
-  readonly onWritten?: (polls: PollSummary) => void;
   /** At most this long after a poll, its consumer is written. */
   readonly flushMs?: number | undefined;
   /** Consumers in memory. Polls of further ones are not recorded until the next write. */
@@ -281,13 +279,9 @@ export class ConsumerRecorder implements PollRecorder {
       while (spentMs <= maxMs && this.#take(userId)) {
         const startedAt = performance.now();
         const writtenAt = this.#options.clock();
-        const keys = await this.#store.record(this.#unwritten.map((entry) => toSummary(entry, writtenAt)));
+        await this.#store.record(this.#unwritten.map((entry) => toSummary(entry, writtenAt)));
         spentMs += performance.now() - startedAt;
-        const written = this.#unwritten;
         this.#unwritten = [];
-        for (const [index, entry] of written.entries())
-          if (!entry.mustBeIssued)
-            this.#options.onWritten?.({ ...toSummary(entry, writtenAt), ...keys[index] });
         // Polls that arrived meanwhile are answered first.
         await setImmediate();
       }

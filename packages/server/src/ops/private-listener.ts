@@ -50,23 +50,22 @@ const readAsset = (name: string): string =>
   readFileSync(new URL(`../../assets/${name}`, import.meta.url), 'utf8');
 
 /** The pages by path. */
-function createPages(pages: PrivatePages): Map<string, (url: URL) => Promise<Page>> {
+function createPages(pages: PrivatePages): Map<string, () => Promise<Page>> {
   const { metrics, readStatus, invocation } = pages;
   const file = (name: string, type: string) => {
     const body = readAsset(name);
     const headers = { 'cache-control': 'no-cache', etag: `"${hash('sha256', body, 'hex').slice(0, 16)}"` };
     return async (): Promise<Page> => ({ type, body, headers });
   };
-  return new Map<string, (url: URL) => Promise<Page>>([
+  return new Map<string, () => Promise<Page>>([
     [
       '/metrics',
       async () => ({ type: metrics.registry.contentType, body: await metrics.registry.metrics() }),
     ],
     [
       '/status',
-      async ({ searchParams }) => {
-        const range = searchParams.get('range') === 'day' ? 'day' : 'hour';
-        const body = renderStatusPage(await readStatus(), range, invocation);
+      async () => {
+        const body = renderStatusPage(await readStatus(), invocation);
         return { type: 'text/html; charset=utf-8', body, headers: HTML_HEADERS };
       },
     ],
@@ -100,7 +99,7 @@ export async function listenPrivately(
       return response.writeHead(405, { allow: 'GET, HEAD' }).end();
     if (!isLocalHost(request)) return refuseHost(response);
     try {
-      return send(await page(url), request, response);
+      return send(await page(), request, response);
     } catch (error) {
       log.error({ err: error }, `${url.pathname} could not be answered`);
       return response.writeHead(500).end();

@@ -17,8 +17,7 @@ import {
 import { isSameConsumer, positionOf } from '../consumers/store.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { mayPoll } from '../leads/access.ts';
-import type { ConsumerPolls } from './consumer-polls.ts';
-import type { ConsumerProblem, ConsumerStatus, ConsumersStatus } from './report.ts';
+import { CONSUMER_PROBLEMS, type ConsumerProblem, type ConsumersStatus } from './report.ts';
 
 const MAX_LISTED = 200;
 /** More pending leads are not counted, so that a consumer that stopped months ago does not slow down the page. */
@@ -36,23 +35,26 @@ const RATE_LIMITED = 429;
 const MAX_WAIT_INTERVALS = 4;
 /** Fewer are a person who tries a token, not an automation. */
 const MIN_POLLS = 3;
-const LIMITED_LONG_MS = 15 * 60_000;
 /** The leads of a consumer that has stopped count for ten times as long as it polled: a token that was tried for a minute is soon forgotten. */
 const REMEMBERED_SHARE = 10;
 const MAX_REMEMBERED_MS = 30 * DAY_MS;
 const SKIPPED_MS = 7 * DAY_MS;
 
 export const NO_CONSUMERS: ConsumersStatus = {
-  ...{ recorded: false, active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
-  ...{ refused: 0, limited: 0, limitedLong: 0, waitingLong: 0, ended: 0, awaited: 0, skipping: 0 },
-  ...{ expiring: 0, behind: 0, longestWaitSeconds: 0, downtime: null, listed: [] },
+  recorded: false,
+  ...{ active: 0, activeWithoutInterval: 0, stale: 0, inactive: 0, subscribed: 0 },
+  problems: noProblems(),
+  ...{ behind: 0, longestWaitSeconds: 0, downtime: null, listed: [] },
 };
+
+function noProblems(): Record<ConsumerProblem, number> {
+  const counts = CONSUMER_PROBLEMS.map((problem) => [problem, 0] as const);
+  return Object.fromEntries(counts) as Record<ConsumerProblem, number>;
+}
 
 export interface ConsumersReaderOptions {
   readonly sources: ConsumerSources;
   readonly clock: Clock;
-  /** Undefined in a command, which answers no polls. */
-  readonly polls: ConsumerPolls | undefined;
   /** Default: 1.5 times the usual interval of each consumer. */
   readonly staleAfterMs?: number | undefined;
   readonly slowReadMs: number;
@@ -81,47 +83,42 @@ export class ConsumersReader {
 
   async #readAll(): Promise<ConsumersStatus> {
     const startedAt = performance.now();
-    const { sources, clock, polls, staleAfterMs, slowReadMs } = this.#options;
-    const now = clock();
-    const counts = { ...NO_CONSUMERS, recorded: true };
-    let urgent: Judged[] = [];
-    for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
-      for (const listed of page) {
-        const judged = judge(listed, now, staleAfterMs);
-        addTo(counts, judged);
-        urgent.push(judged);
-      }
-      urgent = urgent.sort(compare).slice(0, MAX_LISTED);
-      // SQLite answers nothing else while it reads.
-      await setImmediate();
-    }
-    const counted = await countPending(
-      sources,
-      urgent.map(({ listed }) => listed),
-      now,
-    );
-    const listed = urgent.map(
-      ({ listed, problem, isSkipping }): ConsumerStatus => ({
-        ...toConsumerJson(counted.get(listed) ?? listed, now, staleAfterMs),
-        problem,
-        hasSkipped: isSkipping,
-        tokenExpiresSoon: expiresSoon(listed, now),
-        pollsByHour: polls?.read(listed) ?? null,
-      }),
-    );
+    this.#last = await readConsumers(this.#options);
     const durationMs = performance.now() - startedAt;
-    if (durationMs > slowReadMs) this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
-    this.#last = { ...counts, listed };
+    if (durationMs > this.#options.slowReadMs)
+      this.#nextReadAt = performance.now() + PAUSE_FACTOR * durationMs;
     return this.#last;
   }
 }
 
-function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
-  const state = consumerStateOf(listed, now, staleAfterMs);
-  const waitMs = waitOf(listed, now);
-  const problem = problemOf({ listed, state, waitMs }, now, staleAfterMs);
-  const isExpiring = state !== 'inactive' && expiresSoon(listed, now);
-  return { listed, state, waitMs, problem, isExpiring, isSkipping: hasSkipped(listed, state, now) };
+async function readConsumers({
+  sources,
+  clock,
+  staleAfterMs,
+}: ConsumersReaderOptions): Promise<ConsumersStatus> {
+  const now = clock();
+  const counts = { ...NO_CONSUMERS, recorded: true, problems: noProblems() };
+  let urgent: Judged[] = [];
+  for await (const page of listedConsumerPages(sources, { maxPendingLeads: 1, now })) {
+    for (const listed of page) {
+      const judged = judge(listed, now, staleAfterMs);
+      addTo(counts, judged);
+      urgent.push(judged);
+    }
+    urgent = urgent.sort(compare).slice(0, MAX_LISTED);
+    // SQLite answers nothing else while it reads.
+    await setImmediate();
+  }
+  const counted = await countPending(
+    sources,
+    urgent.map(({ listed }) => listed),
+    now,
+  );
+  const listed = urgent.map(({ listed: one, problems }) => ({
+    ...toConsumerJson(counted.get(one) ?? one, now, staleAfterMs),
+    problems,
+  }));
+  return { ...counts, listed };
 }
 
 interface Judged {
@@ -129,9 +126,18 @@ interface Judged {
   readonly state: ConsumerState;
   /** How long the oldest lead has been waiting. Null if none waits, or the consumer may not have it. */
   readonly waitMs: number | null;
-  readonly problem: ConsumerProblem | null;
-  readonly isExpiring: boolean;
-  readonly isSkipping: boolean;
+  readonly problems: readonly ConsumerProblem[];
+}
+
+function judge(listed: ListedConsumer, now: number, staleAfterMs: number | undefined): Judged {
+  const state = consumerStateOf(listed, now, staleAfterMs);
+  const waitMs = waitOf(listed, now);
+  const problems: ConsumerProblem[] = [];
+  const pollProblem = pollProblemOf({ listed, state, waitMs }, now, staleAfterMs);
+  if (pollProblem) problems.push(pollProblem);
+  if (state !== 'inactive' && hasSkipped(listed, now)) problems.push('leads-skipped');
+  if (state !== 'inactive' && expiresSoon(listed, now)) problems.push('tokens-expiring');
+  return { listed, state, waitMs, problems };
 }
 
 function waitOf(listed: ListedConsumer, now: number): number | null {
@@ -145,11 +151,12 @@ function waitOf(listed: ListedConsumer, now: number): number | null {
   return Math.max(0, now - Math.max(pendingSince, consumer.downtime?.availableSince ?? 0));
 }
 
-function problemOf(
-  { listed, state, waitMs }: Pick<Judged, 'listed' | 'state' | 'waitMs'>,
+/** The most urgent one alone, so that the diagnosis names a consumer that does not poll as it should once. */
+function pollProblemOf(
+  { listed, state, waitMs }: Omit<Judged, 'problems'>,
   now: number,
   staleAfterMs: number | undefined,
-): ConsumerProblem | null {
+): ConsumerProblem | undefined {
   const { consumer } = listed;
   const lastStatus = consumer?.lastStatus ?? null;
   if (state === 'stale') return 'consumers-stale';
@@ -159,7 +166,7 @@ function problemOf(
   if (waitMs !== null && waitMs > maxWaitOf(listed) && !isForgotten(listed, state, now))
     return 'leads-waiting';
   if (isStuck(listed, now, staleAfterMs)) return 'leads-waiting';
-  return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : null;
+  return state === 'active' && isRefusal(lastStatus) ? 'consumers-refused' : undefined;
 }
 
 /** One with a webhook subscription gets an event for each lead: its interval does not matter. */
@@ -175,35 +182,6 @@ function isForgotten({ consumer }: ListedConsumer, state: ConsumerState, now: nu
   return now - lastPollAt > Math.min(MAX_REMEMBERED_MS, (lastPollAt - firstPollAt) * REMEMBERED_SHARE);
 }
 
-const COUNTED = {
-  'token-revoked-in-use': 'ended',
-  'consumers-awaited': 'awaited',
-  'consumers-limited': 'limited',
-  'leads-waiting': 'waitingLong',
-  'consumers-refused': 'refused',
-} as const;
-
-type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] };
-
-function addTo(counts: Counts, judged: Judged): void {
-  const { listed, state, waitMs, problem, isExpiring, isSkipping } = judged;
-  const { consumer } = listed;
-  counts[state] += 1;
-  if (consumer?.downtime) {
-    const { unavailableSince, availableSince } = consumer.downtime;
-    counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
-  }
-  if (problem !== null && problem !== 'consumers-stale') counts[COUNTED[problem]] += 1;
-  if (problem === 'consumers-limited' && (waitMs ?? 0) > LIMITED_LONG_MS) counts.limitedLong += 1;
-  if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
-  if (isExpiring) counts.expiring += 1;
-  if (isSkipping) counts.skipping += 1;
-  if (state === 'inactive') return;
-  if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
-  if (waitMs === null) return;
-  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, waitMs / 1000);
-}
-
 /** A client that disconnected before the response was not refused, and one that polls too often gets its leads later. */
 export const isRefusal = (status: number | null): boolean =>
   status !== null &&
@@ -212,27 +190,46 @@ export const isRefusal = (status: number | null): boolean =>
   status !== CLIENT_CLOSED_REQUEST &&
   status !== RATE_LIMITED;
 
-/** A token that has ended is not expiring any more. */
-const expiresSoon = ({ consumer }: ListedConsumer, now: number): boolean => {
+/** Tokens that were issued here: an identity provider replaces its own. One that has ended is not expiring any more. */
+function expiresSoon({ consumer }: ListedConsumer, now: number): boolean {
   const { tokenIssuedAt: issuedAt = null, tokenExpiresAt: expiresAt = null, tokenEnded } = consumer ?? {};
   if (issuedAt === null || expiresAt === null || expiresAt <= now || tokenEnded) return false;
   return expiresAt - now <= Math.min(EXPIRES_SOON_MS, (expiresAt - issuedAt) * EXPIRES_SOON_SHARE);
-};
+}
 
 /** Leads that were skipped count for a week, unless they are sent after all: by then a person has decided. */
-const hasSkipped = ({ consumer }: ListedConsumer, state: ConsumerState, now: number): boolean => {
-  if (!consumer || state === 'inactive' || consumer.skippedLeads === 0) return false;
+function hasSkipped({ consumer }: ListedConsumer, now: number): boolean {
+  if (!consumer || consumer.skippedLeads === 0) return false;
   return consumer.gaps.some(({ isBeforeStart, through }) => !isBeforeStart && now - through <= SKIPPED_MS);
+}
+
+type Counts = { -readonly [Name in keyof ConsumersStatus]: ConsumersStatus[Name] } & {
+  readonly problems: Record<ConsumerProblem, number>;
 };
 
+function addTo(counts: Counts, { listed, state, waitMs, problems }: Judged): void {
+  const { consumer } = listed;
+  counts[state] += 1;
+  for (const problem of problems) counts.problems[problem] += 1;
+  if (consumer?.downtime) {
+    const { unavailableSince, availableSince } = consumer.downtime;
+    counts.downtime = { from: toIso(unavailableSince), until: toIso(availableSince) };
+  }
+  if (state === 'active' && consumer?.intervalMs === null) counts.activeWithoutInterval += 1;
+  if (state === 'inactive') return;
+  if ((pendingOf(listed)?.pendingSince ?? null) !== null) counts.behind += 1;
+  counts.longestWaitSeconds = Math.max(counts.longestWaitSeconds, (waitMs ?? 0) / 1000);
+}
+
+/** They need no attention at once. */
+const MINOR: readonly ConsumerProblem[] = ['consumers-refused', 'consumers-awaited', 'tokens-expiring'];
 const RANKS: Readonly<Record<ConsumerState, number>> = { stale: 0, subscribed: 2, active: 3, inactive: 4 };
 
 /** Those with a problem first, then those with a warning, then by name: an order in which rows do not move while all is well. */
-function rankOf({ listed, state, problem, isExpiring, isSkipping }: Judged): number {
-  const isMinor = problem === 'consumers-refused' || problem === 'consumers-awaited';
+function rankOf({ listed, state, problems }: Judged): number {
   const hasHookProblem = listed.hook !== undefined && listed.hook.state !== 'active';
-  if (hasHookProblem || isSkipping || (problem !== null && !isMinor)) return 0;
-  return isMinor || isExpiring ? 1 : RANKS[state];
+  if (hasHookProblem || problems.some((problem) => !MINOR.includes(problem))) return 0;
+  return problems.length > 0 ? 1 : RANKS[state];
 }
 
 /** As `localeCompare`, but made once: sorting 20,000 consumers would take a second. */

@@ -31,10 +31,6 @@ export function formatBytes(bytes: number): string {
 
 export const formatCount = (count: number): string => count.toLocaleString('en');
 
-/** Three significant digits, and all digits before the point: `0.25`, `4.2`, `1,250`. */
-export const formatValue = (value: number): string =>
-  formatCount(value < 100 ? Number(value.toPrecision(3)) : Math.round(value));
-
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
 /** `16 Nov` */
@@ -49,10 +45,4 @@ export function formatTime(ms: number, now: number): string {
   const day = formatDay(ms);
   const dayAndYear = year === new Date(now).getUTCFullYear() ? day : `${day} ${year}`;
   return `${dayAndYear} ${toIso(ms).slice(11, 19)} UTC`;
-}
-
-/** `05:41`, or `16 Nov 05:41` */
-export function formatClock(ms: number, hasDay = false): string {
-  const clock = toIso(ms).slice(11, 16);
-  return hasDay ? `${formatDay(ms)} ${clock}` : clock;
 }

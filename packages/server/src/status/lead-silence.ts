@@ -1,13 +1,11 @@
 /** Whether the time without a new lead is longer than usual for this time of the week. */
-import { toIso } from '../clock.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { Store } from '../store/store.ts';
-import { LeadHistory } from './lead-history.ts';
-import type { LeadsStatus } from './report.ts';
-import { HISTORY_MINUTES, MINUTE_MS } from './request-history.ts';
 
+const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const WEEK_MS = 7 * 24 * HOUR_MS;
-const WEEKS = [1, 2] as const;
+const DAY_MS = 24 * HOUR_MS;
+const WEEK_MS = 7 * DAY_MS;
 /**
  * Leads that arrive independently of each other leave a gap in which ten are expected once in 22,000 times (Poisson). Minutes are
  * counted, not leads, so that an import counts as one arrival. The same hours of both weeks before must have them: so neither a night, a
@@ -15,34 +13,40 @@ const WEEKS = [1, 2] as const;
  */
 const MIN_USUAL_MINUTES = 10;
 
-export class LeadSilence {
-  /** Of the day up to this time one week and two weeks ago. */
-  readonly #weeks: readonly LeadHistory[];
+type LeadCounter = Pick<Store, 'countLeadsByMinute'>;
 
-  constructor(store: Pick<Store, 'countLeadsByMinute'>) {
-    this.#weeks = WEEKS.map(() => new LeadHistory(store));
+export class LeadSilence {
+  readonly #store: LeadCounter;
+  /** For the minute until which it was counted. */
+  #last: { readonly until: number; readonly isSilent: boolean } | undefined;
+
+  constructor(store: LeadCounter) {
+    this.#store = store;
   }
 
-  /** The weeks before are counted only while no lead comes for ten minutes. */
-  async read(latestStamp: number, now: number): Promise<LeadsStatus> {
-    const silentMs = Math.max(0, now - latestStamp);
-    const latestAt = latestStamp > 0 ? toIso(latestStamp) : null;
-    const unknown = { latestAt, usualPerHour: null, isSilent: false };
-    if (latestStamp <= 0 || silentMs < MIN_USUAL_MINUTES * MINUTE_MS) return unknown;
+  /** The weeks before are counted only while no lead comes for ten minutes, and once a minute at most. */
+  async isSilent(latestStamp: number, now: number): Promise<boolean> {
+    if (latestStamp <= 0 || now - latestStamp < MIN_USUAL_MINUTES * MINUTE_MS) return false;
     const until = Math.floor(now / MINUTE_MS) * MINUTE_MS;
-    const from = Math.max(
-      Math.ceil(latestStamp / MINUTE_MS) * MINUTE_MS,
-      until - (HISTORY_MINUTES - 1) * MINUTE_MS,
-    );
-    let usual = 0;
-    let isSilent = true;
-    for (const [index, history] of this.#weeks.entries()) {
-      const agoMs = (index + 1) * WEEK_MS;
-      if (!(await history.refresh(now - agoMs))) return unknown;
-      usual += history.read(from - agoMs, until - agoMs) / WEEKS.length;
-      isSilent &&= history.countMinutes(from - agoMs, until - agoMs) >= MIN_USUAL_MINUTES;
+    const from = Math.max(Math.ceil(latestStamp / MINUTE_MS) * MINUTE_MS, until - DAY_MS);
+    if (this.#last?.until !== until)
+      this.#last = {
+        until,
+        isSilent:
+          (await this.#isUsual(from - WEEK_MS, until - WEEK_MS)) &&
+          (await this.#isUsual(from - 2 * WEEK_MS, until - 2 * WEEK_MS)),
+      };
+    return this.#last.isSilent;
+  }
+
+  /** Whether leads came in ten minutes of this time. Counts an hour at a time: SQLite answers nothing else meanwhile. */
+  async #isUsual(from: number, until: number): Promise<boolean> {
+    let minutes = 0;
+    for (let start = from; start < until && minutes < MIN_USUAL_MINUTES; start += HOUR_MS) {
+      const counts = await this.#store.countLeadsByMinute?.(start, Math.min(start + HOUR_MS, until));
+      minutes += counts?.length ?? 0;
+      await setImmediate();
     }
-    const usualPerHour = Number(((usual * HOUR_MS) / (until - from)).toPrecision(3));
-    return { latestAt, usualPerHour, isSilent };
+    return minutes >= MIN_USUAL_MINUTES;
   }
 }

@@ -2,35 +2,25 @@
  * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the metric `leadtap_problem` and the alert rules in
  * deploy/prometheus all use this list, so that they cannot disagree.
  */
-import type { ProblemCode } from '@leadtap/contract';
-import { toIso } from '../clock.ts';
-import { isSameConsumer } from '../consumers/store.ts';
-import { isRefusal } from './consumers.ts';
-import { formatBytes, formatCount, formatDuration, formatValue } from './formats.ts';
-import type {
-  ConsumerProblem,
-  ConsumerStatus,
-  ConsumersStatus,
-  StatusProblem,
-  StatusReport,
-} from './report.ts';
 import {
-  consumersCommand,
-  countOf,
-  describe,
-  fixOf,
-  issueCommand,
-  listNames,
-  revokeCommand,
-  subjectOf,
-} from './sentences.ts';
-
-/** What the rules judge. */
-export type Facts = Omit<StatusReport, 'healthy' | 'summary' | 'good' | 'note' | 'problems'>;
+  describeEnded,
+  describeExpiring,
+  describeLimited,
+  describeRefused,
+  describeSkipped,
+  describeStale,
+  describeWaiting,
+  type Found,
+  findAwaited,
+  findConsumers,
+  findRefusedWithoutUser,
+} from './consumer-problems.ts';
+import { formatBytes, formatCount, formatDuration } from './formats.ts';
+import { MAX_ERRORS } from './instance.ts';
+import type { ConsumerStatus, ConsumersStatus, Diagnosis, Facts, StatusProblem } from './report.ts';
+import { countOf, listNames, secondsSince } from './sentences.ts';
 
 type Level = StatusProblem['severity'];
-/** In words, and what to do. The level and the page of the documents are those of the rule if they are missing. */
-type Found = Pick<StatusProblem, 'message' | 'fix'> & Partial<Pick<StatusProblem, 'severity' | 'docs'>>;
 
 export interface Rule {
   readonly name: StatusProblem['kind'];
@@ -41,7 +31,7 @@ export interface Rule {
   /** The page of the documents, with its section. */
   readonly docs: string;
   /** Undefined if there is no such problem. */
-  find(facts: Facts): Found | undefined;
+  readonly find: (facts: Facts) => Found | undefined;
 }
 
 const DAY_S = 86_400;
@@ -49,19 +39,23 @@ const DAY_S = 86_400;
 export const LOW_FREE_BYTES = 256 * 1024 * 1024;
 /** SQLite's write-ahead log alone grows by a few MiB between two checkpoints. */
 const MIN_FREE_BYTES = 16 * 1024 * 1024;
-const MAX_STAMPS_AHEAD_SECONDS = 60;
+const MAX_STAMPS_AHEAD_S = 60;
 const FAILED_MINUTES = 5;
 const MAX_BACKUP_AGE_DAYS = 7;
 
-const CONSUMER_DOCS = 'docs/consumers.md#who-polls-and-who-has-stopped';
 const HOOK_DOCS = 'docs/operations.md#webhooks-that-fail';
-const PROXY_DOCS = 'docs/configuration.md#behind-a-proxy';
+
+/** The lead that has been waiting longest comes first. */
+const waitingSince = (consumer: ConsumerStatus): string =>
+  consumer.waitingSince ?? consumer.unconfirmedSince ?? '';
 
 /** The most urgent first. */
 export const RULES: readonly Rule[] = [
   {
-    ...{ name: 'database-unreachable', levels: ['error'], docs: 'docs/faults.md' },
+    name: 'database-unreachable',
+    levels: ['error'],
     title: 'The database is unreachable',
+    docs: 'docs/faults.md',
     find: ({ database }) =>
       database.reachable
         ? undefined
@@ -71,8 +65,10 @@ export const RULES: readonly Rule[] = [
           },
   },
   {
-    ...{ name: 'consumers-unknown', levels: ['error'], docs: 'docs/faults.md' },
+    name: 'consumers-unknown',
+    levels: ['error'],
     title: 'The consumers cannot be read',
+    docs: 'docs/faults.md',
     find: ({ database, consumers }) =>
       database.reachable && consumers === null
         ? {
@@ -82,69 +78,47 @@ export const RULES: readonly Rule[] = [
         : undefined,
   },
   {
-    ...{ name: 'leads-skipped', levels: ['error'], docs: 'docs/operations.md#problems' },
+    name: 'leads-skipped',
+    levels: ['error'],
     title: 'A consumer has skipped leads: its position is past them, but they were never sent to it',
-    find: (facts) => {
-      const { consumers } = facts;
-      const found = consumers?.listed.filter(({ hasSkipped }) => hasSkipped) ?? [];
-      const [first] = found;
-      if (!consumers || !first) return undefined;
-      const usesSince = first.confirmedThrough !== null;
-      const reason = usesSince ? 'it asked for what comes after' : 'more leads came than fit into its page';
-      const message =
-        consumers.skipping === 1
-          ? `${subjectOf(first)} has skipped ${countOf(first.skipped, 'lead', 'leads')}: ${reason}, so ${first.skipped === 1 ? 'it was' : 'they were'} never sent to it.`
-          : `${formatCount(consumers.skipping)} consumers have skipped leads: ${listNames(found, consumers.skipping, ({ skipped }) => `, ${formatCount(skipped)}`)}.`;
-      // A page begins after its `since`.
-      const since = toIso(Date.parse(first.skippedSince ?? facts.generatedAt) - 1);
-      return {
-        message,
-        fix: `Let ${describe(first)} poll once with \`since=${since}\`: this returns them. ${usesSince ? 'It' : 'Without `since`, a poll returns only the newest leads: it'} must continue with the address in \`Link\`, or with the \`createdAt\` of the last lead that it has got, never with its own clock.`,
-      };
-    },
+    docs: 'docs/operations.md#problems',
+    find: (facts) => findConsumers(facts, 'leads-skipped', describeSkipped),
   },
   {
-    ...{ name: 'token-revoked-in-use', levels: ['error'], docs: 'docs/errors.md#token-revoked' },
+    name: 'token-revoked-in-use',
+    levels: ['error'],
     title: 'A consumer still polls with a token that has ended: revoked, expired, or of a removed key',
-    find: (facts) => {
-      const found = consumersWith(facts, 'token-revoked-in-use');
-      const [first] = found.listed;
-      if (!first) return undefined;
-      const message =
-        found.count === 1
-          ? `${subjectOf(first)} polls with a token that ${ENDINGS[first.tokenEnded ?? 'revoked']}: it is refused with 401.`
-          : `${formatCount(found.count)} consumers poll with tokens that have ended: ${listNames(found.listed, found.count, ({ tokenEnded }) => `, ${tokenEnded ?? 'revoked'}`)}.`;
-      return {
-        message,
-        fix: `Put the new token into the automation, or switch the automation off. To issue one: ${issueCommand(first)}.`,
-        ...(first.tokenEnded === 'expired' && { docs: 'docs/errors.md#token-expired' }),
-      };
-    },
+    docs: 'docs/errors.md#token-revoked',
+    find: (facts) => findConsumers(facts, 'token-revoked-in-use', describeEnded),
   },
   {
-    ...{ name: 'consumers-stale', levels: ['error'], docs: CONSUMER_DOCS },
+    name: 'consumers-stale',
+    levels: ['error'],
     title: 'A consumer has stopped polling',
-    find: describeStale,
+    docs: 'docs/consumers.md#who-polls-and-who-has-stopped',
+    find: (facts) => findConsumers(facts, 'consumers-stale', describeStale),
   },
   {
-    ...{ name: 'leads-waiting', levels: ['error'], docs: 'docs/operations.md#problems' },
+    name: 'leads-waiting',
+    levels: ['error'],
     title: 'Leads wait for a consumer for more than an hour and four of its usual intervals',
-    find: describeWaiting,
+    docs: 'docs/operations.md#problems',
+    find: (facts) => findConsumers(facts, 'leads-waiting', describeWaiting, waitingSince),
   },
   {
-    ...{
-      name: 'consumers-limited',
-      levels: ['warning', 'error'],
-      docs: 'docs/errors.md#rate-limit-exceeded',
-    },
+    name: 'consumers-limited',
+    levels: ['warning', 'error'],
     title: 'Leads wait for a consumer that is refused with 429',
-    find: describeLimited,
+    docs: 'docs/errors.md#rate-limit-exceeded',
+    find: (facts) => findConsumers(facts, 'consumers-limited', describeLimited, waitingSince),
   },
   {
-    ...{ name: 'hooks-disabled', levels: ['error'], docs: HOOK_DOCS },
+    name: 'hooks-disabled',
+    levels: ['error'],
     title: 'A webhook subscription is disabled',
+    docs: HOOK_DOCS,
     find: (facts) =>
-      describeHooks(
+      findHooks(
         facts,
         'disabled',
         'no event was accepted for 3 days',
@@ -152,10 +126,12 @@ export const RULES: readonly Rule[] = [
       ),
   },
   {
-    ...{ name: 'hooks-failing', levels: ['warning', 'error'], docs: HOOK_DOCS },
+    name: 'hooks-failing',
+    levels: ['warning', 'error'],
     title: 'The events of a webhook subscription are not accepted',
+    docs: HOOK_DOCS,
     find: (facts) => {
-      const found = describeHooks(
+      const found = findHooks(
         facts,
         'failing',
         'the last event was not accepted',
@@ -165,23 +141,29 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'requests-failed', levels: ['error'], docs: 'docs/errors.md#internal-error' },
+    name: 'requests-failed',
+    levels: ['error'],
     title: 'Requests were answered with a 5xx',
-    find: ({ history }) => {
-      const failed = history.hour.failed
-        .slice(-FAILED_MINUTES)
-        .reduce<number>((sum, count) => sum + (count ?? 0), 0);
-      return failed === 0
-        ? undefined
-        : {
-            message: `${countOf(failed, 'request was', 'requests were')} answered with a 5xx in the last ${FAILED_MINUTES} minutes.`,
-            fix: 'Search the log for a request id of the list "Last errors": its lines have the cause.',
-          };
+    docs: 'docs/errors.md#internal-error',
+    find: (facts) => {
+      const failed = facts.errors.filter(({ at }) => secondsSince(facts, at) < FAILED_MINUTES * 60).length;
+      if (failed === 0) return undefined;
+      // Only the last ones are remembered.
+      const count =
+        failed === MAX_ERRORS
+          ? `${failed} or more requests were`
+          : countOf(failed, 'request was', 'requests were');
+      return {
+        message: `${count} answered with a 5xx in the last ${FAILED_MINUTES} minutes.`,
+        fix: 'Search the log for a request id of the list "Last errors": its lines have the cause.',
+      };
     },
   },
   {
-    ...{ name: 'disk-low', levels: ['warning', 'error'], docs: 'docs/faults.md#sqlite' },
+    name: 'disk-low',
+    levels: ['warning', 'error'],
     title: 'The disk of the database is almost full',
+    docs: 'docs/faults.md#sqlite',
     find: ({ disk }) =>
       disk && disk.freeBytes < LOW_FREE_BYTES
         ? {
@@ -192,8 +174,10 @@ export const RULES: readonly Rule[] = [
         : undefined,
   },
   {
-    ...{ name: 'redis-unreachable', levels: ['warning'], docs: 'docs/faults.md#redis' },
+    name: 'redis-unreachable',
+    levels: ['warning'],
     title: 'Redis is unreachable',
+    docs: 'docs/faults.md#redis',
     find: ({ redis }) =>
       redis === null || redis.reachable
         ? undefined
@@ -203,10 +187,12 @@ export const RULES: readonly Rule[] = [
           },
   },
   {
-    ...{ name: 'stamps-ahead', levels: ['warning'], docs: 'docs/delivery.md#what-is-not-guaranteed' },
+    name: 'stamps-ahead',
+    levels: ['warning'],
     title: 'The newest lead is dated more than a minute ahead of the clock',
+    docs: 'docs/delivery.md#what-is-not-guaranteed',
     find: ({ database: { stampsAheadSeconds } }) =>
-      (stampsAheadSeconds ?? 0) > MAX_STAMPS_AHEAD_SECONDS
+      (stampsAheadSeconds ?? 0) > MAX_STAMPS_AHEAD_S
         ? {
             message: `The newest lead is dated ${formatDuration(stampsAheadSeconds ?? 0)} ahead of the clock.`,
             fix: 'Check the clocks of this machine and of the database. After a large import, wait.',
@@ -214,31 +200,39 @@ export const RULES: readonly Rule[] = [
         : undefined,
   },
   {
-    ...{ name: 'consumers-refused', levels: ['warning'], docs: 'docs/errors.md' },
+    name: 'consumers-refused',
+    levels: ['warning'],
     title: 'A consumer polls, but is refused',
-    find: describeRefused,
+    docs: 'docs/errors.md',
+    find: (facts) =>
+      findConsumers(facts, 'consumers-refused', describeRefused) ?? findRefusedWithoutUser(facts),
   },
   {
-    ...{ name: 'leads-silent', levels: ['warning'], docs: 'docs/getting-leads-in.md' },
+    name: 'leads-silent',
+    levels: ['warning'],
     title: 'No new lead has come in for longer than usual',
-    find: (facts) => {
-      const { leads } = facts;
-      return leads?.isSilent && leads.latestAt !== null
+    docs: 'docs/getting-leads-in.md',
+    find: (facts) =>
+      facts.leads.isSilent && facts.leads.latestAt !== null
         ? {
-            message: `No lead has come in for ${formatDuration(secondsSince(facts, leads.latestAt))}; usual at this time of the week: ${formatValue(leads.usualPerHour ?? 0)} per hour.`,
+            message: `No lead has come in for ${formatDuration(secondsSince(facts, facts.leads.latestAt))}, which is unusual at this time of the week.`,
             fix: 'Check the programs that send leads, and their tokens. `leadtap leads list --limit 5` shows the last ones.',
           }
-        : undefined;
-    },
+        : undefined,
   },
   {
-    ...{ name: 'tokens-expiring', levels: ['warning'], docs: 'docs/errors.md#token-expired' },
+    name: 'tokens-expiring',
+    levels: ['warning'],
     title: 'A token that polls expires within 7 days',
-    find: describeExpiring,
+    docs: 'docs/errors.md#token-expired',
+    find: (facts) =>
+      findConsumers(facts, 'tokens-expiring', describeExpiring, ({ tokenExpiresAt }) => tokenExpiresAt ?? ''),
   },
   {
-    ...{ name: 'backup-old', levels: ['warning'], docs: 'docs/operations.md#back-it-up' },
+    name: 'backup-old',
+    levels: ['warning'],
     title: `The last backup is older than ${MAX_BACKUP_AGE_DAYS} days`,
+    docs: 'docs/operations.md#back-it-up',
     find: (facts) => {
       const lastAt = facts.backup?.lastAt ?? null;
       const age = lastAt === null ? 0 : secondsSince(facts, lastAt);
@@ -251,265 +245,59 @@ export const RULES: readonly Rule[] = [
     },
   },
   {
-    ...{ name: 'proxy-not-trusted', levels: ['warning'], docs: PROXY_DOCS },
+    name: 'proxy-not-trusted',
+    levels: ['warning'],
     title: 'A proxy for https is not trusted, so that links begin with http',
-    find: ({ untrustedProxy }) =>
-      untrustedProxy
-        ? {
-            message: `A proxy at ${untrustedProxy.address} passes on requests over https, but is not trusted: the addresses in \`Link\` begin with http.`,
-            fix: `Set LEADTAP_TRUST_PROXY=${untrustedProxy.address} and LEADTAP_PUBLIC_URL, and start Leadtap again.`,
-          }
-        : undefined,
+    docs: 'docs/configuration.md#behind-a-proxy',
+    find: ({ untrustedProxy: address }) =>
+      address === null
+        ? undefined
+        : {
+            message: `A proxy at ${address} passes on requests over https, but is not trusted: the addresses in \`Link\` begin with http.`,
+            fix: `Set LEADTAP_TRUST_PROXY=${address} and LEADTAP_PUBLIC_URL, and start Leadtap again.`,
+          },
   },
   {
-    ...{ name: 'consumers-awaited', levels: ['unknown'], docs: 'docs/operations.md#problems' },
+    name: 'consumers-awaited',
+    levels: ['unknown'],
     title: 'The service was unavailable, or the clock was set back, and consumers have not polled yet since',
-    find: (facts) => {
-      const { awaited = 0, downtime = null } = facts.consumers ?? {};
-      if (awaited === 0) return undefined;
-      const isAhead = consumersWith(facts, 'consumers-awaited').listed.some(
-        ({ lastPollAt }) => lastPollAt !== null && secondsSince(facts, lastPollAt) < 0,
-      );
-      if (isAhead || !downtime)
-        return {
-          message: `The clock was set back since the last polls: waiting for ${countOf(awaited, 'consumer', 'consumers')} to poll.`,
-          fix: 'Check the clock of this machine. If it is right, wait for the next polls.',
-        };
-      const duration = formatDuration((Date.parse(downtime.until) - Date.parse(downtime.from)) / 1000);
-      return {
-        message: `The service was down for ${duration}, until ${formatDuration(secondsSince(facts, downtime.until))} ago: waiting for ${countOf(awaited, 'consumer', 'consumers')} to poll.`,
-        fix: 'Wait: a consumer that does not poll within one and a half of its usual intervals is then named.',
-      };
-    },
+    docs: 'docs/operations.md#problems',
+    find: findAwaited,
   },
 ];
 
 const URGENCY: readonly Level[] = ['error', 'warning', 'unknown'];
 
-/** The problems in these facts, the most urgent first. */
-export const diagnose = (facts: Facts): StatusProblem[] =>
-  RULES.flatMap(({ name, levels, docs, find }) => {
+export function diagnose(facts: Facts, staleAfterMs?: number): Diagnosis {
+  const problems = RULES.flatMap(({ name, levels, docs, find }): StatusProblem[] => {
     const found = find(facts);
     return found ? [{ kind: name, severity: levels[0], docs, ...found }] : [];
   }).sort((a, b) => URGENCY.indexOf(a.severity) - URGENCY.indexOf(b.severity));
-
-const ENDINGS = {
-  revoked: 'was revoked',
-  expired: 'has expired',
-  'key-removed': 'was signed with a key that was removed',
-} as const;
-
-/** `now` of the facts. */
-const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>
-  (Date.parse(generatedAt) - Date.parse(time)) / 1000;
-
-/** Each consumer has at most one of these problems, so that it is named once. */
-const COUNTS = {
-  'token-revoked-in-use': 'ended',
-  'consumers-awaited': 'awaited',
-  'consumers-stale': 'stale',
-  'consumers-limited': 'limited',
-  'leads-waiting': 'waitingLong',
-  'consumers-refused': 'refused',
-} as const satisfies Record<ConsumerProblem, keyof ConsumersStatus>;
-
-function consumersWith({ consumers }: Facts, problem: ConsumerProblem) {
-  const listed = consumers?.listed.filter((one) => one.problem === problem) ?? [];
-  return { listed, count: consumers?.[COUNTS[problem]] ?? 0 };
-}
-
-/** The most frequent code of the last hour that fits the status of the last poll. Only the instance that refused it knows it. */
-const codeOf = ({ refusals }: Facts, consumer: ConsumerStatus): ProblemCode | undefined =>
-  refusals.find(
-    ({ status, consumers }) =>
-      status === consumer.lastStatus && consumers.some((other) => isSameConsumer(other, consumer)),
-  )?.code;
-
-/** `403 professional-plan-required`, and what to do about it. Undefined if the last poll was not refused. */
-function refusalOf(facts: Facts, consumer: ConsumerStatus) {
-  if (!isRefusal(consumer.lastStatus)) return undefined;
-  const code = codeOf(facts, consumer);
-  return {
-    text: `${consumer.lastStatus}${code ? ` ${code}` : ''}`,
-    fix: code ? fixOf(code, consumer.userId) : 'The table of refusals has the codes.',
-    docs: code ? `docs/errors.md#${code}` : 'docs/errors.md',
-  };
-}
-
-const timeLeft = ({ generatedAt }: Facts, { tokenExpiresAt }: ConsumerStatus): number =>
-  (Date.parse(tokenExpiresAt ?? '') - Date.parse(generatedAt)) / 1000;
-
-const STOPPED_FIX =
-  'Look in its platform whether the automation is switched on and what its last run says. If it was switched off for good, revoke its token';
-
-function describeStale(facts: Facts): Found | undefined {
-  const { listed, count } = consumersWith(facts, 'consumers-stale');
-  const [first] = listed;
-  if (!first) return undefined;
-  const isExpired = timeLeft(facts, first) <= 0;
-  const refusal = refusalOf(facts, first);
-  const fix = isExpired
-    ? `Issue a new token and put it into the automation: ${issueCommand(first)}.`
-    : (refusal?.fix ?? `${STOPPED_FIX}: ${revokeCommand(first)}.`);
-  const docs = isExpired ? 'docs/errors.md#token-expired' : (refusal?.docs ?? CONSUMER_DOCS);
-  if (count === 1) {
-    const interval = first.usualIntervalSeconds;
-    const usual = interval === null ? '' : `; it usually polls every ${formatDuration(interval)}`;
-    const reason = isExpired
-      ? `; its token expired ${formatDuration(-timeLeft(facts, first))} ago`
-      : refusal && `; its last poll was refused with ${refusal.text}`;
-    const silence = formatDuration(secondsSince(facts, first.lastPollAt ?? ''));
-    return { message: `${subjectOf(first)} has not polled for ${silence}${reason || usual}.`, fix, docs };
-  }
-  const reasonOf = (one: ConsumerStatus) =>
-    timeLeft(facts, one) <= 0
-      ? ', token expired'
-      : isRefusal(one.lastStatus)
-        ? `, refused with ${one.lastStatus}`
-        : '';
-  const all = formatCount(count + (facts.consumers?.active ?? 0));
-  return {
-    message: `${formatCount(count)} of ${all} consumers have stopped polling: ${listNames(listed, count, reasonOf)}.`,
-    fix: `${fix} \`leadtap consumers --stale\` lists them.`,
-    docs,
-  };
-}
-
-function describeWaiting(facts: Facts): Found | undefined {
-  const { listed, count } = consumersWith(facts, 'leads-waiting');
-  const [first] = listed;
-  if (!first) return undefined;
-  const refusal = refusalOf(facts, first);
-  const waitOf = ({ waitingSince, unconfirmedSince }: ConsumerStatus) =>
-    formatDuration(secondsSince(facts, waitingSince ?? unconfirmedSince ?? facts.generatedAt));
-  if (count > 1)
-    return {
-      message: `Leads wait for ${formatCount(count)} consumers: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`,
-      fix: '`leadtap consumers` shows how far each has come, and its last poll.',
-    };
-  const polled =
-    first.lastPollAt === null
-      ? 'it accepts webhook events, but has never polled'
-      : refusal
-        ? `its last poll was refused with ${refusal.text}`
-        : first.isStuck
-          ? 'it polls from the same place again and again'
-          : `its last poll was ${formatDuration(secondsSince(facts, first.lastPollAt))} ago`;
-  const hasStopped = first.state !== 'active';
-  return {
-    message: `${first.waiting === 0 ? 'Leads wait' : countOf(first.waiting, 'lead waits', 'leads wait')} for ${describe(first)}, the oldest for ${waitOf(first)}; ${polled}.`,
-    fix:
-      refusal?.fix ??
-      (hasStopped
-        ? `${STOPPED_FIX}: ${revokeCommand(first)}.`
-        : `It polls, but does not get them: it must follow the address in \`Link\` until a page is empty. ${consumersCommand(first)} shows how far it has come.`),
-    ...(refusal && { docs: refusal.docs }),
-  };
-}
-
-function describeRefused(facts: Facts): Found | undefined {
-  const { listed, count } = consumersWith(facts, 'consumers-refused');
-  const [first] = listed;
-  const refusal = first && refusalOf(facts, first);
-  if (!refusal) return describeWithoutUser(facts);
-  const names = () => listNames(listed, count, ({ lastStatus }) => `, ${lastStatus}`);
-  const message =
-    count === 1
-      ? `${subjectOf(first)} polls, but is refused with ${refusal.text}.`
-      : `${formatCount(count)} consumers poll, but are refused: ${names()}.`;
-  return { message, fix: refusal.fix, docs: refusal.docs };
-}
-
-/** The tokens of removed users are no consumers any more. Only the instance that refuses them knows that they are used. */
-function describeWithoutUser({ refusals, consumers }: Facts): Found | undefined {
-  for (const { code, status, consumers: refused } of refusals) {
-    if (code !== 'user-not-found' && code !== 'token-revoked') continue;
-    const first = refused.find(
-      (one) => one.lastHour > 0 && !consumers?.listed.some((other) => isSameConsumer(one, other)),
-    );
-    if (first)
-      return {
-        message: `${subjectOf(first)} polls, but is refused with ${status} ${code}.`,
-        ...{ fix: fixOf(code, first.userId), docs: `docs/errors.md#${code}` },
-      };
-  }
-  return undefined;
-}
-
-function describeLimited(facts: Facts): Found | undefined {
-  const { listed, count } = consumersWith(facts, 'consumers-limited');
-  const [first] = listed;
-  if (!first) return undefined;
-  const waitOf = ({ waitingSince }: ConsumerStatus) =>
-    formatDuration(secondsSince(facts, waitingSince ?? facts.generatedAt));
-  const message =
-    count === 1
-      ? `${subjectOf(first)} polls too often: its last poll was refused with 429, and leads have been waiting for ${waitOf(first)}.`
-      : `${formatCount(count)} consumers poll too often and are refused with 429 while leads wait: ${listNames(listed, count, (one) => `, for ${waitOf(one)}`)}.`;
-  return {
-    severity: (facts.consumers?.limitedLong ?? 0) > 0 ? 'error' : 'warning',
-    message,
-    fix: `Let it poll less often, or with \`Prefer: wait=50\`. All tokens of a user share the limits: ${consumersCommand(first)} lists them.`,
-  };
-}
-
-function describeExpiring(facts: Facts): Found | undefined {
-  const { consumers } = facts;
-  const left = (one: ConsumerStatus) => timeLeft(facts, one);
-  const found = consumers?.listed.filter(({ tokenExpiresSoon }) => tokenExpiresSoon) ?? [];
-  const [first] = found.toSorted((a, b) => left(a) - left(b));
-  if (!consumers || !first) return undefined;
-  const message =
-    consumers.expiring === 1
-      ? `The token of ${describe(first)} expires in ${formatDuration(left(first))}.`
-      : `${formatCount(consumers.expiring)} tokens expire within 7 days: ${listNames(
-          found.toSorted((a, b) => left(a) - left(b)),
-          consumers.expiring,
-          (one) => `, in ${formatDuration(left(one))}`,
-        )}.`;
-  const fix = `Issue a new token and put it into the automation: ${issueCommand(first)}. The automation keeps its position.`;
-  return { message, fix };
-}
-
-function describeHooks(
-  { hooks, consumers }: Facts,
-  state: 'disabled' | 'failing',
-  reason: string,
-  fix: string,
-): Found | undefined {
-  if (!hooks || hooks[state] === 0) return undefined;
-  const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
-  const found = consumers?.listed.filter(({ hook }) => hook?.state === state) ?? [];
-  const whose = found.length === 0 ? '' : ` Of ${listNames(found, found.length)}.`;
-  return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
-}
-
-export interface Conclusion {
-  readonly healthy: StatusReport['healthy'];
-  readonly good: string | null;
-  readonly note: string | null;
+  return { ...conclude(facts, problems, staleAfterMs), problems };
 }
 
 /** The sentence at the top of the page: what is proven to be well, or why nothing can be said. */
-export function conclude(
+function conclude(
   { consumers }: Facts,
   problems: readonly StatusProblem[],
-  staleAfterMs?: number,
-): Conclusion {
-  const has = (level: StatusProblem['severity']) => problems.some(({ severity }) => severity === level);
+  staleAfterMs: number | undefined,
+): Omit<Diagnosis, 'problems'> {
+  const has = (level: Level) => problems.some(({ severity }) => severity === level);
+  const nothingFound = (healthy: boolean | null, why: string) => ({
+    ...{ healthy, good: null, note: `No problem was found. ${why}` },
+  });
   if (has('error') || !consumers) return { healthy: false, good: null, note: null };
-  const no = (note: string) => `No problem was found. ${note}`;
-  if (!consumers.recorded)
-    return { healthy: null, good: null, note: no('Consumers are not recorded (LEADTAP_CONSUMERS=off).') };
+  if (!consumers.recorded) return nothingFound(null, 'Consumers are not recorded (LEADTAP_CONSUMERS=off).');
   if (has('unknown')) return { healthy: null, good: null, note: null };
-  const { active, inactive } = consumers;
   if (problems.some(({ kind }) => kind === 'consumers-refused' || kind === 'consumers-limited'))
     return { healthy: true, good: null, note: null };
-  if (active === 0) {
-    const note = no(inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.');
-    return { healthy: true, good: null, note };
-  }
-  const leads = consumers.behind === 0 ? 'Every lead was picked up.' : 'No lead waits longer than usual.';
+  const { active, inactive, behind } = consumers;
+  if (active === 0)
+    return nothingFound(
+      true,
+      inactive === 0 ? 'No consumer has polled yet.' : 'No consumer polls at present.',
+    );
+  const leads = behind === 0 ? 'Every lead was picked up.' : 'No lead waits longer than usual.';
   return { healthy: true, good: `${leads} ${describeActive(consumers, staleAfterMs)}`, note: null };
 }
 
@@ -524,4 +312,17 @@ function describeActive({ active, activeWithoutInterval }: ConsumersStatus, stal
   if (known === active) return active === 1 ? `${subject} polls as usual.` : `${subject} poll as usual.`;
   const others = `${formatCount(known)} of ${formatCount(active)} consumers ${known === 1 ? 'polls' : 'poll'} as usual.`;
   return `${others} The usual interval of the ${activeWithoutInterval === 1 ? 'other one' : 'others'} is not known yet.`;
+}
+
+function findHooks(
+  { hooks, consumers }: Facts,
+  state: 'disabled' | 'failing',
+  reason: string,
+  fix: string,
+): Found | undefined {
+  if (!hooks || hooks[state] === 0) return undefined;
+  const subject = countOf(hooks[state], 'webhook subscription is', 'webhook subscriptions are');
+  const found = consumers?.listed.filter(({ hook }) => hook?.state === state) ?? [];
+  const whose = found.length === 0 ? '' : ` Of ${listNames(found)}.`;
+  return { message: `${subject} ${state}: ${reason}.${whose}`, fix };
 }

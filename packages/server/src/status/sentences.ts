@@ -2,9 +2,13 @@
 import { PROBLEMS, type ProblemCode, type ProblemEntry } from '@leadtap/contract';
 import { quoteForShell } from '../escape.ts';
 import { formatCount } from './formats.ts';
-import type { ConsumerStatus } from './report.ts';
+import type { ConsumerStatus, Facts } from './report.ts';
 
 type Named = Pick<ConsumerStatus, 'name' | 'tokenId' | 'userId'>;
+
+/** Until the moment of the facts. */
+export const secondsSince = ({ generatedAt }: Pick<Facts, 'generatedAt'>, time: string): number =>
+  (Date.parse(generatedAt) - Date.parse(time)) / 1000;
 
 const MAX_NAMES = 5;
 const MAX_NAME_LENGTH = 60;
@@ -24,8 +28,8 @@ const inCommand = (text: string, placeholder: string): string =>
 export const nameOf = ({ name, tokenId }: Pick<ConsumerStatus, 'name' | 'tokenId'>): string =>
   name || (tokenId === null ? 'tokens without an id' : `token ${tokenId}`);
 
-export const describe = (consumer: Named, more = ''): string =>
-  `${inSentence(nameOf(consumer))} (user ${inSentence(consumer.userId)}${more})`;
+export const describe = (consumer: Named): string =>
+  `${inSentence(nameOf(consumer))} (user ${inSentence(consumer.userId)})`;
 
 /** At the beginning of a sentence. */
 export function subjectOf(consumer: Named): string {
@@ -34,12 +38,8 @@ export function subjectOf(consumer: Named): string {
 }
 
 /** At most five, and the number of the others. */
-export function listNames(
-  found: readonly ConsumerStatus[],
-  count: number,
-  more: (consumer: ConsumerStatus) => string = () => '',
-): string {
-  const names = found.slice(0, MAX_NAMES).map((consumer) => describe(consumer, more(consumer)));
+export function listNames(found: readonly Named[], count = found.length): string {
+  const names = found.slice(0, MAX_NAMES).map((consumer) => describe(consumer));
   const others = count - names.length;
   return others > 0 ? `${names.join(', ')} and ${formatCount(others)} more` : names.join(', ');
 }

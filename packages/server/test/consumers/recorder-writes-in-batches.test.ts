@@ -153,21 +153,6 @@ describe('the recorder', () => {
     ]);
   });
 
-  it('passes on under which consumer the polls were stored', async () => {
-    const service = await startService();
-    const { consumers } = service.store;
-    if (!consumers) throw new Error('the store has no consumers');
-    const counts = new Map<string | null, number>();
-    const { recorder: made } = recorder(consumers, {
-      onWritten: ({ tokenId, polls }) => counts.set(tokenId, (counts.get(tokenId) ?? 0) + polls),
-    });
-    for (let token = 0; token < 103; token += 1)
-      made.recordPoll({ userId: 'boss', tokenId: `token-${token}` }, POLL);
-    await made.flush();
-    expect(counts.size).toBe(101);
-    expect(counts.get(null)).toBe(3);
-  });
-
   it('stores no time that a database cannot store', async () => {
     const { recorder: made, summaries } = recorder();
     const page = {

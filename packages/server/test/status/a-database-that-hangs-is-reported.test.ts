@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { ConsumerPolls } from '../../src/status/consumer-polls.ts';
 import { ConsumersReader } from '../../src/status/consumers.ts';
+import { InstanceMemory } from '../../src/status/instance.ts';
 import { createStatusReader, type StatusSources } from '../../src/status/read-status.ts';
-import { Refusals } from '../../src/status/refusals.ts';
-import { RequestHistory } from '../../src/status/request-history.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
@@ -19,9 +17,7 @@ function start(store: Omit<StatusSources['store'], 'findToken' | 'findUser' | 'r
     ...{ clock, version: '0.0.0', databaseAddress: 'test', invocation: 'leadtap' },
     store: { ...store, findToken: never, findUser: never, readPage: never },
     isRecording: true,
-    requests: new RequestHistory(clock),
-    refusals: new Refusals(clock),
-    consumerPolls: new ConsumerPolls(clock),
+    instance: new InstanceMemory(clock),
     log: { error: (_details, message) => void errors.push(message) },
   });
   return { readStatus, errors };
@@ -38,23 +34,21 @@ it('a database that does not answer is unreachable after 3 seconds', async () =>
   expect(errors).toEqual(['the state of the database could not be read for the status page']);
 });
 
-it('consumers and leads that take too long are missing, and the rest is there', async () => {
+it('consumers that take too long are missing, and the rest is there', async () => {
   const consumers = { list: never, record: never, prune: never, recordDowntime: never, recordStop: never };
-  const { readStatus, errors } = start({ status, consumers, countLeadsByMinute: never });
+  const { readStatus, errors } = start({ status, consumers });
   const reading = readStatus();
   await vi.advanceTimersByTimeAsync(3000);
   const report = await reading;
   expect(report).toMatchObject({ consumers: null, database: { reachable: true, engine: 'Test 1' } });
-  expect(report.history.hour.leads).toBeNull();
   expect(report.problems.map(({ kind }) => kind)).toEqual(['consumers-unknown']);
-  expect(errors).toHaveLength(2);
+  expect(errors).toEqual(['the consumers could not be read for the status page']);
 });
 
-it('a store without consumers and counts has none', async () => {
+it('a store without consumers has none', async () => {
   const { readStatus } = start({ status });
   const report = await readStatus();
   expect(report.consumers).toMatchObject({ recorded: true, active: 0, stale: 0, inactive: 0, listed: [] });
-  expect(report.history.day.leads).toBeNull();
   expect(report.problems).toEqual([]);
 });
 
@@ -69,7 +63,7 @@ it('after a slow read of the consumers, the next one is made only after ten time
       consumers: { list, record: never, prune: never, recordDowntime: never, recordStop: never },
       leads: { findUser: never, readPage: never },
     },
-    ...{ clock: manualClock(), polls: undefined, slowReadMs: 250 },
+    ...{ clock: manualClock(), slowReadMs: 250 },
   });
   const first = await reader.read();
   vi.advanceTimersByTime(2999);

@@ -50,10 +50,9 @@ describe('tokens that expire', () => {
     await soon();
     const report = await readStatus(service);
     expect(report.healthy).toBe(true);
-    expect(report.consumers).toMatchObject({ expiring: 1 });
-    expect(report.consumers?.listed.map(({ name, tokenExpiresSoon }) => [name, tokenExpiresSoon])).toEqual([
-      ['n8n, sales', true],
-      ['fine', false],
+    expect(report.consumers?.listed.map(({ name, problems }) => [name, problems])).toEqual([
+      ['n8n, sales', ['tokens-expiring']],
+      ['fine', []],
     ]);
     expect(report.consumers?.listed[0]?.tokenExpiresAt).toBe('2026-03-05T09:30:00.000Z');
     expect(report.problems).toEqual([
@@ -68,10 +67,10 @@ describe('tokens that expire', () => {
     const page = await readPage(service);
     expect(page).toContain('<div class="finding good" data-key="good">');
     expect(page).toContain('<div class="finding warning" data-key="tokens-expiring">');
-    expect(page).toContain('<span class="badge">token expires in 3 days</span>');
+    expect(page).toContain('<strong class="badge">token expires in 3 days</strong>');
     await (await add({ name: 'make', expiresInMs: 2 * HOUR_MS }))();
     expect((await readStatus(service)).problems[0]?.message).toBe(
-      '2 tokens expire within 7 days: make (user boss, in 2 h), n8n, sales (user boss, in 3 days).',
+      'The token of make (user boss) expires in 2 h. 1 more has the same problem: n8n, sales (user boss).',
     );
   });
 
@@ -80,7 +79,10 @@ describe('tokens that expire', () => {
     await (await add({ expiresInMs: DAY_MS, lifetimeMs: DAY_MS }))();
     expect((await readStatus(service)).problems).toEqual([]);
     clock.advance(17 * HOUR_MS);
-    expect((await readStatus(service)).consumers).toMatchObject({ inactive: 1, expiring: 0 });
+    expect((await readStatus(service)).consumers).toMatchObject({
+      inactive: 1,
+      problems: { 'tokens-expiring': 0 },
+    });
     await (await add({ name: 'short', expiresInMs: 7 * HOUR_MS, lifetimeMs: DAY_MS }))();
     expect((await readStatus(service)).problems).toMatchObject([{ kind: 'tokens-expiring' }]);
   });
@@ -90,7 +92,7 @@ describe('tokens that expire', () => {
     await (await add({ expiresInMs: HOUR_MS, isIssued: false }))();
     const { problems, consumers } = await readStatus(service);
     expect(problems).toEqual([]);
-    expect(consumers?.listed).toMatchObject([{ tokenExpiresSoon: false }]);
+    expect(consumers?.listed).toMatchObject([{ problems: [] }]);
   });
 
   it('and have expired are the reason why their consumer has stopped', async () => {
@@ -109,7 +111,7 @@ describe('tokens that expire', () => {
         fix: expect.stringContaining('`leadtap token issue --user boss --name zapier`'),
       },
     ]);
-    expect(await readPage(service)).toContain('<span class="badge">token expired</span>');
+    expect(await readPage(service)).toContain('<strong class="badge">token expired</strong>');
   });
 
   it('are renewed with a command that begins as the person began, also on the page', async () => {
@@ -142,7 +144,11 @@ describe('consumers that are refused', () => {
       clock.advance(60_000);
     }
     const report = await readStatus(service);
-    expect(report).toMatchObject({ healthy: true, good: null, consumers: { active: 2, refused: 1 } });
+    expect(report).toMatchObject({
+      healthy: true,
+      good: null,
+      consumers: { active: 2, problems: { 'consumers-refused': 1 } },
+    });
     expect(report.problems).toEqual([
       {
         ...{ kind: 'consumers-refused', severity: 'warning' },
@@ -192,9 +198,7 @@ describe('columns and sections', () => {
     await (await add({ name: 'zapier' }))();
     const page = await readPage(service);
     expect(page).not.toContain('Webhook');
-    expect([...page.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id)).toEqual([
-      ...['consumers', 'requests', 'system'],
-    ]);
+    expect([...page.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id)).toEqual(['consumers', 'system']);
     expect(page).toContain('<span class="company"><bdi title="acme">acme</bdi></span>');
     const hook = { userId: 'boss', tokenId: 'token-9', tokenExpiresAt: null, createdAt: Date.UTC(2026, 2) };
     const url = 'https://hooks.zapier.com/a';

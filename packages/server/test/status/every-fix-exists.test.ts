@@ -6,63 +6,59 @@ import { NO_CONSUMERS } from '../../src/status/consumers.ts';
 import type {
   ConsumerStatus,
   ConsumersStatus,
-  StatusHistory,
+  Facts,
+  RequestError,
   StatusProblem,
 } from '../../src/status/report.ts';
-import { diagnose, type Facts, RULES } from '../../src/status/rules.ts';
+import { diagnose, RULES } from '../../src/status/rules.ts';
 import { fixOf } from '../../src/status/sentences.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
 
-const HISTORY: StatusHistory = {
-  ...{ from: '2026-03-02T08:31:00.000Z', stepSeconds: 60, pollsPerSecond: [], p99Ms: [] },
-  ...{ rateLimited: [], rejected: [], failed: [3], leads: null },
+const YESTERDAY = '2026-03-01T09:30:00.000Z';
+const ERROR: RequestError = {
+  ...{ at: '2026-03-02T09:29:00.000Z', status: 500, requestId: 'a', path: '/' },
+  code: 'internal-error',
+};
+const EACH_ONCE = {
+  ...{ 'leads-skipped': 1, 'token-revoked-in-use': 1, 'consumers-awaited': 1, 'consumers-stale': 1 },
+  ...{ 'consumers-limited': 1, 'leads-waiting': 1, 'consumers-refused': 1, 'tokens-expiring': 1 },
 };
 const consumer = (rest: Partial<ConsumerStatus>): ConsumerStatus => ({
   ...{ tokenId: 'token-1', name: 'zapier', userId: 'boss', companyId: 'acme', state: 'active' },
-  ...{ tokenExpiresAt: null, tokenExpiresSoon: false, lastPollAt: '2026-03-02T09:00:00.000Z' },
+  ...{ tokenExpiresAt: null, lastPollAt: '2026-03-02T09:00:00.000Z' },
   ...{ lastStatus: 200, usualIntervalSeconds: 60, confirmedThrough: null, deliveredThrough: null },
-  ...{
-    waiting: 0,
-    waitingSince: null,
-    skipped: 0,
-    skippedSince: null,
-    unconfirmedSince: null,
-    isStuck: false,
-    hasSkipped: false,
-  },
-  ...{ tokenEnded: null, isAwaited: false, problem: null, hook: null, pollsByHour: null },
+  ...{ waiting: 0, waitingSince: null, skipped: 0, skippedSince: null, unconfirmedSince: null },
+  ...{ isStuck: false, tokenEnded: null, isAwaited: false, problems: [], hook: null },
   ...rest,
 });
 
 const facts = (rest: Partial<Facts> = {}): Facts => ({
   ...{ generatedAt: '2026-03-02T09:30:00.000Z', startedAt: '2026-03-01T00:00:00.000Z', version: '1' },
-  ...{ uptimeSeconds: 1, waitingRequests: 0, untrustedProxy: { address: '10.0.0.1', lastAt: '' } },
   database: {
-    ...{ address: 'here', reachable: true, engine: 'SQLite', latestStamp: null, bytes: 1 },
+    ...{ address: 'here', reachable: true, engine: 'SQLite', bytes: 1 },
     stampsAheadSeconds: 100,
   },
   redis: { reachable: false },
   disk: { freeBytes: 1, totalBytes: 2 },
   backup: { lastAt: '2026-01-01T00:00:00.000Z' },
-  leads: { latestAt: '2026-03-02T06:00:00.000Z', usualPerHour: 10, isSilent: true },
+  leads: { latestAt: '2026-03-02T06:00:00.000Z', isSilent: true },
   consumers: {
     ...NO_CONSUMERS,
-    ...{ recorded: true, stale: 2, refused: 1, expiring: 1, limited: 1, limitedLong: 1, waitingLong: 1 },
-    ...{ ended: 1, awaited: 1, skipping: 1 },
+    ...{ recorded: true, stale: 2, problems: { ...EACH_ONCE, 'consumers-stale': 2 } },
     downtime: { from: '2026-03-02T09:00:00.000Z', until: '2026-03-02T09:29:00.000Z' },
     listed: [
-      consumer({ problem: 'consumers-stale', state: 'stale' }),
-      consumer({ problem: 'consumers-stale', state: 'stale' }),
-      consumer({ problem: 'consumers-refused', lastStatus: 403 }),
-      consumer({ problem: 'consumers-limited', lastStatus: 429 }),
-      consumer({ problem: 'leads-waiting', waiting: 3, waitingSince: '2026-03-01T09:30:00.000Z' }),
-      consumer({ problem: 'token-revoked-in-use', tokenEnded: 'revoked' }),
-      consumer({ hasSkipped: true, skipped: 2 }),
-      consumer({ tokenExpiresAt: '2026-03-03T09:30:00.000Z', tokenExpiresSoon: true }),
+      consumer({ problems: ['consumers-stale'], state: 'stale' }),
+      consumer({ problems: ['consumers-stale'], state: 'stale' }),
+      consumer({ problems: ['consumers-refused'], lastStatus: 403 }),
+      consumer({ problems: ['consumers-limited'], lastStatus: 429, waitingSince: YESTERDAY }),
+      consumer({ problems: ['leads-waiting'], waiting: 3, waitingSince: YESTERDAY }),
+      consumer({ problems: ['token-revoked-in-use'], tokenEnded: 'revoked' }),
+      consumer({ problems: ['leads-skipped'], skipped: 2 }),
+      consumer({ problems: ['tokens-expiring'], tokenExpiresAt: '2026-03-03T09:30:00.000Z' }),
     ],
   },
   hooks: { active: 0, failing: 1, disabled: 1, failingLong: 1 },
-  ...{ refusals: [], errors: [], history: { hour: HISTORY, day: HISTORY } },
+  ...{ refusals: [], errors: [ERROR], untrustedProxy: '10.0.0.1' },
   ...rest,
 });
 
@@ -75,14 +71,11 @@ const withConsumers = (consumers: Partial<ConsumersStatus>): Facts => ({
 /** Every problem, in one report or another. */
 const PROBLEMS: readonly StatusProblem[] = [
   facts(),
-  withConsumers({ limitedLong: 0 }),
-  withConsumers({
-    waitingLong: 1,
-    listed: [consumer({ problem: 'leads-waiting', state: 'inactive', waiting: 3 })],
-  }),
+  withConsumers({ listed: [consumer({ problems: ['consumers-limited'], lastStatus: 429 })] }),
+  withConsumers({ listed: [consumer({ problems: ['leads-waiting'], state: 'inactive', waiting: 3 })] }),
   facts({ consumers: null }),
   facts({ consumers: null, database: { ...facts().database, reachable: false } }),
-].flatMap(diagnose);
+].flatMap((each) => diagnose(each).problems);
 
 const commandsIn = (text: string): string[] =>
   [...text.matchAll(/`leadtap ([^`]+)`/g)].map(([, command = '']) => command);
@@ -104,11 +97,12 @@ describe('what the status page tells to do', () => {
   });
 
   it('does not speak of a downtime where the clock was set back', () => {
-    const listed = [consumer({ problem: 'consumers-awaited', lastPollAt: '2026-03-02T10:30:00.000Z' })];
+    const listed = [consumer({ problems: ['consumers-awaited'], lastPollAt: '2026-03-02T10:30:00.000Z' })];
     for (const downtime of [null, facts().consumers?.downtime ?? null])
       expect(
-        diagnose(withConsumers({ downtime, listed })).find(({ kind }) => kind === 'consumers-awaited')
-          ?.message,
+        diagnose(withConsumers({ downtime, listed })).problems.find(
+          ({ kind }) => kind === 'consumers-awaited',
+        )?.message,
       ).toBe('The clock was set back since the last polls: waiting for 1 consumer to poll.');
   });
 

@@ -2,19 +2,13 @@ import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
 import type { RefusedRequest } from '../../src/http/exchange.ts';
-import { Refusals } from '../../src/status/refusals.ts';
+import { InstanceMemory } from '../../src/status/instance.ts';
 import { addClient, readPage, readStatus } from './support/status.ts';
-
-const NONE = { lastHour: 0, last24Hours: 0 };
-const counts = (lastHour: number, last24Hours = lastHour) => ({ lastHour, last24Hours });
 
 const refusalsOf = async (service: TestService) => (await readStatus(service)).refusals;
 
-const sum = (values: readonly (number | null)[]): number =>
-  values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
 describe('refusals', () => {
-  it('have their code, their consumer with its name, and the last hour apart from the last day', async () => {
+  it('have their code and their consumer with its name, and are forgotten after a day without one', async () => {
     const clock = manualClock();
     const service = await startService({ clock });
     const make = await addClient(service, 'starter', 'token-1', 'make');
@@ -24,14 +18,15 @@ describe('refusals', () => {
     expect(await make()).toBe(403);
     expect(await zapier('limit=0')).toBe(400);
     expect(await zapier()).toBe(200);
+    const lastAt = '2026-03-02T11:30:00.000Z';
     expect(await refusalsOf(service)).toEqual([
       {
-        ...{ code: 'professional-plan-required', status: 403, ...counts(1, 4), others: NONE },
-        consumers: [{ name: 'make', userId: 'starter', tokenId: 'token-1', ...counts(1, 4) }],
+        ...{ code: 'professional-plan-required', status: 403, count: 4, lastAt },
+        consumers: [{ name: 'make', userId: 'starter', tokenId: 'token-1', count: 4, lastAt }],
       },
       {
-        ...{ code: 'invalid-query', status: 400, ...counts(1), others: NONE },
-        consumers: [{ name: 'zapier', userId: 'boss', tokenId: 'token-2', ...counts(1) }],
+        ...{ code: 'invalid-query', status: 400, count: 1, lastAt },
+        consumers: [{ name: 'zapier', userId: 'boss', tokenId: 'token-2', count: 1, lastAt }],
       },
     ]);
     const page = await readPage(service);
@@ -41,6 +36,8 @@ describe('refusals', () => {
     clock.advance(24 * 3_600_000);
     expect(await refusalsOf(service)).toEqual([]);
     expect(await readPage(service)).not.toContain('id="refusals"');
+    await make();
+    expect(await refusalsOf(service)).toMatchObject([{ count: 1, consumers: [{ count: 1 }] }]);
   });
 
   it('without a valid token are counted without a consumer; a revoked token still has its name', async () => {
@@ -51,17 +48,15 @@ describe('refusals', () => {
     const old = await addClient(service, 'boss', 'token-1', 'old zap');
     await service.store.revokeToken('token-1');
     for (const _ of [1, 2, 3]) expect(await old()).toBe(401);
-    expect(await refusalsOf(service)).toEqual([
-      {
-        ...{ code: 'token-revoked', status: 401, ...counts(3), others: NONE },
-        consumers: [{ name: 'old zap', userId: 'boss', tokenId: 'token-1', ...counts(3) }],
-      },
-      { code: 'token-invalid', status: 401, ...counts(2), consumers: [], others: counts(2) },
-      { code: 'token-missing', status: 401, ...counts(1), consumers: [], others: counts(1) },
+    expect(await refusalsOf(service)).toMatchObject([
+      { code: 'token-revoked', count: 3, consumers: [{ name: 'old zap', userId: 'boss', count: 3 }] },
+      { code: 'token-invalid', count: 2, consumers: [] },
+      { code: 'token-missing', count: 1, consumers: [] },
     ]);
+    expect(await readPage(service)).toContain('<li>not known: 2</li>');
   });
 
-  it('of every endpoint count, also in the history', async () => {
+  it('of every endpoint count', async () => {
     const service = await startService({ env: { LEADTAP_INTAKE: 'on' } });
     const token = await service.token('boss', { scopes: ['leads:read', 'leads:write'] });
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
@@ -71,14 +66,11 @@ describe('refusals', () => {
     await leaveRequests(service, 'boss', 0);
     for (const path of ['/automation/consumers', '/automation/new-leads'])
       expect((await fetch(`${service.url}${path}`, { headers })).status).toBe(429);
-    const { refusals, history } = await readStatus(service);
-    expect(refusals.map(({ code, last24Hours }) => [code, last24Hours])).toEqual([
+    expect((await refusalsOf(service)).map(({ code, count }) => [code, count])).toEqual([
       ['rate-limit-exceeded', 2],
-      ['invalid-lead', 1],
       ['invalid-hook', 1],
+      ['invalid-lead', 1],
     ]);
-    expect(sum(history.hour.rateLimited)).toBe(2);
-    expect(sum(history.hour.rejected)).toBe(2);
   });
 
   it('of requests that a person tries in the console do not count', async () => {
@@ -92,15 +84,17 @@ describe('refusals', () => {
 
   it('are those of responses: a client that disconnects before is not refused', async () => {
     const service = await startService();
+    const isHeld = async (count: number) =>
+      expect(await (await fetch(service.metricsUrl)).text()).toContain(`\nleadtap_waiting_polls ${count}\n`);
     const held = new AbortController();
     const answer = service.poll('boss', 'since=2026-03-02', {
       headers: { prefer: 'wait=50' },
       signal: held.signal,
     });
-    await vi.waitFor(async () => expect((await readStatus(service)).waitingRequests).toBe(1));
+    await vi.waitFor(() => isHeld(1));
     held.abort();
     await expect(answer).rejects.toThrow();
-    await vi.waitFor(async () => expect((await readStatus(service)).waitingRequests).toBe(0));
+    await vi.waitFor(() => isHeld(0));
     expect(await refusalsOf(service)).toEqual([]);
   });
 });
@@ -113,22 +107,22 @@ describe('a client that makes up consumers', () => {
   });
 
   it('does not fill the memory, and the sums stay right', () => {
-    const refusals = new Refusals(manualClock());
+    const memory = new InstanceMemory(manualClock());
     for (let n = 0; n < 10_000; n += 1)
-      refusals.add(refused({ token: { userId: `user ${n}`, tokenId: `token ${n}` } }));
-    for (let n = 0; n < 20; n += 1) refusals.add(refused());
-    const [found] = refusals.read();
-    expect(found).toMatchObject({ ...counts(10_020), others: counts(9996) });
+      memory.addRefusal(refused({ token: { userId: `user ${n}`, tokenId: `token ${n}` } }));
+    for (let n = 0; n < 20; n += 1) memory.addRefusal(refused());
+    const [found] = memory.read().refusals;
+    expect(found?.count).toBe(10_020);
     expect(found?.consumers).toHaveLength(5);
-    expect(found?.consumers[0]).toEqual({ userId: 'ada', tokenId: 'token-1', ...counts(20) });
+    expect(found?.consumers[0]).toMatchObject({ userId: 'ada', tokenId: 'token-1', count: 20 });
   });
 
   it('stores no long ids', () => {
-    const refusals = new Refusals(manualClock());
-    refusals.add(refused({ token: { userId: 'x'.repeat(201) } }));
-    refusals.add(refused({ token: { userId: 'ada', tokenId: 'y'.repeat(201) } }));
-    expect(refusals.read()).toMatchObject([
-      { ...counts(2), others: counts(1), consumers: [{ userId: 'ada', tokenId: null, ...counts(1) }] },
+    const memory = new InstanceMemory(manualClock());
+    memory.addRefusal(refused({ token: { userId: 'x'.repeat(201) } }));
+    memory.addRefusal(refused({ token: { userId: 'ada', tokenId: 'y'.repeat(201) } }));
+    expect(memory.read().refusals).toMatchObject([
+      { count: 2, consumers: [{ userId: 'ada', tokenId: null, count: 1 }] },
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
 import { requestText, sendRawOnce } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
@@ -142,29 +142,6 @@ describe('the status page', () => {
     await writePolls(service);
     const page = await readPage(service);
     expect(page).not.toMatch(/\sstyle=|<style|<script>|\son[a-z]+=/);
-  });
-
-  it.each([
-    ['', 'hour', 'Leads in per minute'],
-    ['?range=hour', 'hour', 'Leads in per minute'],
-    ['?range=day', 'day', 'Leads in per hour'],
-    ['?range=nonsense', 'hour', 'Leads in per minute'],
-  ])('shows with %j the last %s', async (query, range, title) => {
-    const service = await startService();
-    const page = await readPage(service, query);
-    expect(page).toContain(title);
-    expect(page).toContain(`<a href="?range=${range}" aria-current="true">`);
-  });
-
-  it('has plots without data and without leads', async () => {
-    const service = await startService();
-    const page = await readPage(service);
-    expect(page.match(/<figure /g)).toHaveLength(4);
-    expect(page).toContain('<span class="plot-title">p99 of polls</span> <span class="figure">–</span>');
-    expect(page).toContain('No polls yet');
-    expect(page).not.toMatch(/NaN|Infinity|undefined|null/);
-    vi.spyOn(service.store, 'countLeadsByMinute').mockRejectedValue(new Error('canceled'));
-    expect(await readPage(service)).toContain('Leads could not be counted');
   });
 
   it('has no lead data', async () => {

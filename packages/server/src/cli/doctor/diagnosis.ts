@@ -1,10 +1,9 @@
 /** The diagnosis of the status page, evaluated from the database, with what only a running instance knows. */
 import { type Config, describeDatabase } from '../../config.ts';
 import { COMMAND_TIMEOUTS, engineOf, openStore } from '../../open-store.ts';
+import { InstanceMemory } from '../../status/instance.ts';
 import { createStatusReader } from '../../status/read-status.ts';
-import { Refusals } from '../../status/refusals.ts';
 import type { StatusReport } from '../../status/report.ts';
-import { RequestHistory } from '../../status/request-history.ts';
 import { STATUS_TIMEOUTS, type StatusTimeouts } from '../../status/timeouts.ts';
 import { VERSION } from '../../version.ts';
 import type { CommandContext } from '../context.ts';
@@ -37,8 +36,7 @@ export async function readReport(
       databaseAddress: describeDatabase(database),
       databaseFile: file,
       readLastBackup: backupTimes?.readLast,
-      requests: new RequestHistory(clock),
-      refusals: new Refusals(clock),
+      instance: new InstanceMemory(clock),
       hooks: config.hooks ? store.hooks : undefined,
       isRecording: config.consumers && store.consumers !== undefined,
       known: instance && factsOf(instance),
@@ -50,15 +48,14 @@ export async function readReport(
   }
 }
 
-/** What only the instance knows. An older one does not have all of it. */
+/** What only the instance knows. */
 const factsOf = (instance: StatusReport) => ({
   ...(!instance.database.reachable && { database: instance.database }),
   startedAt: instance.startedAt,
   redis: instance.redis,
   refusals: instance.refusals,
   errors: instance.errors,
-  history: instance.history,
-  untrustedProxy: instance.untrustedProxy ?? null,
+  untrustedProxy: instance.untrustedProxy,
 });
 
 const STATES = { error: 'failed', warning: 'warning', unknown: 'unknown' } as const;

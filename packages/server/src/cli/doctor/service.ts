@@ -217,7 +217,7 @@ export async function readInstance({ metricsAddress }: Config): Promise<StatusRe
   if (metricsAddress === 'off' || metricsAddress.port === 0) return undefined;
   try {
     const report: StatusReport = JSON.parse(await read(metricsAddress, '/status.json'));
-    return typeof report.database?.address === 'string' && report.history?.hour ? report : undefined;
+    return typeof report.database?.address === 'string' && Array.isArray(report.errors) ? report : undefined;
   } catch {
     return undefined;
   }
