@@ -4,33 +4,30 @@ import { describeDatabase } from '../config.ts';
 import { type Engine, engineOf } from '../open-store.ts';
 import { BackupTargetError, SchemaVersionError } from '../store/errors.ts';
 import { messageOf } from '../system-error.ts';
+import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import { writeJson, writeLine } from './output.ts';
 import { ProgressBar } from './progress-bar.ts';
 
-const HELP = `
+export function registerBackup(program: Command, context: CommandContext): void {
+  addCommand(program, context, {
+    name: 'backup',
+    description: 'copy an SQLite database while it is served',
+    arguments: { '<file>': 'the new file' },
+    options: { '--json': 'print { file, bytes }' },
+    help: `
 Copies an SQLite database while the service runs. The copy contains every lead that was acknowledged before the command
 started. It gets its name when it is complete, checked and on the disk; before that it is called FILE.….partial. An
 existing file is never replaced. Only its owner can read the file, because it contains the data of your customers.
 The status page shows the time of the last backup, from the file leadtap.db.last-backup beside the database.
 
 The signing key is not in the database: copy its file, too. On PostgreSQL the command prints the pg_dump line to use, and
-the exit code is 1.
-
-Examples:
-  leadtap backup backup.db
-  leadtap backup /backups/leadtap-$(date +%F).db --json`;
-
-export function registerBackup(program: Command, context: CommandContext): void {
-  program
-    .command('backup')
-    .description('copy an SQLite database while it is served')
-    .argument('<file>', 'the new file')
-    .option('--json', 'print { file, bytes }')
-    .addHelpText('after', HELP)
-    .action((file: string, { json }: { json?: true }) => backup(file, json === true, context));
+the exit code is 1.`,
+    examples: ['leadtap backup backup.db', 'leadtap backup /backups/leadtap-$(date +%F).db --json'],
+    run: backup,
+  });
 }
 
 const PASSWORD_HINT = 'The line has no password: pg_dump asks for it, or reads PGPASSWORD or ~/.pgpass.';
@@ -45,7 +42,11 @@ async function recordBackup({ backupTimes }: Engine, at: number, { stderr }: Com
   }
 }
 
-async function backup(file: string, json: boolean, context: CommandContext): Promise<void> {
+async function backup(
+  context: CommandContext,
+  { json }: { readonly json?: true },
+  file: string,
+): Promise<void> {
   const { stdout, stderr, clock, signal, cwd } = context;
   const config = await loadConfig(context);
   const { database, signingKey } = config;

@@ -1,6 +1,7 @@
 /** Questions to a person at a terminal. */
 import { createInterface } from 'node:readline/promises';
 import type { CommandContext } from './context.ts';
+import { EXIT_CODES, ExitCode } from './exit.ts';
 import { Failure } from './failure.ts';
 import { writeLine } from './output.ts';
 
@@ -21,6 +22,17 @@ export function requireConsent(command: string, flags: ConfirmFlags, context: Co
     `${command} asks before it deletes, and there is no terminal to ask on`,
     'Add --yes to delete without a question, or --dry-run to see what would be deleted.',
   );
+}
+
+/** Ends the command if the person does not agree. */
+export async function confirmOrStop(
+  question: string,
+  { yes }: ConfirmFlags,
+  context: CommandContext,
+): Promise<void> {
+  if (yes || (await confirm(question, context))) return;
+  await writeLine(context.stderr, 'Nothing was deleted.');
+  throw new ExitCode(EXIT_CODES.failed);
 }
 
 /** True after `y` or `yes`. Any other answer, and the end of the input, is a no. */

@@ -64,6 +64,12 @@ export async function withStore<T>(
   }
 }
 
+/** The stores of `open-store.ts` have every optional part; a store of another program may not. */
+export function requirePart<Part>(part: Part | undefined): Part {
+  if (part === undefined) throw new Failure('unavailable', 'the store of this database cannot do that');
+  return part;
+}
+
 export async function loadConfig(context: CommandContext, flags?: ConfigFlags): Promise<Config> {
   const { env, cwd } = context;
   const dotenv = await readDotenv(join(cwd, '.env'));

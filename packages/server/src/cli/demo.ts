@@ -6,15 +6,16 @@ import process from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
 import type { Command } from 'commander';
-import { issueToken } from '../accounts/own-tokens.ts';
+import { issueRecorded } from '../accounts/commands/token.ts';
 import type { SigningKeys } from '../accounts/signing-keys.ts';
-import { DEFAULT_TOKEN_SCOPES, TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
+import { TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
 import { toIso } from '../clock.ts';
 import { type Config, VARIABLES } from '../config.ts';
 import type { LeadInput } from '../leads/record.ts';
 import type { Running } from '../ops/lifecycle.ts';
 import { ListenError } from '../ops/listen.ts';
 import type { Store } from '../store/store.ts';
+import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { DEMO_ORGANISATION, DEMO_TOKENS, makeLead, makeStatus } from './demo-data.ts';
 import { asFailure, Failure } from './failure.ts';
@@ -34,19 +35,18 @@ const TOKEN_MS = 90 * DAY_MS;
 const HISTORY_LEADS = 20;
 
 export function registerDemo(program: Command, context: CommandContext): void {
-  program
-    .command('demo')
-    .summary('try it with a made-up company')
-    .description(
+  addCommand(program, context, {
+    name: 'demo',
+    summary: 'try it with a made-up company',
+    description:
       'Serve a made-up company with users of every access level and plan, and add a new lead every few seconds. The demo prints the address of its console, and a curl command. It removes all its data when it stops.',
-    )
-    .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
-    .option(
-      '--port <number>',
-      'port to listen on (LEADTAP_PORT, default 3000, or any free port if 3000 is in use)',
-    )
-    .option('--json', 'print the addresses and tokens as JSON')
-    .action((flags: DemoFlags) => runDemo(context, flags));
+    options: {
+      '--host <address>': 'address to listen on (LEADTAP_HOST, default 127.0.0.1)',
+      '--port <number>': 'port to listen on (LEADTAP_PORT, default 3000, or any free port if 3000 is in use)',
+      '--json': 'print the addresses and tokens as JSON',
+    },
+    run: runDemo,
+  });
 }
 
 function makeFolder(): string {
@@ -139,8 +139,14 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
   const { clock, stdout, signal } = context;
   await store.applyOrganisation(DEMO_ORGANISATION);
   await addHistory(store, clock());
-  const issue = (userId: string, name: string, scopes?: readonly TokenScope[]) =>
-    issueDemoToken(store, keys, { userId, name, issuedAt: clock(), ...(scopes && { scopes }) });
+  const issue = async (userId: string, name: string, scopes?: readonly TokenScope[]) => {
+    const issuedAt = clock();
+    // A short id, so that all that the demo prints fits on a terminal.
+    const tokenId = randomUUID().slice(0, 8);
+    const grant = { userId, tokenId, issuedAt, expiresAt: issuedAt + TOKEN_MS, ...(scopes && { scopes }) };
+    const [issued] = await issueRecorded(store, keys, [grant], name);
+    return issued?.token ?? '';
+  };
   const callers = await Promise.all(
     DEMO_TOKENS.map(async (caller) => ({
       ...caller,
@@ -169,24 +175,6 @@ async function show(demo: Demo, context: CommandContext, json: boolean): Promise
     if (!json && !stdout.isTTY) await write(stdout, leadLine(lead, clock()));
     await sleep(3000 + Math.random() * 5000, undefined, { signal }).catch(() => undefined);
   }
-}
-
-interface DemoGrant {
-  readonly userId: string;
-  /** Appears on the status page and in the list of consumers. */
-  readonly name: string;
-  readonly scopes?: readonly TokenScope[];
-  readonly issuedAt: number;
-}
-
-async function issueDemoToken(store: Store, keys: SigningKeys, demo: DemoGrant): Promise<string> {
-  const { name, ...grant } = { ...demo, expiresAt: demo.issuedAt + TOKEN_MS };
-  // Short, so that all that the demo prints fits on a terminal.
-  const tokenId = randomUUID().slice(0, 8);
-  await store.recordTokens([
-    { scopes: DEFAULT_TOKEN_SCOPES, ...grant, id: tokenId, name, keyId: keys[0].id },
-  ]);
-  return issueToken(keys, { ...grant, tokenId });
 }
 
 /** Leads of the last five days, so that the first poll returns some. */

@@ -1,6 +1,7 @@
 import process from 'node:process';
 import type { Command } from 'commander';
 import { describeDatabase } from '../config.ts';
+import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { checkDatabase } from './doctor/database.ts';
 import { toFindings } from './doctor/diagnosis.ts';
@@ -19,7 +20,15 @@ import { Failure } from './failure.ts';
 import { withInvocation } from './invocation.ts';
 import { hasColours, writeJson, writeLine } from './output.ts';
 
-const HELP = `
+const CONFIGURATION = 'configuration';
+
+export function registerDoctor(program: Command, context: CommandContext): void {
+  addCommand(program, context, {
+    name: 'doctor',
+    summary: 'find problems',
+    description: 'Check configuration, database, schema, key, clock and ports, and say what to fix.',
+    options: { '--json': 'print { ok, checks: [{ check, state, detail, fix }] }' },
+    help: `
 doctor only reads: it creates, migrates and changes nothing. You can run it while the service runs.
 The exit code is 1 if an error keeps Leadtap from working or a consumer from its leads, and 2 if it is the configuration.
 
@@ -30,25 +39,13 @@ who has stopped polling, and so on. What only the running service knows, it asks
   SQLite      free disk space, age of the last backup
   PostgreSQL  primary, durable, UTF-8, the isolation level that polls need, encryption, connections, roles, both clocks, and
               whether other machines know the signing key
-  Redis       the rate limits, with a key that expires after a second; polls work without it, so it is only a warning
-
-Examples:
-  leadtap doctor
-  leadtap doctor --json | jq '.checks[] | select(.state != "ok")'`;
-
-const CONFIGURATION = 'configuration';
-
-export function registerDoctor(program: Command, context: CommandContext): void {
-  program
-    .command('doctor')
-    .summary('find problems')
-    .description('Check configuration, database, schema, key, clock and ports, and say what to fix.')
-    .option('--json', 'print { ok, checks: [{ check, state, detail, fix }] }')
-    .addHelpText('after', HELP)
-    .action(({ json }: { json?: true }) => runDoctor(context, json === true));
+  Redis       the rate limits, with a key that expires after a second; polls work without it, so it is only a warning`,
+    examples: ['leadtap doctor', `leadtap doctor --json | jq '.checks[] | select(.state != "ok")'`],
+    run: runDoctor,
+  });
 }
 
-async function runDoctor(context: CommandContext, json: boolean): Promise<void> {
+async function runDoctor(context: CommandContext, { json }: { readonly json?: true }): Promise<void> {
   const { stdout, env, signal } = context;
   const findings: Finding[] = [];
   for await (const found of runChecks(context)) {

@@ -1,12 +1,30 @@
 import type { Command } from 'commander';
 import { migrateStore } from '../open-store.ts';
+import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { exitCodeOf } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import { type MoveFlags, moveDatabase } from './migrate/move.ts';
 import { writeJson, writeLine } from './output.ts';
 
-const HELP = `
+interface MigrateFlags extends MoveFlags {
+  readonly json?: true;
+}
+
+export function registerMigrate(program: Command, context: CommandContext): void {
+  addCommand(program, context, {
+    name: 'migrate',
+    summary: 'bring the schema up to date, or move to PostgreSQL',
+    description:
+      'Bring the schema of the database up to date, and report the changes. Or move an SQLite database to PostgreSQL.',
+    options: {
+      '--from <address>': 'move: the SQLite database, such as sqlite:./data/leadtap.db',
+      '--to <address>': 'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
+      '--replace-characters': 'move: write U+FFFD for characters that PostgreSQL cannot store',
+      '--json':
+        'print { from, to, applied }; for a move { from, to, verified, rows, leads: [{ companyId, rows, sha256 }], replaced }',
+    },
+    help: `
 Every command migrates first, unless LEADTAP_AUTO_MIGRATE=false: then only this one changes the schema.
 It is safe to run it twice, and from several places at once.
 
@@ -16,35 +34,13 @@ shows how to run it with these rights.
 
 With --from, --to or both it moves an SQLite database to PostgreSQL instead, and verifies the copy. The default of both
 is LEADTAP_DATABASE_URL. Stop the service first. To continue after an interruption, run the same command again.
-See docs/postgresql.md, "Move from SQLite".
-
-Examples:
-  leadtap migrate
-  leadtap migrate --from sqlite:./data/leadtap.db --to postgres://leadtap:secret@db.example.com:5432/leadtap`;
-
-interface MigrateFlags extends MoveFlags {
-  readonly json?: true;
-}
-
-export function registerMigrate(program: Command, context: CommandContext): void {
-  program
-    .command('migrate')
-    .summary('bring the schema up to date, or move to PostgreSQL')
-    .description(
-      'Bring the schema of the database up to date, and report the changes. Or move an SQLite database to PostgreSQL.',
-    )
-    .option('--from <address>', 'move: the SQLite database, such as sqlite:./data/leadtap.db')
-    .option(
-      '--to <address>',
-      'move: the PostgreSQL database, such as postgres://user:password@host:5432/database',
-    )
-    .option('--replace-characters', 'move: write U+FFFD for characters that PostgreSQL cannot store')
-    .option(
-      '--json',
-      'print { from, to, applied }; for a move { from, to, verified, rows, leads: [{ companyId, rows, sha256 }], replaced }',
-    )
-    .addHelpText('after', HELP)
-    .action((flags: MigrateFlags) => migrate(context, flags));
+See docs/postgresql.md, "Move from SQLite".`,
+    examples: [
+      'leadtap migrate',
+      'leadtap migrate --from sqlite:./data/leadtap.db --to postgres://leadtap:secret@db.example.com:5432/leadtap',
+    ],
+    run: migrate,
+  });
 }
 
 async function migrate(context: CommandContext, flags: MigrateFlags): Promise<void> {

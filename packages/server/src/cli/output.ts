@@ -1,7 +1,6 @@
 import type { Writable } from 'node:stream';
 import { styleText } from 'node:util';
-import { escapeJson, UNPRINTABLE } from '../leads/field-readers.ts';
-import { shortenId } from './short-ids.ts';
+import { escapeJson, printable } from '../escape.ts';
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -19,109 +18,112 @@ export const writeJson = (stream: Output, value: unknown): Promise<void> =>
   writeLine(stream, escapeJson(JSON.stringify(value, undefined, 2)));
 
 /** Writes one JSON array page by page, one item per line. */
-export async function writeJsonArray(stream: Output, pages: AsyncIterable<readonly object[]>): Promise<void> {
+export async function writeJsonArray<Item extends object>(
+  stream: Output,
+  pages: AsyncIterable<readonly Item[]>,
+  toJson: (item: Item) => object = (item) => item,
+): Promise<void> {
   let separator = '[\n  ';
   for await (const page of pages) {
     if (page.length === 0) continue;
-    await write(stream, separator + page.map((item) => escapeJson(JSON.stringify(item))).join(',\n  '));
+    const items = page.map((item) => escapeJson(JSON.stringify(toJson(item))));
+    await write(stream, separator + items.join(',\n  '));
     separator = ',\n  ';
   }
   await writeLine(stream, separator.startsWith('[') ? '[]' : '\n]');
 }
 
-/** Stored text could control the terminal, or show another text than the stored one. */
-export const printable = (text: string): string => text.replace(UNPRINTABLE, '?');
-
 export const formatLeadCount = (count: number): string => (count === 1 ? '1 lead' : `${count} leads`);
 
+type Row = readonly (string | null)[];
+
+interface ListFormat<Item> {
+  /** Default: the item as it is. */
+  readonly toJson?: (item: Item) => object;
+  readonly headings: readonly string[];
+  readonly toRow: (item: Item) => Row;
+  /** Columns that are never shortened. Default: ID. */
+  readonly whole?: readonly string[];
+}
+
+/** Prints a list page by page, as one JSON array or as a table. Returns the number of items. */
+export async function printList<Item extends object>(
+  stdout: Output,
+  pages: AsyncIterable<readonly Item[]>,
+  asJson: true | undefined,
+  { toJson, headings, toRow, whole }: ListFormat<Item>,
+): Promise<number> {
+  let count = 0;
+  async function* counted() {
+    for await (const page of pages) {
+      count += page.length;
+      yield page;
+    }
+  }
+  if (asJson) await writeJsonArray(stdout, counted(), toJson);
+  else {
+    const table = new Table(stdout, headings, whole);
+    for await (const page of counted()) await table.add(page.map(toRow));
+  }
+  return count;
+}
+
 const GAP = '  ';
-/** A column that is shortened keeps at least this many characters: those of a date. */
-const MIN_COLUMN_WIDTH = 10;
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-/** A shorter time is an earlier one that `--since` accepts: `2026-03-02T09:30Z` or `2026-03-02`. */
-function shorten(text: string, width: number): string {
-  if (text.length <= width) return text;
-  if (!TIME.test(text)) return `${text.slice(0, width - 1)}…`;
-  return width < 17 ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;
-}
-
-interface TableOptions {
-  /** At a terminal, ids of tokens and webhook subscriptions in these columns are shortened. */
-  readonly ids?: readonly string[];
-  /** These columns lose text, the first one first, if the rows do not fit on a terminal. */
-  readonly shortened?: readonly string[];
-  /** These columns are left out, the first one first, if that does not suffice. */
-  readonly optional?: readonly string[];
-}
-
-export const TABLE_HELP =
-  'At a terminal, texts are shortened and columns are left out until the table fits. --json has everything.';
+/** A column that is shortened keeps at least this many characters: those of PROFESSIONAL. */
+const MIN_COLUMN_WIDTH = 12;
 
 /** Columns are as wide as their longest cell so far, so that rows can be printed page by page. */
 export class Table {
   readonly #stream: Output;
+  readonly #headings: readonly string[];
+  readonly #whole: readonly string[];
   readonly #widths: number[] = [];
-  readonly #ids: readonly number[];
-  readonly #shortened: readonly number[];
-  readonly #optional: readonly number[];
-  #headings: readonly string[] | undefined;
-  /** Those that are shown. The first rows decide. */
-  #columns: readonly number[] | undefined;
 
-  constructor(
-    stream: Output,
-    headings: readonly string[],
-    { ids = [], shortened = [], optional = [] }: TableOptions = {},
-  ) {
+  constructor(stream: Output, headings: readonly string[], whole: readonly string[] = ['ID']) {
     this.#stream = stream;
     this.#headings = headings;
-    const indicesOf = (columns: readonly string[]) => columns.map((heading) => headings.indexOf(heading));
-    this.#ids = stream.isTTY ? indicesOf(ids) : [];
-    this.#shortened = indicesOf(shortened);
-    this.#optional = indicesOf(optional);
+    this.#whole = whole;
   }
 
-  async add(rows: readonly (readonly (string | null)[])[]): Promise<void> {
+  async add(rows: readonly Row[]): Promise<void> {
     if (rows.length === 0) return;
-    const toText = (cell: string | null, column: number): string =>
-      printable(this.#ids.includes(column) ? shortenId(cell ?? '-') : (cell ?? '-'));
-    const cells = rows.map((row) => row.map(toText));
-    const lines = this.#headings ? [[...this.#headings], ...cells] : cells;
-    this.#headings = undefined;
+    const cells = rows.map((row) => row.map((cell) => printable(cell ?? '-')));
+    const lines = this.#widths.length === 0 ? [this.#headings, ...cells] : cells;
     for (const line of lines)
       for (const [column, cell] of line.entries())
         this.#widths[column] = Math.max(this.#widths[column] ?? 0, cell.length);
-    this.#columns ??= this.#chooseColumns();
-    const columns = this.#columns;
-    const { widths } = this.#fit(columns);
-    const align = (line: readonly string[]): string =>
-      columns
-        .map((column) => shorten(line[column] ?? '', widths[column] ?? 0).padEnd(widths[column] ?? 0))
-        .join(GAP)
-        .trimEnd();
-    await write(this.#stream, lines.map((line) => `${align(line)}\n`).join(''));
+    const widths = this.#fit();
+    const text = lines.map((line) => {
+      const aligned = line.map((cell, column) => cut(cell, widths[column] ?? 0).padEnd(widths[column] ?? 0));
+      return this.#stream.isTTY
+        ? cut(aligned.join(GAP).trimEnd(), widthOf(this.#stream))
+        : aligned.join(GAP).trimEnd();
+    });
+    await write(this.#stream, `${text.join('\n')}\n`);
   }
 
-  #chooseColumns(): readonly number[] {
-    let columns = [...this.#widths.keys()];
-    for (const column of this.#optional)
-      if (this.#fit(columns).excess > 0) columns = columns.filter((other) => other !== column);
-    return columns;
-  }
-
-  #fit(columns: readonly number[]): { widths: readonly number[]; excess: number } {
+  /** At a terminal, the widest columns lose text until the rows fit. */
+  #fit(): number[] {
     const widths = [...this.#widths];
-    const total = columns.reduce((sum, column) => sum + (widths[column] ?? 0) + GAP.length, -GAP.length);
-    let excess = this.#stream.isTTY ? total - widthOf(this.#stream) : 0;
-    for (const column of this.#shortened.filter((shortened) => columns.includes(shortened))) {
-      const width = widths[column] ?? 0;
-      const cut = Math.max(0, Math.min(excess, width - MIN_COLUMN_WIDTH));
-      widths[column] = width - cut;
-      excess -= cut;
+    if (!this.#stream.isTTY) return widths;
+    const isWhole = (column: number) => this.#whole.includes(this.#headings[column] ?? '');
+    let excess = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length) - widthOf(this.#stream);
+    for (; excess > 0; excess -= 1) {
+      const widest = Math.max(...widths.filter((_, column) => !isWhole(column)));
+      if (widest <= MIN_COLUMN_WIDTH) break;
+      widths[widths.findIndex((width, column) => width === widest && !isWhole(column))] = widest - 1;
     }
-    return { widths, excess };
+    return widths;
   }
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+/** A shorter time is an earlier one that `--since` accepts: `2026-03-02T09:30Z` or `2026-03-02`. */
+function cut(text: string, width: number): string {
+  if (text.length <= width) return text;
+  if (!TIME.test(text)) return `${text.slice(0, width - 1)}…`;
+  return width < 17 ? text.slice(0, 10) : `${text.slice(0, 16)}Z`;
 }
 
 export type Style = Parameters<typeof styleText>[0];

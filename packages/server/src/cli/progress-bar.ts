@@ -1,10 +1,8 @@
 import type { Clock } from '../clock.ts';
-import { formatNumber } from '../leads/field-readers.ts';
+import { formatCount, formatDuration } from '../formats.ts';
 import { type Output, widthOf } from './output.ts';
 
 const REDRAW_MS = 100;
-const MIN_BAR_COLUMNS = 10;
-const MAX_BAR_COLUMNS = 40;
 const CLEAR_LINE = '\r\u001b[K';
 
 export interface Progress {
@@ -36,44 +34,24 @@ export class ProgressBar {
     if (!this.#out.isTTY || now - this.#drawnAt < REDRAW_MS) return;
     const text = describeProgress(progress, this.#unit, now - this.#startedAt);
     // The last column stays free, because some terminals wrap when it is written.
-    this.#out.write(`${CLEAR_LINE}${drawBar(progress.share, text, widthOf(this.#out) - 1)}`);
+    this.#out.write(`${CLEAR_LINE}${text.slice(0, widthOf(this.#out) - 1)}`);
     this.#drawnAt = now;
     this.#isDrawn = true;
   }
 
-  /** Removes the bar before other text is printed. The next update draws it again. */
+  /** Removes the line before other text is printed. The next update draws it again. */
   clear(): void {
     if (this.#isDrawn) this.#out.write(CLEAR_LINE);
     this.#isDrawn = false;
   }
 }
 
-function drawBar(share: number | undefined, text: string, columns: number): string {
-  if (share === undefined) return text.slice(0, columns);
-  const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const width = Math.min(columns - text.length - percent.length - 5, MAX_BAR_COLUMNS);
-  if (width < MIN_BAR_COLUMNS) return `${percent}  ${text}`.slice(0, columns);
-  const filled = Math.round(share * width);
-  return `[${'#'.repeat(filled)}${'-'.repeat(width - filled)}] ${percent}  ${text}`;
-}
-
+/** `25%  1,000 lines  500/s  2 rejected  6 s left` */
 function describeProgress({ share, count, rejected = 0 }: Progress, unit: string, elapsedMs: number): string {
-  const parts = [`${formatNumber(Math.round(count))} ${count === 1 ? toSingular(unit) : unit}`];
-  if (elapsedMs > 0) parts.push(`${formatNumber(Math.round((count / elapsedMs) * 1000))}/s`);
-  if (rejected > 0) parts.push(`${formatNumber(rejected)} rejected`);
-  if (share !== undefined && share > 0)
-    parts.push(`${formatDuration((elapsedMs * (1 - share)) / share)} left`);
+  const parts = [`${formatCount(Math.round(count))} ${unit}`];
+  if (share !== undefined) parts.unshift(`${Math.floor(share * 100)}%`);
+  if (elapsedMs > 0) parts.push(`${formatCount(Math.round((count / elapsedMs) * 1000))}/s`);
+  if (rejected > 0) parts.push(`${formatCount(rejected)} rejected`);
+  if (share) parts.push(`${formatDuration((elapsedMs * (1 - share)) / share / 1000)} left`);
   return parts.join('  ');
-}
-
-/** `leads erased` becomes `lead erased`. */
-const toSingular = (unit: string): string => unit.replace(/^(\w+)s\b/, '$1');
-
-/** `3:07`, or `2:03:07` from one hour. */
-function formatDuration(ms: number): string {
-  const seconds = Math.ceil(ms / 1000);
-  const minutes = Math.floor(seconds / 60);
-  const twoDigits = (value: number) => String(value % 60).padStart(2, '0');
-  const start = minutes < 60 ? String(minutes) : `${Math.floor(minutes / 60)}:${twoDigits(minutes)}`;
-  return `${start}:${twoDigits(seconds)}`;
 }

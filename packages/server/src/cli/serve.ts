@@ -12,24 +12,12 @@ import type { Logger } from '../ops/logging.ts';
 import { SchemaVersionError } from '../store/errors.ts';
 import type { MigrationReport, Store } from '../store/store.ts';
 import { VERSION } from '../version.ts';
+import { addCommand } from './command.ts';
 import { type CommandContext, loadConfig } from './context.ts';
 import { EXIT_CODES, ExitCode } from './exit.ts';
 import { asFailure, Failure } from './failure.ts';
 import { addressRows, hasColours, toReachable, writeLine } from './output.ts';
 import { toTerminalLine } from './terminal-log.ts';
-
-const HELP = `
-serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. At a terminal it prints its addresses and a
-short line for each request. To a file or a pipe it logs JSON lines. A warning that it created the database or the
-signing key is normal only for a new installation.
-
-SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
-new connections for 3 more seconds, so that load balancers can react.
-
-Examples:
-  leadtap serve
-  leadtap serve --host 0.0.0.0 --port 8080
-  LEADTAP_BASE_PATH=/api LEADTAP_PUBLIC_URL=https://leads.example.com/api leadtap serve`;
 
 interface ServeFlags {
   readonly host?: string;
@@ -37,14 +25,28 @@ interface ServeFlags {
 }
 
 export function registerServe(program: Command, context: CommandContext): void {
-  program
-    .command('serve')
-    .summary('serve new leads')
-    .description('Serve GET {base_url}/automation/new-leads until it is stopped.')
-    .option('--host <address>', 'address to listen on (LEADTAP_HOST, default 127.0.0.1)')
-    .option('--port <number>', 'port to listen on, 0 for any free port (LEADTAP_PORT, default 3000)')
-    .addHelpText('after', HELP)
-    .action((flags: ServeFlags) => serve(context, flags));
+  addCommand(program, context, {
+    name: 'serve',
+    summary: 'serve new leads',
+    description: 'Serve GET {base_url}/automation/new-leads until it is stopped.',
+    options: {
+      '--host <address>': 'address to listen on (LEADTAP_HOST, default 127.0.0.1)',
+      '--port <number>': 'port to listen on, 0 for any free port (LEADTAP_PORT, default 3000)',
+    },
+    help: `
+serve first updates the database schema, unless LEADTAP_AUTO_MIGRATE=false. At a terminal it prints its addresses and a
+short line for each request. To a file or a pipe it logs JSON lines. A warning that it created the database or the
+signing key is normal only for a new installation.
+
+SIGTERM or Ctrl+C stops it. It then finishes open requests, for at most 10 seconds. After SIGTERM it accepts
+new connections for 3 more seconds, so that load balancers can react.`,
+    examples: [
+      'leadtap serve',
+      'leadtap serve --host 0.0.0.0 --port 8080',
+      'LEADTAP_BASE_PATH=/api LEADTAP_PUBLIC_URL=https://leads.example.com/api leadtap serve',
+    ],
+    run: serve,
+  });
 }
 
 /** Loaded only to serve: the other commands start faster without the HTTP server. */

@@ -1,5 +1,6 @@
 /** Log lines for a person at a terminal. Programs that read the output get the JSON lines. */
-import { formatLeadCount, printable } from './output.ts';
+import { printable } from '../escape.ts';
+import { formatLeadCount } from './output.ts';
 
 const PREFIXES: Readonly<Record<string, string>> = { warn: 'warning: ', error: 'error: ', fatal: 'error: ' };
 /** Of use only to programs. */

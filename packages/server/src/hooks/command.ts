@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
+import { findCompany, findUser } from '../accounts/commands/organisation.ts';
 import { loadSigningKeys, secretsOf } from '../accounts/signing-keys.ts';
-import { findCompany, findUser, requirePart } from '../cli/company.ts';
-import { type CommandContext, withStore } from '../cli/context.ts';
+import { addCommand } from '../cli/command.ts';
+import { type CommandContext, requirePart, withStore } from '../cli/context.ts';
 import { Failure } from '../cli/failure.ts';
-import { TABLE_HELP, Table, writeJsonArray, writeLine } from '../cli/output.ts';
-import { completeId, SHORT_IDS_HELP } from '../cli/short-ids.ts';
+import { printList, writeLine } from '../cli/output.ts';
 import { toIso, toIsoOrNull } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { hookPages } from '../consumers/consumer-hooks.ts';
-import { formatDuration } from '../status/formats.ts';
-import type { Store } from '../store/store.ts';
+import { formatDuration } from '../formats.ts';
 import { VERSION } from '../version.ts';
 import { createDelivery } from './deliver.ts';
 import { sendEvent } from './event.ts';
@@ -17,7 +16,17 @@ import type { Outcome } from './rules.ts';
 import { type Hook, type HookStore, hookStateOf, type ListedHook } from './store.ts';
 import { allowedHosts, hostOfHook } from './url.ts';
 
-const LIST_HELP = `
+export function registerHooks(program: Command, context: CommandContext): void {
+  const hooks = program.command('hooks').description('see and control webhook subscriptions');
+  addCommand(hooks, context, {
+    name: 'list',
+    description: 'list webhook subscriptions, with their state and last event',
+    options: {
+      '--company <id>': 'only those of this company',
+      '--user <id>': 'only those of this user',
+      '--json': 'print an array of subscriptions',
+    },
+    help: `
 A webhook subscription tells an automation platform to poll when there are new leads. The platform creates it. HOST is
 the host of its URL; the rest of the URL is a secret. LEADS is pending if there are leads that were not announced yet.
 
@@ -25,31 +34,42 @@ the host of its URL; the rest of the URL is a secret. LEADS is pending if there 
   failing   it was not; RETRY says when it is sent again, - with the next lead
   disabled  none was accepted for 3 days, and no more are sent; see \`leadtap hooks send-test --help\`
 
-Who knows the id of a subscription can delete it. ${SHORT_IDS_HELP}
-${TABLE_HELP}
+Who knows the id of a subscription can delete it.
 
 --json has id, companyId, userId, tokenId, name (of the token), host, state, isPending, createdAt, announcedThrough,
-lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).
-
-Examples:
-  leadtap hooks list
-  leadtap hooks list --user ada --json`;
-
-const REMOVE_HELP = `
-No more events are sent. The platform is not told: it may subscribe again when the automation is switched on again.
-
-Example:
-  leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48`;
-
-const SEND_TEST_HELP = `
+lastEventAt, lastStatus (null: no response), failures, failingSince and retryAt (null: nothing is due).`,
+    examples: ['leadtap hooks list', 'leadtap hooks list --user ada --json'],
+    run: listHooks,
+  });
+  addCommand(hooks, context, {
+    name: 'remove',
+    description: 'delete a webhook subscription',
+    arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
+    help: 'No more events are sent. The platform is not told: it may subscribe again when the automation is switched on again.',
+    examples: ['leadtap hooks remove 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
+    run: removeHook,
+  });
+  addCommand(hooks, context, {
+    name: 'send-test',
+    description: 'send an event without leads to a webhook subscription',
+    arguments: { '<id>': 'id of the subscription; `leadtap hooks list` shows it' },
+    help: `
 The event is a real, signed one, but it announces no lead: its since and through are the same, so the poll that it
 asks for gets none. It shows whether the receiver accepts events; an automation may run without a lead. To see a lead
 arrive, use \`leadtap leads send-test\`. If the receiver accepts it, a failing or disabled subscription is active again.
 
-The receiver has 10 seconds; redirects are not followed. If it refuses the event, nothing of the subscription changes.
+The receiver has 10 seconds; redirects are not followed. If it refuses the event, nothing of the subscription changes.`,
+    examples: ['leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48'],
+    run: sendTest,
+  });
+}
 
-Example:
-  leadtap hooks send-test 8c1f0a62d94e4b7f9d3a5e60c27b1f48`;
+async function findHook(hooks: HookStore, id: string): Promise<Hook> {
+  const hook = await hooks.find(id);
+  if (hook) return hook;
+  const fix = '`leadtap hooks list` shows all of them. A subscription ends with its token.';
+  throw new Failure('not-found', `there is no webhook subscription ${id}`, fix);
+}
 
 interface ListOptions {
   readonly company?: string;
@@ -57,85 +77,26 @@ interface ListOptions {
   readonly json?: true;
 }
 
-export function registerHooks(program: Command, context: CommandContext): void {
-  const hooks = program.command('hooks').description('see and control webhook subscriptions');
-  hooks
-    .command('list')
-    .description('list webhook subscriptions, with their state and last event')
-    .option('--company <id>', 'only those of this company')
-    .option('--user <id>', 'only those of this user')
-    .option('--json', 'print an array of subscriptions')
-    .addHelpText('after', LIST_HELP)
-    .action((options: ListOptions) =>
-      withStore(context, (store, config) => listHooks(store, config, options, context)),
-    );
-  hooks
-    .command('remove')
-    .description('delete a webhook subscription')
-    .argument('<id>', 'id of the subscription; `leadtap hooks list` shows it')
-    .addHelpText('after', REMOVE_HELP)
-    .action((id: string) =>
-      withStore(context, async (store) => {
-        const hooks = requirePart(store.hooks);
-        const hook = await findHook(hooks, id, context);
-        await hooks.remove(hook.id);
-        await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
-      }),
-    );
-  hooks
-    .command('send-test')
-    .description('send an event without leads to a webhook subscription')
-    .argument('<id>', 'id of the subscription; `leadtap hooks list` shows it')
-    .addHelpText('after', SEND_TEST_HELP)
-    .action((id: string) =>
-      withStore(context, (store, config) => sendTest(requirePart(store.hooks), config, id, context)),
-    );
-}
-
-async function findHook(hooks: HookStore, given: string, { clock }: CommandContext): Promise<Hook> {
-  const listIds = async (after: string, limit: number) =>
-    (await hooks.list({ now: clock(), after, limit })).map(({ hook }) => hook.id);
-  const hook = await hooks.find((await completeId(given, listIds)) ?? given);
-  if (hook) return hook;
-  const fix = '`leadtap hooks list` shows all of them. A subscription ends with its token.';
-  throw new Failure('not-found', `there is no webhook subscription ${given}`, fix);
-}
-
-async function listHooks(
-  store: Store,
-  config: Config,
-  { company: companyId, user: userId, json }: ListOptions,
-  context: CommandContext,
-): Promise<void> {
-  const { stdout, stderr, clock, signal } = context;
-  const now = clock();
-  if (companyId !== undefined) await findCompany(store, companyId, signal);
-  if (userId !== undefined) await findUser(store, userId);
-  const hooks = requirePart(store.hooks);
-  if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
-  const pages = hookPages(hooks, { now, companyId, userId });
-  if (json) return writeJsonArray(stdout, toJsonPages(pages));
-  const headings = [
-    ...['ID', 'COMPANY', 'USER', 'TOKEN', 'HOST', 'STATE', 'LEADS'],
-    ...['ANNOUNCED THROUGH', 'LAST EVENT', 'STATUS', 'FAILURES', 'RETRY'],
-  ];
-  const shortened = ['TOKEN', 'HOST', 'COMPANY', 'USER', 'ANNOUNCED THROUGH'];
-  const optional = ['ANNOUNCED THROUGH', 'FAILURES', 'COMPANY', 'STATUS', 'TOKEN'];
-  const table = new Table(stdout, headings, { ids: ['ID', 'TOKEN'], shortened, optional });
-  let count = 0;
-  for await (const page of pages) {
-    signal.throwIfAborted();
-    count += page.length;
-    await table.add(page.map((listed) => toCells(listed, now)));
-  }
-  if (count > 0) return;
-  const advice = 'A platform creates one when an automation with the instant trigger is switched on.';
-  await writeLine(stderr, `There is no webhook subscription. ${advice}`);
-}
-
-async function* toJsonPages(pages: AsyncIterable<readonly ListedHook[]>) {
-  for await (const page of pages) yield page.map(toJson);
-}
+const listHooks = (context: CommandContext, options: ListOptions): Promise<void> =>
+  withStore(context, async (store, config) => {
+    const { company: companyId, user: userId, json } = options;
+    const { stdout, stderr, clock } = context;
+    const now = clock();
+    if (companyId !== undefined) await findCompany(store, companyId);
+    if (userId !== undefined) await findUser(store, userId);
+    if (!config.hooks) await writeLine(stderr, 'LEADTAP_HOOKS is off: no events are sent.');
+    const pages = hookPages(requirePart(store.hooks), { now, companyId, userId });
+    const count = await printList(stdout, pages, json, {
+      toJson,
+      headings: [
+        ...['ID', 'STATE', 'HOST', 'LEADS', 'LAST EVENT', 'STATUS', 'RETRY'],
+        ...['USER', 'TOKEN', 'COMPANY', 'ANNOUNCED THROUGH', 'FAILURES'],
+      ],
+      toRow: (listed) => toRow(listed, now),
+    });
+    const advice = 'A platform creates one when an automation with the instant trigger is switched on.';
+    if (count === 0 && !json) await writeLine(stderr, `There is no webhook subscription. ${advice}`);
+  });
 
 /** When the event is sent again. Null: it has not failed, or nothing is due until the next lead. */
 const retryAtOf = (hook: Hook): number | null => (hookStateOf(hook) === 'failing' ? hook.checkAt : null);
@@ -158,28 +119,36 @@ const toJson = ({ hook, companyId, name, isPending }: ListedHook) => ({
   retryAt: toIsoOrNull(retryAtOf(hook)),
 });
 
-function toCells({ hook, companyId, name, isPending }: ListedHook, now: number): (string | null)[] {
+function toRow({ hook, companyId, name, isPending }: ListedHook, now: number): (string | null)[] {
   const { lastEventAt, lastStatus } = hook;
   const retryAt = retryAtOf(hook);
   return [
-    ...[hook.id, companyId, hook.userId, name ?? hook.tokenId, hostOfHook(hook), hookStateOf(hook)],
-    isPending ? 'pending' : 'announced',
-    toIso(hook.announcedThrough),
+    ...[hook.id, hookStateOf(hook), hostOfHook(hook), isPending ? 'pending' : 'announced'],
     lastEventAt === null ? 'never' : `${formatDuration((now - lastEventAt) / 1000)} ago`,
     lastStatus === null ? null : String(lastStatus),
-    String(hook.failures),
     retryAt === null ? null : retryAt <= now ? 'now' : `in ${formatDuration((retryAt - now) / 1000)}`,
+    ...[hook.userId, name ?? hook.tokenId, companyId, toIso(hook.announcedThrough), String(hook.failures)],
   ];
 }
 
-async function sendTest(
+const removeHook = (context: CommandContext, _options: object, id: string): Promise<void> =>
+  withStore(context, async (store) => {
+    const hooks = requirePart(store.hooks);
+    const hook = await findHook(hooks, id);
+    await hooks.remove(hook.id);
+    await writeLine(context.stderr, `Deleted. No more events are sent to ${hostOfHook(hook)}.`);
+  });
+
+const sendTest = (context: CommandContext, _options: object, id: string): Promise<void> =>
+  withStore(context, (store, config) => sendTestEvent(context, requirePart(store.hooks), config, id));
+
+async function sendTestEvent(
+  { signal, stderr }: CommandContext,
   hooks: HookStore,
   config: Config,
   id: string,
-  context: CommandContext,
 ): Promise<void> {
-  const { signal, stderr } = context;
-  const hook = await findHook(hooks, id, context);
+  const hook = await findHook(hooks, id);
   const keys = await loadSigningKeys(config.signingKey, { create: false });
   const delivery = createDelivery();
   signal.addEventListener('abort', () => delivery.close());

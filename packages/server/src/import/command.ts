@@ -2,7 +2,7 @@
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { v7 } from 'uuid';
-import { findCompanyOrOnlyOne } from '../cli/company.ts';
+import { findCompanyOrOnlyOne } from '../accounts/commands/organisation.ts';
 import { type CommandContext, withStore } from '../cli/context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../cli/exit.ts';
 import { databaseFailure, Failure } from '../cli/failure.ts';
@@ -142,7 +142,7 @@ export async function importFile(
         const { company: companyId, encoding, separator } = flags;
         // UTC is the default: a file with other times gets the hint to name its zone.
         const timeZone = flags.timeZone ?? (config.timeZone === 'UTC' ? undefined : config.timeZone);
-        const company = await findCompanyOrOnlyOne(store, companyId, signal);
+        const company = await findCompanyOrOnlyOne(store, companyId);
         const options: ReadOptions = {
           ...{ historical, clock, skipLines, companyId, encoding, separator, localTimeZone },
           timeZone,

@@ -1,7 +1,8 @@
 /** The header row of CSV: which field each column has. Other names than those of the fields are mapped. */
 import { IMPORT_FIELDS } from '@leadtap/contract';
+import { quote } from '../escape.ts';
 import { isCreationTime, type Suggestion, suggestFields } from '../leads/column-suggestions.ts';
-import { isBlank, quote } from '../leads/field-readers.ts';
+import { isBlank } from '../leads/field-readers.ts';
 import {
   CUSTOM_FIELD_PREFIX,
   explainUnknownField,

@@ -3,10 +3,12 @@ import { createHmac, hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Bearer } from '../accounts/store.ts';
 import type { Clock } from '../clock.ts';
+import { quote, shorten } from '../escape.ts';
 import { mapInSlices, Slices } from '../event-loop.ts';
+import { formatCount } from '../formats.ts';
 import { isJsonObject } from '../json.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
-import { formatNumber, isBlank, quote, shorten } from '../leads/field-readers.ts';
+import { isBlank } from '../leads/field-readers.ts';
 import type { LeadTimes } from '../leads/lead-times.ts';
 import {
   CUSTOM_FIELD_PREFIX,
@@ -58,7 +60,7 @@ const MAX_FIELDS = 100;
 /** With names such as `customFields.x`; as many as a form may have. */
 const MAX_DOTTED_FIELDS = 1000;
 
-const MAX_LEADS_TEXT = formatNumber(MAX_INTAKE_LEADS);
+const MAX_LEADS_TEXT = formatCount(MAX_INTAKE_LEADS);
 
 /** All leads are written, or none. No lead of a webhook is lost because its status or place does not exist. */
 export async function receiveLeads(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
@@ -164,7 +166,7 @@ function findBodyError(value: unknown, items: readonly unknown[]): LeadError | u
     });
   if (items.length > MAX_INTAKE_LEADS)
     return toError(MAX_INTAKE_LEADS, {
-      detail: `is one too many: the array has ${formatNumber(items.length)} leads; send at most ${MAX_LEADS_TEXT} in one request`,
+      detail: `is one too many: the array has ${formatCount(items.length)} leads; send at most ${MAX_LEADS_TEXT} in one request`,
     });
   if (Array.isArray(value) || isJsonObject(value)) return undefined;
   return toError(0, { detail: `the body must be an object, or an array of 1 to ${MAX_LEADS_TEXT} objects` });
@@ -187,9 +189,7 @@ function parseItem(item: unknown, { user, clock, times }: ReceiveOptions): Parse
   const count = names.filter((name) => !name.startsWith(CUSTOM_FIELD_PREFIX)).length;
   if (count > MAX_FIELDS || names.length > MAX_DOTTED_FIELDS)
     return {
-      issues: [
-        { detail: `has ${formatNumber(names.length)} fields; put your own fields under customFields` },
-      ],
+      issues: [{ detail: `has ${formatCount(names.length)} fields; put your own fields under customFields` }],
     };
   const placed = placeInAccess(item, user);
   const parsed = requireContent(parseLead(placed.object, { historical: false, clock, times }));

@@ -1,10 +1,11 @@
 /** Reads and parses the body of a request that sends leads. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { shorten } from '../escape.ts';
 import { mapInSlices } from '../event-loop.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/header-values.ts';
 import { ProblemError } from '../http/problems.ts';
-import { NAMELESS_CUSTOM_FIELD, shorten } from '../leads/field-readers.ts';
+import { NAMELESS_CUSTOM_FIELD } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import type { IntakeContent } from './accept.ts';

@@ -1,5 +1,7 @@
 /** Reads single values by the type and the import rule that `IMPORT_FIELDS` gives their field. */
 import type { ImportField, ImportRule, LeadFieldType } from '@leadtap/contract';
+import { quote } from '../escape.ts';
+import { formatCount } from '../formats.ts';
 import { isJsonObject } from '../json.ts';
 import { parseInstant } from './since.ts';
 
@@ -15,29 +17,6 @@ export class InvalidValue {
 /** Returns the value as the store takes it. */
 export type Reader<T = unknown> = (value: unknown) => T | InvalidValue;
 
-const MAX_QUOTED_LENGTH = 60;
-
-/** Input text as a message may contain it: it may have a megabyte. */
-export const shorten = (text: string): string =>
-  text.length > MAX_QUOTED_LENGTH ? `${text.slice(0, MAX_QUOTED_LENGTH)}…` : text;
-
-/** A character outside of the basic plane is two units. */
-const escapeCharacter = (character: string): string =>
-  character
-    .split('')
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-    .join('');
-
-/** Control characters, format characters such as those that reverse the direction of text, and line separators. */
-export const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Input text as a message may show it: short, on one line, and without control codes for the terminal. */
-export const quote = (text: string): string => escapeJson(JSON.stringify(shorten(text)));
-
-/** The same JSON, without characters that control a terminal or change the direction of its text. Line breaks stay. */
-export const escapeJson = (json: string): string =>
-  json.replace(UNPRINTABLE, (character) => (character === '\n' ? character : escapeCharacter(character)));
-
 /** Characters that show nothing. Unicode counts the empty braille pattern as a symbol. */
 const INVISIBLE = /^[\s\p{Cc}\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
@@ -47,8 +26,6 @@ export function isBlank(value: unknown): boolean {
   if (typeof value === 'string') return INVISIBLE.test(value);
   return typeof value === 'object' && Object.values(value).every(isBlank);
 }
-
-export const formatNumber = (value: number): string => value.toLocaleString('en');
 
 function typeName(value: unknown): string {
   if (value === null) return 'null';
@@ -67,7 +44,7 @@ const text =
     if (typeof value !== 'string') return new InvalidValue(`must be a string, not ${typeName(value)}`);
     if (value.length > maxLength)
       return new InvalidValue(
-        `has ${formatNumber(value.length)} characters; shorten it to at most ${formatNumber(maxLength)}`,
+        `has ${formatCount(value.length)} characters; shorten it to at most ${formatCount(maxLength)}`,
       );
     return UNSTORABLE.test(value) ? new InvalidValue(unstorable(value)) : value;
   };
@@ -111,7 +88,7 @@ const urls = ({ maxItems = Number.POSITIVE_INFINITY, ...rule }: ImportRule): Rea
       return new InvalidValue(`must be an array of web addresses, not ${typeName(value)}`);
     if (value.length > maxItems)
       return new InvalidValue(
-        `has ${formatNumber(value.length)} entries; keep at most ${formatNumber(maxItems)}`,
+        `has ${formatCount(value.length)} entries; keep at most ${formatCount(maxItems)}`,
       );
     const read: string[] = [];
     for (const [index, item] of value.entries()) {
@@ -145,7 +122,7 @@ const object = ({ maxBytes = Number.POSITIVE_INFINITY, maxLevels = 100 }: Import
   let zeros = 0;
   const tooLong = (bytes: number): InvalidValue =>
     new InvalidValue(
-      `takes ${formatNumber(bytes)} bytes as JSON; shorten it to at most ${formatNumber(maxBytes)}`,
+      `takes ${formatCount(bytes)} bytes as JSON; shorten it to at most ${formatCount(maxBytes)}`,
     );
   /** What is wrong with the first part of a JSON value that cannot be stored unchanged; undefined if nothing is. */
   function findUnstorable(value: unknown, path: string, level: number): string | undefined {

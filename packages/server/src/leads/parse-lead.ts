@@ -5,6 +5,7 @@
  */
 import { IMPORT_FIELDS, type ImportField, LEAD_FIELDS, type LeadField } from '@leadtap/contract';
 import type { Clock } from '../clock.ts';
+import { quote } from '../escape.ts';
 import { isJsonObject } from '../json.ts';
 import { nearestName } from '../nearest-name.ts';
 import {
@@ -12,7 +13,6 @@ import {
   InvalidValue,
   isBlank,
   NAMELESS_CUSTOM_FIELD,
-  quote,
   type Reader,
   valueOfText,
 } from './field-readers.ts';

@@ -1,8 +1,8 @@
 /** The sentences of the rules about single consumers: what is wrong with one, and what to do. */
 import { toIso } from '../clock.ts';
 import { isSameConsumer } from '../consumers/store.ts';
+import { formatDuration } from '../formats.ts';
 import { isRefusal } from './consumers.ts';
-import { formatDuration } from './formats.ts';
 import type { ConsumerProblem, ConsumerStatus, Facts, StatusProblem } from './report.ts';
 import {
   consumersCommand,

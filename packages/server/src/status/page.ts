@@ -1,8 +1,8 @@
 /** The operator's page `/status`: the report as HTML, without inline styles or scripts. */
 import { escapeHtml } from '../escape.ts';
+import { formatBytes, formatCount, formatDuration, formatTime } from '../formats.ts';
 import { CLIENT_CLOSED_REQUEST } from '../http/exchange.ts';
 import { MAX_PENDING_LEADS } from './consumers.ts';
-import { formatBytes, formatCount, formatDuration, formatTime } from './formats.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { ConsumerStatus, ConsumersStatus, Refusal, StatusReport } from './report.ts';
 import { LOW_FREE_BYTES } from './rules.ts';

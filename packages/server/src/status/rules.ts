@@ -2,6 +2,8 @@
  * The diagnosis: one list of rules. The status page, `/status.json`, `leadtap doctor`, the metric `leadtap_problem` and the alert rules in
  * deploy/prometheus all use this list, so that they cannot disagree.
  */
+
+import { formatBytes, formatCount, formatDuration } from '../formats.ts';
 import {
   describeEnded,
   describeExpiring,
@@ -15,7 +17,6 @@ import {
   findConsumers,
   findRefusedWithoutUser,
 } from './consumer-problems.ts';
-import { formatBytes, formatCount, formatDuration } from './formats.ts';
 import { MAX_ERRORS } from './instance.ts';
 import type { ConsumerStatus, ConsumersStatus, Diagnosis, Facts, StatusProblem } from './report.ts';
 import { countOf, listNames, secondsSince } from './sentences.ts';

@@ -41,7 +41,7 @@ const MAY_IMPORT = {
   intake: [...SHARED, 'poll'],
   import: [...SHARED],
   hooks: [...SHARED, 'consumers', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
-  consumers: [...SHARED, 'cli', 'config', 'poll', 'status', 'store/sqlite', 'store/postgres'],
+  consumers: [...SHARED, 'poll', 'store/sqlite', 'store/postgres'],
   status: [...SHARED, 'consumers', 'poll'],
   http: ['ports', 'leads', 'accounts', 'limits', 'store', 'intake', 'poll'],
   limits: [],
@@ -63,6 +63,7 @@ const MAY_IMPORT = {
 const FOUNDATION = [
   'signing-secret',
   'clock',
+  'formats',
   'event-loop',
   'version',
   'system-error',

@@ -1,31 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ORGANISATION } from '../../../testing/harness/organisation.ts';
-import { describeDatabase, parseConfig } from '../../src/config.ts';
-import { COMMANDS, lineOf } from './every-command.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
-
-/** They create what they need, or say what is missing. */
-const WITHOUT_DATABASE = ['serve', 'demo', 'org apply', 'migrate', 'doctor'];
-
-test.each([
-  ...COMMANDS.filter(({ name }) => !WITHOUT_DATABASE.includes(name)).map(lineOf),
-  'token issue --user boss --force',
-  'token issue --all-users --json',
-])('%s fails without a database, names the place, and creates nothing', async (command) => {
-  const { run, cwd, database } = terminal({ empty: true });
-  const { env } = await database();
-  const place = describeDatabase(parseConfig({ env, cwd }).database);
-  for (let time = 0; time < 2; time += 1) {
-    const { code, stdout, stderr } = await run(command, { stdin: '{"companyId":"acme"}\n' });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^leadtap: there is no (Leadtap database at|schema leadtap in) /);
-    expect(stderr).toContain(place);
-    expect(stderr).toContain('LEADTAP_DATABASE_URL');
-    expect(stderr).toContain('`leadtap migrate`');
-    expect(readdirSync(cwd)).toEqual([]);
-  }
-});
 
 test('org apply creates the database and the key, with which tokens can be issued', async () => {
   const { run, save, path } = terminal({ empty: true });

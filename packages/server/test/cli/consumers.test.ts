@@ -43,8 +43,8 @@ describe('leadtap consumers', () => {
     const { code, stdout, stderr } = await run('consumers');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n')).toEqual([
-      'TOKEN    NAME        USER  COMPANY  STATE   LAST POLL  STATUS  INTERVAL  POSITION                  WAITING  WEBHOOK',
-      `token-1  n8n, sales  boss  acme     active  30 s ago   200     -         ${iso(first)}  2        -`,
+      'TOKEN    NAME        USER  STATE   WAITING  LAST POLL  STATUS  INTERVAL  POSITION                  WEBHOOK  COMPANY',
+      `token-1  n8n, sales  boss  active  2        30 s ago   200     -         ${iso(first)}  -        acme`,
       '',
     ]);
     expect(JSON.parse((await run('consumers --json')).stdout)).toEqual([

@@ -180,7 +180,6 @@ describe('--output', () => {
 });
 
 test.each([
-  ['leads export --company acm', 1, 'Did you mean acme?'],
   ['leads export --format xml', 2, 'Allowed choices are ndjson, csv, json'],
   ['leads export --json --format csv', 2, 'cannot be used with'],
 ])('%s is refused', async (command, code, message) => {

@@ -200,10 +200,8 @@ test('no leads are a message, not a table', async () => {
 });
 
 test.each([
-  ['leads list --company acm', 1, 'there is no company acm\n  Did you mean acme?'],
-  ['leads list --company initech', 1, 'Known: acme, globex'],
   ['leads list --since yesterday', 2, 'Write a time such as 2026-03-02T09:30:00Z'],
-  ['leads list --since 0m', 2, 'Write 30m, 12h, 90d or 1y'],
+  ['leads list --since 0m', 2, 'Write a time such as 2026-03-02T09:30:00Z'],
   ['leads list --limit 0', 2, 'Give a whole number of at least 1.'],
   ['leads list --limit many', 2, 'Give a whole number of at least 1.'],
 ])('%s is refused', async (command, code, message) => {

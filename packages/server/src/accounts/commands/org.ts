@@ -3,18 +3,27 @@ import { resolve } from 'node:path';
 import { addAbortSignal } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
 import type { Command } from 'commander';
+import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { Failure, fileFailure } from '../../cli/failure.ts';
-import { Table, writeJson, writeLine } from '../../cli/output.ts';
-import type { Config } from '../../config.ts';
-import type { Store } from '../../store/store.ts';
+import { Table, write, writeJson, writeLine } from '../../cli/output.ts';
 import { messageOf } from '../../system-error.ts';
-import type { Organisation } from '../records.ts';
+import type { Organisation, User } from '../records.ts';
 import { loadSigningKeys } from '../signing-keys.ts';
 import type { OrganisationChanges, OrganisationConflict } from '../store.ts';
-import { registerOrgExport } from './org-export.ts';
+import { companiesOf, userPages } from './organisation.ts';
 
-const HELP = `
+export function registerOrg(program: Command, context: CommandContext): void {
+  const org = program
+    .command('org')
+    .description('manage companies, branches, departments, statuses and users');
+  addCommand(org, context, {
+    name: 'apply',
+    summary: 'create or update companies and users from a file',
+    description: 'Create or update companies, branches, departments, statuses and users from a JSON file.',
+    arguments: { '<file>': 'the organisation file, or - for standard input' },
+    options: { '--json': 'print the changes as JSON' },
+    help: `
 The file lists companies, each with its branches, departments, statuses and users:
   { "companies": [ { "id": "soleil", "name": "Soleil Roofing",
       "branches": [ { "id": "lyon", "name": "Lyon", "departments": [ { "id": "lyon-repairs", "name": "Repairs" } ] } ],
@@ -23,56 +32,52 @@ The file lists companies, each with its branches, departments, statuses and user
 
 The command creates what is new and updates what differs. It does not remove what the file leaves out, with one
 exception: if a company lists its statuses, a status that is not in the list and that no lead has is removed.
-If you apply the same file again, nothing changes. If the file has errors, nothing changes and all errors are listed.
-
-Examples:
-  leadtap org apply organisation.json
-  make-organisation | leadtap org apply - --json`;
-
-export function registerOrg(program: Command, context: CommandContext): void {
-  const org = program
-    .command('org')
-    .description('manage companies, branches, departments, statuses and users');
-  org
-    .command('apply')
-    .summary('create or update companies and users from a file')
-    .description('Create or update companies, branches, departments, statuses and users from a JSON file.')
-    .argument('<file>', 'the organisation file, or - for standard input')
-    .option('--json', 'print the changes as JSON')
-    .addHelpText('after', HELP)
-    .action((file: string, { json }: { json?: true }) => applyOrganisation(file, json === true, context));
-  registerOrgExport(org, context);
+If you apply the same file again, nothing changes. If the file has errors, nothing changes and all errors are listed.`,
+    examples: ['leadtap org apply organisation.json', 'make-organisation | leadtap org apply - --json'],
+    run: applyFile,
+  });
+  addCommand(org, context, {
+    name: 'export',
+    summary: 'print companies and users as a file',
+    description: 'Print companies, branches, departments, statuses and users as an organisation file (JSON).',
+    options: { '--company <id>': 'only this company', '--json': 'the same: the file is always JSON' },
+    help: `
+Prints the organisation file of what is stored: \`leadtap org apply\` of the same file changes nothing, and on an empty
+database it creates the same organisation. The same data always gives the same bytes: companies, branches, departments and
+users are sorted by id, statuses by their order. Leads and tokens are not part of it.`,
+    examples: [
+      'leadtap org export > organisation.json',
+      'leadtap org export --company soleil > soleil.json',
+      `leadtap org export | jq '.companies[].users | length'`,
+    ],
+    run: exportFile,
+  });
 }
 
-async function applyOrganisation(file: string, json: boolean, context: CommandContext): Promise<void> {
-  const organisation = await readOrganisation(file, await readText(file, context));
-  const apply = async (store: Store, config: Config) => {
-    // Created here, so that no later command creates another key in another folder.
-    await loadSigningKeys(config.signingKey);
-    const outcome = await store.applyOrganisation(organisation);
-    if (outcome.kind === 'conflict') throw conflictFailure(outcome.conflicts);
-    return outcome.changes;
-  };
-  const changes = await withStore(context, apply, { create: true });
+async function applyFile(
+  context: CommandContext,
+  { json }: { readonly json?: true },
+  file: string,
+): Promise<void> {
+  const organisation = await readOrganisation(file, context);
+  const changes = await withStore(
+    context,
+    async (store, config) => {
+      // Created here, so that no later command creates another key in another folder.
+      await loadSigningKeys(config.signingKey);
+      const outcome = await store.applyOrganisation(organisation);
+      if (outcome.kind === 'applied') return outcome.changes;
+      const lines = outcome.conflicts.flatMap(explainConflict);
+      throw new Failure('conflict', 'the file conflicts with the stored data; nothing was changed', ...lines);
+    },
+    { create: true },
+  );
   await (json ? writeJson(context.stdout, changes) : printChanges(context, changes));
 }
 
-async function readText(file: string, { cwd, stdin, signal }: CommandContext): Promise<string> {
-  try {
-    return await (file === '-'
-      ? readAll(addAbortSignal(signal, stdin))
-      : readFile(resolve(cwd, file), { encoding: 'utf8', signal }));
-  } catch (error) {
-    signal.throwIfAborted();
-    throw fileFailure(sourceOf(file), error);
-  }
-}
-
-const sourceOf = (file: string): string => (file === '-' ? 'standard input' : file);
-
-async function readOrganisation(file: string, text: string): Promise<Organisation> {
-  const source = sourceOf(file);
-  const json = parseJson(source, text);
+async function readOrganisation(file: string, context: CommandContext): Promise<Organisation> {
+  const source = file === '-' ? 'standard input' : file;
+  const json = parseJson(source, await readText(file, source, context));
   const { parseOrganisation } = await import('../organisation.ts');
   const parsed = parseOrganisation(json);
   if (parsed.kind === 'ok') return parsed.organisation;
@@ -80,35 +85,33 @@ async function readOrganisation(file: string, text: string): Promise<Organisatio
   throw new Failure('bad-input', `${source} is not a valid organisation file; nothing was changed`, ...lines);
 }
 
-function parseJson(source: string, text: string): unknown {
-  if (/^\s*$/.test(text))
-    throw new Failure(
-      'bad-input',
-      `${source} is empty; nothing was changed`,
-      'Give an organisation file. `leadtap org apply --help` shows an example.',
-    );
+async function readText(
+  file: string,
+  source: string,
+  { cwd, stdin, signal }: CommandContext,
+): Promise<string> {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return await (file === '-'
+      ? readAll(addAbortSignal(signal, stdin))
+      : readFile(resolve(cwd, file), { encoding: 'utf8', signal }));
   } catch (error) {
-    // Some versions of Node quote a part of the file, with its line breaks.
-    const reason = messageOf(error).replace(/\s+/g, ' ');
-    throw new Failure(
-      'bad-input',
-      `${source} is not JSON; nothing was changed`,
-      `${lineOf(text, reason)}${reason}`,
-    );
+    signal.throwIfAborted();
+    throw fileFailure(source, error);
   }
 }
 
-/** JSON.parse gives a position; an editor shows lines. */
-function lineOf(text: string, reason: string): string {
-  const position = /at position (\d+)/.exec(reason)?.[1];
-  return position === undefined ? '' : `Line ${text.slice(0, Number(position)).split('\n').length}: `;
-}
-
-function conflictFailure(conflicts: readonly OrganisationConflict[]): Failure {
-  const lines = conflicts.flatMap((conflict) => explainConflict(conflict));
-  return new Failure('conflict', 'the file conflicts with the stored data; nothing was changed', ...lines);
+function parseJson(source: string, text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch (error) {
+    throw new Failure(
+      'bad-input',
+      `${source} is not JSON; nothing was changed`,
+      // Some versions of Node quote a part of the file, with its line breaks.
+      messageOf(error).replace(/\s+/g, ' '),
+      '`leadtap org apply --help` shows an example.',
+    );
+  }
 }
 
 function explainConflict(conflict: OrganisationConflict): string[] {
@@ -144,3 +147,27 @@ async function printChanges({ stdout, stderr }: CommandContext, changes: Organis
       `Status ${value} of company ${companyId} was removed: the file does not list it.`,
     );
 }
+
+/** Company by company. */
+const exportFile = (context: CommandContext, { company: companyId }: { company?: string }): Promise<void> =>
+  withStore(context, async (store) => {
+    const { stdout, signal } = context;
+    let before = '{\n  "companies": [';
+    for await (const { id, name, statuses, branches } of companiesOf(store, signal, companyId)) {
+      const users: object[] = [];
+      for await (const page of userPages(store, signal, id)) users.push(...page.map(toFileUser));
+      // A company that another program has inserted may have no statuses; a file must not have an empty list.
+      const company = { id, name, ...(statuses.length > 0 && { statuses }), branches, users };
+      const text = JSON.stringify(company, undefined, 2).replaceAll('\n', '\n    ');
+      await write(stdout, `${before}\n    ${text}`);
+      before = ',';
+    }
+    await write(stdout, before === ',' ? '\n  ]\n}\n' : `${before}]\n}\n`);
+  });
+
+/** Only the place that the access level needs. */
+const toFileUser = ({ id, email, name, plan, accessLevel, branchId, departmentId }: User) => ({
+  ...{ id, email, name, plan, accessLevel },
+  ...(accessLevel === 'BRANCH' && { branchId }),
+  ...(accessLevel === 'DEPARTMENT' && { departmentId }),
+});

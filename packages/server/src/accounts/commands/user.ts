@@ -1,45 +1,29 @@
-import { type Command, Option } from 'commander';
-import {
-  describeCount,
-  findUser,
-  noSuchPlace,
-  noSuchUser,
-  organisationOf,
-  revokeAll,
-} from '../../cli/company.ts';
+import type { Command } from 'commander';
+import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
-import { printable, TABLE_HELP, Table, writeJson, writeJsonArray, writeLine } from '../../cli/output.ts';
-import type { Store } from '../../store/store.ts';
+import { printList, writeJson, writeLine } from '../../cli/output.ts';
+import { printable } from '../../escape.ts';
+import { mayPoll } from '../../leads/access.ts';
 import { ACCESS_LEVELS, findEmailProblem, findPlanProblem, findTextProblem } from '../organisation-fields.ts';
 import type { AccessLevel, User } from '../records.ts';
-import type { UpdateUserOutcome, UserChanges } from '../store.ts';
-import { refuseUnusedPlace, registerUserAdd } from './user-add.ts';
+import type { StoredCompany, UserChanges } from '../store.ts';
+import { findCompany, findUser, noSuchPlace, noSuchUser, userPages } from './organisation.ts';
 
-const LIST_HELP = `
-${TABLE_HELP}
+/** Of `user add` and `user set`. */
+const USER_OPTIONS = {
+  '--email <address>': 'e-mail address of the user',
+  '--name <name>': 'name of the user',
+  '--plan <plan>': 'an upper-case word; only PROFESSIONAL may poll',
+  '--access-level <level>': { text: 'which leads the user sees', choices: ACCESS_LEVELS },
+  '--branch <id>': 'branch, for the access level BRANCH',
+  '--department <id>': 'department, for the access level DEPARTMENT',
+  '--json': 'print the user as JSON',
+};
 
-Examples:
-  leadtap user list
-  leadtap user list --json | jq -r '.[] | select(.plan != "PROFESSIONAL") | .id'`;
-
-const SET_HELP = `
-Only the given options change. An empty --name or --email removes the value.
-
-Examples:
-  leadtap user set ada --plan PROFESSIONAL
-  leadtap user set ben --access-level BRANCH --branch lille
-  leadtap user set ben --access-level DEPARTMENT --department lyon-repairs`;
-
-const REMOVE_HELP = `
-Also revokes the tokens that were issued here for the user: they stay revoked if a user of this id is added again. Tokens
-of your identity provider get the response 404 until then. The leads stay.
-
-Example:
-  leadtap user remove ben`;
-
-interface SetOptions {
+interface UserOptions {
+  readonly company?: string;
   readonly plan?: string;
   readonly accessLevel?: AccessLevel;
   readonly branch?: string;
@@ -51,94 +35,139 @@ interface SetOptions {
 
 export function registerUser(program: Command, context: CommandContext): void {
   const user = program.command('user').description('manage the users who poll');
-  user
-    .command('list')
-    .description('list all users, sorted by id')
-    .option('--json', 'print an array of users')
-    .addHelpText('after', LIST_HELP)
-    .action(({ json }: { json?: true }) =>
-      withStore(context, (store) => listUsers(store, context, json === true)),
-    );
-  registerUserAdd(user, context);
-  user
-    .command('set')
-    .description('change a user')
-    .argument('<id>', 'id of the user')
-    .option('--plan <plan>', 'an upper-case word; only PROFESSIONAL may poll')
-    .addOption(new Option('--access-level <level>', 'which leads the user sees').choices(ACCESS_LEVELS))
-    .option('--branch <id>', 'branch, for the access level BRANCH')
-    .option('--department <id>', 'department, for the access level DEPARTMENT')
-    .option('--name <name>', 'name of the user')
-    .option('--email <address>', 'e-mail address of the user')
-    .option('--json', 'print the user as JSON')
-    .addHelpText('after', SET_HELP)
-    .action((id: string, options: SetOptions) => setUser(id, options, context));
-  user
-    .command('remove')
-    .description('remove a user')
-    .argument('<id>', 'id of the user')
-    .addHelpText('after', REMOVE_HELP)
-    .action((id: string) => removeUser(id, context));
+  addCommand(user, context, {
+    name: 'list',
+    description: 'list all users, sorted by id',
+    options: { '--json': 'print an array of users' },
+    examples: [
+      'leadtap user list',
+      `leadtap user list --json | jq -r '.[] | select(.plan != "PROFESSIONAL") | .id'`,
+    ],
+    run: listUsers,
+  });
+  addCommand(user, context, {
+    name: 'add',
+    description: 'add a user',
+    arguments: { '<id>': 'id of the new user' },
+    options: { '--company <id>': 'company of the user', ...USER_OPTIONS },
+    help: `
+--company, --plan and --access-level are required. The access level decides which leads the user sees: COMPANY all leads
+of the company, BRANCH those of one branch, DEPARTMENT those of one department. Only users with the plan PROFESSIONAL
+may poll.`,
+    examples: [
+      'leadtap user add zoe --company soleil --name "Zoe Moreau" --email zoe@example.com --plan PROFESSIONAL --access-level COMPANY',
+      'leadtap user add bo --company soleil --plan PROFESSIONAL --access-level BRANCH --branch lyon',
+      'leadtap user add cy --company soleil --plan PROFESSIONAL --access-level DEPARTMENT --department lyon-repairs',
+    ],
+    run: addUser,
+  });
+  addCommand(user, context, {
+    name: 'set',
+    description: 'change a user',
+    arguments: { '<id>': 'id of the user' },
+    options: USER_OPTIONS,
+    help: 'Only the given options change. An empty --name or --email removes the value.',
+    examples: [
+      'leadtap user set ada --plan PROFESSIONAL',
+      'leadtap user set ben --access-level BRANCH --branch lille',
+      'leadtap user set ben --access-level DEPARTMENT --department lyon-repairs',
+    ],
+    run: setUser,
+  });
+  addCommand(user, context, {
+    name: 'remove',
+    description: 'remove a user',
+    arguments: { '<id>': 'id of the user' },
+    help: `
+Also revokes the tokens that were issued here for the user: they stay revoked if a user of this id is added again. Tokens
+of your identity provider get the response 404 until then. The leads stay.`,
+    examples: ['leadtap user remove ben'],
+    run: removeUser,
+  });
 }
 
-const USERS_PER_PAGE = 500;
+const listUsers = (context: CommandContext, { json }: { readonly json?: true }): Promise<void> =>
+  withStore(context, async (store) => {
+    const { stdout, stderr, signal } = context;
+    const count = await printList(stdout, userPages(store, signal), json, {
+      headings: ['ID', 'COMPANY', 'PLAN', 'ACCESS', 'BRANCH', 'DEPARTMENT', 'NAME', 'E-MAIL'],
+      toRow: ({ id, companyId, plan, accessLevel, branchId, departmentId, name, email }) => [
+        ...[id, companyId, plan, accessLevel, branchId, departmentId, name, email],
+      ],
+    });
+    const hint = 'There are no users yet. `leadtap org apply` creates them.';
+    if (count === 0 && !json) await writeLine(stderr, withInvocation(hint, context));
+  });
 
-/** All users, or those of a company, sorted by id, page by page, so that any number of them fits into memory. */
-export async function* userPages(
-  store: Store,
-  signal: AbortSignal,
-  companyId?: string,
-): AsyncGenerator<readonly User[]> {
-  let page: readonly User[] = [];
-  do {
-    signal.throwIfAborted();
-    const afterId = page.at(-1)?.id;
-    page =
-      companyId === undefined
-        ? await store.listUsers(afterId, USERS_PER_PAGE)
-        : await organisationOf(store).readUsers(companyId, afterId, USERS_PER_PAGE);
-    yield page;
-  } while (page.length === USERS_PER_PAGE);
+/** A change of the organisation as that of a file with this user alone. */
+async function addUser(context: CommandContext, options: UserOptions, id: string): Promise<void> {
+  const wanted = toUserInput(options, id);
+  const user = await withStore(context, async (store): Promise<User> => {
+    const { statuses: _kept, ...company } = await findCompany(store, wanted.companyId);
+    const existing = await store.findUser(id);
+    if (existing)
+      throw new Failure(
+        'conflict',
+        `user ${id} exists already, in company ${existing.companyId}; nothing was changed`,
+        `\`leadtap user set ${id}\` changes a user.`,
+      );
+    const user = { ...wanted, branchId: findBranchId(company, wanted) };
+    const outcome = await store.applyOrganisation({ companies: [{ ...company, users: [user] }] });
+    if (outcome.kind === 'applied') return user;
+    throw new Failure('conflict', `company ${company.id} was changed meanwhile`, 'Run the command again.');
+  });
+  if (options.json) return writeJson(context.stdout, user);
+  await writeLine(context.stdout, `User ${id} was added.`);
+  const hint = mayPoll(user)
+    ? `\`leadtap token issue --user ${id}\` creates a token.`
+    : `Polls are refused until the plan is PROFESSIONAL: \`leadtap user set ${id} --plan PROFESSIONAL\`.`;
+  await writeLine(context.stderr, withInvocation(hint, context));
 }
 
-const HEADINGS = ['ID', 'COMPANY', 'PLAN', 'ACCESS', 'BRANCH', 'DEPARTMENT', 'NAME', 'E-MAIL'];
-
-const toRow = (user: User) => [
-  user.id,
-  user.companyId,
-  user.plan,
-  user.accessLevel,
-  user.branchId,
-  user.departmentId,
-  user.name,
-  user.email,
-];
-
-async function listUsers(store: Store, context: CommandContext, json: boolean): Promise<void> {
-  const { stdout, stderr, signal } = context;
-  const pages = userPages(store, signal);
-  if (json) return writeJsonArray(stdout, pages);
-  const shortened = ['E-MAIL', 'NAME', 'DEPARTMENT', 'BRANCH', 'COMPANY'];
-  const optional = ['DEPARTMENT', 'BRANCH', 'E-MAIL', 'NAME'];
-  const table = new Table(stdout, HEADINGS, { shortened, optional });
-  let count = 0;
-  for await (const page of pages) {
-    count += page.length;
-    await table.add(page.map(toRow));
-  }
-  if (count > 0) return;
-  const hint = 'There are no users yet. `leadtap org apply` creates them.';
-  await writeLine(stderr, withInvocation(hint, context));
+function toUserInput(options: UserOptions, id: string): User {
+  const { company: companyId, plan, accessLevel, branch, department } = options;
+  if (companyId === undefined || plan === undefined || accessLevel === undefined)
+    throw new Failure('usage', `user add needs --company, --plan and --access-level`);
+  const idProblem = findTextProblem(id);
+  if (idProblem !== undefined) throw new Failure('usage', `the id ${idProblem}`);
+  const { name = null, email = null } = toChanges(options);
+  checkPlace(options, accessLevel);
+  const needed = PLACE_OF[accessLevel];
+  if (needed !== undefined && options[needed] === undefined)
+    throw new Failure('usage', `--${needed} is needed for ${accessLevel}`);
+  const place = { branchId: branch ?? null, departmentId: department ?? null };
+  return { id, companyId, plan, accessLevel, name, email, ...place };
 }
 
-async function setUser(id: string, options: SetOptions, context: CommandContext): Promise<void> {
+/** The branch of the user, or of the user's department. */
+function findBranchId(
+  { id: companyId, branches }: Pick<StoredCompany, 'id' | 'branches'>,
+  { branchId, departmentId }: User,
+): string | null {
+  const branch = branches.find(({ id, departments }) =>
+    departmentId === null
+      ? id === branchId
+      : departments.some((department) => department.id === departmentId),
+  );
+  if (departmentId !== null && !branch) throw noSuchPlace(companyId, 'department', departmentId);
+  if (branchId !== null && !branch) throw noSuchPlace(companyId, 'branch', branchId);
+  return branch?.id ?? null;
+}
+
+async function setUser(context: CommandContext, options: UserOptions, id: string): Promise<void> {
   const changes = toChanges(options);
+  if (Object.keys(changes).length === 0)
+    throw new Failure('usage', 'there is nothing to change', 'Give at least one option. --help lists them.');
   const { before, after } = await withStore(context, async (store) => {
     const before = await findUser(store, id);
-    refuseUnusedPlace(options, options.accessLevel ?? before.accessLevel);
+    checkPlace(options, options.accessLevel ?? before.accessLevel);
     const outcome = await store.updateUser(id, changes);
     if (outcome.kind === 'updated') return { before, after: outcome.user };
-    throw await explain(outcome, before, options, store, context.signal);
+    if (outcome.kind === 'no-such-user') throw noSuchUser(id);
+    const place = outcome.field === 'branchId' ? 'branch' : 'department';
+    throw outcome.kind === 'place-missing'
+      ? new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`)
+      : noSuchPlace(before.companyId, place, options[place] ?? '');
   });
   if (options.json) return writeJson(context.stdout, after);
   const lines = changedFields(before, after);
@@ -147,13 +176,16 @@ async function setUser(id: string, options: SetOptions, context: CommandContext)
   await writeLine(context.stdout, [summary, ...lines].join('\n'));
 }
 
-function toChanges({ plan, accessLevel, branch, department, name, email }: SetOptions): UserChanges {
+/** What the options change. An empty name or e-mail address is none. */
+function toChanges({ plan, accessLevel, branch, department, name, email }: UserOptions): UserChanges {
   const problems = [
     ['--plan', plan === undefined ? undefined : findPlanProblem(plan)],
     ['--name', name ? findTextProblem(name) : undefined],
     ['--email', email ? findEmailProblem(email) : undefined],
   ].filter(([, problem]) => problem !== undefined);
-  const changes: UserChanges = {
+  if (problems.length > 0)
+    throw new Failure('usage', problems.map((problem) => problem.join(' ')).join('; '));
+  return {
     ...(plan !== undefined && { plan }),
     ...(accessLevel !== undefined && { accessLevel }),
     ...(branch !== undefined && { branchId: branch }),
@@ -161,25 +193,20 @@ function toChanges({ plan, accessLevel, branch, department, name, email }: SetOp
     ...(name !== undefined && { name: name || null }),
     ...(email !== undefined && { email: email || null }),
   };
-  if (problems.length > 0)
-    throw new Failure('usage', problems.map((problem) => problem.join(' ')).join('; '));
-  if (Object.keys(changes).length === 0)
-    throw new Failure('usage', 'there is nothing to change', 'Give at least one option. --help lists them.');
-  return changes;
 }
 
-async function explain(
-  outcome: Exclude<UpdateUserOutcome, { kind: 'updated' }>,
-  { id, companyId }: User,
-  options: SetOptions,
-  store: Store,
-  signal: AbortSignal,
-): Promise<Failure> {
-  if (outcome.kind === 'no-such-user') return noSuchUser(store, id);
-  const place = outcome.field === 'branchId' ? 'branch' : 'department';
-  if (outcome.kind === 'place-missing')
-    return new Failure('usage', `the access level of user ${id} needs a ${place}`, `Add --${place} ID.`);
-  return noSuchPlace(store, companyId, place, options[place] ?? '', signal);
+/** The place that an access level needs. */
+const PLACE_OF = { COMPANY: undefined, BRANCH: 'branch', DEPARTMENT: 'department' } as const;
+
+/** A branch that the access level ignores would look like a restriction. */
+function checkPlace(options: UserOptions, level: AccessLevel): void {
+  for (const place of ['branch', 'department'] as const)
+    if (options[place] !== undefined && PLACE_OF[level] !== place)
+      throw new Failure(
+        'usage',
+        `--${place} has no effect at the access level ${level}`,
+        `Add --access-level ${place.toUpperCase()}, or remove --${place}.`,
+      );
 }
 
 const LABELS = {
@@ -198,13 +225,15 @@ const changedFields = (before: User, after: User): string[] =>
 
 const shown = (value: string | null): string => printable(value ?? 'none');
 
-async function removeUser(id: string, context: CommandContext): Promise<void> {
+async function removeUser(context: CommandContext, _options: object, id: string): Promise<void> {
   const count = await withStore(context, async (store) => {
     await findUser(store, id);
+    let revoked = 0;
     // First, so that no token works again if this is interrupted.
-    const revoked = await revokeAll(store, await store.listTokens(id));
-    if (!(await store.removeUser(id))) throw await noSuchUser(store, id);
+    for (const token of await store.listTokens(id)) if (await store.revokeToken(token.id)) revoked += 1;
+    if (!(await store.removeUser(id))) throw noSuchUser(id);
     return revoked;
   });
-  await writeLine(context.stdout, `User ${id} was removed, and ${describeCount(count)} revoked.`);
+  const tokens = count === 1 ? '1 token was' : `${count} tokens were`;
+  await writeLine(context.stdout, `User ${id} was removed, and ${tokens} revoked.`);
 }

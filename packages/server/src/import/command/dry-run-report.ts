@@ -1,6 +1,6 @@
 /** What a dry run prints: which users would get how many of the new leads. */
 
-import { userPages } from '../../accounts/commands/user.ts';
+import { userPages } from '../../accounts/commands/organisation.ts';
 import { type AccessLevel, PROFESSIONAL, type User } from '../../accounts/records.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { Table, writeLine } from '../../cli/output.ts';
@@ -111,7 +111,7 @@ async function printDeliveries(
   deliveries: readonly Delivery[],
   stdout: CommandContext['stdout'],
 ): Promise<void> {
-  const table = new Table(stdout, HEADINGS, { shortened: ['PLACE', 'COMPANY'] });
+  const table = new Table(stdout, HEADINGS);
   for (const { companyId, newLeads, audiences } of deliveries) {
     const rows = audiences.map(({ accessLevel, branchId, departmentId, users, leads }) => {
       const place = accessLevel === 'DEPARTMENT' ? departmentId : branchId;

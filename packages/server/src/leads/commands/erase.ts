@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { findCompany, requirePart } from '../../cli/company.ts';
-import { type ConfirmFlags, confirm, isInteractive, requireConsent } from '../../cli/confirm.ts';
-import { type CommandContext, withStore } from '../../cli/context.ts';
+import { findCompany } from '../../accounts/commands/organisation.ts';
+import { addCommand, collect } from '../../cli/command.ts';
+import { type ConfirmFlags, confirmOrStop, isInteractive, requireConsent } from '../../cli/confirm.ts';
+import { type CommandContext, requirePart, withStore } from '../../cli/context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../../cli/exit.ts';
 import { Failure } from '../../cli/failure.ts';
 import { withInvocation } from '../../cli/invocation.ts';
@@ -16,8 +17,24 @@ import {
   type RemovableLead,
   type VacuumReport,
 } from '../removal.ts';
+import { checkFound } from './find.ts';
 
-const HELP = `
+export function registerErase(leads: Command, context: CommandContext): void {
+  addCommand(leads, context, {
+    name: 'erase',
+    description: 'erase the leads of a person for good',
+    arguments: { '[ids...]': 'ids of leads' },
+    options: {
+      '--email <address>': { text: 'leads with this e-mail address; can be repeated', parse: collect },
+      '--phone <number>': { text: 'leads with this phone number; can be repeated', parse: collect },
+      '--company <id>': 'only leads of this company',
+      '--dry-run': 'show the leads and erase nothing',
+      '--yes': 'do not ask; needed without a terminal',
+      '--vacuum': 'rewrite the table or the file, also on PostgreSQL; without ids: do only that',
+      '--no-vacuum': 'do not clean the files of the database now',
+      '--json': 'print { erased, isComplete, remains, leads: [{ companyId, id, createdAt }] }',
+    },
+    help: `
 Erases every lead that has one of the ids, e-mail addresses or phone numbers. An e-mail address is compared without
 regard to case, a phone number by its digits with phone1 and phone2; 00 at the start is the same as +, and (0) after the
 country code is ignored. Other fields, such as custom fields, are not searched. On a terminal, the command shows the leads
@@ -31,14 +48,17 @@ are answered meanwhile, writers wait, and POST /leads gets 503 after 10 seconds,
 VACUUM; --vacuum rewrites the table (VACUUM FULL): polls and writers wait meanwhile and then get 503, to be retried. It
 says what remains where, such as in backups. docs/privacy.md has more.
 
-The exit code is 1 if no lead matches, if an id is unknown, or if the files could not be cleaned.
-
-Examples:
-  leadtap leads erase --email ada@example.com --phone "+33 6 12 34 56 78"
-  leadtap leads erase 4711 4712 --company soleil
-  leadtap leads erase --email ada@example.com --dry-run
-  leadtap leads erase --email ada@example.com --yes --json
-  leadtap leads erase --vacuum                      only clean the files, of leads that were deleted before`;
+The exit code is 1 if no lead matches, if an id is unknown, or if the files could not be cleaned.`,
+    examples: [
+      'leadtap leads erase --email ada@example.com --phone "+33 6 12 34 56 78"',
+      'leadtap leads erase 4711 4712 --company soleil',
+      'leadtap leads erase --email ada@example.com --dry-run',
+      'leadtap leads erase --email ada@example.com --yes --json',
+      'leadtap leads erase --vacuum                      only clean the files, of leads that were deleted before',
+    ],
+    run: erase,
+  });
+}
 
 interface EraseFlags extends ConfirmFlags {
   readonly email?: readonly string[];
@@ -48,41 +68,32 @@ interface EraseFlags extends ConfirmFlags {
   readonly json?: true;
 }
 
-const collect = (value: string, values: readonly string[] = []): string[] => [...values, value];
-
-export function registerErase(leads: Command, context: CommandContext): void {
-  leads
-    .command('erase')
-    .description('erase the leads of a person for good')
-    .argument('[ids...]', 'ids of leads')
-    .option('--email <address>', 'leads with this e-mail address; can be repeated', collect)
-    .option('--phone <number>', 'leads with this phone number; can be repeated', collect)
-    .option('--company <id>', 'only leads of this company')
-    .option('--dry-run', 'show the leads and erase nothing')
-    .option('--yes', 'do not ask; needed without a terminal')
-    .option('--vacuum', 'rewrite the table or the file, also on PostgreSQL; without ids: do only that')
-    .option('--no-vacuum', 'do not clean the files of the database now')
-    .option('--json', 'print { erased, isComplete, remains, leads: [{ companyId, id, createdAt }] }')
-    .addHelpText('after', HELP)
-    .action((ids: readonly string[], flags: EraseFlags) => erase(ids, flags, context));
-}
-
-async function erase(ids: readonly string[], flags: EraseFlags, context: CommandContext): Promise<void> {
-  const { email = [], phone = [] } = flags;
+async function erase(context: CommandContext, flags: EraseFlags, ids: readonly string[]): Promise<void> {
+  const { email = [], phone = [], company, dryRun, json, yes } = flags;
   const isSearch = ids.length + email.length + phone.length > 0;
   checkFlags(isSearch, flags);
   if (isSearch) requireConsent('leads erase', flags, context);
   await withStore(context, async (store) => {
     const removal = requirePart(store.removal);
-    if (flags.company !== undefined) await findCompany(store, flags.company, context.signal);
+    if (company !== undefined) await findCompany(store, company);
     const leads = isSearch ? await findLeads(removal, ids, flags, context) : [];
-    if (flags.dryRun) return flags.json ? printJson(context, { leads }) : printTable(context.stdout, leads);
-    if (isSearch && !(await isConfirmed(leads, flags, context))) {
-      await writeLine(context.stderr, 'Nothing was erased.');
-      throw new ExitCode(EXIT_CODES.failed);
-    }
+    if (dryRun)
+      return json
+        ? writeJson(context.stdout, { leads: leads.map((lead) => ({ ...toJson(lead), name: lead.name })) })
+        : printTable(context.stdout, leads);
+    // With --yes, no name is printed: the output of a script is often kept in a log.
+    if (isSearch && !yes) await printTable(context.stderr, leads);
+    if (isSearch) await confirmOrStop(`Erase ${formatLeadCount(leads.length)} for good?`, flags, context);
     const erased = await eraseLeads(removal, leads, context);
-    await report({ leads, erased, isSearch }, await clean(removal, flags, context), flags, context);
+    const { isComplete, remains } = await clean(removal, flags, context);
+    if (json) await writeJson(context.stdout, { erased, leads: leads.map(toJson), isComplete, remains });
+    else {
+      if (isSearch) await writeLine(context.stdout, `${formatLeadCount(erased)} erased`);
+      else if (isComplete) await writeLine(context.stdout, 'The files of the database were cleaned.');
+      for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])])
+        await writeLine(context.stderr, withInvocation(sentence, context));
+    }
+    if (!isComplete) throw new ExitCode(EXIT_CODES.failed);
   });
 }
 
@@ -111,41 +122,25 @@ async function findLeads(
   context: CommandContext,
 ): Promise<readonly RemovableLead[]> {
   const byId = ids.length === 0 ? [] : await removal.findByIds(ids, company);
-  checkIds(ids, byId);
+  for (const id of ids)
+    checkFound(
+      id,
+      byId.filter((lead) => lead.id === id),
+      company,
+    );
   const byContact =
     emails.length + phones.length === 0 ? [] : await scanLeads(removal, { emails, phones }, company, context);
-  const known = new Set(byId.map(keyOf));
-  const leads = [...byId, ...byContact.filter((lead) => !known.has(keyOf(lead)))];
-  if (leads.length === 0)
+  const leads = new Map([...byId, ...byContact].map((lead) => [keyOf(lead), lead]));
+  if (leads.size === 0)
     throw new Failure(
       'not-found',
       'no lead matches; nothing was erased',
       'Search for other spellings: another e-mail address, or the phone number with and without its country code.',
     );
-  return leads;
+  return [...leads.values()];
 }
 
 const keyOf = ({ companyId, createdAt }: RemovableLead): string => JSON.stringify([companyId, createdAt]);
-
-/** The same id in two companies may be two people. */
-function checkIds(ids: readonly string[], found: readonly RemovableLead[]): void {
-  const missing = ids.filter((id) => !found.some((lead) => lead.id === id));
-  if (missing.length > 0)
-    throw new Failure(
-      'not-found',
-      `there is no lead ${missing.join(', ')}; nothing was erased`,
-      'If it was erased before, `leadtap leads erase --vacuum` removes what is left of it in the files.',
-    );
-  for (const id of ids) {
-    const companies = found.filter((lead) => lead.id === id).map(({ companyId }) => companyId);
-    if (companies.length > 1)
-      throw new Failure(
-        'conflict',
-        `lead ${id} exists in several companies: ${companies.join(', ')}; nothing was erased`,
-        'Add --company ID.',
-      );
-  }
-}
 
 async function scanLeads(
   removal: LeadRemoval,
@@ -156,14 +151,14 @@ async function scanLeads(
   const progress = new ProgressBar(stderr, clock, 'leads searched');
   const found: RemovableLead[] = [];
   let count = 0;
-  let page = await removal.scan(contact, undefined, companyId);
-  for (;;) {
+  let last: Awaited<ReturnType<LeadRemoval['scan']>>['last'];
+  do {
+    const page = await removal.scan(contact, last, companyId);
     found.push(...page.leads);
     count += page.scanned;
-    if (page.last === undefined || signal.aborted) break;
-    progress.update({ count });
-    page = await removal.scan(contact, page.last, companyId);
-  }
+    last = page.last;
+    if (last !== undefined) progress.update({ count });
+  } while (last !== undefined && !signal.aborted);
   progress.clear();
   if (signal.aborted) throw exitCodeOf(signal);
   return found;
@@ -177,17 +172,6 @@ async function printTable(output: Output, leads: readonly RemovableLead[]): Prom
   const shown = leads.slice(0, MAX_SHOWN);
   await table.add(shown.map(({ id, companyId, createdAt, name }) => [id, companyId, toIso(createdAt), name]));
   if (leads.length > MAX_SHOWN) await writeLine(output, `and ${leads.length - MAX_SHOWN} more`);
-}
-
-/** With --yes, no name is printed: the output of a script is often kept in a log. */
-async function isConfirmed(
-  leads: readonly RemovableLead[],
-  { yes }: EraseFlags,
-  context: CommandContext,
-): Promise<boolean> {
-  if (yes) return true;
-  await printTable(context.stderr, leads);
-  return confirm(`Erase ${formatLeadCount(leads.length)} for good?`, context);
 }
 
 /** One transaction each, short enough that polls and other writers do not wait. */
@@ -233,43 +217,7 @@ async function clean(
 const OWN_FILES =
   'Delete your own copies yourself: import files, rejects files (--rejects), exports and backups. Automation platforms keep the leads they got.';
 
-interface Erased {
-  readonly leads: readonly RemovableLead[];
-  readonly erased: number;
-  readonly isSearch: boolean;
-}
-
-async function report(
-  { leads, erased, isSearch }: Erased,
-  { isComplete, remains }: VacuumReport,
-  { json }: EraseFlags,
-  context: CommandContext,
-): Promise<void> {
-  const { stdout, stderr } = context;
-  if (json) await printJson(context, { erased, leads, isComplete, remains });
-  else {
-    if (isSearch) await writeLine(stdout, `${formatLeadCount(erased)} erased`);
-    else if (isComplete) await writeLine(stdout, 'The files of the database were cleaned.');
-    for (const sentence of [...remains, ...(isSearch ? [OWN_FILES] : [])])
-      await writeLine(stderr, withInvocation(sentence, context));
-  }
-  if (!isComplete) throw new ExitCode(EXIT_CODES.failed);
-}
-
-/** Without names, except for --dry-run. */
-const printJson = (
-  { stdout }: CommandContext,
-  {
-    leads,
-    ...result
-  }: { readonly leads: readonly RemovableLead[] } & Partial<VacuumReport & { erased: number }>,
-): Promise<void> =>
-  writeJson(stdout, {
-    ...result,
-    leads: leads.map(({ companyId, id, createdAt, name }) => ({
-      companyId,
-      id,
-      createdAt: toIso(createdAt),
-      ...(result.erased === undefined && { name }),
-    })),
-  });
+/** Without the name. */
+const toJson = ({ companyId, id, createdAt }: RemovableLead) => ({
+  ...{ companyId, id, createdAt: toIso(createdAt) },
+});

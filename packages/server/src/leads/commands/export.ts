@@ -2,8 +2,9 @@ import { createWriteStream } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CSV_START, IMPORT_FIELDS, type ImportField, toCsvRow } from '@leadtap/contract';
-import { type Command, Option } from 'commander';
-import { companyPages, findCompany } from '../../cli/company.ts';
+import type { Command } from 'commander';
+import { companiesOf } from '../../accounts/commands/organisation.ts';
+import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { formatLeadCount, type Output, write, writeJsonArray, writeLine } from '../../cli/output.ts';
@@ -12,10 +13,27 @@ import type { Store } from '../../store/store.ts';
 import { systemCode } from '../../system-error.ts';
 import { CUSTOM_FIELD_PREFIX } from '../parse-lead.ts';
 import type { StoredLead } from '../record.ts';
-import type { LeadListQuery } from '../store.ts';
-import { parseSince } from './list.ts';
+import { leadPages, parseSince } from './find.ts';
 
-const HELP = `
+const FORMATS = ['ndjson', 'csv', 'json'] as const;
+type ExportFormat = (typeof FORMATS)[number];
+
+export function registerLeadsExport(leads: Command, context: CommandContext): void {
+  addCommand(leads, context, {
+    name: 'export',
+    description: 'write leads to a file or a pipe, to open or to import them elsewhere',
+    options: {
+      '--company <id>': 'only the leads of this company',
+      '--since <time>': {
+        text: 'only the leads created after this time, or in this time span',
+        parse: (text) => parseSince(text, context.clock()),
+      },
+      '--format <format>': { text: 'default: by the name of the file, or else ndjson', choices: FORMATS },
+      '--output <file>': 'write to a new file instead of standard output',
+      '--no-created-at': 'leave createdAt out, so that an import adds the leads as new ones',
+      '--json': { text: 'one JSON array, the same as --format json', conflicts: 'format' },
+    },
+    help: `
 The leads come company by company, oldest first, with the fields that \`leads import\` takes. Leads that are added while it
 runs may be missing; no lead comes twice. To import them with their times: leadtap leads import FILE --historical
 
@@ -25,15 +43,15 @@ Excel reads UTF-8.
 
 The companies must exist where the leads are imported: see leadtap org export. The file of --output can be read by its owner
 only; an existing file is never replaced, an incomplete one is removed. It contains personal data: delete it when you no
-longer need it.
-
-Examples:
-  leadtap leads export > leads.ndjson
-  leadtap leads export --company soleil --since 30d --output leads.csv
-  leadtap leads export --format csv | gzip > leads.csv.gz`;
-
-const FORMATS = ['ndjson', 'csv', 'json'] as const;
-type ExportFormat = (typeof FORMATS)[number];
+longer need it.`,
+    examples: [
+      'leadtap leads export > leads.ndjson',
+      'leadtap leads export --company soleil --since 30d --output leads.csv',
+      'leadtap leads export --format csv | gzip > leads.csv.gz',
+    ],
+    run: exportLeads,
+  });
+}
 
 interface ExportOptions {
   readonly company?: string;
@@ -45,41 +63,30 @@ interface ExportOptions {
   readonly json?: true;
 }
 
-export function registerLeadsExport(leads: Command, context: CommandContext): void {
-  leads
-    .command('export')
-    .description('write leads to a file or a pipe, to open or to import them elsewhere')
-    .option('--company <id>', 'only the leads of this company')
-    .option('--since <time>', 'only the leads created after this time, or in this time span', (text) =>
-      parseSince(text, context.clock()),
-    )
-    .addOption(
-      new Option('--format <format>', 'default: by the name of the file, or else ndjson').choices(FORMATS),
-    )
-    .option('--output <file>', 'write to a new file instead of standard output')
-    .option('--no-created-at', 'leave createdAt out, so that an import adds the leads as new ones')
-    .addOption(new Option('--json', 'one JSON array, the same as --format json').conflicts('format'))
-    .addHelpText('after', HELP)
-    .action((options: ExportOptions) => exportLeads(options, context));
-}
-
 function formatOf({ format, json, output = '' }: ExportOptions): ExportFormat {
   const [, named] = /\.(csv|json)$/i.exec(output) ?? [];
   const byName = FORMATS.find((known) => known === named?.toLowerCase());
   return json ? 'json' : (format ?? byName ?? 'ndjson');
 }
 
-async function exportLeads(options: ExportOptions, context: CommandContext): Promise<void> {
-  const { stdout, stderr, signal } = context;
+async function exportLeads(context: CommandContext, options: ExportOptions): Promise<void> {
   await withStore(context, async (store) => {
-    if (options.company !== undefined) await findCompany(store, options.company, signal);
-    const counted = { leads: 0 };
-    const read = () => leadPages(store, options, signal);
-    const writeTo = (output: Output) => WRITERS[formatOf(options)](output, read, fieldsOf(options), counted);
+    const { stdout, stderr, signal } = context;
+    let count = 0;
+    const countPage = (page: readonly StoredLead[]) => {
+      count += page.length;
+    };
+    const writeTo = (output: Output) =>
+      WRITERS[formatOf(options)](
+        output,
+        () => allLeads(store, options, signal),
+        fieldsOf(options),
+        countPage,
+      );
     if (options.output === undefined) await writeTo(stdout);
     else await writeFile(options.output, context, writeTo);
     const where = options.output === undefined ? '' : ` to ${options.output}`;
-    await writeLine(stderr, `${formatLeadCount(counted.leads)} exported${where}`);
+    await writeLine(stderr, `${formatLeadCount(count)} exported${where}`);
   });
 }
 
@@ -112,32 +119,17 @@ async function writeFile(
 
 /** Before every time that a lead can have. */
 const BEFORE_ALL = Date.parse('0000-01-01T00:00:00.000Z') - 1;
-const LEADS_PER_PAGE = 500;
 
 type Pages = AsyncGenerator<readonly StoredLead[]>;
 
 /** Company by company, because a page of one company is one range of the table. */
-async function* leadPages(store: Store, { company, since }: ExportOptions, signal: AbortSignal): Pages {
-  if (company !== undefined) return yield* pagesOfCompany(store, company, since, signal);
-  for await (const page of companyPages(store, signal))
-    for (const { id } of page) yield* pagesOfCompany(store, id, since, signal);
-}
-
-async function* pagesOfCompany(
+async function* allLeads(
   store: Store,
-  companyId: string,
-  since = BEFORE_ALL,
+  { company, since = BEFORE_ALL }: ExportOptions,
   signal: AbortSignal,
 ): Pages {
-  let after: LeadListQuery['after'];
-  for (;;) {
-    signal.throwIfAborted();
-    const page = await store.listLeads({ companyId, since, limit: LEADS_PER_PAGE, ...(after && { after }) });
-    yield page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < LEADS_PER_PAGE) return;
-    after = { companyId, createdAt: last.lead.createdAt };
-  }
+  for await (const { id: companyId } of companiesOf(store, signal, company))
+    yield* leadPages(store, { companyId, since, limit: Infinity }, signal);
 }
 
 const fieldsOf = ({ createdAt }: ExportOptions): readonly ImportField[] =>
@@ -163,28 +155,28 @@ type Writer = (
   output: Output,
   read: () => Pages,
   fields: readonly ImportField[],
-  counted: { leads: number },
+  countPage: (page: readonly StoredLead[]) => void,
 ) => Promise<void>;
 
 const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
-  async ndjson(output, read, fields, counted) {
+  async ndjson(output, read, fields, countPage) {
     for await (const page of read()) {
       await write(output, page.map((lead) => `${JSON.stringify(toObject(lead, fields))}\n`).join(''));
-      counted.leads += page.length;
+      countPage(page);
     }
   },
 
-  async json(output, read, fields, counted) {
-    async function* objects(): AsyncGenerator<readonly object[]> {
+  async json(output, read, fields, countPage) {
+    async function* counted(): Pages {
       for await (const page of read()) {
-        yield page.map((lead) => toObject(lead, fields));
-        counted.leads += page.length;
+        countPage(page);
+        yield page;
       }
     }
-    await writeJsonArray(output, objects());
+    await writeJsonArray(output, counted(), (lead) => toObject(lead, fields));
   },
 
-  async csv(output, read, fields, counted) {
+  async csv(output, read, fields, countPage) {
     const customNames = await findCustomNames(read());
     const plain = fields.filter(({ name }) => name !== 'customFields');
     const header = [
@@ -205,7 +197,7 @@ const WRITERS: Readonly<Record<ExportFormat, Writer>> = {
         ]);
       });
       await write(output, rows.join(''));
-      counted.leads += page.length;
+      countPage(page);
     }
   },
 };

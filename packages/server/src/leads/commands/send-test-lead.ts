@@ -1,9 +1,9 @@
 import { testLeadFrom } from '@leadtap/contract';
 import type { Command } from 'commander';
 import { v7 } from 'uuid';
-import { userPages } from '../../accounts/commands/user.ts';
+import { findCompanyOrOnlyOne, noSuchPlace, userPages } from '../../accounts/commands/organisation.ts';
 import { PROFESSIONAL, type User } from '../../accounts/records.ts';
-import { findCompanyOrOnlyOne, noSuchPlace } from '../../cli/company.ts';
+import { addCommand } from '../../cli/command.ts';
 import { type CommandContext, withStore } from '../../cli/context.ts';
 import { Failure } from '../../cli/failure.ts';
 import { Table, writeJson, writeLine } from '../../cli/output.ts';
@@ -14,16 +14,30 @@ import { formatIssue, parseLead } from '../parse-lead.ts';
 import { isInScope } from '../placement.ts';
 import type { LeadInput, StoredLead } from '../record.ts';
 import type { PlacementProblem } from '../store.ts';
-import { findLead } from './show.ts';
+import { findLead } from './find.ts';
 
-const HELP = `
+export function registerLeadsSendTest(leads: Command, context: CommandContext): void {
+  addCommand(leads, context, {
+    name: 'send-test',
+    description: 'add a test lead, to watch it arrive in an automation platform',
+    options: {
+      '--company <id>': 'the company that gets the lead (default: the only one)',
+      '--branch <id>': 'the branch of the lead',
+      '--department <id>': 'the department of the lead, which also sets the branch',
+      '--json':
+        'print { id, createdAt, companyId, branchId, departmentId, users: [{ id, name, accessLevel }] }',
+    },
+    help: `
 The lead is called "Test Lead", and its notes and custom fields say that it is a test. Every automation that sees leads
-at this place runs for it, as for a real lead: use it to try a new automation, or to find out where leads get stuck.
-
-Examples:
-  leadtap leads send-test --company soleil
-  leadtap leads send-test --company soleil --department lyon-repairs
-  leadtap leads send-test --company soleil --json | jq -r .id`;
+at this place runs for it, as for a real lead: use it to try a new automation, or to find out where leads get stuck.`,
+    examples: [
+      'leadtap leads send-test --company soleil',
+      'leadtap leads send-test --company soleil --department lyon-repairs',
+      'leadtap leads send-test --company soleil --json | jq -r .id',
+    ],
+    run: sendTest,
+  });
+}
 
 interface SendOptions {
   readonly company?: string;
@@ -33,21 +47,6 @@ interface SendOptions {
 }
 
 type PlacedOptions = SendOptions & { readonly company: string };
-
-export function registerLeadsSendTest(leads: Command, context: CommandContext): void {
-  leads
-    .command('send-test')
-    .description('add a test lead, to watch it arrive in an automation platform')
-    .option('--company <id>', 'the company that gets the lead (default: the only one)')
-    .option('--branch <id>', 'the branch of the lead')
-    .option('--department <id>', 'the department of the lead, which also sets the branch')
-    .option(
-      '--json',
-      'print { id, createdAt, companyId, branchId, departmentId, users: [{ id, name, accessLevel }] }',
-    )
-    .addHelpText('after', HELP)
-    .action((options: SendOptions) => sendTest(options, context));
-}
 
 const DAY_MS = 86_400_000;
 
@@ -73,10 +72,10 @@ function makeTestLead({ company, branch, department }: PlacedOptions, now: numbe
   return lead;
 }
 
-async function sendTest(given: SendOptions, context: CommandContext): Promise<void> {
+async function sendTest(context: CommandContext, given: SendOptions): Promise<void> {
   const { stdout, stderr, clock, signal } = context;
   await withStore(context, async (store) => {
-    const company = await findCompanyOrOnlyOne(store, given.company, signal);
+    const company = await findCompanyOrOnlyOne(store, given.company);
     if (!company)
       throw new Failure(
         'usage',
@@ -87,21 +86,17 @@ async function sendTest(given: SendOptions, context: CommandContext): Promise<vo
     const { results } = await store.writeLeads([makeTestLead(options, clock())]);
     const [result] = results;
     if (result === undefined) throw new Error('the store returned no result');
-    if (result.kind === 'rejected') throw await explain(result.problem, options, store, signal);
-    const stored = await findLead(store, result.id, company.id, signal);
+    if (result.kind === 'rejected') throw explain(result.problem, options);
+    const stored = await findLead(store, result.id, company.id);
     const users = await findRecipients(store, stored, signal);
+    const { id } = result;
     const createdAt = toIso(result.createdAt);
     const { companyId, branchId, departmentId } = stored;
-    if (options.json)
-      return writeJson(stdout, {
-        id: result.id,
-        createdAt,
-        companyId,
-        branchId,
-        departmentId,
-        users: users.map(({ id, name, accessLevel }) => ({ id, name, accessLevel })),
-      });
-    await writeLine(stdout, `Test lead ${result.id} was added to company ${companyId} at ${createdAt}.`);
+    if (options.json) {
+      const shown = users.map(({ id, name, accessLevel }) => ({ id, name, accessLevel }));
+      return writeJson(stdout, { id, createdAt, companyId, branchId, departmentId, users: shown });
+    }
+    await writeLine(stdout, `Test lead ${id} was added to company ${companyId} at ${createdAt}.`);
     if (users.length > 0) return printRecipients(users, stdout);
     await writeLine(stderr, `No user sees it: none with the plan ${PROFESSIONAL} has access to its place.`);
   });
@@ -125,20 +120,14 @@ const MAX_USERS_SHOWN = 20;
 async function printRecipients(users: readonly User[], stdout: CommandContext['stdout']): Promise<void> {
   const count = users.length === 1 ? 'This user gets' : `These ${users.length} users get`;
   await writeLine(stdout, `${count} it with the next poll:`);
-  const table = new Table(stdout, ['USER', 'ACCESS', 'NAME'], { shortened: ['NAME'] });
-  await table.add(
+  await new Table(stdout, ['USER', 'ACCESS', 'NAME']).add(
     users.slice(0, MAX_USERS_SHOWN).map(({ id, accessLevel, name }) => [id, accessLevel, name]),
   );
   const hidden = users.length - MAX_USERS_SHOWN;
   if (hidden > 0) await writeLine(stdout, `and ${hidden} more. --json lists all of them.`);
 }
 
-async function explain(
-  problem: PlacementProblem,
-  { company, branch }: PlacedOptions,
-  store: Store,
-  signal: AbortSignal,
-): Promise<Failure> {
+function explain(problem: PlacementProblem, { company, branch }: PlacedOptions): Failure {
   if (problem.reason === 'in-another-branch')
     return new Failure(
       'bad-input',
@@ -150,6 +139,5 @@ async function explain(
       'unavailable',
       'the test lead was not stored: a trigger of the database suppressed it',
     );
-  const place = problem.field === 'branchId' ? 'branch' : 'department';
-  return noSuchPlace(store, company, place, problem.value ?? '', signal);
+  return noSuchPlace(company, problem.field === 'branchId' ? 'branch' : 'department', problem.value ?? '');
 }

@@ -1,5 +1,5 @@
 /** Times and quantities as people read them, in English and UTC. */
-import { toIso } from '../clock.ts';
+import { toIso } from './clock.ts';
 
 const UNITS = [
   { name: 'day', plural: 'days', seconds: 86_400 },

@@ -1,0 +1,78 @@
+/** How the commands for leads find them: by company and time, or by id. */
+import { InvalidArgumentError } from 'commander';
+import { findCompany } from '../../accounts/commands/organisation.ts';
+import { Failure } from '../../cli/failure.ts';
+import { toDurationMs } from '../../clock.ts';
+import type { Store } from '../../store/store.ts';
+import type { StoredLead } from '../record.ts';
+import { toWire } from '../render.ts';
+import { parseInstant } from '../since.ts';
+import type { LeadListQuery } from '../store.ts';
+
+/** A time, or a time span up to now. */
+export function parseSince(text: string, now: number): number {
+  const spanMs = toDurationMs(text);
+  const since = spanMs === undefined ? parseInstant(text) : now - spanMs;
+  if (since !== undefined) return since;
+  throw new InvalidArgumentError(
+    'Write a time such as 2026-03-02T09:30:00Z or 2026-03-02, or a time span such as 30m, 12h or 7d.',
+  );
+}
+
+const LEADS_PER_PAGE = 500;
+
+/**
+ * At most `limit` leads, page by page, so that any number of them fits into memory. Without a company, pages are of all companies,
+ * in the order of time.
+ */
+export async function* leadPages(
+  store: Store,
+  { companyId, since, limit }: Pick<LeadListQuery, 'companyId' | 'since' | 'limit'>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly StoredLead[]> {
+  let after: LeadListQuery['after'];
+  for (let remaining = limit; remaining > 0; remaining -= LEADS_PER_PAGE) {
+    signal.throwIfAborted();
+    const size = Math.min(remaining, LEADS_PER_PAGE);
+    const page = await store.listLeads({ companyId, since, limit: size, ...(after && { after }) });
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < size) return;
+    after = { companyId: last.companyId, createdAt: last.lead.createdAt };
+  }
+}
+
+/** The only lead with this id. Throws if there is none, or if several companies have one. */
+export async function findLead(store: Store, id: string, companyId: string | undefined): Promise<StoredLead> {
+  if (companyId !== undefined) await findCompany(store, companyId);
+  const found = await store.findLeads(id, companyId);
+  checkFound(id, found, companyId);
+  return found[0];
+}
+
+/** The same id in two companies may be two people. */
+export function checkFound<Lead extends { readonly companyId: string }>(
+  id: string,
+  found: readonly Lead[],
+  companyId: string | undefined,
+): asserts found is readonly [Lead] {
+  const [lead, ...others] = found;
+  if (!lead)
+    throw new Failure(
+      'not-found',
+      companyId === undefined ? `there is no lead ${id}` : `company ${companyId} has no lead ${id}`,
+      '`leadtap leads list` shows the newest leads.',
+    );
+  if (others.length > 0)
+    throw new Failure(
+      'conflict',
+      `${found.length} companies have a lead ${id}: ${found.map((one) => one.companyId).join(', ')}`,
+      `Say which one you mean: --company ${lead.companyId}`,
+    );
+}
+
+/** The lead as the API has it, and the ids of its places. */
+export const toJsonLead = ({ lead, companyId, branchId, departmentId }: StoredLead) => ({
+  ...toWire(lead),
+  ...{ companyId, branchId, departmentId },
+});
