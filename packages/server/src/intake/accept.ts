@@ -97,12 +97,6 @@ function identifyRequest(
     keyHash: hash('sha256', JSON.stringify([...keyOwner(scope.companyId, sender), idempotencyKey])),
     bodyHash: createHmac('sha256', idempotencyKey).update(JSON.stringify(scope)).update(body).digest('hex'),
     derivedIds: new Set(entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []))),
-    earlier: {
-      keyHash: hash('sha256', JSON.stringify([scope.companyId, idempotencyKey])),
-      ids: entries.map(({ isIdDerived, lead, index }) =>
-        isIdDerived ? deriveId([scope.companyId, idempotencyKey, index]) : (lead.id ?? ''),
-      ),
-    },
   };
 }
 

@@ -10,7 +10,6 @@ export const MAX_KEYS_PRUNED = 10;
 
 /** What a store keeps of a request. The ids are those of the repeated request, because an id may be personal data. */
 export interface StoredRequest {
-  readonly key_hash: string;
   readonly body_hash: string;
   readonly results: string;
 }
@@ -18,31 +17,19 @@ export interface StoredRequest {
 export const encodeResults = (results: readonly WrittenLead[]): string =>
   JSON.stringify(results.map(({ createdAt, kind }) => [createdAt, kind]));
 
-/** The keys that a store looks for. */
-export const keyHashesOf = ({ keyHash, earlier }: IdempotentRequest): readonly [string, string] => [
-  keyHash,
-  earlier?.keyHash ?? keyHash,
-];
-
-/**
- * The result of the first request if this one is the same, `key-reused` if the key was sent with another, undefined if it is new.
- * An earlier key of the company with another body may be that of another token.
- */
+/** The result of the first request if this one is the same, `key-reused` if the key was sent with another, undefined if it is new. */
 export function repeatedOutcome(
-  found: readonly StoredRequest[],
-  { keyHash, bodyHash, earlier }: IdempotentRequest,
+  known: StoredRequest | undefined,
+  { bodyHash }: IdempotentRequest,
   leads: readonly LeadInput[],
 ): WriteAllOutcome | undefined {
-  const own = found.find(({ key_hash }) => key_hash === keyHash);
-  const known = own ?? found.find(({ body_hash }) => body_hash === bodyHash);
   if (!known) return undefined;
   if (known.body_hash !== bodyHash) return { kind: 'key-reused' };
-  const ids = own ? leads.map(({ id }) => id) : earlier?.ids;
   const stored: [number, WrittenLead['kind']][] = JSON.parse(known.results);
   return {
     kind: 'written',
     isRepeated: true,
-    results: stored.map(([createdAt, kind], index) => ({ kind, id: ids?.[index] ?? '', createdAt })),
+    results: stored.map(([createdAt, kind], index) => ({ kind, id: leads[index]?.id ?? '', createdAt })),
   };
 }
 

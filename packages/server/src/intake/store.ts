@@ -30,8 +30,6 @@ export interface IdempotentRequest {
   readonly bodyHash: string;
   /** The ids that are derived from the key. */
   readonly derivedIds: ReadonlySet<string>;
-  /** The key and the ids of the leads if 0.2.0 has stored the same request: there, keys belonged to the company. */
-  readonly earlier?: { readonly keyHash: string; readonly ids: readonly string[] };
 }
 
 /** What the intake needs: enough to accept leads over HTTP into a database of your own. */

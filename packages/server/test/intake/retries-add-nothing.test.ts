@@ -1,14 +1,6 @@
-import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import {
-  acknowledgementOf,
-  sendBody,
-  sendForm,
-  sendLeads,
-  startIntake,
-} from '../../../testing/harness/intake.ts';
+import { acknowledgementOf, sendForm, sendLeads, startIntake } from '../../../testing/harness/intake.ts';
 import { expectProblem } from '../../../testing/harness/problem.ts';
-import type { LeadScope } from '../../src/leads/record.ts';
 
 const withKey = (key: string, userId = 'boss', tokenId = `token-of-${userId}`) => ({
   ...{ userId, tokenId },
@@ -55,29 +47,6 @@ describe('Idempotency-Key', () => {
       for (const _attempt of [1, 2])
         expect((await sendLeads(test, { firstName }, withKey('1', user, token))).status).toBe(201);
     expect(await test.leads('boss')).toHaveLength(3);
-  });
-
-  it('of 0.2.0, which belonged to the company: the same request adds nothing, another one is new', async () => {
-    const test = await startIntake();
-    const body = '{"firstName":"Ada"}';
-    const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
-    const id = '88d0a558-e813-8b8c-81b6-b21e59d81a5b';
-    const scope: LeadScope = { level: 'COMPANY', companyId: 'acme' };
-    await test.store.writeAllLeads?.(
-      [{ companyId: 'acme', id, fields: { firstName: 'Ada' } }],
-      scope,
-      undefined,
-      {
-        keyHash: sha256('["acme","key-1"]'),
-        bodyHash: createHmac('sha256', 'key-1').update(JSON.stringify(scope)).update(body).digest('hex'),
-        derivedIds: new Set([id]),
-      },
-    );
-    const repeated = await acknowledgementOf(await sendBody(test, body, withKey('key-1')));
-    expect(repeated.leads).toMatchObject([{ id, result: 'added' }]);
-    expect(await test.leads('boss')).toHaveLength(1);
-    expect((await sendLeads(test, { firstName: 'Bo' }, withKey('key-1'))).status).toBe(201);
-    expect(await test.leads('boss')).toHaveLength(2);
   });
 
   it.each(['x', '~ printable !', 'k'.repeat(255)])('%s is a key', async (key) => {

@@ -3,7 +3,6 @@ import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
-  keyHashesOf,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
   requireUnusedKey,
@@ -116,8 +115,7 @@ interface Draft {
 
 type DraftResult = Extract<LeadResult, { kind: 'rejected' }> | { kind: 'added' | 'updated'; draft: Draft };
 
-const FIND_KEYS = `SELECT key_hash, body_hash, results FROM leadtap.idempotency_keys
-  WHERE company_id = $1 AND key_hash IN ($2, $3)`;
+const FIND_KEY = `SELECT body_hash, results FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash = $2`;
 const ADD_KEY = `INSERT INTO leadtap.idempotency_keys (company_id, key_hash, body_hash, results, used_at)
   VALUES ($1, $2, $3, $4, leadtap.from_ms(leadtap.clock_ms()))`;
 const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 AND key_hash IN
@@ -125,12 +123,14 @@ const PRUNE_KEYS = `DELETE FROM leadtap.idempotency_keys WHERE company_id = $1 A
     WHERE company_id = $1 AND used_at < leadtap.from_ms(leadtap.clock_ms() - $2::bigint) ORDER BY used_at LIMIT $3)`;
 
 /** The lock of the company is held: two requests with one key come one after the other. */
-const findRequests = (
+async function findRequest(
   session: Session,
   companyId: string,
-  request: IdempotentRequest,
-): Promise<readonly StoredRequest[]> =>
-  session.query<StoredRequest>(FIND_KEYS, [companyId, ...keyHashesOf(request)]);
+  { keyHash }: IdempotentRequest,
+): Promise<StoredRequest | undefined> {
+  const [found] = await session.query<StoredRequest>(FIND_KEY, [companyId, keyHash]);
+  return found;
+}
 
 async function saveRequest(
   session: Session,
@@ -168,7 +168,7 @@ export const leadMethods = (database: Database, lockQueue = createQueue(database
       // After the lock of the company: a write that waits for that lock must not delay a revocation.
       if (sender && !mayWrite(await lockAccount(session, sender), sender.userId, scope))
         return { kind: 'account-changed' };
-      const found = request ? await findRequests(session, scope.companyId, request) : [];
+      const found = request && (await findRequest(session, scope.companyId, request));
       const repeated = request && repeatedOutcome(found, request, leads);
       if (repeated) return repeated;
       const batch = await writeBatch(session, leads, { scope });

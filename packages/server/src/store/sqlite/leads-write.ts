@@ -3,7 +3,6 @@ import { mapInSlices } from '../../event-loop.ts';
 import {
   encodeResults,
   KEY_RETENTION_MS,
-  keyHashesOf,
   MAX_KEYS_PRUNED,
   repeatedOutcome,
   requireUnusedKey,
@@ -141,7 +140,7 @@ export class LeadWriter {
   readonly #anyErased;
   readonly #findErased;
   readonly #forgetErased;
-  readonly #findKeys;
+  readonly #findKey;
   readonly #addKey;
   readonly #pruneKeys;
 
@@ -159,8 +158,8 @@ export class LeadWriter {
       `UPDATE leads SET ${CONTENT_COLUMNS.map((column) => `${column} = ?`).join(', ')}
         WHERE company_id = ? AND created_at = ?`,
     );
-    this.#findKeys = connection.prepare<StoredRequest>(
-      'SELECT key_hash, body_hash, results FROM idempotency_keys WHERE company_id = ? AND key_hash IN (?, ?)',
+    this.#findKey = connection.prepare<StoredRequest>(
+      'SELECT body_hash, results FROM idempotency_keys WHERE company_id = ? AND key_hash = ?',
     );
     this.#addKey = connection.prepare(
       'INSERT INTO idempotency_keys (company_id, key_hash, body_hash, results, used_at) VALUES (?, ?, ?, ?, ?)',
@@ -186,7 +185,7 @@ export class LeadWriter {
   writeAll(encoded: readonly EncodedLead[], scope: LeadScope, request?: IdempotentRequest): WriteAllOutcome {
     const { companyId } = scope;
     const leads = encoded.map(({ lead }) => lead);
-    const found = request ? this.#findKeys.all(companyId, ...keyHashesOf(request)) : [];
+    const found = request && this.#findKey.get(companyId, request.keyHash);
     const repeated = request && repeatedOutcome(found, request, leads);
     if (repeated) return repeated;
     const places = cachePlaces(this.#places);
