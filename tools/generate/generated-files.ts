@@ -5,7 +5,6 @@ import { clientContract } from './client-contract.ts';
 import { commandTable } from './command-table.ts';
 import { consoleTexts } from './console-texts.ts';
 import { docsPage } from './docs-page/page.ts';
-import { sqliteSchema } from './dump-sqlite-schema.ts';
 import { errorsDocument } from './errors-document.ts';
 import { importFieldTable, wireFieldTable } from './field-tables.ts';
 import * as integrations from './integration-fields.ts';
@@ -54,7 +53,6 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     { path: 'packages/contract/openapi.json', text: `${JSON.stringify(openapi, null, 2)}\n` },
     { path: 'packages/client/src/contract.ts', text: clientContract(openapi) },
     { path: 'packages/console/src/contract-texts.json', text: consoleTexts() },
-    { path: 'packages/server/schema/sqlite.sql', text: await sqliteSchema() },
     { path: 'packages/server/assets/docs.html', text: docsPage(version, docsStyle, docsScript) },
     { path: 'docs/errors.md', text: errorsDocument() },
     { path: 'docs/integrations/pollers.md', text: pollersDocument() },

@@ -1,5 +1,5 @@
 /** A built checkout of Leadtap, run as an operator runs it: by its command, its environment and HTTP. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import process from 'node:process';
@@ -8,6 +8,9 @@ import { promisify } from 'node:util';
 
 /** The tests verify the tokens of the fixture with it. It protects nothing. */
 const SIGNING_KEY = 'the-key-of-release-fixtures-protects-nothing';
+
+/** The service never reaches it. */
+export const HOOK_HOST = 'http://127.0.0.1:9';
 
 export interface Answer {
   readonly status: number;
@@ -26,7 +29,6 @@ export class Program {
   readonly #bin: string;
   readonly #cwd: string;
   readonly #env: Readonly<Record<string, string>>;
-  #serving: ChildProcess | undefined;
   #url = '';
 
   constructor(checkout: string, cwd: string, databaseUrl: string) {
@@ -38,6 +40,7 @@ export class Program {
       LEADTAP_SIGNING_KEY: SIGNING_KEY,
       LEADTAP_METRICS_ADDRESS: 'off',
       LEADTAP_INTAKE: 'on',
+      LEADTAP_HOOK_HOSTS: HOOK_HOST,
     };
   }
 
@@ -47,14 +50,13 @@ export class Program {
     return stdout;
   }
 
-  /** Serves while `work` runs. The settings are those that older versions do not know. */
-  async serve(work: () => Promise<void>, settings: Readonly<Record<string, string>> = {}): Promise<void> {
+  /** Serves while `work` runs. */
+  async serve<T>(work: () => Promise<T>): Promise<T> {
     const serving = spawn(process.execPath, [this.#bin, 'serve', '--port', '0'], {
       cwd: this.#cwd,
-      env: { ...this.#env, ...settings },
+      env: this.#env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    this.#serving = serving;
     try {
       for await (const line of createInterface({ input: serving.stdout })) {
         const entry: { msg: string; url: string } = JSON.parse(line);
@@ -63,19 +65,13 @@ export class Program {
         serving.stdout.resume();
         break;
       }
-      await work();
+      return await work();
     } finally {
-      await this.stop();
+      // It writes the positions of its consumers before it exits.
+      const exited = once(serving, 'exit');
+      serving.kill('SIGINT');
+      await exited;
     }
-  }
-
-  /** The service writes the positions of its consumers before it exits. */
-  async stop(): Promise<void> {
-    const serving = this.#serving;
-    if (!serving || serving.exitCode !== null || serving.signalCode !== null) return;
-    const exited = once(serving, 'exit');
-    serving.kill('SIGINT');
-    await exited;
   }
 
   async request(path: string, token: string, options: RequestOptions = {}): Promise<Answer> {

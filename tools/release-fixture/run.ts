@@ -1,12 +1,12 @@
-/** Makes the fixture of a version for the tests of upgrades: a database of each store, what the version said about it, and the program. */
+/** Makes the fixture of this version for the tests of upgrades: a database of each store, what the version said about it, and the program. */
 import { execFile } from 'node:child_process';
-import { existsSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { parseArgs, promisify } from 'node:util';
+import { promisify } from 'node:util';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { findProgram } from '../../packages/testing/servers/find-program.ts';
 import { POSTGRES, startPostgres } from '../../packages/testing/servers/postgres.ts';
@@ -18,22 +18,15 @@ const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../../../../', import.meta.url));
 const RELEASES = join(ROOT, 'packages/server/test/upgrades/releases');
 
-const { values } = parseArgs({
-  options: {
-    /** A built checkout of the version. Default: this one. */
-    checkout: { type: 'string', default: ROOT },
-  },
-});
-const checkout = resolve(values.checkout);
-const { version } = JSON.parse(await readFile(join(checkout, 'packages/server/package.json'), 'utf8'));
+const { version } = JSON.parse(await readFile(join(ROOT, 'packages/server/package.json'), 'utf8'));
 const target = join(RELEASES, version);
 const folder = await mkdtemp(join(tmpdir(), 'leadtap-fixture-'));
 try {
-  await mkdir(target, { recursive: true });
-  // What exists stays: a fixture never changes.
-  if (!existsSync(join(target, 'sqlite.db.gz'))) await makeSqlite();
-  if (!existsSync(join(target, 'postgres.sql.gz'))) await makePostgres();
-  if (!existsSync(join(target, 'program.tar.br'))) await packProgram();
+  // Fails if there is one: the fixture of a published version never changes.
+  await mkdir(target);
+  await makeSqlite();
+  await makePostgres();
+  await packProgram();
   process.stdout.write(`made ${target}\n`);
 } finally {
   await rm(folder, { recursive: true, force: true });
@@ -44,7 +37,7 @@ async function save(name: string, content: string | Buffer): Promise<void> {
 }
 
 async function fill(store: string, databaseUrl: string): Promise<Program> {
-  const program = new Program(checkout, folder, databaseUrl);
+  const program = new Program(ROOT, folder, databaseUrl);
   await save(`${store}.json`, JSON.stringify(await fillDatabase(program, folder)));
   return program;
 }
@@ -73,8 +66,8 @@ async function makePostgres(): Promise<void> {
 
 /** The built files without the console, types and source maps. Dependencies are those of the repository. */
 async function packProgram(): Promise<void> {
-  const server = join(checkout, 'packages/server');
-  const contract = join(checkout, 'packages/contract');
+  const server = join(ROOT, 'packages/server');
+  const contract = join(ROOT, 'packages/contract');
   const program = join(folder, 'leadtap');
   const copy = (from: string, to: string, isMeant: (path: string) => boolean) =>
     cp(from, to, { recursive: true, filter: (path) => !/\.[a-z]+$/.test(basename(path)) || isMeant(path) });

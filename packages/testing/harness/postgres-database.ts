@@ -85,7 +85,7 @@ async function setSchemaVersion(url: string, version: number): Promise<void> {
   await client.query('DELETE FROM leadtap.migrations WHERE version > $1', [version]);
   // No program of this version can use them.
   await client.query(
-    `INSERT INTO leadtap.migrations (version, name) SELECT newer, 'test_needs_9999.sql'
+    `INSERT INTO leadtap.migrations (version, name, checksum) SELECT newer, 'test_needs_9999.sql', 'x'
        FROM generate_series((SELECT max(version) + 1 FROM leadtap.migrations), $1) AS newer`,
     [version],
   );

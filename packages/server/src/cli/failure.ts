@@ -134,7 +134,7 @@ const changedMigrationFailure = (
     'unavailable',
     `another version of Leadtap made the database${place === undefined ? '' : ` (${place})`}, and this version cannot update it: ${message}. Nothing was changed.`,
     'To continue with this database, run the version of Leadtap that made it.',
-    `To change to this version, name a new database in ${setting}, and bring the leads over: docs/operations.md, "A database that cannot be updated", has the steps.`,
+    `To change to this version, run \`leadtap org export\` and \`leadtap leads export\` of that version, name a new database in ${setting}, and run \`leadtap org apply\` and \`leadtap leads import --historical\` of this one: docs/operations.md has the steps.`,
   );
 
 const NO_SPACE = ['ENOSPC', 'EDQUOT'];

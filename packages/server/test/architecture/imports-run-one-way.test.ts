@@ -71,7 +71,6 @@ const FOUNDATION = [
   'nearest-name',
   'escape',
   'nearest-existing',
-  'migration-files',
   'json',
 ];
 
@@ -94,7 +93,7 @@ const MAY_USE = {
 } satisfies Record<string, readonly string[]>;
 
 /** Parts without input and output. */
-const WITHOUT_IO = ['contract', 'ports', 'store', 'import', 'leads', 'limits'];
+const WITHOUT_IO = ['contract', 'ports', 'import', 'leads', 'limits'];
 const IO = /^node:(fs|net|http|https|http2|dgram|dns|tls|child_process|worker_threads|cluster|process|os)\b/;
 
 const SERVER = 'packages/server/src/';

@@ -143,7 +143,7 @@ describe('the target', () => {
   it('is refused if a newer Leadtap has created it', async () => {
     const endpoints = await makeFilledEndpoints();
     await endpoints.sql(
-      `INSERT INTO leadtap.migrations (version, name) SELECT max(version) + 1, '0099_newer_needs_0099.sql' FROM leadtap.migrations`,
+      `INSERT INTO leadtap.migrations (version, name, checksum) SELECT max(version) + 1, '0099_newer_needs_0099.sql', 'x' FROM leadtap.migrations`,
     );
     const { code, stderr } = await runMove(endpoints);
     expect(code).toBe(1);

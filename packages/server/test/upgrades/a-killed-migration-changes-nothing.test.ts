@@ -5,7 +5,7 @@ import { Connection } from '../../src/store/sqlite/connection.ts';
 import { eventually } from '../faults/eventually.ts';
 import { makeNextVersion } from './next-version.ts';
 import { programOf } from './programs.ts';
-import { type ReleaseDatabase, restoreRelease, VERSIONS } from './release.ts';
+import { type ReleaseDatabase, restoreRelease } from './release.ts';
 
 /** The last migration waits, or works for minutes. */
 const LAST_SQL = {
@@ -49,17 +49,19 @@ const OBSTACLES = {
 
 it('a migration that is killed in its last step has changed nothing, and can be repeated', async () => {
   const store = inject('store');
-  const database = await restoreRelease(VERSIONS[0] ?? '');
+  const database = await restoreRelease();
   const { reached, end } = await OBSTACLES[store](database);
-  const bin = makeNextVersion(LAST_SQL[store]);
+  const { bin } = makeNextVersion(LAST_SQL[store]);
   const { child, ended } = programOf(database, bin).start(['migrate']);
   await reached();
   child.kill('SIGKILL');
   expect(await ended).toMatchObject({ signal: 'SIGKILL', stdout: '' });
   await end();
 
-  const { stdout } = await programOf(database).run('migrate', '--json');
+  const table = store === 'sqlite' ? 'next_table' : 'leadtap.next_table';
+  const again = makeNextVersion(`CREATE TABLE ${table} (id integer)`);
+  const { stdout } = await programOf(database, again.bin).run('migrate', '--json');
   const { from, to, applied } = JSON.parse(stdout);
-  expect(from).toBe(store === 'sqlite' ? 4 : 7);
+  expect(from).toBeLessThan(to);
   expect(applied).toHaveLength(to - from);
 });

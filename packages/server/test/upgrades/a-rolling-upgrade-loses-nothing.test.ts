@@ -10,8 +10,9 @@ import { readStoredFrom } from '../../../testing/delivery-trial/postgres/stored.
 import { readStoredFromFile, statementWriter } from '../../../testing/delivery-trial/sqlite/statements.ts';
 import { Trial } from '../../../testing/delivery-trial/trial.ts';
 import { eventually } from '../faults/eventually.ts';
+import { makeNextVersion } from './next-version.ts';
 import { type Instance, type LeadtapVersion, programOf } from './programs.ts';
-import { LAST_VERSION, type ReleaseDatabase, restoreRelease, unpackProgram } from './release.ts';
+import { type ReleaseDatabase, restoreRelease, unpackProgram } from './release.ts';
 
 const USERS_OF_EACH = 12;
 const WRITES_OF_A_STEP = 40;
@@ -56,8 +57,9 @@ async function makeTrial(database: ReleaseDatabase, old: LeadtapVersion) {
 }
 
 it('while two versions are polled and written to, no lead is lost or doubled', async () => {
-  const database = await restoreRelease(LAST_VERSION);
-  const [old, current] = [programOf(database, unpackProgram()), programOf(database)];
+  const database = await restoreRelease();
+  const old = programOf(database, unpackProgram());
+  const current = programOf(database, makeNextVersion().bin);
   const { trial, urls, writers } = await makeTrial(database, old);
   const { recorder } = trial;
   let allowedWrites = 0;

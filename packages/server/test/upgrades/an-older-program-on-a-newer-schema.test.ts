@@ -6,7 +6,7 @@ import { Connection } from '../../src/store/sqlite/connection.ts';
 import { terminal } from '../cli/terminal.ts';
 import { makeNextVersion, schemaVersionOf } from './next-version.ts';
 import { programOf } from './programs.ts';
-import { type ReleaseDatabase, restoreRelease, VERSIONS } from './release.ts';
+import { type ReleaseDatabase, restoreRelease, withFieldsOf } from './release.ts';
 
 const prefix = () => (inject('store') === 'sqlite' ? '' : 'leadtap.');
 const own = () => schemaVersionOf(inject('store'));
@@ -15,8 +15,8 @@ const numbered = (version: number) => String(version).padStart(4, '0');
 
 /** A database that a newer version has migrated. */
 async function migrateToNext(): Promise<ReleaseDatabase> {
-  const database = await restoreRelease(VERSIONS.at(-1) ?? '');
-  const bin = makeNextVersion(`CREATE TABLE ${prefix()}next_table (id integer)`);
+  const database = await restoreRelease();
+  const { bin } = makeNextVersion();
   expect(await programOf(database, bin).run('migrate')).toMatchObject({ code: 0, stderr: '' });
   return database;
 }
@@ -42,7 +42,7 @@ it('a schema that a newer version has migrated is used, unless it needs a newer 
   const command = commandsOn(database);
   const upToDate = `The schema is up to date, at version ${own() + 1}. Nothing was done.\n`;
   expect(await command('migrate')).toEqual({ code: 0, stdout: upToDate, stderr: '' });
-  expect(await command('doctor')).toMatchObject({ code: 0 });
+  expect((await command('doctor')).stdout).toContain(`✓ schema: version ${own() + 1}`);
   expect(await command('user list', { LEADTAP_AUTO_MIGRATE: 'false' })).toMatchObject({ code: 0 });
   await expectService(database);
 
@@ -58,9 +58,7 @@ it('a schema that a newer version has migrated is used, unless it needs a newer 
     expect(stderr).toContain('Update this Leadtap.');
     expect(stderr).toContain('restore the backup that was made before the update: docs/operations.md');
   }
-  const { code, stdout } = await command('doctor');
-  expect(code).toBe(1);
-  expect(stdout).toContain('docs/operations.md');
+  expect((await command('doctor')).stdout).toContain('docs/operations.md');
 });
 
 /** It answers as before, and takes leads. */
@@ -72,7 +70,8 @@ async function expectService(database: ReleaseDatabase): Promise<void> {
     return fetch(`${url}${path}`, { ...options, headers });
   };
   const [first] = answers;
-  expect(await (await request(first?.path ?? '', 'ada')).text()).toBe(first?.body);
+  const answer = await request(first?.path ?? '', 'ada');
+  expect(withFieldsOf(first?.body ?? '', await answer.text())).toBe(first?.body);
   const body = JSON.stringify({ id: 'after-rollback', fullName: 'New' });
   expect((await request('/leads', 'sender', { method: 'POST', body })).status).toBe(201);
   const newest = (await (await request('/automation/new-leads?limit=1', 'ada')).json()) as Lead[];

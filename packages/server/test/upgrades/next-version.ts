@@ -12,17 +12,24 @@ export const migrationsOf = (store: 'sqlite' | 'postgres'): string => join('src/
 export const schemaVersionOf = (store: 'sqlite' | 'postgres'): number =>
   readdirSync(join(PACKAGE, migrationsOf(store))).length;
 
-/** The built program with one more migration. Gives the path of its `bin`. */
-export function makeNextVersion(sql: string): string {
+const ADD_COLUMN = {
+  sqlite: 'ALTER TABLE leads ADD COLUMN next TEXT',
+  postgres: 'ALTER TABLE leadtap.leads ADD COLUMN next text',
+};
+
+export interface NextVersion {
+  readonly folder: string;
+  readonly bin: string;
+}
+
+/** The built program with one more migration. */
+export function makeNextVersion(sql = ADD_COLUMN[inject('store')]): NextVersion {
   const folder = tempFolder();
   for (const part of ['bin', 'dist', 'assets', 'package.json', 'src/store'])
-    cpSync(join(PACKAGE, part), join(folder, part), {
-      recursive: true,
-      filter: (path) => !path.endsWith('.map'),
-    });
+    cpSync(join(PACKAGE, part), join(folder, part), { recursive: true });
   symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
   const store = inject('store');
   const name = `${String(schemaVersionOf(store) + 1).padStart(4, '0')}_next.sql`;
   writeFileSync(join(folder, migrationsOf(store), name), sql);
-  return join(folder, 'bin/leadtap.js');
+  return { folder, bin: join(folder, 'bin/leadtap.js') };
 }

@@ -14,6 +14,7 @@ export const RELEASES = new URL('releases/', import.meta.url);
 
 /** Oldest first. */
 export const VERSIONS = readdirSync(RELEASES).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+const LAST_VERSION = VERSIONS.at(-1) ?? '';
 
 const readFixture = (version: string, name: string): Buffer =>
   gunzipSync(readFileSync(new URL(`${version}/${name}.gz`, RELEASES)));
@@ -25,7 +26,7 @@ export interface ReleaseDatabase {
 }
 
 /** A copy of the database, on the store that the run is about. */
-export async function restoreRelease(version: string): Promise<ReleaseDatabase> {
+export async function restoreRelease(version = LAST_VERSION): Promise<ReleaseDatabase> {
   const folder = tempFolder();
   const store = inject('store');
   const { url } = await makeTestDatabase(undefined, { folder, empty: true });
@@ -42,19 +43,28 @@ async function loadSql(url: string, sql: string): Promise<void> {
   await client.end();
 }
 
-/** The last version before this one whose program is kept. */
-export const LAST_VERSION =
-  VERSIONS.findLast((version) => readdirSync(new URL(version, RELEASES)).includes('program.tar.br')) ?? '';
-
-/** The path of its `bin`. Its dependencies are those of the repository, except `@leadtap/contract`, which it brings. */
-export function unpackProgram(version = LAST_VERSION): string {
+/** The program of the last version, as the path of its `bin`. Its dependencies are those of the repository, except `@leadtap/contract`, which it brings. */
+export function unpackProgram(): string {
   const folder = tempFolder();
   execFileSync('tar', ['--extract', '--file=-', `--directory=${folder}`], {
-    input: brotliDecompressSync(readFileSync(new URL(`${version}/program.tar.br`, RELEASES))),
+    input: brotliDecompressSync(readFileSync(new URL(`${LAST_VERSION}/program.tar.br`, RELEASES))),
   });
   symlinkSync(
     fileURLToPath(new URL('../../../../node_modules', import.meta.url)),
     join(folder, 'node_modules'),
   );
   return join(folder, 'leadtap/bin/leadtap.js');
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const pickFields = (earlier: Fields, later: Fields): Fields =>
+  Object.fromEntries(Object.keys(earlier).map((name) => [name, later[name]]));
+
+/** The body of a later version without the fields that the earlier one does not know. */
+export function withFieldsOf(earlier: string, later: string): string {
+  const [before, after]: (Fields | Fields[])[] = [JSON.parse(earlier), JSON.parse(later)];
+  if (!Array.isArray(before) || !Array.isArray(after))
+    return JSON.stringify(pickFields(before as Fields, after as Fields));
+  return JSON.stringify(after.map((item, index) => pickFields(before[index] ?? {}, item)));
 }

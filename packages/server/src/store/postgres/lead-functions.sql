@@ -1,8 +1,10 @@
--- The two functions that name every column of a lead. `leadtap migrate` creates them again after new migrations, with the columns of
--- LEAD_FIELDS (lead-functions.ts). To change this file, add a migration too, so that databases get the change; it may be empty.
+-- The two functions that name every column of a lead. `leadtap migrate` creates them again before it runs new migrations, with the
+-- columns of LEAD_FIELDS (lead-functions.ts). To change this file, add a migration too, so that databases get the change; it may be
+-- empty.
 
--- The trigger of INSERT INTO leadtap.leads (0002_stamps.sql): takes the lock of the company, stamps the lead, or updates the one with
--- the same id.
+-- The trigger of INSERT INTO leadtap.leads: takes the lock of the company, stamps the lead, or updates the one with the same id.
+-- D1, D2, D3: the lock is held until the transaction ends. The trigger keeps no state between rows: a session could change that
+-- state and so choose its stamps.
 CREATE OR REPLACE FUNCTION leadtap.leads_before_insert() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   writer xid8;
@@ -130,8 +132,11 @@ BEGIN
   NEW.same_day := coalesce(NEW.same_day, false);
   RETURN NEW;
 END $$;
+COMMENT ON FUNCTION leadtap.leads_before_insert() IS 'Stamps a new lead under the lock of its company, and supplies the values that its writer left out.';
+-- It runs with the rights of the owner, so no other role may put it on a table of its own.
+REVOKE EXECUTE ON FUNCTION leadtap.leads_before_insert() FROM PUBLIC;
 
--- A page of leads, under the lock of the company (0004_polls.sql says why so).
+-- A page of leads, under the lock of the company (0001_schema.sql says why so, under "Polls").
 --   wait_ms 0      takes the lock if it is free; otherwise locked is false and leads is null
 --   wait_ms > 0    waits for the lock for so long, then fails with 55P03
 --   wait_ms null   reads without the lock: read_at is the last stamp, up to which the page is complete all the same
@@ -190,3 +195,4 @@ BEGIN
      ORDER BY page.position
   ) AS lead;
 END $$;
+COMMENT ON FUNCTION leadtap.read_page(text, text, text, bigint, integer, integer) IS 'A page of the leads of a company, a branch or a department, under the lock of the company.';

@@ -1,13 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../../clock.ts';
-import * as files from '../../migration-files.ts';
-import {
-  ChangedMigrationError,
-  SchemaVersionError,
-  StoreUnavailableError,
-  UnusableDatabaseError,
-} from '../errors.ts';
+import { SchemaVersionError, StoreUnavailableError, UnusableDatabaseError } from '../errors.ts';
+import * as migrations from '../migrations.ts';
 import type { Inspection, MigrationReport, ServerFacts } from '../store.ts';
 import { type Database, NO_TIMEOUT_MS, type Session } from './connection.ts';
 import { isLockBusy } from './errors.ts';
@@ -24,16 +19,6 @@ const MIGRATION_LOCK = 0x4c544150;
 const LOCK_TIMEOUT_MS = 1000;
 const LOCK_PAUSE_MS = 1000;
 const MAX_LOCK_WAIT_MS = 60_000;
-
-const SCHEMA = `
-  CREATE SCHEMA leadtap;
-  COMMENT ON SCHEMA leadtap IS 'Leadtap: new leads on tap.';
-  CREATE TABLE leadtap.migrations (
-    version    integer PRIMARY KEY,
-    name       text NOT NULL,
-    applied_at timestamptz NOT NULL DEFAULT now()
-  );
-  COMMENT ON TABLE leadtap.migrations IS 'The migrations that made this schema. Its version is that of the last one.'`;
 
 /** The roles of `roles.sql` that do not exist. */
 const MISSING_ROLES = `ARRAY(
@@ -58,15 +43,17 @@ const FACTS = `
          current_setting('server_encoding') AS encoding,
          ${MISSING_ROLES} AS "missingRoles"`;
 
-/** Through JSON, because databases that were made before checksums were stored do not have the column. */
+/** Through JSON, because databases of early versions, which are refused, do not have the column. */
 const APPLIED = `
   SELECT m.version, m.name, to_json(m) ->> 'checksum' AS checksum FROM leadtap.migrations AS m ORDER BY m.version`;
 
+const RECORD = 'INSERT INTO leadtap.migrations (version, name, checksum) VALUES ($1, $2, $3)';
+
 /**
  * From 0 when there is no schema yet. Refuses an old server, a schema of another program, and one of a version of Leadtap with other
- * migrations: ours would destroy what they made.
+ * migrations.
  */
-async function readPlan(session: Session): Promise<files.MigrationPlan> {
+async function readPlan(session: Session): Promise<migrations.MigrationPlan> {
   const [found] = await session.query<{ server: number; version: string; ours: boolean; foreign: boolean }>(
     `SELECT current_setting('server_version_num')::integer AS server, current_setting('server_version') AS version,
             to_regclass('leadtap.migrations') IS NOT NULL AS ours,
@@ -76,11 +63,8 @@ async function readPlan(session: Session): Promise<files.MigrationPlan> {
     throw new UnusableDatabaseError(`the server is PostgreSQL ${found.version}; Leadtap needs 14 or later`);
   if (!found?.ours && found?.foreign)
     throw new UnusableDatabaseError('the schema leadtap of this database was made by another program');
-  if (!found?.ours) return files.planMigrations(MIGRATIONS, 0, []);
-  const applied = await session.query<files.AppliedMigration>(APPLIED);
-  const difference = files.describeDifference(files.readMigrations(MIGRATIONS), applied);
-  if (difference !== undefined) throw new ChangedMigrationError(difference);
-  return files.planMigrations(MIGRATIONS, applied.at(-1)?.version ?? 0, applied);
+  const applied = found?.ours ? await session.query<migrations.AppliedMigration>(APPLIED) : [];
+  return migrations.planMigrations(MIGRATIONS, applied.at(-1)?.version ?? 0, applied);
 }
 
 /** A schema that is up to date needs no lock, so that any number of instances start at the same time. */
@@ -126,18 +110,13 @@ function migrateOnce(database: Database): Promise<MigrationReport> {
     const { from, to, pending, applied } = await readPlan(session);
     if (from > to) throw new SchemaVersionError(from, to);
     const warnings = await becomeOwner(session, from);
-    if (from === 0) await session.query(SCHEMA);
-    for (const { version, name, sql } of pending) {
-      await session.query(sql);
-      await session.query('INSERT INTO leadtap.migrations (version, name) VALUES ($1, $2)', [version, name]);
-    }
+    if (from === 0) await session.query('CREATE SCHEMA leadtap');
+    // Before the migrations, which make triggers of them. What they name need not exist before they are called.
     if (pending.length > 0) await session.query(renderLeadFunctions(FOLDER));
-    // At the end, because a migration adds the column.
-    for (const { version, checksum } of files.readMigrations(MIGRATIONS))
-      await session.query(
-        'UPDATE leadtap.migrations SET checksum = $2 WHERE version = $1 AND checksum IS NULL',
-        [version, checksum],
-      );
+    for (const { version, name, checksum, sql } of pending) {
+      await session.query(sql);
+      await session.query(RECORD, [version, name, checksum]);
+    }
     await session.query(readSql('grants.sql'));
     return { from, to, applied, ...(warnings.length > 0 && { warnings }) };
   }, timeouts);

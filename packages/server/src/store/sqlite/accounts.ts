@@ -64,7 +64,7 @@ export function prepareAccounts(connection: Connection, places: Places) {
   const tokenIdsAfter = connection.prepare<{ id: string }>(
     'SELECT id FROM issued_tokens WHERE id > ? ORDER BY id LIMIT ?',
   );
-  // A trigger of revoked_tokens logs `token` (migrations/0001_foundation.sql).
+  // A trigger of revoked_tokens logs `token` (migrations/0001_schema.sql).
   const insertRevocation = connection.prepare(
     'INSERT INTO revoked_tokens (token_id, revoked_at) VALUES (?, ?) ON CONFLICT DO NOTHING',
   );

@@ -17,14 +17,7 @@ import { GroupCommit } from './group-commit.ts';
 import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
 import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
-import {
-  expectedVersion,
-  findFaults,
-  migrate,
-  prepareSchema,
-  readPlan,
-  refuseUnknownSchema,
-} from './migrate.ts';
+import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 import { prepareOrganisationReader } from './organisation-reader.ts';
 import { createRemoval, prepareRemoval } from './removal.ts';
@@ -73,7 +66,8 @@ export async function inspectSqlite(file: string): Promise<Inspection> {
 
 export async function migrateSqlite(file: string): Promise<MigrationReport> {
   return withConnection(file, (connection) => {
-    refuseUnknownSchema(connection);
+    // Before the file is changed.
+    readPlan(connection);
     connection.useWriteAheadLog();
     return migrate(connection);
   });

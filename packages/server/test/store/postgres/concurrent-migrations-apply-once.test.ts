@@ -1,40 +1,25 @@
 import { execFile } from 'node:child_process';
-import { cpSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { expect, test, vi } from 'vitest';
-import { tempFolder } from '../../../../testing/harness/temp-folder.ts';
 import { findProgram } from '../../../../testing/servers/find-program.ts';
 import { POSTGRES } from '../../../../testing/servers/postgres.ts';
-import { readMigrations } from '../../../src/migration-files.ts';
+import { makeNextVersion, schemaVersionOf } from '../../upgrades/next-version.ts';
 import { ownCluster } from './own-cluster.ts';
 import { connectSql } from './sql-client.ts';
 
 const run = promisify(execFile);
 const PACKAGE = fileURLToPath(new URL('../../../', import.meta.url));
-const MIGRATIONS = 'src/store/postgres/migrations';
 
 const { address, emptyDatabase } = ownCluster();
 
-/** The present migrations, and one more. */
-const released = readMigrations(new URL(`../../../${MIGRATIONS}/`, import.meta.url));
-const newest = released.length + 1;
-const NEXT = `${String(newest).padStart(4, '0')}_next.sql`;
+const current = schemaVersionOf('postgres');
+const newest = current + 1;
 const NEXT_SQL = 'ALTER TABLE leadtap.leads ADD COLUMN next text; CREATE INDEX next ON leadtap.leads (next)';
-
-/** The built program as it was when the schema had this version. */
-function installed(version: number): string {
-  const folder = tempFolder();
-  for (const part of ['bin', 'dist', 'package.json', 'src/store'])
-    cpSync(join(PACKAGE, part), join(folder, part), { recursive: true });
-  symlinkSync(join(PACKAGE, '../../node_modules'), join(folder, 'node_modules'));
-  writeFileSync(join(folder, MIGRATIONS, NEXT), NEXT_SQL);
-  for (const { name } of [...released, { name: NEXT }].slice(version)) rmSync(join(folder, MIGRATIONS, name));
-  return folder;
-}
 
 interface Report {
   readonly from: number;
@@ -64,11 +49,10 @@ async function versions(database: string): Promise<unknown[]> {
   return rows.map(({ version }) => version);
 }
 
-/** A database whose schema has this version. */
+/** An empty database, or one that the present program has made. */
 async function databaseAt(version: number): Promise<string> {
   const database = await emptyDatabase();
-  if (version > 0)
-    expect(await migrate(installed(version), database)).toMatchObject({ from: 0, to: version });
+  if (version > 0) expect(await migrate(PACKAGE, database)).toMatchObject({ from: 0, to: version });
   return database;
 }
 
@@ -93,7 +77,7 @@ interface Blocker {
 
 const BLOCKERS: readonly Blocker[] = [
   { version: 0, statement: 'CREATE SCHEMA leadtap', wait: 'transactionid' },
-  { version: newest - 1, statement: 'LOCK TABLE leadtap.leads IN ACCESS SHARE MODE', wait: 'relation' },
+  { version: current, statement: 'LOCK TABLE leadtap.leads IN ACCESS SHARE MODE', wait: 'relation' },
 ];
 
 /**
@@ -122,7 +106,7 @@ async function lockWaits(observer: Client): Promise<string[]> {
 
 test.each(BLOCKERS)('from version $version, two processes at once end as one does', async (blocker) => {
   const { version } = blocker;
-  const program = installed(newest);
+  const { folder: program } = makeNextVersion(NEXT_SQL);
   expected ??= await dumpOfOne(program);
   expect(expected).toContain('next text');
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { ChangedMigrationError } from './errors.ts';
 
 export interface Migration {
   readonly version: number;
@@ -13,7 +14,7 @@ export interface Migration {
 export interface AppliedMigration {
   readonly version: number;
   readonly name: string;
-  /** Null if it was applied before checksums were stored. */
+  /** Null in databases of early versions, which stored none. */
   readonly checksum: string | null;
 }
 
@@ -30,18 +31,17 @@ export function readMigrations(folder: URL): readonly Migration[] {
   });
 }
 
-/** How the applied migrations, sorted by number, differ from those of this program. Undefined if they do not. */
-export function describeDifference(
+/** Migrations that are not those of this program may have made anything: to apply ours would destroy it. */
+function refuseChangedMigrations(
   migrations: readonly Migration[],
   applied: readonly AppliedMigration[],
-): string | undefined {
+): void {
   for (const [index, { version, name, checksum }] of applied.entries()) {
-    if (version !== index + 1) return `its migration ${index + 1} is missing`;
+    if (version !== index + 1) throw new ChangedMigrationError(`its migration ${index + 1} is missing`);
     const own = migrations[index];
-    if (own && (own.name !== name || (checksum !== null && own.checksum !== checksum)))
-      return `its migration ${name} is not the one of this version`;
+    if (own && (own.name !== name || own.checksum !== checksum))
+      throw new ChangedMigrationError(`its migration ${name} is not the one of this version`);
   }
-  return undefined;
 }
 
 export interface MigrationPlan {
@@ -54,12 +54,14 @@ export interface MigrationPlan {
   readonly applied: readonly string[];
 }
 
+/** Throws if other migrations than those of this program were applied. They are sorted by number. */
 export function planMigrations(
   folder: URL,
   from: number,
   recorded: readonly AppliedMigration[],
 ): MigrationPlan {
   const migrations = readMigrations(folder);
+  refuseChangedMigrations(migrations, recorded);
   const latest = latestVersion(migrations);
   const pending = migrations.filter(({ version }) => version > from);
   const to = isNewerButUsable(latest, from, recorded) ? from : latest;
