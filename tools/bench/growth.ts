@@ -174,6 +174,7 @@ async function measure(bench: Bench): Promise<Result> {
   return {
     tables: [
       {
+        isDetail: true,
         title: `Processor time per poll, of instance and database, with 1,000 and with ${whole(leads)} leads`,
         columns: ['', '1,000', whole(leads), 'ratio'],
         rows: stores.flatMap(({ store, polls }) =>
@@ -186,6 +187,7 @@ async function measure(bench: Bench): Promise<Result> {
         ),
       },
       {
+        isDetail: true,
         title: `With ${whole(leads)} leads`,
         columns: ['', 'value'],
         rows: [

@@ -138,6 +138,7 @@ async function measureLatencies(
 
 const kindTable = (kind: Kind, figures: readonly Figures[]): Table => ({
   title: `Polls: ${KINDS[kind]}`,
+  isDetail: kind !== 'empty' && kind !== 'since',
   columns: ['', 'per second', 'of bare, by processor time', 'instance', 'database'],
   rows: figures.map(({ contestant, perSecond, costOfBare, ...cost }) => [
     contestant,

@@ -35,6 +35,8 @@ export interface Table {
   readonly title: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly string[])[];
+  /** For the terminal and results.json; docs/performance.md does without it. */
+  readonly isDetail?: boolean;
 }
 
 /** For a terminal: the first column is left-aligned, the others are right-aligned. */

@@ -141,7 +141,7 @@ function write(
   const picture = [...results.values()].find((result) => result.picture !== undefined)?.picture;
   if (picture !== undefined) writeFileSync(join(ROOT, 'docs/images/performance.svg'), picture);
   const page = join(ROOT, 'docs/performance.md');
-  const tables = [...results.values()].flatMap((result) => result.tables);
+  const tables = [...results.values()].flatMap((result) => result.tables).filter(({ isDetail }) => !isDetail);
   const text = [
     `${at.slice(0, 10)}, ${cores} cores (${processor}), Node.js ${node}. Median of ${rounds} rounds of ${seconds} seconds; the lowest and highest round in brackets. [All figures](../tools/bench/results.json).`,
     ...tables.map(renderMarkdown),
