@@ -43,7 +43,6 @@ export const PROBLEMS = {
     detail: 'The request is not well-formed HTTP or its address is not well-formed. Check its encoding.',
     meaning: 'The request, its address, its body or its `Idempotency-Key` is not well-formed.',
     integrator: 'Let your platform encode the parameters and the body.',
-    operator: 'Many at once come from a scanner, or from TLS on the plain HTTP port.',
   },
   'token-missing': {
     status: 401,
@@ -128,7 +127,6 @@ export const PROBLEMS = {
     title: 'The request took too long to arrive',
     detail: 'Send the whole request at once and try again.',
     integrator: 'Send it again. If it happens often, check the network.',
-    operator: 'Many from few addresses may be an attack with slow connections: limit them in the proxy.',
   },
   'payload-too-large': {
     status: 413,
@@ -136,7 +134,6 @@ export const PROBLEMS = {
     detail: `Send at most ${MAX_INTAKE_BYTES / 1024 / 1024} MiB in one request. Split the leads into several requests.`,
     meaning: `The body is larger than ${MAX_INTAKE_BYTES / 1024 / 1024} MiB, or than ${MAX_HOOK_BYTES / 1024} KiB for a webhook subscription. Nothing of it was stored.`,
     integrator: 'Split the leads into several requests. Send images as web addresses, not as data.',
-    operator: 'For large amounts use `leadtap leads import`.',
   },
   'unsupported-media-type': {
     status: 415,
@@ -210,7 +207,6 @@ export const PROBLEMS = {
     status: 431,
     title: 'The request headers are too large',
     detail: `Send fewer or shorter headers: together at most ${MAX_HEADER_BYTES / 1024} KiB.`,
-    meaning: `The headers of the request together are larger than ${MAX_HEADER_BYTES / 1024} KiB.`,
     integrator: 'Send fewer or shorter headers. Cookies are the usual cause.',
     operator: 'If the tokens of your identity provider are the cause, remove claims from them.',
   },
