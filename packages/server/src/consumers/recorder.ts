@@ -1,8 +1,8 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
-import { toUSVString } from 'node:util';
 import type { Bearer } from '../accounts/store.ts';
 import type { RenderedLeads } from '../leads/render.ts';
+import { isStorable, MAX_TIME, MIN_TIME } from '../store/sql.ts';
 import type { SentRange } from './gaps.ts';
 import { type ConsumerKey, type ConsumerStore, laterOf, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
 
@@ -71,9 +71,6 @@ const MAX_WRITE_SHARE = 0.01;
 /** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
 const TOKEN_ID = /^[ -~]{1,200}$/;
 const MAX_USER_ID_LENGTH = 200;
-/** The times that every database can store. */
-export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
-const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 const REFUSED = 401;
 const HOUR_MS = 3_600_000;
 const PRUNE_INTERVAL_MS = HOUR_MS;
@@ -229,7 +226,7 @@ export class ConsumerRecorder implements PollRecorder {
     status: number,
   ): Entry | undefined {
     const isFull = this.#entries.size + this.#unwritten.length >= this.#maxConsumers;
-    if (isFull || this.#isClosed || !isStorable(userId)) return undefined;
+    if (isFull || this.#isClosed || !isUserId(userId)) return undefined;
     if (mustBeIssued) {
       if (this.#refusedCount >= MAX_REFUSED_CONSUMERS) return undefined;
       this.#refusedCount += 1;
@@ -328,9 +325,8 @@ export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => 
 export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
   expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
-/** A user id that does not exist anyway is not recorded. */
-const isStorable = (userId: string): boolean =>
-  userId.length <= MAX_USER_ID_LENGTH && !userId.includes('\0') && toUSVString(userId) === userId;
+/** No user has another id: its polls are not recorded. */
+const isUserId = (userId: string): boolean => userId.length <= MAX_USER_ID_LENGTH && isStorable(userId);
 
 function toSummary(
   { sentAfter, sentThrough, otherSent = [], ...entry }: Entry,

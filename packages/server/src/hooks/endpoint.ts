@@ -12,7 +12,7 @@ import {
 } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
-import { consumerKeyOf, MIN_TIME, storableExpiry } from '../consumers/recorder.ts';
+import { consumerKeyOf, storableExpiry } from '../consumers/recorder.ts';
 import { isSameConsumer } from '../consumers/store.ts';
 import {
   createHandler,
@@ -42,6 +42,7 @@ import { MemoryLimiter } from '../limits/memory-limiter.ts';
 import type { PollReaders } from '../poll/cache/poll-cache.ts';
 import { requirePollRights } from '../poll/endpoint.ts';
 import type { PollObserver } from '../poll/observer.ts';
+import { MIN_TIME } from '../store/sql.ts';
 import { secretOf } from './signature.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';

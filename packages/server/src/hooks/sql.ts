@@ -1,24 +1,31 @@
-/** The table `hooks`, as both adapters use it: its columns, its rows, and the expressions that are the same in both databases. */
+/** Webhook subscriptions in a database. */
 
 import { PROFESSIONAL } from '../accounts/records.ts';
-import type { Gap } from '../consumers/gaps.ts';
-import { positionOf } from '../consumers/store.ts';
-import type { ClaimQuery, DueHook, Hook, HookProgress, NewHook, SettledHook } from './store.ts';
+import { selectVisibleLeads } from '../leads/access.ts';
+import {
+  assignFields,
+  type Dialect,
+  isStorable,
+  putSql,
+  query,
+  readNow,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+  type TaskOptions,
+} from '../store/sql.ts';
+import {
+  claimHooks,
+  type ExaminedHook,
+  type StoredHook,
+  subscribeHook,
+  toHook,
+  type UserOfHook,
+} from './claim.ts';
+import type { HookCounts, HookProgress, HookStore, ListedHook, SettledHook } from './store.ts';
 
-/** A hook with the company of its user, which is stored for an index. */
-export interface StoredHook extends Hook {
-  readonly companyId: string;
-}
-
-type ColumnKind = 'text' | 'time' | 'integer';
-
-export interface HookColumn<Field extends string = string> {
-  readonly field: Field;
-  readonly name: string;
-  readonly kind: ColumnKind;
-}
-
-const PROGRESS: { readonly [Field in keyof HookProgress]: ColumnKind } = {
+const PROGRESS: Table<HookProgress>['types'] = {
   announcedThrough: 'time',
   announcedSince: 'time',
   lastEventAt: 'time',
@@ -31,225 +38,215 @@ const PROGRESS: { readonly [Field in keyof HookProgress]: ColumnKind } = {
   remindAt: 'time',
 };
 
-const FIELDS: { readonly [Field in keyof StoredHook]: ColumnKind } = {
-  id: 'text',
-  companyId: 'text',
-  userId: 'text',
-  tokenId: 'text',
-  tokenExpiresAt: 'time',
-  url: 'text',
-  baseUrl: 'text',
-  createdAt: 'time',
-  ...PROGRESS,
+export const HOOKS: Table<StoredHook> = {
+  name: 'hooks',
+  key: ['id'],
+  types: {
+    id: 'text',
+    companyId: 'text',
+    userId: 'text',
+    tokenId: 'nullAsEmpty',
+    tokenExpiresAt: 'time',
+    url: 'text',
+    baseUrl: 'text',
+    createdAt: 'time',
+    ...PROGRESS,
+  },
 };
 
-const toColumns = <Field extends string>(fields: Readonly<Record<Field, ColumnKind>>): HookColumn<Field>[] =>
-  Object.entries<ColumnKind>(fields).map(([field, kind]) => ({
-    field: field as Field,
-    name: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-    kind,
-  }));
+const SELECTED = selectFields(HOOKS.types, 'h');
 
-export const HOOK_COLUMNS = toColumns(FIELDS);
-export const PROGRESS_COLUMNS = toColumns(PROGRESS);
+/** The first value of a statement that asks what has ended or is due. */
+const NOW = 'leadtap.from_ms($1)';
+const minutesLater = (minutes: number): string => `leadtap.from_ms(CAST($1 AS bigint) + ${minutes * 60_000})`;
 
-/** It is examined at once: a lead may be added between the read of the newest one and the commit. */
-const createHook = (
-  { since, ...hook }: NewHook,
-  { companyId, newest }: UserOfHook,
-  now: number,
-): StoredHook => ({
-  ...hook,
-  companyId,
-  createdAt: now,
-  announcedThrough: since ?? newest ?? 0,
-  ...{ announcedSince: null, lastEventAt: null, lastStatus: null },
-  ...{ failures: 0, failingSince: null, disabledAt: null },
-  ...{ notBefore: now, checkAt: now, remindAt: null },
-});
+const IS_TOKEN_ENDED = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${NOW}
+  OR EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = h.token_id))`;
+/** What `prune` deletes, if `now` is its `expiredBefore`. */
+const IS_ENDED = `(${IS_TOKEN_ENDED} OR NOT EXISTS (
+  SELECT 1 FROM leadtap.users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`;
 
-/** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */
-function enableHook(stored: StoredHook, { tokenExpiresAt, baseUrl }: NewHook, now: number): StoredHook {
-  const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
-  return {
-    ...{ ...stored, ...failures, tokenExpiresAt, baseUrl },
-    // Always another one, whatever the clock says: `remove` compares it.
-    createdAt: Math.max(now, stored.createdAt + 1),
-    checkAt: Math.max(now, stored.notBefore),
-  };
-}
-
-export interface UserOfHook {
-  readonly companyId: string;
-  /** Null: there is no lead that the user may see. */
-  readonly newest: number | null;
-}
-
-/** What to store. `hooks` are those of the user whose tokens are not revoked. Undefined: there are too many. */
-export function subscribeHook(
-  hooks: readonly StoredHook[],
-  hook: NewHook,
-  user: UserOfHook,
-  { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
-): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
-  const known = hooks.find(({ tokenId, url }) => tokenId === hook.tokenId && url === hook.url);
-  if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
-  const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
-  if (active.length >= maxPerUser) return undefined;
-  return { kind: 'created', stored: createHook(hook, user, now) };
-}
-
-/** A row of the query that a claim begins with. */
-export interface ExaminedHook extends StoredHook {
-  readonly newest: number | null;
-  readonly isDue: boolean | number;
-  readonly confirmedThrough: number | null;
-  readonly deliveredThrough: number | null;
-  /** JSON. */
-  readonly gaps: string | null;
-}
-
-/** Up to where the consumer has polled all that was announced. Null: it is not known. */
-function polledThroughOf({
-  announcedSince,
-  announcedThrough,
-  gaps,
-  ...positions
-}: ExaminedHook): number | null {
-  const position = positionOf(positions);
-  const skipped: readonly Gap[] = JSON.parse(gaps ?? '[]');
-  const starts = skipped
-    .filter(
-      ({ after, through }) =>
-        through > (announcedSince ?? announcedThrough) && (after ?? 0) < announcedThrough,
-    )
-    .map(({ after }) => after ?? 0);
-  return position === null ? null : Math.min(position, ...starts);
-}
-
-/** The values of that query. Companies are null for all of them. */
-export const examineValues = <List>(
-  { companies, limit, except }: ClaimQuery,
-  now: number,
-  toList: (values: readonly string[]) => List,
-): (number | List | null)[] => [
-  ...[now, limit, companies === 'all' ? null : toList(companies)],
-  ...[except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []].map(toList),
-];
-
-/** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
-export function claimHooks(
-  rows: readonly ExaminedHook[],
-  now: number,
-  claimMs: number,
-): { readonly settled: readonly SettledHook[]; readonly due: readonly DueHook[] } {
-  const claimUntil = now + claimMs;
-  const settled: SettledHook[] = [];
-  const due: DueHook[] = [];
-  for (const row of rows) {
-    const {
-      companyId,
-      newest,
-      isDue: mayBeDue,
-      confirmedThrough: _c,
-      deliveredThrough: _d,
-      gaps: _g,
-      ...found
-    } = row;
-    const through = Math.max(newest ?? 0, found.announcedThrough);
-    const polledThrough = polledThroughOf(row);
-    const isDue = mayBeDue && (through > found.announcedThrough || (polledThrough ?? 0) < through);
-    // The consumer has skipped other leads than those that were announced.
-    const remindAt = mayBeDue && !isDue ? null : found.remindAt;
-    const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
-    // There is a new lead, and the minute since the failure is not over.
-    const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
-    const checkAt = isDue ? claimUntil : isEarly ? found.notBefore : nextCheckAt;
-    // What could not be announced was deleted, or the user may not see it any more.
-    const isOver =
-      !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
-    const failures = isOver ? { failures: 0, failingSince: null } : {};
-    const hook = {
-      ...found,
-      ...failures,
-      remindAt,
-      checkAt,
-      notBefore: isDue ? claimUntil : found.notBefore,
-    };
-    settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
-    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
-  }
-  return { settled, due };
-}
-
-export function toHook({ companyId: _, ...hook }: StoredHook): Hook {
-  return hook;
-}
-
-/** What differs between the databases. */
-export interface Dialect {
-  /** The time of the query. */
-  readonly now: string;
-  readonly minutesLater: (minutes: number) => string;
-  readonly schema: '' | 'leadtap.';
-  readonly indexedBy: (index: string) => string;
-  readonly toMs: (column: string) => string;
-  /** Whether a column is in the list that is the value with this number. */
-  readonly isIn: (column: string, value: number) => string;
-}
+/** The newest `created_at` that the user `u` may see, who may be missing. Its leads become visible in this order. */
+const newestOf = (dialect: Dialect): string =>
+  selectVisibleLeads(
+    dialect,
+    'u',
+    (leads) => `SELECT l.created_at FROM ${leads} ORDER BY l.created_at DESC LIMIT 1`,
+  );
+const IS_PENDING = '(newest > h.announced_through) IS TRUE';
 
 /**
- * Expressions for the hook `h` and its user `u`, which may be missing. `isDue` and `isPending` use `plan`, `newest`, `confirmed_through`,
- * `delivered_through` and `gaps` of the query that they are in. Those of a claim use `examineValues`.
+ * Hooks that are due come first, the longest waiting of them before others. The values: now, limit, the companies that are examined,
+ * and those that are not: hooks, companies, companies whose retries are not. SKIP LOCKED: another instance has the hook.
  */
-export function hookExpressions({ now, minutesLater, schema, indexedBy, toMs, isIn }: Dialect) {
-  const newestOf = (index: string, place: string): string => `(
-    SELECT l.created_at FROM ${schema}leads AS l ${index && indexedBy(index)} WHERE l.company_id = u.company_id${place}
-     ORDER BY l.created_at DESC LIMIT 1)`;
-  const isTokenEnded = `(h.token_expires_at IS NOT NULL AND h.token_expires_at <= ${now}
-    OR EXISTS (SELECT 1 FROM ${schema}revoked_tokens AS r WHERE r.token_id = h.token_id))`;
-  const isEnded = `(${isTokenEnded} OR NOT EXISTS (
-    SELECT 1 FROM ${schema}users AS u WHERE u.id = h.user_id AND u.company_id = h.company_id))`;
+function claimSql(dialect: Dialect, isOfAll: boolean): string {
+  const { isIn, indexedBy } = dialect;
+  const isOfCompanies = isIn('h.company_id', '$3');
   /** The clock was ahead at the last attempt and was set back since: the times that follow from it are wrong. */
   const wasAhead = `coalesce(h.last_event_at, h.created_at) > ${minutesLater(1)}`;
-  const isFree = `(h.not_before <= ${now} OR ${wasAhead})`;
+  const isFree = `(h.not_before <= ${NOW} OR ${wasAhead})`;
   /** While it fails: a new lead may be tried earlier than the others, but not yet. */
-  const mayWait = `(h.failures > 0 AND NOT ${isFree} AND h.check_at > h.not_before AND ${isIn('h.company_id', 3)})`;
-  const isPending = '(newest > h.announced_through) IS TRUE';
+  const mayWait = `(h.failures > 0 AND NOT ${isFree} AND h.check_at > h.not_before AND ${isOfCompanies})`;
+  const mayClaim = `(${mayWait} OR ${isFree} AND NOT ${isIn('h.id', '$4')} AND NOT ${isIn('h.company_id', '$5')}
+    AND (h.failures = 0 OR NOT ${isIn('h.company_id', '$6')}))`;
   /** Later than any reminder: the clock was set back. */
-  const mayRemind = `(h.remind_at <= ${now} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
+  const mayRemind = `(h.remind_at <= ${NOW} OR h.remind_at > ${minutesLater(3)} OR h.remind_at IS NOT NULL AND ${wasAhead})`;
   const hasPolled =
     '(gaps IS NULL AND (confirmed_through >= h.announced_through OR delivered_through >= h.announced_through)) IS TRUE';
   /** While it fails: when its time has come, or with a new lead. */
-  const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${now} OR ${wasAhead} OR ${isIn('h.company_id', 3)})`;
-  /** A token without an id is stored as '', because a key has no nulls. */
-  const select = ({ name, kind }: HookColumn): string =>
-    name === 'token_id' ? `nullif(h.token_id, '')` : kind === 'time' ? toMs(`h.${name}`) : `h.${name}`;
-  /** The columns of a `StoredHook`. */
-  const selected = HOOK_COLUMNS.map((column) => `${select(column)} AS "${column.field}"`).join(', ');
+  const mayRetry = `(h.failures = 0 OR h.check_at IS NULL OR h.check_at <= ${NOW} OR ${wasAhead} OR ${isOfCompanies})`;
+  const isDue = `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${IS_TOKEN_ENDED} AND ${mayRetry}
+    AND (${IS_PENDING} OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`;
+  /** Nothing is due, but there is something to store. */
+  const isChanged = `CASE WHEN ${isFree}
+    THEN h.check_at <= ${NOW} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT ${IS_PENDING}
+    ELSE ${IS_PENDING} AND newest > h.last_event_at END`;
+  const some = `(
+    SELECT id FROM leadtap.hooks WHERE ${isIn('company_id', '$3')}
+     UNION SELECT id FROM leadtap.hooks ${indexedBy('hooks_by_check')} WHERE check_at <= ${NOW}) AS k
+      JOIN leadtap.hooks AS h ON h.id = k.id`;
+  return `
+    WITH examined AS MATERIALIZED (
+      SELECT h.id, u.plan, c.confirmed_through, c.delivered_through, c.gaps, ${newestOf(dialect)} AS newest
+        FROM ${isOfAll ? 'leadtap.hooks AS h' : some}
+        LEFT JOIN leadtap.users AS u ON u.id = h.user_id AND u.company_id = h.company_id
+        LEFT JOIN leadtap.consumers AS c ON c.user_id = h.user_id AND c.token_id = h.token_id
+       WHERE ${mayClaim})
+    SELECT ${SELECTED}, leadtap.to_ms(newest) AS newest, leadtap.to_ms(confirmed_through) AS "confirmedThrough",
+           leadtap.to_ms(delivered_through) AS "deliveredThrough", gaps, ${isDue} AS "isDue"
+      FROM examined AS e JOIN leadtap.hooks AS h ON h.id = e.id
+     WHERE ${isDue} OR ${isChanged}
+     ORDER BY "isDue" DESC, h.not_before, h.id LIMIT $2
+       FOR UPDATE OF h SKIP LOCKED`;
+}
+
+/** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
+const pruneSql = (condition: string): string => `
+  DELETE FROM leadtap.hooks WHERE id IN (
+    SELECT h.id FROM leadtap.hooks AS h WHERE ${condition} AND ${IS_ENDED} ORDER BY h.id FOR UPDATE) RETURNING 1`;
+const PRUNE = pruneSql('true');
+const PRUNE_OF_USER = pruneSql('h.user_id = $2');
+
+const FIND = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.id = $1`;
+const FIND_OF_USER = `SELECT ${SELECTED} FROM leadtap.hooks AS h WHERE h.user_id = $1 ORDER BY h.id FOR UPDATE`;
+const REMOVE = `
+  DELETE FROM leadtap.hooks WHERE id = $1 AND created_at = coalesce(leadtap.from_ms($2), created_at) RETURNING 1`;
+const COUNT = `
+  SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
+         count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
+         count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled
+    FROM leadtap.hooks AS h WHERE NOT ${IS_ENDED}`;
+
+const prepareSql = (dialect: Dialect) => ({
+  put: putSql(dialect, HOOKS),
+  claimOfAll: claimSql(dialect, true),
+  claim: claimSql(dialect, false),
+  /** Until the transaction ends, no other one adds hooks of this user. A statement of its own: the next ones see what it has waited for. */
+  lockUser: `
+    SELECT u.company_id AS "companyId", leadtap.to_ms(${newestOf(dialect)}) AS newest
+      FROM leadtap.users AS u WHERE u.id = $1 FOR NO KEY UPDATE`,
+  /** The values: now, limit, the last id of the page before, company, user. */
+  list: `
+    SELECT ${SELECTED}, name, ${IS_PENDING} AS "isPending"
+      FROM (SELECT h.*, t.name, ${newestOf(dialect)} AS newest
+              FROM leadtap.hooks AS h
+              LEFT JOIN leadtap.issued_tokens AS t ON t.id = h.token_id
+              LEFT JOIN leadtap.users AS u ON u.id = h.user_id
+             WHERE h.id > $3 AND (CAST($4 AS text) IS NULL OR h.company_id = $4)
+               AND (CAST($5 AS text) IS NULL OR h.user_id = $5) AND NOT ${IS_ENDED}
+             ORDER BY h.id LIMIT $2) AS h
+     ORDER BY h.id`,
+  /** Only hooks whose claim has not ended. */
+  settle: `
+    UPDATE leadtap.hooks AS h SET ${assignFields(PROGRESS)}
+      FROM (SELECT r.* FROM ${dialect.rows('$1', { ...PROGRESS, id: 'text', claimedUntil: 'time' })} AS r
+              JOIN leadtap.hooks AS c ON c.id = r.id AND c.not_before = r."claimedUntil"
+             ORDER BY c.id FOR UPDATE OF c) AS r
+     WHERE h.id = r.id`,
+});
+
+type ListedRow = StoredHook & Pick<ListedHook, 'name'> & { readonly isPending: boolean | number };
+
+/** The sender tries again soon. */
+const SHORT: TaskOptions = { timeout: 'short' };
+
+export function createHookStore({ dialect, read, write }: SqlDatabase): HookStore {
+  const sql = prepareSql(dialect);
+
+  function* settle(settled: readonly SettledHook[]): SqlTask<void> {
+    const rows = settled.map(({ claimed: { id, notBefore }, progress }) => {
+      return { ...progress, id, claimedUntil: notBefore };
+    });
+    if (rows.length > 0) yield* query(sql.settle, [JSON.stringify(rows)]);
+  }
+
   return {
-    selected,
-    /** Those of an `ExaminedHook`, but for `isDue`. */
-    examined: `${selected}, ${toMs('newest')} AS "newest", ${toMs('confirmed_through')} AS "confirmedThrough",
-      ${toMs('delivered_through')} AS "deliveredThrough", gaps`,
-    /** What `prune` deletes, if `now` is its `expiredBefore`. */
-    isEnded,
-    /** The newest `created_at` that the user may see: the end of a range of one index. Its leads become visible in this order. */
-    newest: `CASE u.access_level
-      WHEN 'COMPANY' THEN ${newestOf('', '')}
-      WHEN 'BRANCH' THEN ${newestOf('leads_by_branch', ' AND l.branch_id = u.branch_id')}
-      WHEN 'DEPARTMENT' THEN ${newestOf('leads_by_department', ' AND l.department_id = u.department_id')} END`,
-    mayClaim: `(${mayWait} OR ${isFree} AND NOT ${isIn('h.id', 4)} AND NOT ${isIn('h.company_id', 5)}
-      AND (h.failures = 0 OR NOT ${isIn('h.company_id', 6)}))`,
-    isPending,
-    /** Nothing is due, but there is something to store. */
-    isChanged: `CASE WHEN ${isFree}
-      THEN h.check_at <= ${now} OR h.failures > 0 AND h.disabled_at IS NULL AND h.remind_at IS NULL AND NOT ${isPending}
-      ELSE ${isPending} AND newest > h.last_event_at END`,
-    isDue: `(${isFree} AND h.disabled_at IS NULL AND plan = '${PROFESSIONAL}' AND NOT ${isTokenEnded} AND ${mayRetry}
-      AND (${isPending} OR NOT ${hasPolled} AND ${mayRemind})) IS TRUE`,
-    counts: `SELECT count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures = 0) AS active,
-      count(*) FILTER (WHERE h.disabled_at IS NULL AND h.failures > 0) AS failing,
-      count(*) FILTER (WHERE h.disabled_at IS NOT NULL) AS disabled FROM ${schema}hooks AS h WHERE NOT ${isEnded}`,
+    now: () => read(readNow, SHORT),
+
+    subscribe: (hook, maxPerUser) =>
+      write(function* () {
+        const [user] = yield* query<UserOfHook>(sql.lockUser, [hook.userId]);
+        if (!user) return { kind: 'no-such-user' };
+        yield* query(PRUNE_OF_USER, [0, hook.userId]);
+        const now = yield* readNow();
+        const hooks = yield* query<StoredHook>(FIND_OF_USER, [hook.userId]);
+        const subscribed = subscribeHook(hooks, hook, user, { maxPerUser, now });
+        if (!subscribed) return { kind: 'too-many' };
+        const { kind, stored } = subscribed;
+        yield* query(sql.put, [JSON.stringify([stored])]);
+        return { kind, hook: toHook(stored) };
+      }, SHORT),
+
+    async find(id) {
+      if (!isStorable(id)) return undefined;
+      const [row] = await read(() => query<StoredHook>(FIND, [id]), SHORT);
+      return row && toHook(row);
+    },
+
+    async remove(id, createdAt) {
+      if (!isStorable(id)) return false;
+      const removed = await write(() => query(REMOVE, [id, createdAt ?? null]), SHORT);
+      return removed.length > 0;
+    },
+
+    async list({ now, limit, after, companyId, userId }) {
+      const values = [after ?? '', companyId ?? null, userId ?? null];
+      if (!values.every((value) => isStorable(value ?? ''))) return [];
+      const rows = await read(() => query<ListedRow>(sql.list, [now, limit, ...values]), SHORT);
+      return rows.map(({ companyId, name, isPending, ...hook }) => {
+        return { hook, companyId, name, isPending: Boolean(isPending) };
+      });
+    },
+
+    claim: ({ companies, limit, claimMs, except }) =>
+      write(function* () {
+        const now = yield* readNow();
+        const excepted = [except?.hooks ?? [], except?.companies ?? [], except?.retriesOf ?? []];
+        const rows =
+          companies === 'all'
+            ? yield* query<ExaminedHook>(sql.claimOfAll, [now, limit, [], ...excepted])
+            : yield* query<ExaminedHook>(sql.claim, [now, limit, companies, ...excepted]);
+        const { settled, due } = claimHooks(rows, now, claimMs);
+        yield* settle(settled);
+        return due;
+      }, SHORT),
+
+    settle: (settled) => write(() => settle(settled), SHORT),
+
+    async prune(expiredBefore) {
+      const pruned = await write(() => query(PRUNE, [expiredBefore]), SHORT);
+      return pruned.length;
+    },
+
+    async hasHooks() {
+      const found = await read(() => query('SELECT 1 FROM leadtap.hooks LIMIT 1'), SHORT);
+      return found.length > 0;
+    },
+
+    countByState: () =>
+      read(function* () {
+        const [counts] = yield* query<HookCounts>(COUNT, [yield* readNow()]);
+        return { active: 0, failing: 0, disabled: 0, ...counts };
+      }, SHORT),
   };
 }

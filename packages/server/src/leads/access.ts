@@ -1,4 +1,5 @@
 import { PROFESSIONAL, type User } from '../accounts/records.ts';
+import type { Dialect } from '../store/sql.ts';
 import { hasLeadScope } from './placement.ts';
 import type { LeadScope } from './record.ts';
 
@@ -32,3 +33,20 @@ export const mayPoll = (user: PollingUser): boolean => user.plan === PROFESSIONA
 /** The leads that the polls of a user return. Undefined if the user may not poll. */
 export const pollScopeOf = (user: PollingUser): LeadScope | undefined =>
   mayPoll(user) ? scopeOf(user) : undefined;
+
+/**
+ * `scopeOf` in SQL: selects from the leads `l` that the user of a row, which has this alias, may see. Each level is a range of one
+ * index. Null if there is no user.
+ */
+export function selectVisibleLeads(
+  { indexedBy }: Dialect,
+  user: string,
+  select: (leads: string) => string,
+): string {
+  const leadsOf = (index: string, place: string) =>
+    select(`leadtap.leads AS l ${index} WHERE l.company_id = ${user}.company_id ${place}`);
+  return `CASE ${user}.access_level
+    WHEN 'COMPANY' THEN (${leadsOf('', '')})
+    WHEN 'BRANCH' THEN (${leadsOf(indexedBy('leads_by_branch'), `AND l.branch_id = ${user}.branch_id`)})
+    WHEN 'DEPARTMENT' THEN (${leadsOf(indexedBy('leads_by_department'), `AND l.department_id = ${user}.department_id`)}) END`;
+}

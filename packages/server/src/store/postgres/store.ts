@@ -1,7 +1,7 @@
 import type { AccountCounts } from '../../accounts/store.ts';
 import { type Clock, systemClock } from '../../clock.ts';
-import { consumerMethods } from '../../consumers/postgres.ts';
-import { hookMethods } from '../../hooks/postgres.ts';
+import { createConsumerStore } from '../../consumers/sql.ts';
+import { createHookStore } from '../../hooks/sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
@@ -13,6 +13,7 @@ import { inspect, migrate, useSchema } from './migrate.ts';
 import { applyOrganisation } from './organisation.ts';
 import { organisationReader } from './organisation-reader.ts';
 import { removalMethods } from './removal.ts';
+import { runTasksOn } from './sql.ts';
 import { LONG_TIMEOUTS, type Timeouts } from './timeouts.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
@@ -76,6 +77,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 
 function createStore(database: Database, options: PostgresOptions): Store {
   const { readLeads, ...pages } = pageMethods(database, options.pollLockWaitMs ?? POLL_LOCK_WAIT_MS);
+  const sql = runTasksOn(database);
   return {
     changeTracking: { revalidate: createRevalidate(database), readLeads },
     ...pages,
@@ -83,8 +85,8 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...leadMethods(database),
     ...listMethods(database),
     removal: removalMethods(database),
-    consumers: consumerMethods(database),
-    hooks: hookMethods(database),
+    consumers: createConsumerStore(sql),
+    hooks: createHookStore(sql),
     organisation: organisationReader(database),
 
     applyOrganisation: (organisation) =>

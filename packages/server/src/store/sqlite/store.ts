@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../clock.ts';
-import { prepareConsumers } from '../../consumers/sqlite.ts';
+import { createConsumerStore } from '../../consumers/sql.ts';
 import { mapInSlices } from '../../event-loop.ts';
-import { prepareHooks } from '../../hooks/sqlite.ts';
+import { createHookStore } from '../../hooks/sql.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { findPlacementProblems, mayWrite, toRejection } from '../../leads/placement.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../errors.ts';
+import type { SqlDatabase } from '../sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { prepareAccounts } from './accounts.ts';
 import { prepareChangeLog } from './change-log.ts';
@@ -21,6 +22,7 @@ import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from '.
 import { applyOrganisation } from './organisation.ts';
 import { prepareOrganisationReader } from './organisation-reader.ts';
 import { createRemoval, prepareRemoval } from './removal.ts';
+import { prepareTasks, SQLITE } from './sql.ts';
 
 export type { StoreLog } from './database-file.ts';
 
@@ -129,8 +131,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     lists: prepareLists(connection),
     readChanges: prepareChangeLog(connection),
     removal: prepareRemoval(connection, clock),
-    consumers: prepareConsumers(connection),
-    hooks: prepareHooks(connection, clock),
+    runTask: prepareTasks(connection, clock),
     organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
@@ -184,6 +185,12 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
   }
 
   const groupCommit = new GroupCommit(write);
+
+  const sql: SqlDatabase = {
+    dialect: SQLITE,
+    read: (task) => read(({ runTask }) => runTask(task())),
+    write: (task) => write(({ runTask }) => runTask(task())),
+  };
 
   const changeTracking: ChangeTrackingStore = {
     /** While another process holds the write lock, all companies are busy; accounts and changes are still returned. */
@@ -287,26 +294,8 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       readUsers: (companyId, afterId, limit) =>
         read(({ organisation }) => organisation.readUsers(companyId, afterId, limit)),
     },
-    consumers: {
-      record: (summaries) => write(({ consumers }) => consumers.record(summaries)),
-      list: (query) => read(({ consumers }) => consumers.list(query)),
-      prune: (now, before) => write(({ consumers }) => consumers.prune(now, before)),
-      recordDowntime: (now, unavailableSince) =>
-        write(({ consumers }) => consumers.recordDowntime(now, unavailableSince)),
-      recordStop: (now) => write(({ consumers }) => consumers.recordStop(now)),
-    },
-    hooks: {
-      now: async () => clock(),
-      subscribe: (hook, maxPerUser) => write(({ hooks }) => hooks.subscribe(hook, maxPerUser)),
-      find: (id) => read(({ hooks }) => hooks.find(id)),
-      remove: (id, createdAt) => write(({ hooks }) => hooks.remove(id, createdAt)),
-      list: (query) => read(({ hooks }) => hooks.list(query)),
-      claim: (query) => write(({ hooks }) => hooks.claim(query)),
-      settle: (settled) => write(({ hooks }) => hooks.settle(settled)),
-      prune: (expiredBefore) => write(({ hooks }) => hooks.prune(expiredBefore)),
-      hasHooks: () => read(({ hooks }) => hooks.hasHooks()),
-      countByState: () => read(({ hooks }) => hooks.countByState()),
-    },
+    consumers: createConsumerStore(sql),
+    hooks: createHookStore(sql),
     removal: createRemoval({
       file,
       vacuumWaitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS,

@@ -1,10 +1,11 @@
 /** The tables of both stores, the checksums that compare them, and the values that PostgreSQL cannot store. */
 import { createHash, type Hash } from 'node:crypto';
 import { toUSVString } from 'node:util';
-import { CONSUMER_COLUMNS } from '../../consumers/row.ts';
-import { HOOK_COLUMNS } from '../../hooks/sql.ts';
+import { CONSUMERS as CONSUMER_TABLE } from '../../consumers/sql.ts';
+import { HOOKS as HOOK_TABLE } from '../../hooks/sql.ts';
 import { isJsonObject } from '../../json.ts';
 import { LEAD_COLUMNS, type ColumnKind as LeadColumnKind } from '../../leads/row.ts';
+import { columnTypesOf } from '../sql.ts';
 
 export type ColumnKind = LeadColumnKind | 'integer';
 
@@ -83,15 +84,10 @@ const IDEMPOTENCY_KEYS = defineTable(
 );
 
 /** Copied after the leads: its rows change with every poll, and a move that is continued expects rows that have not changed. */
-const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], CONSUMER_COLUMNS);
+const CONSUMERS = defineTable('consumers', ['user_id', 'token_id'], [], columnTypesOf(CONSUMER_TABLE));
 
 /** Copied after the leads, like consumers: its rows change with every event. */
-const HOOKS = defineTable(
-  'hooks',
-  ['id'],
-  [],
-  Object.fromEntries(HOOK_COLUMNS.map(({ name, kind }) => [name, kind])),
-);
+const HOOKS = defineTable('hooks', ['id'], [], columnTypesOf(HOOK_TABLE));
 
 export const LEADS: Table = {
   ...defineTable(

@@ -2,8 +2,9 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
-import { consumerMethods } from '../../../src/consumers/postgres.ts';
+import { createConsumerStore } from '../../../src/consumers/sql.ts';
 import { Database, type Session } from '../../../src/store/postgres/connection.ts';
+import { runTasksOn } from '../../../src/store/postgres/sql.ts';
 
 const CONSUMERS = 20_000;
 
@@ -41,7 +42,7 @@ it('a page of consumers reads as many users as it has consumers, wherever it beg
       return result;
     }
   }
-  const { list } = consumerMethods(new ExplainedDatabase(database.url ?? '', 1));
+  const { list } = createConsumerStore(runTasksOn(new ExplainedDatabase(database.url ?? '', 1)));
   // The planner's choice depends on the number of consumers that it expects to follow.
   for (const userId of ['u1', 'u2', 'u3', 'u35', 'u4', 'u45', 'u6', 'u8', 'u97']) {
     plans.length = 0;

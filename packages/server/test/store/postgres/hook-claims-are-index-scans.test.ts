@@ -2,8 +2,9 @@ import { Client } from 'pg';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeTestDatabase } from '../../../../testing/harness/database.ts';
 import { ORGANISATION } from '../../../../testing/harness/organisation.ts';
-import { hookMethods } from '../../../src/hooks/postgres.ts';
+import { createHookStore } from '../../../src/hooks/sql.ts';
 import { Database, type Session } from '../../../src/store/postgres/connection.ts';
+import { runTasksOn } from '../../../src/store/postgres/sql.ts';
 
 /** The number of rows that a step of the plan has read in all. */
 function rowsOf(plan: string, step: RegExp): number {
@@ -46,7 +47,7 @@ it('a claim reads the hooks of the given companies and one lead for each, with a
       return result;
     }
   }
-  const { claim } = hookMethods(new ExplainedDatabase(database.url ?? '', 1));
+  const { claim } = createHookStore(runTasksOn(new ExplainedDatabase(database.url ?? '', 1)));
   const explain = async (companies: readonly string[]) => {
     plans.length = 0;
     expect(await claim({ claimMs: 1000, companies, limit: 100 })).toEqual([]);

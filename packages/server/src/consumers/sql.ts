@@ -1,0 +1,386 @@
+/** The consumers in a database: how far each token has come. */
+
+import type { User } from '../accounts/records.ts';
+import { selectVisibleLeads } from '../leads/access.ts';
+import {
+  BEFORE_ALL_TIMES,
+  type ColumnType,
+  type Dialect,
+  isStorable,
+  lock,
+  putSql,
+  query,
+  queryInChunks,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+  type TaskOptions,
+} from '../store/sql.ts';
+import { type Gap, keepGapsWithLeads } from './gaps.ts';
+import {
+  type Consumer,
+  type ConsumerKey,
+  type ConsumerPosition,
+  type ConsumerQuery,
+  type ConsumerStore,
+  consumerKeyText,
+  type Downtime,
+  ENDED_TOKEN_MS,
+  MAX_CONSUMERS_PER_USER,
+  MIN_DOWNTIME_MS,
+  mergePolls,
+  type PollSummary,
+  startOfFirstPolls,
+  type TokenEnd,
+} from './store.ts';
+
+interface StoredConsumer extends Omit<ConsumerPosition, 'heldUntil' | 'gaps'> {
+  readonly waitingUntil: number | null;
+  /** JSON. Null: none. */
+  readonly gaps: string | null;
+}
+
+export const CONSUMERS: Table<StoredConsumer> = {
+  name: 'consumers',
+  key: ['user_id', 'token_id'],
+  types: {
+    userId: 'text',
+    tokenId: 'nullAsEmpty',
+    tokenExpiresAt: 'time',
+    firstPollAt: 'time',
+    lastPollAt: 'time',
+    lastStatus: 'integer',
+    polls: 'integer',
+    waitingUntil: 'time',
+    intervalMs: 'integer',
+    confirmedThrough: 'time',
+    deliveredThrough: 'time',
+    gaps: 'text',
+    confirmedAt: 'time',
+  },
+};
+
+const NO_GAPS: readonly Gap[] = [];
+
+const toStored = ({ heldUntil, gaps, ...position }: ConsumerPosition): StoredConsumer => ({
+  ...position,
+  waitingUntil: heldUntil,
+  gaps: gaps.length === 0 ? null : JSON.stringify(gaps),
+});
+
+const toPosition = ({ waitingUntil, gaps, ...stored }: StoredConsumer): ConsumerPosition => ({
+  ...stored,
+  heldUntil: waitingUntil,
+  gaps: gaps === null ? NO_GAPS : JSON.parse(gaps),
+});
+
+const SELECTED = selectFields(CONSUMERS.types, 'c');
+
+const IS_REVOKED = 'EXISTS (SELECT 1 FROM leadtap.revoked_tokens AS r WHERE r.token_id = c.token_id)';
+/** A revoked token that is still used is listed, so that it is noticed. */
+const IS_OVER = `(${IS_REVOKED} AND NOT (
+  c.last_status = 401 AND c.last_poll_at > leadtap.from_ms(CAST($1 AS bigint) - ${ENDED_TOKEN_MS})))`;
+const isIssued = (consumer: string): string =>
+  `EXISTS (SELECT 1 FROM leadtap.issued_tokens AS i WHERE i.id = ${consumer}.token_id)`;
+/** An expired token of an identity provider, and the client has another one: a token of the user that has polled since. */
+const IS_REPLACED = `(c.token_expires_at <= leadtap.from_ms($1) AND c.token_id <> '' AND NOT ${isIssued('c')}
+  AND EXISTS (SELECT 1 FROM leadtap.consumers AS o
+               WHERE o.user_id = c.user_id AND o.last_poll_at > c.last_poll_at AND NOT ${isIssued('o')}))`;
+
+const POSITION = `CASE WHEN c.confirmed_through > c.delivered_through OR c.delivered_through IS NULL
+  THEN c.confirmed_through ELSE c.delivered_through END`;
+const IS_PENDING = `l.created_at > coalesce(${POSITION}, ${BEFORE_ALL_TIMES})`;
+const IS_UNCONFIRMED = 'l.created_at > c.confirmed_through AND l.created_at <= c.delivered_through';
+const IS_IN_GAP = `l.created_at > coalesce(g."after", ${BEFORE_ALL_TIMES}) AND l.created_at <= g.through`;
+
+/** The users whose consumers are listed. IS TRUE keeps PostgreSQL from a join that reads all users for a page. */
+const SELECTIONS = {
+  all: '(EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)) IS TRUE',
+  user: 'c.user_id IN (SELECT u.id FROM leadtap.users AS u WHERE u.id = $6)',
+  company: 'c.user_id IN (SELECT u.id FROM leadtap.users AS u WHERE u.company_id = $6)',
+};
+
+/**
+ * The values: now, limit, the maximum of the counts, user and token of the last consumer before, company or user. The page is chosen
+ * first, so that leads are counted for its consumers alone.
+ */
+function listSql(dialect: Dialect, selection: string): string {
+  const select = (sql: (leads: string) => string): string => selectVisibleLeads(dialect, 'u', sql);
+  const count = (leads: string): string =>
+    `SELECT count(*) FROM (SELECT 1 AS one FROM ${leads} ORDER BY l.created_at LIMIT $3) AS counted`;
+  const first = (leads: string): string => `SELECT l.created_at FROM ${leads} ORDER BY l.created_at LIMIT 1`;
+  const gapTypes: Record<string, ColumnType> = { after: 'time', through: 'time', isBeforeStart: 'boolean' };
+  const gaps = `${dialect.rows('c.gaps', gapTypes)} AS g WHERE NOT g."isBeforeStart"`;
+  return `
+    WITH page AS MATERIALIZED (
+      SELECT c.* FROM leadtap.consumers AS c
+       WHERE ${selection} AND (c.user_id, c.token_id) > ($4, $5)
+         AND ${IS_OVER} IS NOT TRUE AND ${IS_REPLACED} IS NOT TRUE
+       ORDER BY c.user_id, c.token_id LIMIT $2)
+    SELECT ${SELECTED}, u.company_id AS "companyId", u.plan, u.access_level AS "accessLevel", u.branch_id AS "branchId",
+           u.department_id AS "departmentId", t.name, leadtap.to_ms(t.issued_at) AS "tokenIssuedAt",
+           ${IS_REVOKED} AS "isRevoked",
+           ${select((leads) => count(`${leads} AND ${IS_PENDING}`))} AS "pendingLeads",
+           leadtap.to_ms(${select((leads) => first(`${leads} AND ${IS_PENDING}`))}) AS "pendingSince",
+           ${select((leads) => `SELECT CAST(sum((${count(`${leads} AND ${IS_IN_GAP}`)})) AS bigint) FROM ${gaps}`)} AS "skippedLeads",
+           leadtap.to_ms(${select((leads) => `SELECT min((${first(`${leads} AND ${IS_IN_GAP}`)})) FROM ${gaps}`)}) AS "skippedSince",
+           leadtap.to_ms(${select((leads) => first(`${leads} AND ${IS_UNCONFIRMED}`))}) AS "unconfirmedSince"
+      FROM page AS c JOIN leadtap.users AS u ON u.id = c.user_id
+      LEFT JOIN leadtap.issued_tokens AS t ON t.id = c.token_id
+     ORDER BY c.user_id, c.token_id`;
+}
+
+/** What is known of a downtime: one row, or none. */
+interface Availability {
+  readonly unavailableSince: number | null;
+  readonly availableSince: number | null;
+  readonly stoppedAt: number | null;
+}
+
+const READ_AVAILABILITY = `
+  SELECT leadtap.to_ms(unavailable_since) AS "unavailableSince", leadtap.to_ms(available_since) AS "availableSince",
+         leadtap.to_ms(stopped_at) AS "stoppedAt" FROM leadtap.availability`;
+const TIMES = ['$1', '$2', '$3'].map((value) => `leadtap.from_ms(${value})`).join(', ');
+const ADD_AVAILABILITY = `
+  INSERT INTO leadtap.availability (unavailable_since, available_since, stopped_at) VALUES (${TIMES})`;
+const UPDATE_AVAILABILITY = `
+  UPDATE leadtap.availability SET (unavailable_since, available_since, stopped_at) = (${TIMES})`;
+
+const LAST_POLL = 'SELECT leadtap.to_ms(max(last_poll_at)) AS "lastPollAt" FROM leadtap.consumers';
+
+const PRUNE = `
+  DELETE FROM leadtap.consumers AS c
+   WHERE c.last_poll_at < leadtap.from_ms($2) OR NOT EXISTS (SELECT 1 FROM leadtap.users AS u WHERE u.id = c.user_id)
+      OR ${IS_OVER} OR ${IS_REPLACED} RETURNING 1`;
+
+const prepareSql = (dialect: Dialect) => {
+  const keys = dialect.rows('$1', { userId: 'text', tokenId: 'text' });
+  const gaps = dialect.rows('$1', { number: 'integer', userId: 'text', after: 'time', through: 'time' });
+  return {
+    put: putSql(dialect, CONSUMERS),
+    find: `
+      SELECT ${SELECTED} FROM ${keys} AS k
+        JOIN leadtap.consumers AS c ON c.user_id = k."userId" AND c.token_id = coalesce(k."tokenId", '')`,
+    findIssued: `
+      SELECT k."userId", k."tokenId" FROM ${keys} AS k
+        JOIN leadtap.issued_tokens AS i ON i.id = k."tokenId" AND i.user_id = k."userId"`,
+    count: `
+      SELECT user_id AS "userId", count(*) AS count FROM leadtap.consumers
+       WHERE ${dialect.isIn('user_id', '$1')} AND token_id <> '' GROUP BY user_id`,
+    /** The newest lead of each gap that the user may see. */
+    newestInGaps: `
+      SELECT g.number, leadtap.to_ms(${selectVisibleLeads(
+        dialect,
+        'u',
+        (leads) => `SELECT l.created_at FROM ${leads} AND ${IS_IN_GAP} ORDER BY l.created_at DESC LIMIT 1`,
+      )}) AS newest
+        FROM ${gaps} AS g JOIN leadtap.users AS u ON u.id = g."userId"`,
+    list: {
+      all: listSql(dialect, SELECTIONS.all),
+      user: listSql(dialect, SELECTIONS.user),
+      company: listSql(dialect, SELECTIONS.company),
+    },
+  };
+};
+
+type Statements = ReturnType<typeof prepareSql>;
+
+interface ListedRow extends StoredConsumer, Omit<User, 'id' | 'email' | 'name'> {
+  /** Of the token. */
+  readonly name: string | null;
+  readonly tokenIssuedAt: number | null;
+  readonly isRevoked: boolean | number;
+  readonly pendingLeads: number;
+  readonly pendingSince: number | null;
+  /** Null: there are no gaps. */
+  readonly skippedLeads: number | null;
+  readonly skippedSince: number | null;
+  readonly unconfirmedSince: number | null;
+}
+
+function toConsumer(
+  row: ListedRow,
+  { now, maxPendingLeads }: ConsumerQuery,
+  downtime: Downtime | null,
+): Consumer {
+  const { companyId, plan, accessLevel, branchId, departmentId, isRevoked, skippedLeads, ...rest } = row;
+  const { name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, ...stored } = rest;
+  return {
+    ...toPosition(stored),
+    ...{ name, tokenIssuedAt, pendingLeads, pendingSince, skippedSince, unconfirmedSince, downtime },
+    user: { id: row.userId, companyId, plan, accessLevel, branchId, departmentId },
+    skippedLeads: Math.min(skippedLeads ?? 0, maxPendingLeads),
+    tokenEnded: tokenEndOf(row, now),
+  };
+}
+
+function tokenEndOf(
+  { lastStatus, lastPollAt, tokenExpiresAt, isRevoked }: ListedRow,
+  now: number,
+): TokenEnd | null {
+  if (lastStatus !== 401 || lastPollAt <= now - ENDED_TOKEN_MS) return null;
+  if (isRevoked) return 'revoked';
+  return tokenExpiresAt !== null && tokenExpiresAt <= now ? 'expired' : 'key-removed';
+}
+
+function toDowntime(known: Availability | undefined): Downtime | null {
+  const { unavailableSince = null, availableSince = null } = known ?? {};
+  if (unavailableSince === null || availableSince === null) return null;
+  return availableSince - unavailableSince < MIN_DOWNTIME_MS ? null : { unavailableSince, availableSince };
+}
+
+/** When the service started after a crash. A stop that is recorded is no crash, and neither is a database that was unreachable. */
+function startedAfterCrash(known: Availability | undefined): number | null {
+  if (!known) return null;
+  const { unavailableSince, availableSince, stoppedAt } = known;
+  const hasStopped = stoppedAt !== null && unavailableSince !== null && stoppedAt >= unavailableSince;
+  return hasStopped ? null : availableSince;
+}
+
+/** "LTAC". Instances write one after the other: it takes milliseconds, every few seconds. */
+const RECORD_LOCK = 0x4c544143;
+const lockConsumers = (): SqlTask<void> => lock('SELECT pg_advisory_xact_lock($1)', [RECORD_LOCK]);
+
+function* writeAvailability(
+  known: Availability | undefined,
+  { unavailableSince, availableSince, stoppedAt }: Availability,
+): SqlTask<void> {
+  const sql = known ? UPDATE_AVAILABILITY : ADD_AVAILABILITY;
+  yield* query(sql, [unavailableSince, availableSince, stoppedAt]);
+}
+
+/** Bookkeeping gives up soon, and is tried again. */
+const SHORT: TaskOptions = { timeout: 'short' };
+
+export function createConsumerStore({ dialect, read, write }: SqlDatabase): ConsumerStore {
+  const sql = prepareSql(dialect);
+  return {
+    record: (summaries) =>
+      write(function* () {
+        yield* lockConsumers();
+        return yield* mergeInto(sql, summaries);
+      }, SHORT),
+
+    async list(consumers) {
+      const { companyId, userId, after, limit, maxPendingLeads, now } = consumers;
+      if (![companyId ?? '', userId ?? ''].every(isStorable)) return [];
+      const selected = userId ?? companyId;
+      const statement =
+        userId !== undefined ? sql.list.user : companyId !== undefined ? sql.list.company : sql.list.all;
+      const start = [after?.userId ?? '', after?.tokenId ?? ''];
+      const values = [now, limit, maxPendingLeads, ...start, ...(selected === undefined ? [] : [selected])];
+      return read(function* () {
+        const rows = yield* query<ListedRow>(statement, values);
+        const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        return rows
+          .filter((row) => companyId === undefined || row.companyId === companyId)
+          .map((row) => toConsumer(row, consumers, toDowntime(known)));
+      });
+    },
+
+    async prune(now, before) {
+      const pruned = await write(function* () {
+        yield* lockConsumers();
+        return yield* query(PRUNE, [now, before]);
+      }, SHORT);
+      return pruned.length;
+    },
+
+    recordDowntime: (now, unavailableSince) =>
+      write(function* () {
+        yield* lockConsumers();
+        const [polls] = yield* query<{ lastPollAt: number | null }>(LAST_POLL);
+        const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        const { availableSince = null, stoppedAt = null } = known ?? {};
+        const seen = [polls?.lastPollAt ?? null, availableSince, stoppedAt].filter((time) => time !== null);
+        const lastSeen = seen.length > 0 ? Math.max(...seen) : now;
+        yield* writeAvailability(known, {
+          unavailableSince: Math.min(now, unavailableSince ?? lastSeen),
+          availableSince: now,
+          stoppedAt: unavailableSince === undefined ? stoppedAt : now,
+        });
+      }, SHORT),
+
+    recordStop: (now) =>
+      write(function* () {
+        yield* lockConsumers();
+        const [known] = yield* query<Availability>(READ_AVAILABILITY);
+        yield* writeAvailability(known, {
+          ...{ unavailableSince: null, availableSince: null, ...known },
+          stoppedAt: now,
+        });
+      }, SHORT),
+  };
+}
+
+/** Under the lock, so that no other instance changes the rows between the statements. */
+function* mergeInto(sql: Statements, summaries: readonly PollSummary[]): SqlTask<ConsumerKey[]> {
+  const positions = yield* findPositions(sql, summaries);
+  const stored = new Map(positions);
+  const mustBeIssued = summaries.filter((polls) => polls.mustBeIssued);
+  const issued = yield* queryInChunks<ConsumerKey>(sql.findIssued, mustBeIssued.map(toKey));
+  const issuedKeys = new Set(issued.map(consumerKeyText));
+  const isNew = (key: ConsumerKey): boolean => key.tokenId !== null && !positions.has(consumerKeyText(key));
+  const userIds = [...new Set(summaries.filter(isNew).map(({ userId }) => userId))];
+  const counts = yield* countConsumers(sql, userIds);
+  const withoutId = yield* findPositions(
+    sql,
+    userIds.map((userId) => ({ userId, tokenId: null })),
+  );
+  for (const [key, position] of withoutId) positions.set(key, position);
+  const written = new Map<string, ConsumerPosition>();
+  const keys = summaries.map((polls) => {
+    const { userId } = polls;
+    if (polls.mustBeIssued && !issuedKeys.has(consumerKeyText(polls))) return polls;
+    const count = counts.get(userId) ?? 0;
+    const tokenId = isNew(polls) && count >= MAX_CONSUMERS_PER_USER ? null : polls.tokenId;
+    if (isNew({ userId, tokenId })) counts.set(userId, count + 1);
+    const key = consumerKeyText({ userId, tokenId });
+    const position = mergePolls(positions.get(key), { ...polls, tokenId });
+    positions.set(key, position);
+    written.set(key, position);
+    return { userId, tokenId };
+  });
+  yield* dropEmptyGaps(sql, stored, written);
+  yield* queryInChunks(sql.put, [...written.values()].map(toStored));
+  return keys;
+}
+
+const toKey = ({ userId, tokenId }: ConsumerKey): ConsumerKey => ({ userId, tokenId });
+
+function* findPositions(
+  sql: Statements,
+  keys: readonly ConsumerKey[],
+): SqlTask<Map<string, ConsumerPosition>> {
+  const rows = yield* queryInChunks<StoredConsumer>(sql.find, keys.map(toKey));
+  return new Map(rows.map((row) => [consumerKeyText(row), toPosition(row)]));
+}
+
+function* countConsumers(sql: Statements, userIds: readonly string[]): SqlTask<Map<string, number>> {
+  if (userIds.length === 0) return new Map();
+  const rows = yield* query<{ userId: string; count: number }>(sql.count, [userIds]);
+  return new Map(rows.map(({ userId, count }) => [userId, count]));
+}
+
+/** Of the consumers whose gaps have changed. */
+function* dropEmptyGaps(
+  sql: Statements,
+  stored: ReadonlyMap<string, ConsumerPosition>,
+  written: Map<string, ConsumerPosition>,
+): SqlTask<void> {
+  const changed = [...written].filter(([key, { gaps }]) => gaps.length > 0 && gaps !== stored.get(key)?.gaps);
+  if (changed.length === 0) return;
+  const [known] = yield* query<Availability>(READ_AVAILABILITY);
+  const gaps = changed.flatMap(([, { userId, gaps }]) => gaps.map((gap) => ({ gap, userId })));
+  const rows = yield* queryInChunks<{ number: number; newest: number | null }>(
+    sql.newestInGaps,
+    gaps.map(({ gap: { after, through }, userId }, number) => ({ number, userId, after, through })),
+  );
+  const newest = new Map(rows.map((row) => [gaps[row.number]?.gap, row.newest]));
+  for (const [key, position] of changed) {
+    const startedAt = startOfFirstPolls(stored.get(key), startedAfterCrash(known));
+    const newestIn = (gap: Gap): number | null => newest.get(gap) ?? null;
+    written.set(key, { ...position, gaps: keepGapsWithLeads(position.gaps, newestIn, startedAt) });
+  }
+}

@@ -1,0 +1,134 @@
+/** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
+
+import type { Gap } from '../consumers/gaps.ts';
+import { positionOf } from '../consumers/store.ts';
+import type { DueHook, Hook, NewHook, SettledHook } from './store.ts';
+
+/** A hook with the company of its user, which is stored for an index. */
+export interface StoredHook extends Hook {
+  readonly companyId: string;
+}
+
+/** It is examined at once: a lead may be added between the read of the newest one and the commit. */
+const createHook = (
+  { since, ...hook }: NewHook,
+  { companyId, newest }: UserOfHook,
+  now: number,
+): StoredHook => ({
+  ...hook,
+  companyId,
+  createdAt: now,
+  announcedThrough: since ?? newest ?? 0,
+  ...{ announcedSince: null, lastEventAt: null, lastStatus: null },
+  ...{ failures: 0, failingSince: null, disabledAt: null },
+  ...{ notBefore: now, checkAt: now, remindAt: null },
+});
+
+/** Failures are forgotten only if they have disabled the hook, and `notBefore` never: it may be the end of a claim or of a backoff. */
+function enableHook(stored: StoredHook, { tokenExpiresAt, baseUrl }: NewHook, now: number): StoredHook {
+  const failures = stored.disabledAt === null ? {} : { failures: 0, failingSince: null, disabledAt: null };
+  return {
+    ...{ ...stored, ...failures, tokenExpiresAt, baseUrl },
+    // Always another one, whatever the clock says: `remove` compares it.
+    createdAt: Math.max(now, stored.createdAt + 1),
+    checkAt: Math.max(now, stored.notBefore),
+  };
+}
+
+export interface UserOfHook {
+  readonly companyId: string;
+  /** Null: there is no lead that the user may see. */
+  readonly newest: number | null;
+}
+
+/** What to store. `hooks` are those of the user whose tokens are not revoked. Undefined: there are too many. */
+export function subscribeHook(
+  hooks: readonly StoredHook[],
+  hook: NewHook,
+  user: UserOfHook,
+  { maxPerUser, now }: { readonly maxPerUser: number; readonly now: number },
+): { readonly kind: 'created' | 'known'; readonly stored: StoredHook } | undefined {
+  const known = hooks.find(({ tokenId, url }) => tokenId === hook.tokenId && url === hook.url);
+  if (known) return { kind: 'known', stored: enableHook(known, hook, now) };
+  const active = hooks.filter(({ tokenExpiresAt }) => tokenExpiresAt === null || tokenExpiresAt > now);
+  if (active.length >= maxPerUser) return undefined;
+  return { kind: 'created', stored: createHook(hook, user, now) };
+}
+
+/** A row of the query that a claim begins with. */
+export interface ExaminedHook extends StoredHook {
+  readonly newest: number | null;
+  /** SQLite has 0 and 1. */
+  readonly isDue: boolean | number;
+  readonly confirmedThrough: number | null;
+  readonly deliveredThrough: number | null;
+  /** JSON. */
+  readonly gaps: string | null;
+}
+
+/** Up to where the consumer has polled all that was announced. Null: it is not known. */
+function polledThroughOf({
+  announcedSince,
+  announcedThrough,
+  gaps,
+  ...positions
+}: ExaminedHook): number | null {
+  const position = positionOf(positions);
+  const skipped: readonly Gap[] = JSON.parse(gaps ?? '[]');
+  const starts = skipped
+    .filter(
+      ({ after, through }) =>
+        through > (announcedSince ?? announcedThrough) && (after ?? 0) < announcedThrough,
+    )
+    .map(({ after }) => after ?? 0);
+  return position === null ? null : Math.min(position, ...starts);
+}
+
+/** What a claim stores, and what it returns. The time of the attempt is stored now, so that it is known if it does not end. */
+export function claimHooks(
+  rows: readonly ExaminedHook[],
+  now: number,
+  claimMs: number,
+): { readonly settled: readonly SettledHook[]; readonly due: readonly DueHook[] } {
+  const claimUntil = now + claimMs;
+  const settled: SettledHook[] = [];
+  const due: DueHook[] = [];
+  for (const row of rows) {
+    const {
+      companyId,
+      newest,
+      isDue: mayBeDue,
+      confirmedThrough: _c,
+      deliveredThrough: _d,
+      gaps: _g,
+      ...found
+    } = row;
+    const through = Math.max(newest ?? 0, found.announcedThrough);
+    const polledThrough = polledThroughOf(row);
+    const isDue = mayBeDue && (through > found.announcedThrough || (polledThrough ?? 0) < through);
+    // The consumer has skipped other leads than those that were announced.
+    const remindAt = mayBeDue && !isDue ? null : found.remindAt;
+    const nextCheckAt = remindAt !== null && remindAt > now ? remindAt : null;
+    // There is a new lead, and the minute since the failure is not over.
+    const isEarly = !isDue && found.notBefore > now && (found.checkAt ?? 0) > found.notBefore;
+    const checkAt = isDue ? claimUntil : isEarly ? found.notBefore : nextCheckAt;
+    // What could not be announced was deleted, or the user may not see it any more.
+    const isOver =
+      !isDue && found.disabledAt === null && through === found.announcedThrough && nextCheckAt === null;
+    const failures = isOver ? { failures: 0, failingSince: null } : {};
+    const hook = {
+      ...found,
+      ...failures,
+      remindAt,
+      checkAt,
+      notBefore: isDue ? claimUntil : found.notBefore,
+    };
+    settled.push({ claimed: found, progress: isDue ? { ...hook, lastEventAt: now } : hook });
+    if (isDue) due.push({ hook, companyId, through, polledThrough, claimedAt: now });
+  }
+  return { settled, due };
+}
+
+export function toHook({ companyId: _, ...hook }: StoredHook): Hook {
+  return hook;
+}

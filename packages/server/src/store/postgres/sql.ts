@@ -1,0 +1,54 @@
+import {
+  type ColumnType,
+  type Dialect,
+  runAsync,
+  type SqlDatabase,
+  type SqlTask,
+  type TaskOptions,
+} from '../sql.ts';
+import { type Database, NO_TIMEOUT_MS } from './connection.ts';
+
+/** The types of columns, as `json_to_recordset` reads them. */
+const JSON_TYPES: Readonly<Record<ColumnType, string>> = {
+  text: 'text',
+  nullAsEmpty: 'text',
+  time: 'bigint',
+  integer: 'integer',
+  boolean: 'boolean',
+};
+
+const POSTGRES: Dialect = {
+  isIn: (column, parameter) => `(${column} = ANY (CAST(${parameter} AS text[])))`,
+  rows(json, columns) {
+    const entries = Object.entries(columns);
+    const values = entries.map(([field, type]) =>
+      type === 'time' ? `leadtap.from_ms(j."${field}") AS "${field}"` : `j."${field}"`,
+    );
+    const definitions = entries.map(([field, type]) => `"${field}" ${JSON_TYPES[type]}`);
+    return `(
+    SELECT ${values.join(', ')} FROM json_to_recordset(CAST(${json} AS json)) AS j (${definitions.join(', ')}))`;
+  },
+  indexedBy: () => '',
+};
+
+/**
+ * A table without statistics, after a bulk load for one, would be read and sorted as a whole. With statistics, a merge join would
+ * read all users before those of a page, and a hash join all of them.
+ */
+const INDEX_SCANS = `SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_mergejoin = off;
+  SET LOCAL enable_hashjoin = off; SET LOCAL jit = off`;
+
+const TIMEOUTS = {
+  short: { statementTimeoutMs: 5000, lockTimeoutMs: 2000 },
+  none: { statementTimeoutMs: NO_TIMEOUT_MS },
+};
+
+/** Reads are transactions, too: the server ends a statement that takes too long, and the connection stays usable. */
+export function runTasksOn(database: Database): SqlDatabase {
+  const run = <T>(task: () => SqlTask<T>, { timeout }: TaskOptions = {}): Promise<T> =>
+    database.transaction(async (session) => {
+      await session.query(INDEX_SCANS);
+      return runAsync(task(), ({ sql, values }) => session.query(sql, values));
+    }, timeout && TIMEOUTS[timeout]);
+  return { dialect: POSTGRES, read: run, write: run };
+}
