@@ -4,10 +4,16 @@ import { newLeads } from '@leadtap/client';
 import { type Lead, MAX_WAIT_S } from '@leadtap/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { untilHeld } from '../../packages/testing/harness/held-polls.ts';
-import { ownNginx } from '../../packages/testing/harness/own-servers.ts';
 import { startService, type TestService } from '../../packages/testing/harness/service.ts';
+import { type NginxOptions, startNginx } from '../../packages/testing/servers/nginx.ts';
 
 const BEGIN = '2020-01-01T00:00:00.000Z';
+
+async function ownNginx(options: NginxOptions) {
+  const server = await startNginx(options);
+  onTestFinished(() => server.remove());
+  return server;
+}
 
 /** Sends a poll through nginx; `waitS` is the time that the service may wait. */
 async function poll(service: TestService, url: string, waitS: number): Promise<Response> {

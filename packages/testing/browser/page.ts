@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import type { WhenDone } from '../harness/temp-folder.ts';
-import { HANG_LIMIT_MS } from '../vitest/hang-limit.ts';
+import { WAIT_LIMIT_MS } from '../vitest/limits.ts';
 import { type Screen, type Theme, VIEWPORTS } from './looks.ts';
 import { collectPageErrors } from './page-errors.ts';
 import { type BrowserName, sharedBrowser } from './shared-browser.ts';
@@ -63,7 +63,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     if (errors.length > 0) throw new Error(`the page caused errors:\n${errors.join('\n')}`);
   });
   // Ends a wait that would have no end; no slow machine reaches it.
-  context.setDefaultTimeout(HANG_LIMIT_MS);
+  context.setDefaultTimeout(WAIT_LIMIT_MS);
   await context.addInitScript(NO_TIME_LIMIT);
   if (options.fixedTime !== undefined) await context.clock.setFixedTime(options.fixedTime);
   const page = await context.newPage();

@@ -1,8 +1,6 @@
 /** Servers of one test's own, for tests that stop, kill or freeze them. They stop when the test ends. */
 import { onTestFinished } from 'vitest';
-import { type NginxOptions, startNginx } from '../servers/nginx.ts';
 import { type PostgresOptions, startPostgres } from '../servers/postgres.ts';
-import { startRedis } from '../servers/redis.ts';
 import { TcpProxy } from '../servers/tcp-proxy.ts';
 import type { WhenDone } from './temp-folder.ts';
 
@@ -17,11 +15,6 @@ async function goneWhenDone<S extends { remove(): Promise<void> }>(
 
 export const ownPostgres = (options?: PostgresOptions, whenDone: WhenDone = onTestFinished) =>
   goneWhenDone(startPostgres(options), whenDone);
-
-export const ownRedis = (whenDone: WhenDone = onTestFinished) => goneWhenDone(startRedis(), whenDone);
-
-export const ownNginx = (options: NginxOptions, whenDone: WhenDone = onTestFinished) =>
-  goneWhenDone(startNginx(options), whenDone);
 
 export const ownTcpProxy = (targetPort: number, whenDone: WhenDone = onTestFinished) =>
   goneWhenDone(TcpProxy.start(targetPort), whenDone);

@@ -1,5 +1,6 @@
 import { createClient } from '@redis/client';
 import { onTestFinished } from 'vitest';
+import { type RedisServer, startRedis } from '../servers/redis.ts';
 import { sharedServer } from './shared-servers.ts';
 import type { WhenDone } from './temp-folder.ts';
 
@@ -9,7 +10,7 @@ export interface TestRedis {
   readonly env: { readonly LEADTAP_REDIS_URL: string };
 }
 
-/** An empty database of the test's own, in the Redis that all tests share. For tests that kill Redis: `startRedis`. */
+/** An empty database of the test's own, in the Redis that all tests share. For tests that kill Redis: `ownRedis`. */
 export async function makeTestRedis(whenDone: WhenDone = onTestFinished): Promise<TestRedis> {
   const server = await sharedServer('redis');
   const client = createClient({ url: server });
@@ -27,4 +28,11 @@ export async function makeTestRedis(whenDone: WhenDone = onTestFinished): Promis
   const url = new URL(server);
   url.pathname = `/${number}`;
   return { url: url.href, env: { LEADTAP_REDIS_URL: url.href } };
+}
+
+/** A server of one test's own, for tests that stop, kill or freeze it. */
+export async function ownRedis(whenDone: WhenDone = onTestFinished): Promise<RedisServer> {
+  const server = await startRedis();
+  whenDone(() => server.remove());
+  return server;
 }

@@ -1,7 +1,13 @@
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Ends the run with one plain line that any log reader understands. */
+/** Ends the run with one plain line that any log reader understands, and with what was left out. */
 export default class SummaryReporter implements Reporter {
+  readonly #leftOut: string;
+
+  constructor(leftOut: string) {
+    this.#leftOut = leftOut;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string) => tests.filter((test) => test.result().state === state).length;
@@ -12,7 +18,7 @@ export default class SummaryReporter implements Reporter {
     const unfinished = modules.filter((module) => ['queued', 'pending'].includes(module.state()));
     for (const module of unfinished) process.stdout.write(`\n${describeUnfinished(module)}\n`);
     process.stdout.write(
-      `\n${count('passed')} passed, ${count('failed') + broken + unfinished.length} failed, ${count('skipped')} skipped\n`,
+      `\n${count('passed')} passed, ${count('failed') + broken + unfinished.length} failed, ${count('skipped')} skipped\n${this.#leftOut}`,
     );
   }
 }

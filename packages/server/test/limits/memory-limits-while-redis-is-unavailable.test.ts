@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { ownRedis } from '../../../testing/harness/redis.ts';
 import type { RedisServer } from '../../../testing/servers/redis.ts';
 import { USER_POLICIES, type Verdict } from '../../src/limits/limiter.ts';
 import { REDIS_TIMEOUTS } from '../../src/limits/redis/connection.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ownRedis } from '../../../testing/harness/own-servers.ts';
-import { makeTestRedis } from '../../../testing/harness/redis.ts';
+import { makeTestRedis, ownRedis } from '../../../testing/harness/redis.ts';
 import type { Policy } from '../../src/limits/limiter.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { eventually } from '../faults/eventually.ts';

@@ -1,6 +1,6 @@
 import type { Organisation, User } from 'leadtap';
 import { describe, expect, it } from 'vitest';
-import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { ownRedis } from '../../../testing/harness/redis.ts';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import type { RedisServer } from '../../../testing/servers/redis.ts';
 import type { RedisTimeouts } from '../../src/limits/redis/connection.ts';

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { ownRedis } from '../../../testing/harness/redis.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { USER_POLICIES } from '../../src/limits/limiter.ts';
 import { probeRedis } from '../../src/limits/redis/connection.ts';

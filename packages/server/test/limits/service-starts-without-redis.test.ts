@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ownRedis } from '../../../testing/harness/own-servers.ts';
+import { ownRedis } from '../../../testing/harness/redis.ts';
 import { LONG_REDIS_TIMEOUTS } from '../../../testing/harness/timeouts.ts';
 import { freePort } from '../../../testing/servers/free-port.ts';
 import { systemClock } from '../../src/clock.ts';
