@@ -1,38 +1,41 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { ROOT, textFiles } from '../packages/server/test/architecture/source-files.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const withoutCode = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```/gm, '');
 
-/** The text of a page without its code blocks. */
-const textOf = (file: string): string => readFileSync(file, 'utf8').replaceAll(/^ *```[\s\S]*?^ *```/gm, '');
+const pages = new Map(
+  textFiles('.')
+    .filter(({ path }) => path.endsWith('.md'))
+    .map(({ path, text }) => [join(ROOT, path), withoutCode(text)]),
+);
 
 /** The anchors that GitHub gives to the headings of a page. */
 const anchorsOf = (file: string): string[] =>
-  [...textOf(file).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+  [...(pages.get(file) ?? '').matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
       .replaceAll(' ', '-'),
   );
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-});
-const pages = files.split('\n').filter((page) => page !== '' && existsSync(join(ROOT, page)));
+/** `[…](path)`, `![…](path)`, `<img src="path">` and `<source srcset="path">`. */
+const LINK = /\]\(([^)\s]+)\)|\b(?:src|srcset)="([^"]+)"/g;
 
-test.each(pages)('the links of %s lead to files and headings that exist', (page) => {
-  const file = join(ROOT, page);
-  const links = [...textOf(file).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
-  const broken = links.filter((link) => {
-    if (/^(https?|mailto):/.test(link)) return false;
-    const [path = '', anchor] = link.split('#');
-    const target = path === '' ? file : resolve(dirname(file), path);
-    if (!existsSync(target)) return true;
-    return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(anchor);
-  });
+test('the links and pictures of every page lead to files and headings that exist', () => {
+  const broken = [...pages].flatMap(([file, text]) =>
+    [...text.matchAll(LINK)].flatMap(([, inText, inHtml]) => {
+      const link = inText ?? inHtml ?? '';
+      if (/^(https?|mailto|data):/.test(link)) return [];
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? file : resolve(dirname(file), path);
+      const isFound =
+        existsSync(target) &&
+        (anchor === undefined || !pages.has(target) || anchorsOf(target).includes(anchor));
+      return isFound ? [] : [`${file}: ${link}`];
+    }),
+  );
+  expect(pages.size).toBeGreaterThan(20);
   expect(broken).toEqual([]);
 });

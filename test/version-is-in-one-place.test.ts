@@ -1,9 +1,8 @@
 /** `npm version` changes the `package.json` of the root, and `npm run generate` every other file that names the version. */
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { ROOT, textFiles } from '../packages/server/test/architecture/source-files.ts';
 import {
   lockText,
   manifestText,
@@ -13,7 +12,6 @@ import {
   textWithVersion,
 } from '../tools/generate/versions.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const project: Project = JSON.parse(read('package.json'));
 const NEXT = '97.98.99';
@@ -57,29 +55,13 @@ test.each(TEXTS_WITH_VERSION)('%s has the next version and not the current one',
 });
 
 test('no other file names a packed file or an image of a version', () => {
-  const files = execFileSync(
-    'git',
-    [
-      'ls-files',
-      '--cached',
-      '--others',
-      '--exclude-standard',
-      'docs',
-      'deploy',
-      'examples',
-      'integrations',
-      'packages',
-      '*.md',
-      '*.yaml',
-    ],
-    { cwd: ROOT, encoding: 'utf8' },
+  const others = textFiles('.').filter(
+    ({ path }) =>
+      /^(docs|deploy|examples|integrations|packages)\/|\.(md|yaml)$/.test(path) &&
+      ![...TEXTS_WITH_VERSION, 'CHANGELOG.md'].includes(path),
   );
-  const others = files
-    .trim()
-    .split('\n')
-    .filter((path) => ![...TEXTS_WITH_VERSION, 'CHANGELOG.md'].includes(path));
-  const found = others.filter((path) => /leadtap[\w-]*(-|:)\d+\.\d+\.\d+/.test(read(path)));
-  expect(found).toEqual([]);
+  const found = others.filter(({ text }) => /leadtap[\w-]*(-|:)\d+\.\d+\.\d+/.test(text));
+  expect(found.map(({ path }) => path)).toEqual([]);
 });
 
 test('every package names the repository of the root, and its own folder in it', () => {

@@ -5,8 +5,6 @@ export type OnResponse = (client: Client, head: string) => unknown;
 
 /** One connection that sends prepared requests and reads the head of each response. */
 export class Client {
-  /** When the request that is being answered was due, in milliseconds of `performance.now()`. */
-  dueAt = 0;
   readonly #socket: Socket;
   readonly #onResponse: OnResponse;
   #text = '';

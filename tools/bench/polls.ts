@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { Bench, Result, Section } from './bench.ts';
 import {
   BARE,
@@ -9,14 +8,11 @@ import {
   type StoreName,
   startContestants,
 } from './contestants.ts';
-import { type Latency, measureLatency } from './fixed-rate.ts';
 import { type Bar, renderPicture } from './picture.ts';
 import {
   atLeast,
-  atMost,
   median,
   micros,
-  millis,
   ratio,
   ratios,
   type Spread,
@@ -46,14 +42,6 @@ interface Comparison {
   readonly kind: Kind;
   readonly byProcessorTime: Spread;
   readonly byRate: Spread;
-}
-
-interface LatencyFigures {
-  readonly contestant: string;
-  readonly rate: number;
-  /** Undefined if it could not keep up with the rate. */
-  readonly p50Ms?: number;
-  readonly p99Ms?: number;
 }
 
 type Rounds = ReadonlyMap<Contestant, readonly Measured[]>;
@@ -114,28 +102,6 @@ function compare({ checkout, other }: Bench, kind: Kind, rounds: Rounds): Compar
   });
 }
 
-/** Empty polls at a fifth of the rate that the bare server reaches, the same rate for all; rounds alternate. */
-async function measureLatencies(
-  bench: Bench,
-  contestants: readonly Contestant[],
-  rate: number,
-): Promise<LatencyFigures[]> {
-  bench.progress(`polls: latency at ${whole(rate)} polls per second`);
-  const rounds = new Map<Contestant, (Latency | undefined)[]>();
-  for (let round = 0; round < bench.options.rounds; round += 1)
-    for (const contestant of contestants) {
-      const requests = readFileSync(contestant.requests.empty?.file ?? '', 'latin1').split('\0');
-      const latency = await measureLatency(contestant.port, requests, rate, bench.options.seconds);
-      rounds.set(contestant, [...(rounds.get(contestant) ?? []), latency]);
-    }
-  return [...rounds].map(([{ name }, latencies]) => {
-    const kept = latencies.filter((latency) => latency !== undefined);
-    if (kept.length <= latencies.length / 2) return { contestant: name, rate };
-    const [p50Ms, p99Ms] = [kept.map((latency) => latency.p50Ms), kept.map((latency) => latency.p99Ms)];
-    return { contestant: name, rate, p50Ms: median(p50Ms), p99Ms: median(p99Ms) };
-  });
-}
-
 const kindTable = (kind: Kind, figures: readonly Figures[]): Table => ({
   title: `Polls: ${KINDS[kind]}`,
   isDetail: kind !== 'empty' && kind !== 'since',
@@ -159,24 +125,9 @@ const comparisonTable = (comparisons: readonly Comparison[]): Table => ({
   ]),
 });
 
-const latencyTable = (latencies: readonly LatencyFigures[]): Table => ({
-  title: `Latency of empty polls at ${whole(latencies[0]?.rate ?? 0)} per second, a fifth of the rate of the bare server`,
-  columns: ['', 'p50', 'p99'],
-  rows: latencies.map(({ contestant, p50Ms, p99Ms }) =>
-    p50Ms === undefined || p99Ms === undefined
-      ? [contestant, 'cannot keep up', '']
-      : [contestant, millis(p50Ms), millis(p99Ms)],
-  ),
-});
-
-function verdictsOf(
-  { other }: Bench,
-  figures: readonly Figures[],
-  latencies: readonly LatencyFigures[],
-): Verdict[] {
+function verdictsOf({ other }: Bench, figures: readonly Figures[]): Verdict[] {
   if (other) return [];
-  const p99 = (name: string) => latencies.find(({ contestant }) => contestant === name)?.p99Ms ?? Infinity;
-  const verdicts = (Object.keys(STORES) as StoreName[]).flatMap((store) => {
+  return (Object.keys(STORES) as StoreName[]).flatMap((store) => {
     const name = `Leadtap, ${STORES[store]}`;
     return figures
       .filter(({ contestant }) => contestant === name)
@@ -186,12 +137,6 @@ function verdictsOf(
         return Number.isNaN(costOfBare.median) ? [] : [atLeast(target, costOfBare.median, figure)];
       });
   });
-  if (latencies.length === 0) return verdicts;
-  const ofBare = p99(`Leadtap, ${STORES.sqlite}`) / p99(BARE);
-  return [
-    ...verdicts,
-    atMost(TARGETS.p99OfBare, ofBare, 'SQLite: p99 of the bare server at a fifth of its rate'),
-  ];
 }
 
 const COLORS = { bare: '#8b949e', leadtap: '#2f81f7', other: '#d29922' };
@@ -229,21 +174,18 @@ async function measure(bench: Bench): Promise<Result> {
     figures.push(...figuresOf(kind, rounds));
     comparisons.push(...compare(bench, kind, rounds));
   }
-  const bare = figures.find(({ contestant, kind }) => contestant === BARE && kind === 'empty');
-  const latencies = bare ? await measureLatencies(bench, contestants, bare.perSecond.median / 5) : [];
   const tables = chosen.map((kind) =>
     kindTable(
       kind,
       figures.filter((figure) => figure.kind === kind),
     ),
   );
-  if (latencies.length > 0) tables.push(latencyTable(latencies));
   if (comparisons.length > 0) tables.push(comparisonTable(comparisons));
   const picture = pictureOf(figures);
   return {
     tables,
-    verdicts: verdictsOf(bench, figures, latencies),
-    figures: { polls: figures, latencies, comparisons },
+    verdicts: verdictsOf(bench, figures),
+    figures: { polls: figures, comparisons },
     ...(picture !== undefined && { picture }),
   };
 }

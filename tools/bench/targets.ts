@@ -6,8 +6,6 @@ export const TARGETS = {
   sqlite: { empty: 0.38, page: 0.57 },
   postgres: { empty: 0.23, page: 0.54 },
   redis: { empty: 0.23, page: 0.5 },
-  /** On SQLite, at a fifth of the rate of the bare server. */
-  p99OfBare: 2,
   /** Cost of a poll with the most leads, compared with a thousand. */
   growth: 1.15,
   startMs: 1000,

@@ -187,9 +187,7 @@ const prepareSqlite: Prepare = async (options, organisation, cleanUps, { env = {
     setClockOffset: clock?.setOffset,
     server: undefined,
     links,
-    notes: isMissing
-      ? ['libfaketime is not installed: no clock steps here; the short form in npm test steps its own clock']
-      : [],
+    notes: isMissing ? ['libfaketime is not installed: no clock steps here'] : [],
   };
 };
 

@@ -17,17 +17,12 @@ const PROBE = new URL('instance-probe.js', import.meta.url).href;
 const MAX_OUTPUT_BYTES = 1 << 30;
 
 export interface SoakInstallation extends Installation {
-  /** The sum over all instances. */
-  metric(name: string): Promise<number>;
-  /** The longest block of an event loop since the last call, by the processor time of its thread. */
-  takeLongestBlockMs(): Promise<number>;
   /** Of each instance, after a garbage collection. */
   readResources(): Promise<Resources[]>;
   /** Of the instances themselves, where `urls` are those of proxies. */
   readonly directUrls: readonly string[];
   /** Of the private listeners. */
   readonly privateUrls: readonly string[];
-  doctor(): Promise<string>;
   /** Kills one instance with SIGKILL and starts it again on the same port. */
   crash(index: number): Promise<void>;
   spawnLeadtap(argv: readonly string[]): ChildProcessWithoutNullStreams;
@@ -90,16 +85,9 @@ export async function install(options: InstallOptions, cleanUps: CleanUps): Prom
   return {
     urls: serving.map(({ url }) => url),
     token: async (userId) => tokens.get(userId) ?? '',
-    metric: async (name) => {
-      const values = await Promise.all(serving.map(({ metricsUrl }) => readMetric(metricsUrl, name)));
-      return values.reduce((sum, value) => sum + value, 0);
-    },
-    takeLongestBlockMs: async () =>
-      Math.max(...(await Promise.all(serving.map((instance) => instance.ask<number>('block'))))),
-    readResources: () => Promise.all(serving.map((instance) => instance.ask<Resources>('resources'))),
+    readResources: () => Promise.all(serving.map((instance) => instance.readResources())),
     directUrls: serving.map(({ url }) => url),
     privateUrls: serving.map(({ metricsUrl }) => new URL(metricsUrl).origin),
-    doctor: async () => (await leadtap('doctor').catch((error: { stdout: string }) => error)).stdout,
     crash: async (index) => serving[index]?.crash(),
     spawnLeadtap: (argv) => spawn(process.execPath, [BIN, ...argv], { cwd, env }),
   };
@@ -143,10 +131,10 @@ class Instance implements Serving {
     });
   }
 
-  async ask<T extends number | Resources>(what: 'block' | 'resources'): Promise<T> {
+  async readResources(): Promise<Resources> {
     if (!this.#process || this.#process.exitCode !== null) throw new Error('an instance has ended');
     const answered = once(this.#process, 'message');
-    this.#process.send(what);
+    this.#process.send('resources');
     const [answer] = await answered;
     return answer;
   }
@@ -196,9 +184,4 @@ class Instance implements Serving {
     ending.kill(signal);
     await closed;
   }
-}
-
-async function readMetric(url: string, name: string): Promise<number> {
-  const text = await (await fetch(url)).text();
-  return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1] ?? 0);
 }

@@ -11,7 +11,7 @@ export class InstanceLog {
   /** A sentence for each error that no fault explains. */
   readonly undeclared: string[] = [];
   readonly #statuses = new Map<number, number>();
-  readonly #errors = new Map<string, number>();
+  #errors = 0;
 
   read(instance: number, line: LogLine): void {
     const { level, msg, method, err } = line;
@@ -21,31 +21,16 @@ export class InstanceLog {
     const isServerError = status !== undefined && status >= 500 && status !== 503;
     if (level !== 'error' && !isServerError) return;
     const text = err?.message === undefined ? `${msg} ${status ?? ''}`.trim() : `${msg}: ${err.message}`;
-    this.#errors.set(text, (this.#errors.get(text) ?? 0) + 1);
+    this.#errors += 1;
     if (isServerError || !isExpected(line)) this.undeclared.push(`instance ${instance + 1}: ${text}`);
-  }
-
-  get requests(): number {
-    return [...this.#statuses.values()].reduce((sum, count) => sum + count, 0);
   }
 
   figures(): Record<string, number> {
     const statuses = [...this.#statuses].sort(([a], [b]) => a - b);
     return {
-      requests: this.requests,
+      requests: statuses.reduce((sum, [, count]) => sum + count, 0),
       ...Object.fromEntries(statuses.map(([status, count]) => [`requests answered ${status}`, count])),
-      'log lines at level error': [...this.#errors.values()].reduce((sum, count) => sum + count, 0),
+      'log lines at level error': this.#errors,
     };
-  }
-
-  toText(): string {
-    const errors = [...this.#errors].sort(([, a], [, b]) => b - a);
-    return [
-      'requests by status',
-      ...[...this.#statuses].sort(([a], [b]) => a - b).map(([status, count]) => `  ${status}  ${count}`),
-      'log lines at level error',
-      ...errors.map(([text, count]) => `  ${count} × ${text}`),
-      `undeclared errors: ${this.undeclared.length}`,
-    ].join('\n');
   }
 }

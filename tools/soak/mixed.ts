@@ -6,10 +6,7 @@ import type { Organisation } from 'leadtap';
 import { type Actor, inBursts } from '../../packages/testing/delivery-trial/actor.ts';
 import { httpSender, sendersOf } from '../../packages/testing/delivery-trial/actors/http-sender.ts';
 import { importProcess } from '../../packages/testing/delivery-trial/actors/import-process.ts';
-import {
-  isNetworkFault,
-  networkFaults,
-} from '../../packages/testing/delivery-trial/actors/network-faults.ts';
+import { networkFaults } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
 import { packageWriter } from '../../packages/testing/delivery-trial/actors/package-writer.ts';
 import { changedModules, type Replacement } from '../../packages/testing/delivery-trial/changed-modules.ts';
 import { isFaultStatus } from '../../packages/testing/delivery-trial/declared.ts';
@@ -46,9 +43,9 @@ import type { CleanUps } from './clean-ups.ts';
 import { type Environment, PREPARE } from './environment.ts';
 import { InstanceLog } from './instance-log.ts';
 import type { SoakOptions } from './options.ts';
-import { describeVerdict } from './report.ts';
-import { compareUsage, describeUsage, readQuietUsage, type Usage, usageFigures } from './resources.ts';
-import { findingsOf, type TrialResult } from './result.ts';
+import { runPhase } from './phase.ts';
+import { resultOf, type TrialResult } from './report.ts';
+import { compareUsage, readQuietUsage, type Usage, usageFigures } from './resources.ts';
 
 /** A client polls a few times a second, and a user may poll 100 times a minute and 1,000 times an hour. */
 const USERS_OF_EACH = 12;
@@ -70,7 +67,6 @@ const CONSOLE_USERS = 20;
 const SHARES = [0.1, 0.9];
 const ROUNDS = ['the first tenth', 'the rest'];
 const LAST_ROUND = SHARES.length - 1;
-const PROGRESS_EVERY_MS = 10_000;
 /** Caches fill, and the compiler works: in a short run, memory says nothing. */
 const MIN_SECONDS_FOR_MEMORY = 600;
 
@@ -139,76 +135,50 @@ export async function soakMixed(
     mayFail: (_client, status) => status === undefined || isFaultStatus(status),
   });
   await loadEveryPage(installation.directUrls, installation.privateUrls);
-  const shown = { title: '', begun: 0, seconds: 0 };
-  const progress = showProgress(trial, log, shown, print);
   const usages: Usage[][] = [];
-  const hookVerdicts: HookTrialVerdict[] = [];
-  try {
-    for (const [round, share] of SHARES.entries()) {
-      const roundSeconds = seconds * share;
-      const begun = performance.now();
-      Object.assign(shown, { title: ROUNDS[round], begun, seconds: roundSeconds });
-      const end = begun + 1000 * roundSeconds;
-      const actors = makeActors({
-        environment,
-        installation,
-        trial,
+  let hookVerdict: HookTrialVerdict | undefined;
+  for (const [round, share] of SHARES.entries()) {
+    const roundSeconds = seconds * share;
+    const hooks = runHookTrial({
+      ...{ clients: hookClients, installation, store, crashes: [], msPerCrash: 0 },
+      ...{ leads: Math.ceil(roundSeconds * HOOK_LEADS_PER_S), seconds: roundSeconds, seed: seed + round },
+    });
+    await runPhase(trial, {
+      ...{ title: ROUNDS[round] ?? '', seconds: roundSeconds, seed: seed + round, print, beside: hooks },
+      actors: makeActors({
+        ...{ environment, installation, pollers, accounts, seconds, round },
         companyIds: ids,
-        pollers,
-        accounts,
-        seconds,
-        round,
-      });
-      const [, hookVerdict] = await Promise.all([
-        trial.run(actors, { seed: seed + round, isEnough: () => performance.now() > end }),
-        runHookTrial({
-          ...{ clients: hookClients, installation, store, crashes: [], msPerCrash: 0 },
-          ...{ leads: Math.ceil(roundSeconds * HOOK_LEADS_PER_S), seconds: roundSeconds, seed: seed + round },
-        }),
-      ]);
-      hookVerdicts.push(hookVerdict);
-      await trial.recover();
-      print('  quiet: the clients disconnect, and the resources are read');
-      usages.push(await readQuietUsage(environment, usages[0]));
-    }
-  } finally {
-    clearInterval(progress);
+      }),
+    });
+    hookVerdict = await hooks;
+    print('  quiet: the clients disconnect, and the resources are read');
+    usages.push(await readQuietUsage(environment, usages[0]));
   }
   print('  every page is judged');
-  const verdict = await trial.finish();
+  const { figures, faults, findings } = resultOf(trial, await trial.finish());
   const [first = [], last = []] = usages;
-  const lostByHooks = (hookVerdicts.at(-1)?.clients ?? []).flatMap(({ userId, lost }) =>
+  const lostByHooks = (hookVerdict?.clients ?? []).flatMap(({ userId, lost }) =>
     lost.map((id) => `${userId} never got ${id}, which was announced by webhooks`),
   );
-  print(`\n${describeVerdict(verdict, trial.recorder.counts)}`);
-  print(`\n${describeUsage(first, last)}\n\n${log.toText()}`);
-  const counted = [...trial.recorder.counts].sort();
-  const isFault = ([name]: readonly [string, number]) => isNetworkFault(name);
-  const receiverFaults = [...(hookVerdicts.at(-1)?.faults ?? [])].map(
+  const receiverFaults = [...(hookVerdict?.faults ?? [])].map(
     ([name, count]) => [`receiver: ${name}`, count] as const,
   );
-  const { lost, ...findings } = findingsOf(verdict);
-  const result = {
+  return {
     figures: {
-      ...{ leads: verdict.leads + (hookVerdicts.at(-1)?.leads ?? 0), polls: trial.recorder.pages },
-      ...Object.fromEntries(counted.filter((entry) => !isFault(entry))),
-      ...log.figures(),
-      ...usageFigures(first, last),
+      ...{ ...figures, leads: figures.leads + (hookVerdict?.leads ?? 0) },
+      ...{ ...log.figures(), ...usageFigures(first, last) },
     },
-    faults: Object.fromEntries([...counted.filter(isFault), ...receiverFaults]),
+    faults: { ...faults, ...Object.fromEntries(receiverFaults) },
     findings: {
-      ...{ lost: [...lost, ...lostByHooks], ...findings, undeclared: log.undeclared },
+      ...{ ...findings, lost: [...findings.lost, ...lostByHooks], undeclared: log.undeclared },
       leaked: compareUsage(first, last, { hasMemory: seconds >= MIN_SECONDS_FOR_MEMORY }),
     },
   };
-  print(`\n${advise(result, options)}`);
-  return result;
 }
 
 interface Stage {
   readonly environment: Environment;
   readonly installation: Environment['installation'];
-  readonly trial: Trial;
   readonly companyIds: readonly string[];
   readonly pollers: ReturnType<typeof pollersOf>;
   readonly accounts: ReturnType<typeof accountIds>;
@@ -217,13 +187,13 @@ interface Stage {
 }
 
 function makeActors(stage: Stage): Actor[] {
-  const { environment, installation, trial, companyIds, pollers, accounts, seconds, round } = stage;
+  const { environment, installation, companyIds, pollers, accounts, seconds, round } = stage;
   const { databaseUrl, links, openStore } = environment;
   const { directUrls, privateUrls, spawnLeadtap } = installation;
   const name = (text: string) => `${text}-${round + 1}`;
   const shared = { companyIds, contendedIds: CONTENDED_IDS, toleratesFaults: true };
   const half = accounts.revoked.length / 2;
-  const actors = [
+  return [
     ...['sql-1', 'sql-2'].map((text) => inBursts(5, 2000, insertWriter(databaseUrl, name(text), companyIds))),
     inBursts(5, 3000, contentionWriter(databaseUrl, name('contender'), companyIds)),
     inBursts(
@@ -246,46 +216,4 @@ function makeActors(stage: Stage): Actor[] {
     }),
     networkFaults({ links, maxFaultMs: maxFaultMsOf(seconds), isThorough: round === LAST_ROUND }),
   ];
-  for (const actor of actors) trial.recorder.count(`actors: ${actor.name}`);
-  return actors;
-}
-
-function showProgress(
-  { recorder }: Trial,
-  log: InstanceLog,
-  shown: { readonly title: string; readonly begun: number; readonly seconds: number },
-  print: (text: string) => void,
-): NodeJS.Timeout {
-  return setInterval(() => {
-    const seconds = Math.round((performance.now() - shown.begun) / 1000);
-    const faults = [...recorder.counts].reduce(
-      (sum, [name, count]) => sum + (isNetworkFault(name) ? count : 0),
-      0,
-    );
-    print(
-      `  ${shown.title}: ${seconds} of ${shown.seconds} s, ${recorder.writes} writes, ${recorder.pages} pages, ${faults} faults, ${log.requests} requests, ${log.undeclared.length} undeclared errors`,
-    );
-  }, PROGRESS_EVERY_MS);
-}
-
-/** For each kind of finding, what to do next. */
-const ADVICE: Readonly<Record<string, string>> = {
-  undeclared:
-    'undeclared errors: the sentences name the instance, the message and the cause. Either the service has a defect, or docs/faults.md misses a case',
-  leaked:
-    'more resources than after the first tenth: repeat it with twice the --minutes. If they grow again, it is a leak: compare two heap snapshots (NODE_OPTIONS=--heapsnapshot-signal=SIGUSR2), or the lists in /proc/PID/fd',
-  refused: 'refused: the sentences name the request and its response. No fault explains it',
-};
-const BROKEN_GUARANTEE =
-  'a guarantee is broken: the sentences name the client and the lead. npm run soak -- --actors network,writers repeats less of it';
-
-function advise({ findings }: TrialResult, { seconds, seed, mutation }: SoakOptions): string {
-  const found = Object.entries(findings).filter(([, { length }]) => length > 0);
-  const advices = new Set(found.map(([kind]) => ADVICE[kind] ?? BROKEN_GUARANTEE));
-  const command = `npm run soak -- --mixed --seconds ${seconds} --seed ${seed}${mutation ? ` --mutation ${mutation}` : ''}`;
-  return [
-    ...found.flatMap(([kind, sentences]) => sentences.slice(0, 5).map((text) => `${kind}: ${text}`)),
-    ...advices,
-    `Repeat it: ${command}`,
-  ].join('\n');
 }

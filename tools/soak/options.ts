@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { HOOK_MUTATIONS } from '../../packages/testing/delivery-trial/hooks/changed-sender.ts';
 import { MIXED_MUTATIONS } from '../../packages/testing/delivery-trial/mixed/mutations.ts';
 import { POSTGRES_MUTATIONS, SQLITE_MUTATIONS } from '../../packages/testing/delivery-trial/mutations.ts';
 
@@ -44,37 +43,16 @@ export interface SoakOptions {
   readonly writers: number;
   readonly companies: number;
   readonly instances: number;
-  /** How many leads one statement loads into one company; 0 leaves that part out. */
-  readonly bulk: number;
   /** A deliberate defect; `all`: the trial runs without any, and then with each. */
   readonly mutation: string | undefined;
   /** Where the report is written. */
   readonly report: string | undefined;
-  /** Only this: leads are sent over HTTP while instances are killed. */
-  readonly intake: boolean;
-  /** With `intake`: how many, without retries. */
-  readonly requests: number;
-  /** Only this: the positions of consumers are compared with what the consumers know, while both crash. */
-  readonly consumers: boolean;
-  /** Only this: requests are under way while their accounts change. */
-  readonly accounts: boolean;
-  /** Only this: polls are timed beside a user who sends as many leads as possible. */
-  readonly fairness: boolean;
-  /** Only this: clients poll on webhook events alone, while receivers fail and everything crashes. */
-  readonly hooks: boolean;
   /** Only this: everything at once on three instances with Redis, with faults of the network; resources are compared. */
   readonly mixed: boolean;
-  /** With `hooks`: how many. */
-  readonly leads: number;
-  /** With `accounts`: how many. */
-  readonly races: number;
   readonly actors: ReadonlySet<string>;
 }
 
-const DEFAULTS = {
-  ...{ seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2, bulk: 0 },
-  ...{ requests: 10_000, races: 10_000, leads: 20_000 },
-};
+const DEFAULTS = { seconds: 60, seed: 1, writers: 4, companies: 2, instances: 2 };
 
 const MIXED_INSTANCES = 3;
 
@@ -96,17 +74,8 @@ export const USAGE = `npm run soak [-- OPTIONS]
   --without A,B     all but these
   --mutation NAME   a deliberate defect, to see that it is found; all: the trial passes without any, and finds each
   --report FILE     write figures, faults, findings, commit and command to a JSON file
-  --bulk N          leads that one statement loads at the end (postgres)   ${DEFAULTS.bulk}
-  --intake          only this: 8 senders post leads with retries, instances are killed, clients follow Link
-  --requests N      with --intake: requests, without retries               ${DEFAULTS.requests.toLocaleString('en')}
-  --consumers       only this: five consumers and instances crash, then \`leads show\` must agree with the consumers
-  --accounts        only this: tokens are revoked, users removed, plans and access levels changed while their requests run
-  --races N         with --accounts: requests, each with a change      ${DEFAULTS.races.toLocaleString('en')}
-  --hooks           only this: clients poll on webhook events alone; receivers, instances and the database fail
-  --leads N         with --hooks: leads, in --seconds                      ${DEFAULTS.leads.toLocaleString('en')}
   --mixed           only this: everything at once on three instances with PostgreSQL and Redis, with faults of the network;
                     memory, handles and connections after it are compared with those after its first tenth
-  --fairness        only this: polls are timed beside a company that does the most expensive things that it may do
 
   Actors with --store postgres:
 ${list(ACTORS.postgres)}
@@ -116,7 +85,6 @@ ${list(ACTORS.sqlite)}
 
   Mutations with --store postgres: ${Object.keys(POSTGRES_MUTATIONS).join(', ')}
   Mutations with --store sqlite:   ${Object.keys(SQLITE_MUTATIONS).join(', ')}
-  Mutations with --hooks:          ${Object.keys(HOOK_MUTATIONS).join(', ')}
   Mutations with --mixed:          ${Object.keys(MIXED_MUTATIONS).join(', ')}
 
   A third of the time is calm, a third has crashes, cuts and faults of the network, a third has clock steps, as far as those are chosen.
@@ -126,14 +94,9 @@ ${list(ACTORS.sqlite)}
 
 export const ALL = 'all';
 
-export function mutationsOf({
-  store,
-  hooks,
-  mixed,
-}: Pick<SoakOptions, 'store' | 'hooks' | 'mixed'>): string[] {
+export function mutationsOf({ store, mixed }: Pick<SoakOptions, 'store' | 'mixed'>): string[] {
   if (mixed) return Object.keys(MIXED_MUTATIONS);
-  const ofStore = store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS;
-  return Object.keys(hooks ? HOOK_MUTATIONS : ofStore);
+  return Object.keys(store === 'postgres' ? POSTGRES_MUTATIONS : SQLITE_MUTATIONS);
 }
 
 /** Undefined when the usage is asked for. Throws on what is not understood. */
@@ -149,15 +112,6 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       writers: text,
       companies: text,
       instances: text,
-      bulk: text,
-      requests: text,
-      races: text,
-      leads: text,
-      hooks: { type: 'boolean', default: false },
-      intake: { type: 'boolean', default: false },
-      consumers: { type: 'boolean', default: false },
-      accounts: { type: 'boolean', default: false },
-      fairness: { type: 'boolean', default: false },
       mixed: { type: 'boolean', default: false },
       actors: text,
       without: text,
@@ -166,13 +120,12 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
       help: { type: 'boolean', default: false },
     },
   });
-  const { store: storeText, actors, without, mutation, report, help, ...others } = values;
-  const { intake, consumers, accounts, hooks, fairness, mixed, minutes, ...given } = others;
+  const { store: storeText, actors, without, mutation, report, help, mixed, minutes, ...given } = values;
   if (help) return undefined;
   const store = oneOf('store', storeText, STORES);
   if (mixed && store !== 'postgres')
     throw new Error('--mixed needs PostgreSQL: instances share no SQLite file over a network');
-  if (mutation !== undefined) oneOf('mutation', mutation, [ALL, ...mutationsOf({ store, hooks, mixed })]);
+  if (mutation !== undefined) oneOf('mutation', mutation, [ALL, ...mutationsOf({ store, mixed })]);
   const known = Object.keys(ACTORS[store]);
   const chosen = actors === undefined ? known : namesOf('actors', actors, known);
   const left = without === undefined ? [] : namesOf('without', without, known);
@@ -185,11 +138,6 @@ export function readOptions(args: readonly string[]): SoakOptions | undefined {
     store,
     mutation,
     report,
-    intake,
-    consumers,
-    accounts,
-    hooks,
-    fairness,
     mixed,
     actors: new Set(chosen.filter((name) => !left.includes(name))),
   };

@@ -104,16 +104,4 @@ export function usageFigures(first: readonly Usage[], last: readonly Usage[]): R
   );
 }
 
-export function describeUsage(first: readonly Usage[], last: readonly Usage[]): string {
-  const rows = first.flatMap((before, instance) =>
-    NAMES.map((name) => {
-      const after = last[instance]?.[name] ?? Number.NaN;
-      const change = (100 * (after / Math.max(1, before[name]) - 1)).toFixed(1);
-      const label = `  instance ${instance + 1}, ${LABELS[name]}`.padEnd(54);
-      return `${label}${[round(before[name]), round(after), `${change} %`].map((cell) => String(cell).padStart(12)).join('')}`;
-    }),
-  );
-  return [`${'resources'.padEnd(54)} first tenth         end      change`, ...rows].join('\n');
-}
-
 const round = (value: number): number => Math.round(10 * value) / 10;

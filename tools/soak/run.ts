@@ -8,7 +8,6 @@ import {
   remakeCompanyWithLateStamps,
   setClockBackOnEmptyFeed,
 } from '../../packages/testing/delivery-trial/actors/forced.ts';
-import { isNetworkFault } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
 import { isFaultStatus } from '../../packages/testing/delivery-trial/declared.ts';
 import {
   companyIds,
@@ -26,26 +25,27 @@ import {
   reinsertDuringDeleteInFile,
 } from '../../packages/testing/delivery-trial/sqlite/forced.ts';
 import { Trial } from '../../packages/testing/delivery-trial/trial.ts';
-import { soakAccounts } from './accounts.ts';
 import { makeActors, type Phase } from './actors.ts';
-import { loadInBulk } from './bulk.ts';
 import { CleanUps } from './clean-ups.ts';
-import { soakConsumers } from './consumers.ts';
 import { type Environment, PREPARE } from './environment.ts';
-import { soakFairness } from './fairness.ts';
-import { soakHooks } from './hooks.ts';
-import { soakIntake } from './intake.ts';
 import { soakMixed } from './mixed.ts';
 import { ALL, mutationsOf, readOptions, type SoakOptions, USAGE } from './options.ts';
-import { describeBulk, describeVerdict } from './report.ts';
-import { type Run, readSource, writeReport } from './report-file.ts';
-import { findingsOf, hasFoundDefect, hasPassed, type TrialResult } from './result.ts';
+import { runPhase } from './phase.ts';
+import {
+  describeResult,
+  hasFoundDefect,
+  hasPassed,
+  type Run,
+  readSource,
+  resultOf,
+  type TrialResult,
+  writeReport,
+} from './report.ts';
 
 const print = (text: string) => process.stdout.write(`${text}\n`);
 
 /** A user may ask 100 times a minute and 1,000 times an hour; a client asks some 30 times a second. */
-const usersOfEach = ({ seconds, bulk }: SoakOptions): number =>
-  20 + Math.ceil((seconds * 30 + bulk / 50) / 90);
+const usersOfEach = ({ seconds }: SoakOptions): number => 20 + Math.ceil((seconds * 30) / 90);
 
 const INTERRUPTED = 130;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -53,19 +53,12 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** Only while there are faults: otherwise, each request is answered, however long that takes. */
 const CLIENT_TIMEOUT_MS = 5000;
 
-/** As the actors count them. */
-const FAULTS: ReadonlySet<string> = new Set([
-  ...['clock steps', 'columns added and dropped', 'companies deleted and made again', 'connections cut'],
-  ...['imports killed', 'instance crashes', 'server crashes'],
-]);
-
 /** Its users get 404 while it is deleted. */
 const REMADE = 'remade';
 /** It has no lead until the clock is set back. */
 const EMPTY = 'empty';
 /** It is deleted and made again while its stamps are ahead of the clock. */
 const LATE = 'late';
-const BULK: readonly TrialCompany[] = ['bulk-1', 'bulk-2', 'bulk-3', 'bulk-4'].map((id) => ({ id }));
 
 function companiesOf({ companies, actors }: SoakOptions): TrialCompany[] {
   return [
@@ -84,15 +77,6 @@ function companiesOf({ companies, actors }: SoakOptions): TrialCompany[] {
         ]
       : []),
   ];
-}
-
-/** Every few seconds, how far it got. */
-function showProgress({ recorder }: Trial, phase: Phase): NodeJS.Timeout {
-  const begun = performance.now();
-  return setInterval(() => {
-    const seconds = Math.round((performance.now() - begun) / 1000);
-    print(`  ${phase}: ${seconds} s, ${recorder.writes} writes, ${recorder.pages} pages`);
-  }, 5000);
 }
 
 async function runForced(
@@ -115,12 +99,7 @@ async function runForced(
 async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<TrialResult> {
   const companies = companiesOf(options);
   const pollers = companies.flatMap((company) => pollersOf(company, usersOfEach(options)));
-  const bulkPollers =
-    options.bulk > 0 ? BULK.flatMap((company) => pollersOf(company, usersOfEach(options))) : [];
-  const organisation = organisationOf(
-    [...companies, ...(options.bulk > 0 ? BULK : [])],
-    [...pollers, ...bulkPollers],
-  );
+  const organisation = organisationOf(companies, pollers);
   const state = { phase: 'calm' as Phase };
   const prepared = await PREPARE[options.store](options, organisation, cleanUps);
   const timeoutMs = () => (state.phase === 'faults' ? CLIENT_TIMEOUT_MS : undefined);
@@ -158,21 +137,11 @@ async function soak(options: SoakOptions, cleanUps: CleanUps): Promise<TrialResu
       pollers,
       remade,
     });
-    await runPhase(options.seconds / phases.length, options.seed, trial, phase, actors);
+    await runPhase(trial, {
+      ...{ title: phase, actors, seconds: options.seconds / phases.length, seed: options.seed, print },
+    });
   }
-  const verdict = await trial.finish();
-  print(`\n${describeVerdict(verdict, trial.recorder.counts)}`);
-  const bulk = options.bulk === 0 ? {} : await loadAll(options, environment);
-  const counted = [...trial.recorder.counts].sort();
-  const isFault = ([name]: readonly [string, number]) => FAULTS.has(name) || isNetworkFault(name);
-  return {
-    figures: {
-      ...{ leads: verdict.leads, polls: trial.recorder.pages },
-      ...Object.fromEntries(counted.filter((entry) => !isFault(entry))),
-    },
-    faults: Object.fromEntries(counted.filter(isFault)),
-    findings: { ...findingsOf(verdict), ...bulk },
-  };
+  return resultOf(trial, await trial.finish());
 }
 
 function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Phase[] {
@@ -180,25 +149,6 @@ function phasesOf({ actors }: SoakOptions, { setClockOffset }: Environment): Pha
   // Last, because stamps stay ahead of the clock then, and clients that remember a Date get them again and again.
   const steps: Phase[] = setClockOffset ? ['clock steps'] : [];
   return ['calm', ...(hasFaults ? ['faults' as const] : []), ...steps];
-}
-
-async function runPhase(
-  seconds: number,
-  seed: number,
-  trial: Trial,
-  phase: Phase,
-  actors: ReturnType<typeof makeActors>,
-): Promise<void> {
-  for (const name of new Set(actors.map((actor) => actor.name)))
-    trial.recorder.count(`actors: ${name}`, actors.filter((actor) => actor.name === name).length);
-  const progress = showProgress(trial, phase);
-  const end = performance.now() + seconds * 1000;
-  try {
-    await trial.run(actors, { seed, isEnough: () => performance.now() > end });
-    await trial.recover();
-  } finally {
-    clearInterval(progress);
-  }
 }
 
 async function runForcedSteps(
@@ -214,35 +164,13 @@ async function runForcedSteps(
   await store.close();
 }
 
-async function loadAll(options: SoakOptions, environment: Environment): Promise<TrialResult['findings']> {
-  const results = await loadInBulk(environment, BULK, usersOfEach(options), options.bulk);
-  for (const { title, result } of results) print(`\n${describeBulk(title, result)}`);
-  const found = results.map(({ title, result }) => [title, Object.values(findingsOf(result.verdict)).flat()]);
-  return Object.fromEntries(found);
-}
-
-function chooseTrial({
-  intake,
-  consumers,
-  accounts,
-  hooks,
-  mixed,
-  fairness,
-}: SoakOptions): typeof soakIntake {
-  if (mixed) return soakMixed;
-  if (intake) return soakIntake;
-  if (hooks) return soakHooks;
-  if (fairness) return soakFairness;
-  if (accounts) return soakAccounts;
-  return consumers ? soakConsumers : soak;
-}
-
 async function runTrial(options: SoakOptions): Promise<TrialResult> {
   const cleanUps = new CleanUps();
   const interrupt = () => void cleanUps.run().finally(() => process.exit(INTERRUPTED));
   for (const signal of SIGNALS) process.once(signal, interrupt);
   try {
-    const result = await chooseTrial(options)(options, cleanUps, print);
+    const result = await (options.mixed ? soakMixed : soak)(options, cleanUps, print);
+    print(`\n${describeResult(result)}`);
     print(hasPassed(result) ? '\npassed\n' : '\nfailed\n');
     return result;
   } finally {

@@ -6,7 +6,6 @@ import {
 } from '../../../testing/delivery-trial/accounts/change-behind-writer.ts';
 import { startIntake } from '../../../testing/harness/intake.ts';
 
-/** The short form of `npm run soak -- --accounts`. */
 const SIZE = { races: 80, companies: 4 };
 
 it('no request returns or stores a lead that was committed after the change of its account', async () => {

@@ -1,26 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { PROBLEM_CODES, PROBLEM_MEDIA_TYPE, PROBLEMS, problemType } from '@leadtap/contract';
 import { expect, test } from 'vitest';
 import { findUndeclared } from '../packages/testing/delivery-trial/declared.ts';
+import { tempFolder } from '../packages/testing/harness/temp-folder.ts';
 import { InstanceLog } from '../tools/soak/instance-log.ts';
-import { compareUsage } from '../tools/soak/resources.ts';
-
-const USAGE = { rssMb: 100, heapMb: 30, handles: 40, databaseConnections: 1 };
-const compare = (change: Partial<typeof USAGE>, hasMemory = true) =>
-  compareUsage([USAGE, USAGE], [USAGE, { ...USAGE, ...change }], { hasMemory });
-
-test('resources that grow by up to 10 % are no leak, more are one', () => {
-  expect(compare({ rssMb: 110, heapMb: 33, handles: 44, databaseConnections: 2 })).toEqual([]);
-  expect(compare({ handles: 45 })).toEqual(['instance 2: open files and sockets: 40, then 45']);
-  expect(compare({ databaseConnections: 3 })).toEqual(['instance 2: database connections: 1, then 3']);
-  // Free pages of the heap are in it.
-  expect(compare({ rssMb: 200 })).toEqual([]);
-  expect(compare({ heapMb: 33.1 })).toEqual(['instance 2: heap after garbage collection, MB: 30, then 33.1']);
-});
-
-test('a short run says nothing about memory', () => {
-  expect(compare({ rssMb: 200, heapMb: 60 }, false)).toEqual([]);
-  expect(compare({ handles: 80 }, false)).toHaveLength(1);
-});
+import { soak } from './run-soak.ts';
 
 const unavailable = (message: string) => ({
   ...{ level: 'error', msg: 'The service cannot answer right now' },
@@ -69,4 +54,19 @@ test('a response is declared if it is a problem of the catalogue, with its statu
   ];
   for (const parts of undeclared)
     expect(findUndeclared(problem('unavailable', parts))).toContain('an undeclared response');
+});
+
+test('a trial of a schema with a defect finds it and reports it', async () => {
+  const file = join(tempFolder(), 'report.json');
+  const size = ['--store', 'sqlite', '--seconds', '1', '--seed', '7', '--companies', '1', '--instances', '1'];
+  const { code, stderr } = await soak(
+    ...[...size, '--actors', 'package', '--mutation', 'no-change-log', '--report', file],
+  );
+  expect([code, stderr]).toEqual([1, '']);
+  const report = JSON.parse(readFileSync(file, 'utf8'));
+  expect(report).toMatchObject({ verdict: 'failed', store: 'sqlite', seed: 7 });
+  expect(report.mutations).toEqual({ 'no-change-log': 'found' });
+  expect(report.findings.stale.count).toBeGreaterThan(0);
+  expect(report.figures.leads).toBeGreaterThan(0);
+  expect(report.figures.polls).toBeGreaterThan(0);
 });
