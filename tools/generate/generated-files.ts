@@ -8,6 +8,7 @@ import { docsPage } from './docs-page/page.ts';
 import { errorsDocument } from './errors-document.ts';
 import { importFieldTable, wireFieldTable } from './field-tables.ts';
 import * as integrations from './integration-fields.ts';
+import { hookHostList, platformTable } from './platform-tables.ts';
 import { pollersDocument } from './pollers-document.ts';
 import { replaceSection } from './source-text.ts';
 import * as versions from './versions.ts';
@@ -38,7 +39,9 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
   const docsStyle = `${await read('packages/server/assets/base.css')}${await read('tools/generate/docs-page/style.css')}`;
   const docsScript = await read('tools/generate/docs-page/theme.js');
   const commandLine = 'docs/command-line.md';
+  const configuration = 'docs/configuration.md';
   const httpApi = 'docs/http-api.md';
+  const integrationsIndex = 'docs/integrations/README.md';
   const operations = 'docs/operations.md';
   const alerts = 'deploy/prometheus/alerts.yaml';
   const importing = 'docs/getting-leads-in.md';
@@ -59,6 +62,14 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     {
       path: commandLine,
       text: await withSection(commandLine, 'commands', `\n${await commandTable(root)}\n`),
+    },
+    {
+      path: configuration,
+      text: await withSection(configuration, 'hook hosts', `\n${hookHostList()}\n`),
+    },
+    {
+      path: integrationsIndex,
+      text: await withSection(integrationsIndex, 'platforms', `\n${platformTable()}\n`),
     },
     { path: operations, text: await withSection(operations, 'problems', `\n${await problemTable(root)}\n`) },
     { path: alerts, text: await withSection(alerts, 'problems', await alertRules(root)) },

@@ -1,4 +1,5 @@
 /** The version and the repository of the project are written once, in the `package.json` of the root. This writes them everywhere else. */
+import { PLATFORM_PACKAGES } from '@leadtap/contract';
 
 interface Manifest {
   readonly name: string;
@@ -14,12 +15,10 @@ export interface Project {
   readonly workspaces: readonly string[];
 }
 
-/** Packages that are not workspaces, because the tools of their platform are large. */
-const OTHER_PACKAGES = ['integrations/n8n/node', 'integrations/activepieces/piece'];
-
 export const packageFolders = ({ workspaces }: Project): readonly string[] => [
   ...workspaces,
-  ...OTHER_PACKAGES,
+  // No workspaces, because the tools of their platform are large.
+  ...PLATFORM_PACKAGES,
 ];
 
 /** Texts that name the version: names of packed files, images, and the source of Pipedream. */

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { PLATFORM_LIST } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
@@ -34,19 +35,8 @@ describe('Connect', () => {
   it('has a tile for each platform, which leads to its steps and back', async () => {
     const page = await openTab(service(), 'Connect');
     const names = await page.locator('.tiles strong').allInnerTexts();
-    expect(names).toEqual([
-      'Zapier',
-      'Make',
-      'n8n',
-      'Activepieces',
-      'Pipedream',
-      'Workato',
-      'Power Automate',
-      'Node-RED',
-      'curl',
-      'TypeScript',
-      'Python',
-    ]);
+    const platforms = PLATFORM_LIST.map(({ name }) => name);
+    expect(names).toEqual([...platforms, 'curl', 'TypeScript', 'Python']);
     await expectEveryLook(page);
     await page.getByRole('link', { name: 'n8n' }).focus();
     await page.keyboard.press('Enter');

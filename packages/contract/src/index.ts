@@ -46,6 +46,7 @@ export {
 } from './limits.ts';
 export type { OpenApiDocument } from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';
+export { PLATFORM_LIST, PLATFORM_PACKAGES, PLATFORMS, type PlatformId } from './platforms.ts';
 export {
   PROBLEM_CODES,
   PROBLEM_MEDIA_TYPE,

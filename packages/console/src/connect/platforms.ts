@@ -2,6 +2,7 @@
  * How each platform is connected: the short form of docs/integrations, with the address of this service. `*…*` is a label of
  * the platform, `` `…` `` is code. A test compares labels, files and programs with the documents.
  */
+import { PLATFORM_LIST, type PlatformId } from '@leadtap/contract';
 import { pythonProgram, SHELL_LOOP, typeScriptProgram } from './programs.ts';
 
 export interface Step {
@@ -34,6 +35,9 @@ export interface Platform {
   readonly ways: readonly [Way, ...Way[]];
   readonly notes: readonly string[];
 }
+
+/** What the table of platforms in `@leadtap/contract` does not have. */
+type Guide = Pick<Platform, 'setup' | 'ways' | 'notes'>;
 
 /** The address of this service, as the visitor sees it. */
 export interface Address {
@@ -91,12 +95,7 @@ function triggerWays(hasInstant: boolean, triggers: Triggers): readonly [Way, ..
   ];
 }
 
-const zapier = ({ baseUrl, hasHooks }: Service): Platform => ({
-  id: 'zapier',
-  name: 'Zapier',
-  summary: 'An app with triggers for new leads',
-  runs: 'cloud',
-  document: 'docs/integrations/zapier.md',
+const zapier = ({ baseUrl, hasHooks }: Service): Guide => ({
   setup: [
     { text: 'Open the invitation to the Leadtap app, which you get from the operator, and accept it.' },
   ],
@@ -125,7 +124,7 @@ const zapier = ({ baseUrl, hasHooks }: Service): Platform => ({
   ],
 });
 
-const make = ({ baseUrl, hasHooks }: Service): Platform => {
+const make = ({ baseUrl, hasHooks }: Service): Guide => {
   const polling = {
     title: hasHooks ? ON_A_SCHEDULE : '',
     steps: [
@@ -175,11 +174,6 @@ const make = ({ baseUrl, hasHooks }: Service): Platform => {
     result: 'A new lead starts the scenario within seconds. *List Leads* gives a bundle for each new lead.',
   };
   return {
-    id: 'make',
-    name: 'Make',
-    summary: 'A custom app with triggers for new leads',
-    runs: 'cloud',
-    document: 'docs/integrations/make.md',
     setup: [
       {
         text: 'Once for your organisation, a person with the right to create custom apps creates one with the name `leadtap`, and pastes these files into its tabs. *Base*: `base.iml.json`',
@@ -202,12 +196,7 @@ const make = ({ baseUrl, hasHooks }: Service): Platform => {
   };
 };
 
-const n8n = ({ baseUrl, version }: Service): Platform => ({
-  id: 'n8n',
-  name: 'n8n',
-  summary: 'A community node; leads within minutes or at once',
-  runs: 'anywhere',
-  document: 'docs/integrations/n8n.md',
+const n8n = ({ baseUrl, version }: Service): Guide => ({
   setup: [
     {
       text: `Once, on the machine of n8n, as its user: download \`n8n-nodes-leadtap-${version}.tgz\`, install it with the path of that file, and restart n8n.`,
@@ -239,12 +228,7 @@ const n8n = ({ baseUrl, version }: Service): Platform => ({
   ],
 });
 
-const activepieces = ({ baseUrl, hasHooks, version }: Service): Platform => ({
-  id: 'activepieces',
-  name: 'Activepieces',
-  summary: 'A piece with triggers for new leads',
-  runs: 'anywhere',
-  document: 'docs/integrations/activepieces.md',
+const activepieces = ({ baseUrl, hasHooks, version }: Service): Guide => ({
   setup: [
     {
       text: `Once: download \`leadtap-piece-leadtap-${version}.tgz\`. In Activepieces, under *Settings → Pieces*, choose *Install piece*, *Packed archive*, and upload it. Name: \`@leadtap/piece-leadtap\`, version: \`${version}\`.`,
@@ -275,12 +259,7 @@ const activepieces = ({ baseUrl, hasHooks, version }: Service): Platform => ({
   ],
 });
 
-const pipedream = ({ baseUrl, hasHooks }: Service): Platform => ({
-  id: 'pipedream',
-  name: 'Pipedream',
-  summary: 'A source, New Lead',
-  runs: 'cloud',
-  document: 'docs/integrations/pipedream.md',
+const pipedream = ({ baseUrl, hasHooks }: Service): Guide => ({
   setup: [],
   ways: [
     {
@@ -305,12 +284,7 @@ const pipedream = ({ baseUrl, hasHooks }: Service): Platform => ({
   notes: ['More than 100 leads at once: you get all. A run reads up to 2,000, the next one continues.'],
 });
 
-const workato = ({ baseUrl, hasHooks }: Service): Platform => ({
-  id: 'workato',
-  name: 'Workato',
-  summary: 'A custom connector with triggers for new leads',
-  runs: 'cloud',
-  document: 'docs/integrations/workato.md',
+const workato = ({ baseUrl, hasHooks }: Service): Guide => ({
   setup: [
     {
       text: 'Once: in Workato, open *Tools → Connector SDK* and create a *new connector* from scratch, named *Leadtap*.',
@@ -338,7 +312,7 @@ const workato = ({ baseUrl, hasHooks }: Service): Platform => ({
   notes: [`${BURSTS} While a page is full, Workato polls again at once.`],
 });
 
-const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Platform => {
+const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Guide => {
   const polling = {
     title: hasHooks ? ON_A_SCHEDULE : '',
     steps: [
@@ -384,11 +358,6 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Platform => 
     result: 'The flow starts within seconds after a new lead, and handles all that are new.',
   };
   return {
-    id: 'power-automate',
-    name: 'Power Automate',
-    summary: 'A custom connector with triggers for new leads',
-    runs: 'cloud',
-    document: 'docs/integrations/power-automate.md',
     setup: [
       {
         text: 'Under *Custom connectors*, choose *New custom connector → Import an OpenAPI file*, and the file `apiDefinition.swagger.json`.',
@@ -412,12 +381,7 @@ const powerAutomate = ({ baseUrl, host, path, hasHooks }: Service): Platform => 
   };
 };
 
-const nodeRed = ({ baseUrl }: Service): Platform => ({
-  id: 'node-red',
-  name: 'Node-RED',
-  summary: 'A flow to import; leads within minutes or at once',
-  runs: 'anywhere',
-  document: 'docs/integrations/node-red.md',
+const nodeRed = ({ baseUrl }: Service): Guide => ({
   setup: [],
   ways: [
     {
@@ -537,8 +501,17 @@ const python = ({ baseUrl }: Service): Platform => ({
   ],
 });
 
+const GUIDES: Readonly<Record<PlatformId, (service: Service) => Guide>> = {
+  ...{ zapier, make, n8n, activepieces, pipedream, workato },
+  'power-automate': powerAutomate,
+  'node-red': nodeRed,
+};
+
 /** In the order of the tiles. */
-export const platforms = (service: Service): readonly Platform[] =>
-  [zapier, make, n8n, activepieces, pipedream, workato, powerAutomate, nodeRed, curl, typeScript, python].map(
-    (describe) => describe(service),
-  );
+export const platforms = (service: Service): readonly Platform[] => [
+  ...PLATFORM_LIST.map(({ id, name, summary, runs }) => ({
+    ...{ id, name, summary, runs, document: `docs/integrations/${id}.md` },
+    ...GUIDES[id](service),
+  })),
+  ...[curl, typeScript, python].map((describe) => describe(service)),
+];

@@ -1,16 +1,8 @@
 /** Where events may be sent: only to hosts that the operator allows, so that no table of private address ranges is needed. */
-import { MAX_HOOK_URL_LENGTH } from '@leadtap/contract';
+import { MAX_HOOK_URL_LENGTH, PLATFORM_LIST } from '@leadtap/contract';
 
 /** The automation platforms. `*.` stands for one or more labels in front. */
-export const PLATFORM_HOSTS: readonly string[] = [
-  'hooks.zapier.com',
-  '*.make.com',
-  '*.workato.com',
-  '*.m.pipedream.net',
-  '*.activepieces.com',
-  '*.logic.azure.com',
-  '*.api.powerplatform.com',
-];
+export const PLATFORM_HOSTS: readonly string[] = PLATFORM_LIST.flatMap(({ hookHosts }) => hookHosts);
 
 /** `configured` are those of `LEADTAP_HOOK_HOSTS`. */
 export const allowedHosts = (configured: readonly string[]): readonly string[] => [
