@@ -1,6 +1,6 @@
 // The endpoint in a Fastify application: docs/embedding.md.
-import Fastify from 'fastify';
-import { leadsIntake, newLeads } from 'leadtap';
+import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import { createIntakeHandler, createPollHandler, type RequestHandler } from 'leadtap';
 import { observer, store, verifyToken } from './intake.js';
 import { addLead } from './leads.js';
 
@@ -15,7 +15,19 @@ app.post<{ Params: { id: string; branch: string } }>('/leads/:id/:branch', async
   return { added: params.id };
 });
 
-app.register(newLeads, { prefix: '/api', store, verifyToken, observer });
-app.register(leadsIntake, { prefix: '/api', store, verifyToken, observer });
+/** The handler writes the response itself. */
+const mount = (handle: RequestHandler) => (request: FastifyRequest, reply: FastifyReply) => {
+  reply.hijack();
+  handle(request.raw, reply.raw);
+};
+
+const options = { basePath: '/api', store, verifyToken, observer };
+app.register(async (routes) => {
+  // The handlers read the body themselves.
+  routes.removeAllContentTypeParsers();
+  routes.addContentTypeParser('*', (_request, _body, done) => done(null));
+  routes.all('/api/automation/new-leads', mount(createPollHandler(options)));
+  routes.all('/api/leads', mount(createIntakeHandler(options)));
+});
 
 console.log(await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT ?? 3000) }));

@@ -9,7 +9,7 @@ export interface SentRequest {
 /** The requests that reach the service on connections that are opened from now on, each in one piece. */
 export function recordRequests({ service }: TestService): SentRequest[] {
   const requests: SentRequest[] = [];
-  service.app.server.on('connection', (socket: Socket) =>
+  service.publicServer.server.on('connection', (socket: Socket) =>
     socket.on('data', (bytes) => void requests.push(requestIn(bytes.toString('latin1')))),
   );
   return requests;

@@ -1,40 +1,58 @@
-/** Config → running service. */
-import type { FastifyInstance } from 'fastify';
+/** Config → running service, from top to bottom: store, recording, status, endpoints, servers. */
+import { CONSUMERS_PATH, HOOKS_PATH, LEADS_PATH } from '@leadtap/contract';
 import type { Logger } from 'pino';
 import { loadSigningKeys, type SigningKeys, secretsOf } from './accounts/signing-keys.ts';
 import { makeVerifyToken } from './accounts/tokens.ts';
-import { type AppOptions, buildApp } from './build-app.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
+import { createConsumersEndpoint } from './consumers/endpoint.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
 import { type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
+import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
+import { HookSender } from './hooks/sender.ts';
 import { allowedHosts } from './hooks/url.ts';
+import { consoleEndpoints } from './http/console.ts';
+import { docsEndpoints } from './http/docs.ts';
+import type { Endpoint } from './http/endpoint.ts';
+import { healthEndpoints } from './http/health.ts';
+import { createRouter, switchedOff } from './http/router.ts';
+import { HttpServer } from './http/server.ts';
+import { createIntakeEndpoint } from './intake/endpoint.ts';
 import { openLimiters } from './limits/open-limiters.ts';
 import { engineOf, openStore } from './open-store.ts';
+import type { Startable } from './ops/lifecycle.ts';
 import { createDropLog, heldPollLimit, socketLimits } from './ops/listen.ts';
 import { type Metrics, makeMetrics } from './ops/metrics.ts';
-import type { PrivatePages } from './ops/private-listener.ts';
+import { privateEndpoints } from './ops/private-endpoints.ts';
 import { addStatusMetrics } from './ops/status-metrics.ts';
+import { createReaders } from './poll/cache/poll-cache.ts';
+import { createPollEndpoint } from './poll/endpoint.ts';
+import type { Schedule } from './poll/held-polls.ts';
 import { InstanceMemory } from './status/instance.ts';
 import { createStatusReader } from './status/read-status.ts';
 import type { StatusTimeouts } from './status/timeouts.ts';
 import type { Store } from './store/store.ts';
 import { VERSION } from './version.ts';
 
-export interface Service extends PrivatePages {
-  readonly app: FastifyInstance;
+export interface Service extends Startable {
   readonly store: Store;
   readonly keys: SigningKeys;
   readonly metrics: Metrics;
   /** Undefined if it is switched off. */
   readonly recorder: ConsumerRecorder | undefined;
+  /** Of the public server. */
+  readonly endpoints: readonly Endpoint[];
 }
 
 export interface ComposeOptions {
   readonly clock?: Clock;
   readonly open?: typeof openStore;
   readonly limits?: typeof openLimiters;
+  /**
+   * During shutdown, the service accepts connections and answers with `Connection: close` until this resolves. Default: it does
+   * not wait.
+   */
   readonly drain?: () => Promise<void>;
   /** How the person started this program. Default: `leadtap`. */
   readonly invocation?: string | undefined;
@@ -43,36 +61,43 @@ export interface ComposeOptions {
   /** For tests: long ones, for machines that are slow. */
   readonly statusTimeouts?: StatusTimeouts;
   /** For tests: the timers of held polls. */
-  readonly schedule?: AppOptions['schedule'];
+  readonly schedule?: Schedule;
   /** For tests: another timeout, and receivers with certificates of their own. */
   readonly hookDelivery?: DeliveryOptions;
   /** Default: the number that the limit of open files allows. */
   readonly maxConnections?: number;
+  /** For tests: the time for a request to arrive. */
+  readonly requestTimeoutMs?: number;
 }
 
-/** Creates the service of a configuration, ready to listen. */
+/** Creates the service of a configuration, ready to be started. */
 export async function compose(
   config: Config,
   logger: Logger,
   options: ComposeOptions = {},
 ): Promise<Service> {
-  const { clock = systemClock, open = openStore, limits = openLimiters, hookDelivery } = options;
-  const { invocation = 'leadtap' } = options;
+  const { clock = systemClock, open = openStore, limits = openLimiters } = options;
+  const { invocation = 'leadtap', statusTimeouts: timeouts } = options;
+  const { basePath, publicUrl, trustProxy, staleAfterMs } = config;
+
+  // What requests use.
   const keys = await loadSigningKeys(config.signingKey);
   const verifyToken = makeVerifyToken({ keys, external: config.externalTokens, clock });
   const store = await open(config, { clock, log: logger });
   const limiters = await limits({ redisUrl: config.redisUrl, clock, log: logger });
+  const hookStore = config.hooks ? store.hooks : undefined;
+  const sockets = socketLimits(hookStore ? MAX_SOCKETS : 0);
+  const { maxConnections = sockets?.maxConnections } = options;
+
+  // What is counted and recorded of them.
   const metrics = makeMetrics(limiters.shared);
+  const instance = new InstanceMemory(clock);
   const recording = { clock, log: logger, flushMs: options.consumerFlushMs };
   const recorder =
     config.consumers && store.consumers ? new ConsumerRecorder(store.consumers, recording) : undefined;
   recorder?.start();
-  const { staleAfterMs } = config;
-  const timeouts = options.statusTimeouts;
-  const hooks = config.hooks ? store.hooks : undefined;
-  const sockets = socketLimits(hooks ? MAX_SOCKETS : 0);
-  const { maxConnections = sockets?.maxConnections } = options;
-  const instance = new InstanceMemory(clock);
+
+  // What the operator sees of it.
   const engine = engineOf(config.database);
   const readStatus = createStatusReader({
     clock,
@@ -83,7 +108,7 @@ export async function compose(
     readLastBackup: engine.backupTimes?.readLast,
     sharedLimits: limiters.shared,
     instance,
-    hooks,
+    hooks: hookStore,
     isRecording: recorder !== undefined,
     staleAfterMs,
     invocation,
@@ -91,56 +116,123 @@ export async function compose(
     timeouts,
   });
   addStatusMetrics(metrics.registry, {
-    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hooks !== undefined, timeouts },
+    ...{ readStatus, hasConsumers: recorder !== undefined, hasHooks: hookStore !== undefined, timeouts },
   });
-  const services = {
-    store,
-    verifyToken,
+
+  // The endpoints. They share one cache.
+  const stop = new AbortController();
+  const readers = createReaders(store);
+  const identification = { verifyToken, failedTokens: limiters.failedTokens, clock };
+  const reading = {
+    ...identification,
+    accounts: readers,
     limiter: limiters.users,
-    intakeLimiter: limiters.intake,
-    intakeLeadLimiter: limiters.intakeLeads,
-    failedTokens: limiters.failedTokens,
-    observer: metrics,
-    recorder,
-    flushConsumers: recorder && ((userId: string) => recorder.flushUser(userId)),
-    intakeObserver: metrics,
-    onRefusal: instance.addRefusal,
-    onUntrustedProxy: instance.addUntrustedProxy,
-    hooks: hooks && {
-      store: hooks,
-      hosts: allowedHosts(config.hookHosts),
-      signingSecrets: secretsOf(keys),
-      onOutcome: addHookMetrics(metrics.registry),
-      delivery: { maxSockets: sockets?.maxHookSockets, ...hookDelivery },
+    observeRefusal: metrics.observeRefusal,
+  };
+  const polls = createPollEndpoint(
+    {
+      ...identification,
+      limiter: limiters.users,
+      observer: metrics,
+      recorder,
+      maxWaiting: heldPollLimit(config.maxWaiting, maxConnections),
+      schedule: options.schedule,
+      stopSignal: stop.signal,
     },
-    logger,
-    clock,
-    version: VERSION,
+    readers,
+  );
+  const consumers = recorder
+    ? createConsumersEndpoint({
+        ...reading,
+        store,
+        flushUser: (userId) => recorder.flushUser(userId),
+        staleAfterMs,
+        hooks: hookStore,
+      })
+    : switchedOff(CONSUMERS_PATH, CONSUMERS_OFF);
+  const hooks = hookStore && {
+    store: hookStore,
+    hosts: allowedHosts(config.hookHosts),
+    signingSecrets: secretsOf(keys),
   };
+  const hookSender =
+    hooks &&
+    new HookSender({
+      ...hooks,
+      changes: readers.changes,
+      publicUrl,
+      hasConsumers: recorder !== undefined,
+      onOutcome: addHookMetrics(metrics.registry),
+      delivery: { maxSockets: sockets?.maxHookSockets, ...options.hookDelivery },
+      version: VERSION,
+      log: logger,
+    });
+  const hookEndpoints = hooks
+    ? createHookEndpoints({ ...reading, hooks, onSubscribed: () => hookSender?.onSubscribed() })
+    : [switchedOff(HOOKS_PATH, HOOKS_OFF), switchedOff(`${HOOKS_PATH}/{id}`, HOOKS_OFF)];
+  const intake = config.intake
+    ? createIntakeEndpoint(
+        {
+          ...identification,
+          store,
+          acceptsUrlTokens: config.acceptsUrlTokens,
+          timeZone: config.timeZone,
+          limiter: limiters.intake,
+          leadLimiter: limiters.intakeLeads,
+          observer: metrics,
+        },
+        readers,
+      )
+    : switchedOff(LEADS_PATH, INTAKE_OFF);
+  const endpoints: readonly Endpoint[] = [
+    polls,
+    consumers,
+    ...hookEndpoints,
+    intake,
+    ...healthEndpoints({ ping: () => store.ping(), isStopping: () => stop.signal.aborted }),
+    ...docsEndpoints({ version: VERSION, hasIntake: config.intake, hasConsole: config.console }),
+    ...(config.console ? consoleEndpoints({ hasHooks: hooks !== undefined }) : []),
+  ];
+
+  // The servers.
+  const { addRefusal: onRefusal, addUntrustedProxy: onUntrustedProxy } = instance;
+  const mounting = { basePath, publicUrl, trustProxy, logger, onRefusal, onUntrustedProxy };
   const logDrop = createDropLog(logger, maxConnections);
-  const onDroppedConnection = () => {
-    metrics.countDroppedConnection();
-    logDrop();
-  };
-  const app = buildApp(services, {
-    basePath: config.basePath,
-    publicUrl: config.publicUrl,
-    trustProxy: config.trustProxy,
-    intake: config.intake,
-    acceptsUrlTokens: config.acceptsUrlTokens,
-    timeZone: config.timeZone,
-    console: config.console,
-    staleAfterMs,
-    maxWaiting: heldPollLimit(config.maxWaiting, maxConnections),
-    schedule: options.schedule,
+  const publicServer = new HttpServer(createRouter(endpoints, mounting), {
+    logger,
+    requestTimeoutMs: options.requestTimeoutMs,
     maxConnections,
-    onDroppedConnection,
-    drain: options.drain,
+    onDroppedConnection: () => {
+      metrics.countDroppedConnection();
+      logDrop();
+    },
   });
-  app.addHook('onClose', async () => {
-    limiters.close();
-    await recorder?.close();
-    await store.close();
-  });
-  return { app, store, keys, metrics, recorder, readStatus, invocation };
+  const privateTable = privateEndpoints({ metrics, readStatus, invocation });
+  const privateServer = new HttpServer(createRouter(privateTable, { logger }), { logger });
+
+  return {
+    store,
+    keys,
+    metrics,
+    recorder,
+    endpoints,
+    publicServer,
+    privateServer,
+    onStart: () => hookSender?.start(),
+    beforeStop: async () => {
+      publicServer.drain();
+      stop.abort();
+      await Promise.all([options.drain?.(), hookSender?.stop()]);
+    },
+    close: async () => {
+      limiters.close();
+      await recorder?.close();
+      await store.close();
+    },
+  };
 }
+
+const INTAKE_OFF =
+  'This service does not accept leads over HTTP. Ask its operator to set `LEADTAP_INTAKE=on` and to start it again.';
+const CONSUMERS_OFF = 'This service does not record who polls: its operator has set `LEADTAP_CONSUMERS=off`.';
+const HOOKS_OFF = 'This service has no webhook subscriptions: its operator has set `LEADTAP_HOOKS=off`.';

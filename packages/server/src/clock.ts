@@ -34,3 +34,7 @@ export function findTimeZone(name: unknown): string | undefined {
     return undefined;
   }
 }
+
+/** The times that every database can store. */
+export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+export const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');

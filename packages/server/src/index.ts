@@ -1,6 +1,5 @@
 /**
- * Leadtap as a library: the endpoint as a Node request listener or a Fastify plugin, with your own store and token
- * verifier.
+ * Leadtap as a library: the endpoints as Node request listeners, with your own store and token verifier.
  *
  * @module
  */
@@ -31,12 +30,7 @@ export {
 } from './accounts/tokens.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { type Gap, keepGapsWithLeads, type SentRange } from './consumers/gaps.ts';
-export {
-  ConsumerRecorder,
-  type EndedPoll,
-  type PollRecorder,
-  type RecorderOptions,
-} from './consumers/recorder.ts';
+export { ConsumerRecorder, type RecorderOptions } from './consumers/recorder.ts';
 export {
   type Consumer,
   type ConsumerKey,
@@ -50,17 +44,17 @@ export {
   startOfFirstPolls,
   type TokenEnd,
 } from './consumers/store.ts';
-export type * from './hooks/store.ts';
-export { leadsIntake, type NewLeadsOptions, newLeads } from './http/fastify-plugins.ts';
-export type { PublicUrl, TrustProxy } from './http/forwarded.ts';
-export type { RequestLogger } from './http/request-log.ts';
 export {
   createIntakeHandler,
+  createPollHandler,
   type IntakeHandlerOptions,
-  type IntakeObservation,
-  type IntakeObserver,
-  type IntakeOptions,
-} from './intake/endpoint.ts';
+  type PollHandlerOptions,
+} from './embed.ts';
+export type * from './hooks/store.ts';
+export type { RequestHandler } from './http/endpoint.ts';
+export type { TrustProxy } from './http/forwarded.ts';
+export type { RequestLogger } from './http/request-log.ts';
+export type { IntakeObservation, IntakeObserver } from './intake/endpoint.ts';
 export type * from './intake/store.ts';
 export type * from './leads/record.ts';
 export type * from './leads/removal.ts';
@@ -76,12 +70,6 @@ export {
   type WindowState,
 } from './limits/limiter.ts';
 export { MemoryLimiter } from './limits/memory-limiter.ts';
-export {
-  createPollHandler,
-  type PollHandler,
-  type PollHandlerOptions,
-  type PollOptions,
-} from './poll/endpoint.ts';
 export type { PollObservation, PollObserver } from './poll/observer.ts';
 export type * from './poll/store.ts';
 export * from './store/errors.ts';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Lead } from '@leadtap/contract';
 import { issueToken, type LeadInput, type Organisation, type Store, type TokenScope } from 'leadtap';
+import { type Response as Injected, type InjectOptions, inject } from 'light-my-request';
 import { onTestFinished } from 'vitest';
 import type { ExternalTokens } from '../../server/src/accounts/external-tokens.ts';
 import { compose, type Service } from '../../server/src/app.ts';
@@ -36,6 +37,8 @@ export interface ServiceOptions {
   /** A stop continues to answer until this resolves. Default: it does not, so that tests end at once. */
   readonly drain?: () => Promise<void>;
   readonly maxConnections?: number;
+  /** The time for a request to arrive. */
+  readonly requestTimeoutMs?: number;
   /** How the person started the program. Default: `leadtap`. */
   readonly invocation?: string;
   /** How long after a poll its consumer is written. Default: 5 s, or when a test calls `recorder.flush`. */
@@ -75,6 +78,8 @@ export interface TestService {
   /** Polls as a user; `query` is what stands behind the question mark. */
   poll(userId: string, query?: string, init?: RequestInit): Promise<Response>;
   leads(userId: string, query?: string): Promise<Lead[]>;
+  /** A request without a connection. */
+  inject(request: InjectOptions): Promise<Injected>;
   /** Adds leads and gives their `createdAt` in milliseconds. */
   add(...leads: (Partial<LeadInput> & { companyId?: string })[]): Promise<number[]>;
   stop(): Promise<void>;
@@ -123,6 +128,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     invocation: options.invocation,
     ...(options.drain && { drain: options.drain }),
     ...(options.maxConnections !== undefined && { maxConnections: options.maxConnections }),
+    ...(options.requestTimeoutMs !== undefined && { requestTimeoutMs: options.requestTimeoutMs }),
     ...(options.consumerFlushMs !== undefined && { consumerFlushMs: options.consumerFlushMs }),
     statusTimeouts: options.statusTimeouts ?? LONG_STATUS_TIMEOUTS,
     ...(options.schedule && { schedule: options.schedule }),
@@ -176,6 +182,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
     limiters,
     token,
     poll,
+    inject: (request) => inject(service.publicServer.listener, request),
     leads: async (userId, query) => (await poll(userId, query)).json() as Promise<Lead[]>,
     add: async (...leads) => {
       const inputs = leads.map((lead) => ({ companyId: 'acme', fields: {}, ...lead }));

@@ -1,37 +1,19 @@
 /** Records who polls and how far each has come, off the path of the polls: in memory, written in batches. */
 import { setImmediate } from 'node:timers/promises';
 import type { Bearer } from '../accounts/store.ts';
-import type { RenderedLeads } from '../leads/render.ts';
-import { isStorable, MAX_TIME, MIN_TIME } from '../store/sql.ts';
+import { MIN_TIME } from '../clock.ts';
+import type { EndedPoll, PollRecorder } from '../poll/store.ts';
+import { isStorable } from '../store/sql.ts';
 import type { SentRange } from './gaps.ts';
-import { type ConsumerKey, type ConsumerStore, laterOf, MIN_DOWNTIME_MS, type PollSummary } from './store.ts';
-
-/** A poll that has ended. */
-export interface EndedPoll {
-  readonly at: number;
-  readonly status: number;
-  /** The page that answered it; absent if a check failed or the page could not be read. */
-  readonly page?: {
-    readonly since: number | undefined;
-    readonly readAt: number;
-    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
-    /** It has as many leads as it may: there may be further ones. */
-    readonly isFull: boolean;
-    /** The client got the whole body. */
-    readonly isSent: boolean;
-  };
-}
-
-/** Receives the polls of the endpoint. */
-export interface PollRecorder {
-  recordPoll(token: Bearer, poll: EndedPoll): void;
-  /** The poll waits for a lead until this time at most. */
-  recordWait(token: Bearer, at: number, until: number): void;
-  /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
-  recordRefusedToken(token: Bearer, at: number): void;
-  /** A poll was refused with 503: perhaps the database is unreachable. */
-  recordUnavailable(at: number): void;
-}
+import {
+  type ConsumerKey,
+  type ConsumerStore,
+  consumerKeyOf,
+  laterOf,
+  MIN_DOWNTIME_MS,
+  type PollSummary,
+  storableExpiry,
+} from './store.ts';
 
 export interface RecorderOptions {
   readonly clock: () => number;
@@ -68,8 +50,6 @@ const CONSUMERS_PER_TRANSACTION = 500;
  * two cores it is enough for some thousand consumers every 5 seconds: 50,000 or more that poll every two minutes.
  */
 const MAX_WRITE_SHARE = 0.01;
-/** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
-const TOKEN_ID = /^[ -~]{1,200}$/;
 const MAX_USER_ID_LENGTH = 200;
 const REFUSED = 401;
 const HOUR_MS = 3_600_000;
@@ -314,16 +294,6 @@ export class ConsumerRecorder implements PollRecorder {
     await this.#store.prune(now, now - KEEP_MS);
   }
 }
-
-/** The consumer that a token belongs to. */
-export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => ({
-  userId,
-  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
-});
-
-/** `exp` may have a fraction (RFC 7519), which no column of times can store. */
-export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
-  expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
 /** No user has another id: its polls are not recorded. */
 const isUserId = (userId: string): boolean => userId.length <= MAX_USER_ID_LENGTH && isStorable(userId);

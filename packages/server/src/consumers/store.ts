@@ -4,7 +4,11 @@
  */
 
 import type { User } from '../accounts/records.ts';
+import type { Bearer } from '../accounts/store.ts';
+import { MAX_TIME } from '../clock.ts';
 import { type Gap, mergeGaps, type SentRange } from './gaps.ts';
+
+export type { Gap };
 
 /** The consumer that a `Bearer` or a `VerifiedToken` belongs to: all tokens without an id, or with one that cannot be stored, are one consumer. */
 export interface ConsumerKey {
@@ -12,6 +16,19 @@ export interface ConsumerKey {
   /** Null: all tokens of the user that have no id. */
   readonly tokenId: string | null;
 }
+
+/** Identity providers may issue others, which not every database can store. Such tokens count as tokens without an id. */
+const TOKEN_ID = /^[ -~]{1,200}$/;
+
+/** The consumer that a token belongs to. */
+export const consumerKeyOf = ({ userId, tokenId = '' }: Bearer): ConsumerKey => ({
+  userId,
+  tokenId: TOKEN_ID.test(tokenId) ? tokenId : null,
+});
+
+/** `exp` may have a fraction (RFC 7519), which no column of times can store. */
+export const storableExpiry = ({ expiresAt = MAX_TIME }: Bearer): number | null =>
+  expiresAt < MAX_TIME ? Math.floor(expiresAt) : null;
 
 /** A key for maps. */
 export const consumerKeyText = ({ userId, tokenId }: ConsumerKey): string =>

@@ -1,7 +1,6 @@
 /** What a subscription and a claim store, given what a transaction has read. Pure: the time is a parameter. */
 
-import type { Gap } from '../consumers/gaps.ts';
-import { positionOf } from '../consumers/store.ts';
+import { type Gap, positionOf } from '../consumers/store.ts';
 import type { DueHook, Hook, NewHook, SettledHook } from './store.ts';
 
 /** A hook with the company of its user, which is stored for an index. */

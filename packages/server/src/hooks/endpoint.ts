@@ -1,4 +1,4 @@
-/** `{base_url}/automation/hooks`: webhook subscriptions, as plain Node listeners. */
+/** `{base_url}/automation/hooks`: webhook subscriptions. */
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
@@ -10,39 +10,22 @@ import {
   type SubscribedHook,
   type Hook as WireHook,
 } from '@leadtap/contract';
-import type { VerifiedToken } from '../accounts/tokens.ts';
-import { systemClock, toIso, toIsoOrNull } from '../clock.ts';
-import { consumerKeyOf, storableExpiry } from '../consumers/recorder.ts';
-import { isSameConsumer } from '../consumers/store.ts';
+import { MIN_TIME, systemClock, toIso, toIsoOrNull } from '../clock.ts';
+import { consumerKeyOf, isSameConsumer, storableExpiry } from '../consumers/store.ts';
+import { type BodyRule, readBody } from '../http/body.ts';
+import { type Endpoint, READ_METHODS, type RefusalObserver } from '../http/endpoint.ts';
+import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
 import {
-  createHandler,
-  createResponder,
-  type Exchange,
-  type HandlerOptions,
-  type Payload,
-  type RequestHandler,
-} from '../http/exchange.ts';
-import { sendContinue } from '../http/expect-continue.ts';
-import { createIdentification, type IdentificationOptions } from '../http/identify.ts';
-import { requireMethod, requireValidHeaders } from '../http/methods.ts';
-import { JSON_MEDIA_TYPE } from '../http/page-headers.ts';
+  type Accounts,
+  type Caller,
+  createIdentification,
+  type IdentificationOptions,
+} from '../http/identify.ts';
 import { ProblemError } from '../http/problems.ts';
 import { addressKey, rateLimitExceeded } from '../http/rate-limit.ts';
-import type { RequestState } from '../http/request-log.ts';
-import {
-  declaredBytes,
-  endWithUnreadBody,
-  hasLongUnreadBody,
-  readBody,
-  requireMediaType,
-} from '../intake/body.ts';
 import { parseInstant } from '../leads/since.ts';
-import { FAILED_TOKEN_POLICIES, type Limiter, USER_POLICIES } from '../limits/limiter.ts';
+import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import type { PollReaders } from '../poll/cache/poll-cache.ts';
-import { requirePollRights } from '../poll/endpoint.ts';
-import type { PollObserver } from '../poll/observer.ts';
-import { MIN_TIME } from '../store/sql.ts';
 import { secretOf } from './signature.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';
@@ -56,54 +39,31 @@ export interface HookSettings {
   readonly signingSecrets: readonly [Uint8Array, ...Uint8Array[]];
 }
 
-export interface HooksHandlerOptions extends IdentificationOptions, HandlerOptions {
+export interface HookEndpointOptions extends IdentificationOptions, RefusalObserver {
   readonly hooks: HookSettings;
+  readonly accounts: Accounts;
   /** The limiter of polls: both count together. */
-  readonly limiter?: Limiter | undefined;
-  readonly observer?: PollObserver | undefined;
+  readonly limiter: Limiter;
   readonly onSubscribed: () => void;
-}
-
-export interface HooksHandlers {
-  /** Of `/automation/hooks`. */
-  readonly collection: RequestHandler;
-  /** Of `/automation/hooks/{id}`. */
-  readonly item: RequestHandler;
 }
 
 const HOOK_ID = /^[0-9a-f]{32}$/;
 
-/** The checks are those of a poll, in the same order; then come media type 415, size 413, text 400, subscription 422, number 409. */
-export function createHooksHandlers(options: HooksHandlerOptions, readers: PollReaders): HooksHandlers {
-  const { hooks, onSubscribed, clock = systemClock } = options;
-  const { limiter = new MemoryLimiter(USER_POLICIES, clock) } = options;
+/** After the checks of every endpoint: text of the body 400, subscription 422, number 409. */
+export function createHookEndpoints(options: HookEndpointOptions): Endpoint[] {
+  const { hooks, onSubscribed, observeRefusal, clock = systemClock } = options;
   const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { identify, identifyAgain } = createIdentification({
-    ...options,
-    readers,
-    limiter,
-    failedTokens,
-    clock,
-  });
+  const callers = createIdentification({ ...options, failedTokens, scope: 'leads:read' });
   const [signingSecret] = hooks.signingSecrets;
 
-  async function identifyPoller(exchange: Exchange): Promise<VerifiedToken> {
-    const identity = await identify(exchange);
-    requirePollRights(identity);
-    return identity.token;
-  }
-
-  async function subscribe(exchange: Exchange): Promise<Payload> {
-    const { context, headers } = exchange;
-    const token = await identifyPoller(exchange);
+  async function subscribe(exchange: Exchange, { token }: Caller): Promise<Payload> {
     const { url, since } = await readSubscription(exchange);
-    // Token: 401. User: 404, 403. They may have changed while the body arrived.
-    const requireAccount = async () => requirePollRights(await identifyAgain(exchange));
-    await requireAccount();
+    // The account may have changed while the body arrived.
+    await callers.identifyAgain(exchange);
     const checked = checkHookUrl(url, hooks.hosts);
     if (checked.kind === 'invalid') throw new ProblemError('invalid-hook', { detail: checked.detail });
     if (checked.kind === 'host-not-allowed') throw new ProblemError('hook-host-not-allowed');
-    const baseUrl = context.baseUrl();
+    const baseUrl = exchange.baseUrl();
     if (baseUrl.length > MAX_HOOK_URL_LENGTH)
       throw new ProblemError('malformed-request', { detail: 'The Host header is too long.' });
     const outcome = await hooks.store.subscribe(
@@ -120,11 +80,11 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
     if (outcome.kind === 'too-many') throw new ProblemError('too-many-hooks');
     if (outcome.kind === 'no-such-user') throw new ProblemError('user-not-found');
     // And while the subscription waited for the database. The hook of a revoked token sends nothing, and is deleted.
-    await requireAccount();
+    await callers.identifyAgain(exchange);
     onSubscribed();
     const { hook } = outcome;
-    headers.push('location', `${baseUrl}${HOOKS_PATH}/${hook.id}`);
-    return toJsonPayload(exchange, outcome.kind === 'created' ? 201 : 200, {
+    exchange.headers.push('location', `${baseUrl}${HOOKS_PATH}/${hook.id}`);
+    return jsonPayload(exchange, outcome.kind === 'created' ? 201 : 200, {
       id: hook.id,
       url: hook.url,
       secret: secretOf(signingSecret, hook.id),
@@ -133,57 +93,35 @@ export function createHooksHandlers(options: HooksHandlerOptions, readers: PollR
     } satisfies SubscribedHook);
   }
 
-  async function read(exchange: Exchange, id: string): Promise<Payload> {
-    const key = consumerKeyOf(await identifyPoller(exchange));
+  async function read(exchange: Exchange, { token }: Caller): Promise<Payload> {
+    const id = idOf(exchange.request);
     const hook = HOOK_ID.test(id) ? await hooks.store.find(id) : undefined;
-    if (!hook || !isSameConsumer(hook, key))
+    if (!hook || !isSameConsumer(hook, consumerKeyOf(token)))
       throw new ProblemError('no-such-resource', {
         detail: 'This token has no such webhook subscription. Subscribe again.',
       });
-    return toJsonPayload(exchange, 200, toWireHook(hook));
+    return jsonPayload(exchange, 200, toWireHook(hook));
   }
 
   /** Without a token: platforms unsubscribe after the token was changed, or without it. */
-  async function remove({ context, headers }: Exchange, id: string): Promise<Payload> {
+  async function remove({ request, address, headers }: Exchange): Promise<Payload> {
     // Counted apart from failed tokens, so that neither uses up the other.
-    const verdict = await failedTokens.consume(`hooks ${addressKey(context.address)}`);
+    const verdict = await failedTokens.consume(`hooks ${addressKey(address)}`);
     if (verdict.violated.length > 0) throw rateLimitExceeded(verdict);
+    const id = idOf(request);
     if (HOOK_ID.test(id)) await hooks.store.remove(id);
     headers.push('cache-control', 'no-store');
     return { status: 204, body: undefined };
   }
 
-  const handlerOf = (
-    path: string,
-    methods: readonly string[],
-    answer: (exchange: Exchange) => Promise<Payload>,
-  ): RequestHandler =>
-    createHandler(
-      path,
-      createResponder<RequestState>({
-        createState: () => ({}),
-        answer: async (exchange) => {
-          try {
-            requireValidHeaders(exchange.request);
-            requireMethod(exchange.request, methods);
-            return await answer(exchange);
-          } finally {
-            if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
-          }
-        },
-        observe: ({ state }) =>
-          options.observer?.observeRefusal?.(state.problem?.parts.violatedPolicies ?? []),
-        endResponse: endWithUnreadBody,
-      }),
-      options,
-    );
-
-  return {
-    collection: handlerOf(HOOKS_PATH, ['POST'], subscribe),
-    item: handlerOf(`${HOOKS_PATH}/{id}`, ['GET', 'HEAD', 'DELETE'], (exchange) =>
-      (exchange.request.method === 'DELETE' ? remove : read)(exchange, idOf(exchange.request)),
-    ),
-  };
+  const observe: Endpoint['observe'] = ({ problem }) =>
+    observeRefusal?.(problem?.parts.violatedPolicies ?? []);
+  const item = `${HOOKS_PATH}/{id}`;
+  return [
+    { path: HOOKS_PATH, methods: ['POST'], callers, body: SUBSCRIPTION, answer: subscribe, observe },
+    { path: item, methods: READ_METHODS, callers, answer: read, observe },
+    { path: item, methods: ['DELETE'], answer: remove, observe },
+  ];
 }
 
 /** The part of the path after the last slash. */
@@ -197,22 +135,22 @@ interface Subscription {
   readonly since: number | undefined;
 }
 
-const MEDIA_TYPE_DETAIL = 'Send the subscription as `Content-Type: application/json` in UTF-8.';
+/** Power Automate sends the URL in a header, and what its connector describes, or nothing, in the body. */
+const NOTIFICATION_URL = 'x-ms-notification-url';
 
-async function readSubscription({ request, response }: Exchange): Promise<Subscription> {
-  // Power Automate sends the URL in a header, and what its connector describes, or nothing, in the body.
-  const notificationUrl = request.headers['x-ms-notification-url'];
+const SUBSCRIPTION: BodyRule = {
+  mediaTypes: ['application/json'],
+  mediaTypeDetail: 'Send the subscription as `Content-Type: application/json` in UTF-8.',
+  maxBytes: MAX_HOOK_BYTES,
+  sizeDetail: `Send at most ${MAX_HOOK_BYTES / 1024} KiB in a subscription.`,
+  isIgnored: ({ headers }) => headers[NOTIFICATION_URL] !== undefined,
+};
+
+async function readSubscription(exchange: Exchange): Promise<Subscription> {
+  const notificationUrl = exchange.request.headers[NOTIFICATION_URL];
   if (notificationUrl !== undefined) return { url: String(notificationUrl), since: undefined };
-  requireMediaType(request, ['application/json'], MEDIA_TYPE_DETAIL);
-  if ((declaredBytes(request) ?? 0) > MAX_HOOK_BYTES) throw tooLarge();
-  sendContinue(response);
-  return parseSubscription(await readBody(request, MAX_HOOK_BYTES, tooLarge));
+  return parseSubscription(await readBody(exchange, SUBSCRIPTION));
 }
-
-const tooLarge = (): ProblemError =>
-  new ProblemError('payload-too-large', {
-    detail: `Send at most ${MAX_HOOK_BYTES / 1024} KiB in a subscription.`,
-  });
 
 function parseSubscription(bytes: Buffer): Subscription {
   const value = parseJson(bytes);
@@ -249,10 +187,3 @@ const toWireHook = (hook: Hook): WireHook => ({
   lastStatus: hook.lastStatus,
   failures: hook.failures,
 });
-
-function toJsonPayload({ headers }: Exchange, status: number, value: object): Payload {
-  const body = Buffer.from(JSON.stringify(value));
-  headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
-  headers.push('content-length', String(body.length));
-  return { status, body };
-}

@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { HOOKS_HEADER } from '@leadtap/contract';
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTag } from '../leads/render.ts';
-import { redirect, relativeUrl, sendUnlessCached } from './docs.ts';
-import { rejectOtherMethods } from './methods.ts';
-import { ProblemError } from './problems.ts';
+import { relativeUrl } from './docs.ts';
+import { type OpenEndpoint, READ_METHODS } from './endpoint.ts';
+import { cachedPayload, type Exchange, type Payload, redirect } from './exchange.ts';
+import type { HeaderList } from './headers.ts';
 
 const FOLDER = fileURLToPath(new URL('../../dist/console/', import.meta.url));
 const PAGE = 'index.html';
@@ -29,26 +29,31 @@ const ENCODINGS = [
   { encoding: 'gzip', suffix: '.gz' },
 ] as const;
 
-const PAGE_HEADERS = {
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "connect-src 'self'",
-    "img-src 'self' data:",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-    "trusted-types 'none'",
-  ].join('; '),
-  'referrer-policy': 'no-referrer',
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const PAGE_HEADERS: HeaderList = [
+  'content-security-policy',
+  CONTENT_SECURITY_POLICY,
+  'referrer-policy',
+  'no-referrer',
   // The page names the files of this version.
-  'cache-control': 'no-cache',
-} as const;
+  'cache-control',
+  'no-cache',
+];
 
 /** The names of the other files contain a hash of their content. */
-const FILE_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' } as const;
+const FILE_HEADERS: HeaderList = ['cache-control', 'public, max-age=31536000, immutable'];
 
 interface Variant {
   /** Empty: not compressed. */
@@ -71,28 +76,29 @@ interface ConsoleOptions {
 }
 
 /** `/`, and the files below `/console/` that it names. */
-export const consoleRoutes: FastifyPluginCallback<ConsoleOptions> = (app, { hasHooks }, done) => {
+export function consoleEndpoints({ hasHooks }: ConsoleOptions = {}): OpenEndpoint[] {
   filesInMemory ??= readFiles();
-  const files = filesInMemory;
-  const page = files.get(PAGE);
+  const { [PAGE]: page, ...files } = Object.fromEntries(filesInMemory);
   if (!page) throw new Error(`The console is not built: ${FOLDER} has no ${PAGE}. Run \`npm run build\`.`);
-
-  app.addHook('onRequest', rejectOtherMethods);
-  app.all('/', (request, reply) => {
-    // Its URLs are relative, so it must be requested with a slash at the end.
-    const slash = relativeUrl(request.url, '');
-    if (slash !== '') return redirect(reply, slash);
-    reply.headers({ ...PAGE_HEADERS, ...(hasHooks && { [HOOKS_HEADER]: 'on' }) });
-    return send(request, reply, page);
-  });
-  app.all<{ Params: { '*': string } }>('/console/*', (request, reply) => {
-    const file = files.get(`console/${request.params['*']}`);
-    if (!file) throw new ProblemError('no-such-resource');
-    reply.headers(FILE_HEADERS);
-    return send(request, reply, file);
-  });
-  done();
-};
+  const methods = READ_METHODS;
+  const pageHeaders = [...PAGE_HEADERS, ...(hasHooks ? [HOOKS_HEADER, 'on'] : [])];
+  return [
+    // The URLs of the page are relative, so it must be requested with a slash at the end.
+    {
+      path: '',
+      methods,
+      answer: (exchange) => redirect(exchange, relativeUrl(exchange.request.url)),
+    },
+    { path: '/', methods, answer: (exchange) => filePayload(exchange, page, pageHeaders) },
+    ...Object.entries(files).map(
+      ([name, file]): OpenEndpoint => ({
+        path: `/${name}`,
+        methods,
+        answer: (exchange) => filePayload(exchange, file, FILE_HEADERS),
+      }),
+    ),
+  ];
+}
 
 function readFiles(): Map<string, ConsoleFile> {
   const names = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).map((name) =>
@@ -112,13 +118,13 @@ function readVariant(name: string, encoding: string): Variant {
   return { encoding, body, etag: entityTag(body) };
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
-  const accepted = request.headers['accept-encoding'];
+function filePayload(exchange: Exchange, file: ConsoleFile, headers: HeaderList): Payload {
+  const accepted = exchange.request.headers['accept-encoding'];
   const { encoding, body, etag } =
     file.compressed.find((variant) => accepts(accepted, variant.encoding)) ?? file.plain;
-  reply.headers({ etag, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' }).type(file.type);
-  if (encoding !== '') reply.header('content-encoding', encoding);
-  return sendUnlessCached(request, reply, { etag, body });
+  exchange.headers.push(...headers, 'vary', 'Accept-Encoding');
+  if (encoding !== '') exchange.headers.push('content-encoding', encoding);
+  return cachedPayload(exchange, { mediaType: file.type, etag, body });
 }
 
 /** Whether an Accept-Encoding header names the encoding, and not with `q=0`. */

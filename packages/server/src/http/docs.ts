@@ -1,16 +1,13 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { escapeHtml } from '../escape.ts';
 import { entityTag } from '../leads/render.ts';
-import { matchesEtag } from './etag.ts';
-import type { PublicUrl } from './forwarded.ts';
-import { rejectOtherMethods } from './methods.ts';
-import { JSON_MEDIA_TYPE } from './page-headers.ts';
+import { type OpenEndpoint, READ_METHODS } from './endpoint.ts';
+import { cachedPayload, type Exchange, type Payload, redirect } from './exchange.ts';
+import { JSON_MEDIA_TYPE } from './headers.ts';
 
 export interface DocsOptions {
   readonly version: string;
-  readonly publicUrl: PublicUrl;
   /** Whether leads are accepted over HTTP. Default: no. */
   readonly hasIntake?: boolean;
   /** Whether the console is at `/`. Default: no. */
@@ -41,64 +38,50 @@ function contentSecurityPolicy(page: string): string {
   ].join('; ');
 }
 
-/**
- * The text contains the URL that the request was sent to. `no-cache` makes shared caches revalidate it, so that a URL that one
- * client made up is not served to others.
- */
-function send(request: FastifyRequest, reply: FastifyReply, body: string): FastifyReply {
-  const etag = entityTag(body);
-  reply.headers({ etag, 'cache-control': 'no-cache', 'x-content-type-options': 'nosniff' });
-  return sendUnlessCached(request, reply, { etag, body });
-}
-
-/** 304 if the client has the body already. Its headers must be set before. */
-export function sendUnlessCached(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { etag, body }: { readonly etag: string; readonly body: string | Buffer },
-): FastifyReply {
-  const isNotModified = matchesEtag(request.headers['if-none-match'], etag);
-  if (isNotModified) reply.code(304);
-  return isNotModified && request.method === 'GET' ? reply.send() : reply.send(body);
-}
-
 /** The relative URL of a page from the base URL, which may have been requested with or without a trailing slash. */
-export function relativeUrl(requestUrl: string, page: string): string {
-  const [path = ''] = requestUrl.split(/[?#]/, 1);
+export function relativeUrl(requestUrl = '', page = ''): string {
+  const [path = ''] = requestUrl.split('?', 1);
   const lastSegment = path.slice(path.lastIndexOf('/') + 1);
   return lastSegment === '' ? page : `${lastSegment}/${page}`;
 }
 
-// Fastify adds the length of an empty body to the response of GET only.
-export const redirect = (reply: FastifyReply, location: string): FastifyReply =>
-  reply.header('content-length', '0').redirect(location, 302);
-
 /** `/openapi.json`, the documentation page at `/docs`, and the redirect from `/` to it unless the console is there. */
-export const docsRoutes: FastifyPluginCallback<DocsOptions> = (
-  app,
-  { version, publicUrl, hasIntake = false, hasConsole = false },
-  done,
-) => {
+export function docsEndpoints({
+  version,
+  hasIntake = false,
+  hasConsole = false,
+}: DocsOptions): OpenEndpoint[] {
   const [start = '', consoleLinks = '', end = ''] = readFileSync(PAGE_FILE, 'utf8').split(CONSOLE_LINKS);
   const page = start + (hasConsole ? consoleLinks : '') + end;
-  const pageHeaders = {
-    'content-security-policy': contentSecurityPolicy(page),
-    'referrer-policy': 'no-referrer',
-  };
+  const policy = contentSecurityPolicy(page);
 
-  app.addHook('onRequest', rejectOtherMethods);
-  app.all('/openapi.json', async (request, reply) => {
+  const answerOpenApi = async (exchange: Exchange) => {
     // Loaded with the first request: polls need no schema, and TypeBox would take a quarter of the start.
     const { openApiDocument } = await import('@leadtap/contract/openapi');
-    const document = openApiDocument(version, publicUrl(request), hasIntake);
-    reply.type(JSON_MEDIA_TYPE);
-    return send(request, reply, `${JSON.stringify(document, null, 2)}\n`);
+    const document = openApiDocument(version, exchange.baseUrl(), hasIntake);
+    return textPayload(exchange, JSON_MEDIA_TYPE, `${JSON.stringify(document, null, 2)}\n`);
+  };
+  const answerPage = (exchange: Exchange) => {
+    exchange.headers.push('content-security-policy', policy, 'referrer-policy', 'no-referrer');
+    const body = page.replaceAll('%BASE_URL%', () => escapeHtml(exchange.baseUrl()));
+    return textPayload(exchange, 'text/html; charset=utf-8', body);
+  };
+  const toDocs = (exchange: Exchange) => redirect(exchange, relativeUrl(exchange.request.url, 'docs'));
+
+  const row = (path: string, answer: OpenEndpoint['answer']): OpenEndpoint => ({
+    path,
+    methods: READ_METHODS,
+    answer,
   });
-  app.all('/docs', (request, reply) => {
-    const body = page.replaceAll('%BASE_URL%', () => escapeHtml(publicUrl(request)));
-    reply.headers(pageHeaders).type('text/html; charset=utf-8');
-    return send(request, reply, body);
-  });
-  if (!hasConsole) app.all('/', (request, reply) => redirect(reply, relativeUrl(request.url, 'docs')));
-  done();
-};
+  const rows = [row('/openapi.json', answerOpenApi), row('/docs', answerPage)];
+  return hasConsole ? rows : [...rows, row('', toDocs), row('/', toDocs)];
+}
+
+/**
+ * The text contains the URL that the request was sent to. `no-cache` makes shared caches revalidate it, so that a URL that one
+ * client made up is not served to others.
+ */
+function textPayload(exchange: Exchange, mediaType: string, body: string): Payload {
+  exchange.headers.push('cache-control', 'no-cache');
+  return cachedPayload(exchange, { mediaType, etag: entityTag(body), body });
+}

@@ -1,8 +1,6 @@
 /** The client's address and the public URL of a request, with or without proxies in front. */
 import type { IncomingMessage } from 'node:http';
-import { isIPv6, type Socket } from 'node:net';
-import proxyAddr from '@fastify/proxy-addr';
-import type { FastifyRequest } from 'fastify';
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 
 /** The proxies whose `X-Forwarded-*` headers are used: none, this many in front, or those with these addresses. */
 export type TrustProxy = false | number | readonly string[];
@@ -10,44 +8,47 @@ export type TrustProxy = false | number | readonly string[];
 /** Whether a proxy is trusted, by its address and its distance; 0 is the peer of the connection. */
 export type IsTrustedProxy = (address: string, hop: number) => boolean;
 
+/** Ranges by the names that proxies and frameworks use for them. */
+const RANGES: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
 /**
- * With a number, that many of the nearest addresses are proxies, and the one before them is the client. Fastify's own
- * `trustProxy` ignores numbers, because a client that can reach the port directly could then choose its address. Operators of
- * platforms whose proxies change their addresses know only the number, so it is supported here; docs/configuration.md says
- * when it is safe.
+ * With a number, that many of the nearest addresses are proxies, and the one before them is the client. A client that can reach
+ * the port directly could then choose its address. Operators of platforms whose proxies change their addresses know only the
+ * number, so it is supported; docs/configuration.md says when it is safe.
  */
 export function compileTrust(trust: TrustProxy): IsTrustedProxy | undefined {
   if (trust === false) return undefined;
-  return typeof trust === 'number' ? (_address, hop) => hop < trust : proxyAddr.compile([...trust]);
+  if (typeof trust === 'number') return (_address, hop) => hop < trust;
+  const trusted = new BlockList();
+  for (const range of trust.flatMap((name) => RANGES[name] ?? [name])) {
+    const [network = '', bits] = range.split('/');
+    const [family, length] = isIPv6(network) ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    trusted.addSubnet(network, Number(bits ?? length), family);
+  }
+  return (address) => isInList(trusted, address);
+}
+
+/** Also for an IPv4 address that is mapped to IPv6. */
+export function isInList(list: BlockList, address: string): boolean {
+  const version = isIP(address);
+  return version !== 0 && list.check(address, version === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** The client's address, past trusted proxies. Empty if the connection was reset before it was read. */
-export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProxy | undefined): string {
-  const address: string | undefined = isTrusted
-    ? proxyAddr(request, isTrusted)
-    : request.socket.remoteAddress;
-  return address ?? '';
-}
-
-/** The `{base_url}` as the client sees it, without a trailing slash. */
-export type PublicUrl = (request: FastifyRequest) => string;
-
-export interface Origin {
-  readonly protocol: string;
-  readonly host: string;
-  readonly socket: Socket;
-}
-
-/** The host and scheme that the client used: `X-Forwarded-Host` and `-Proto` if the peer is a trusted proxy. */
-export function originOf({ headers, socket }: IncomingMessage, isTrusted?: IsTrustedProxy): Origin {
-  const { host = '' } = headers;
-  const protocol = 'encrypted' in socket && socket.encrypted ? 'https' : 'http';
-  if (!isTrusted?.(socket.remoteAddress ?? '', 0)) return { host, protocol, socket };
-  return {
-    host: lastEntry(headers['x-forwarded-host']) || host,
-    protocol: lastEntry(headers['x-forwarded-proto']) || protocol,
-    socket,
-  };
+export function clientAddress(
+  { headers, socket }: IncomingMessage,
+  isTrusted: IsTrustedProxy | undefined,
+): string {
+  const { remoteAddress = '' } = socket;
+  if (!isTrusted) return remoteAddress;
+  const forwarded = String(headers['x-forwarded-for'] ?? '').split(',');
+  const others = forwarded.map((entry) => entry.trim()).filter((entry) => entry !== '');
+  const nearestFirst = [remoteAddress, ...others.reverse()];
+  return nearestFirst.find((address, hop) => !isTrusted(address, hop)) ?? nearestFirst.at(-1) ?? '';
 }
 
 /** The address of a proxy that says `https` and is not trusted, so that the URLs in responses begin with `http:`. */
@@ -69,20 +70,21 @@ function lastEntry(header: string | string[] | undefined): string {
 /** The valid form of a Host header. Any other value could end the URL in a Link header early. */
 const HOST = /^(?:[\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** Returns the configured URL, or else the one that the request was sent to. */
-export function createPublicUrl(
-  configured: string | undefined,
+/**
+ * The `{base_url}` that the client used, without a trailing slash: with `X-Forwarded-Host` and `-Proto` if the peer is a trusted
+ * proxy.
+ */
+export function requestedBaseUrl(
+  { headers, socket }: IncomingMessage,
   basePath: string,
-): (origin: Origin) => string {
-  if (configured !== undefined) return () => configured;
-  return (origin) => `${schemeOf(origin)}://${hostOf(origin)}${basePath}`;
+  isTrusted?: IsTrustedProxy,
+): string {
+  const isForwarded = isTrusted?.(socket.remoteAddress ?? '', 0) ?? false;
+  const host = (isForwarded && lastEntry(headers['x-forwarded-host'])) || (headers.host ?? '');
+  const protocol = isForwarded ? lastEntry(headers['x-forwarded-proto']) : '';
+  const isEncrypted = protocol === '' ? 'encrypted' in socket && socket.encrypted : /^https$/i.test(protocol);
+  return `${isEncrypted ? 'https' : 'http'}://${HOST.test(host) ? host : localHost(socket)}${basePath}`;
 }
 
-/** Behind a proxy, the protocol is any text from `X-Forwarded-Proto`. */
-const schemeOf = ({ protocol }: Origin): string => (/^https$/i.test(protocol) ? 'https' : 'http');
-
-function hostOf({ host, socket }: Origin): string {
-  if (HOST.test(host)) return host;
-  const { localAddress = '127.0.0.1', localPort = 80 } = socket;
-  return `${isIPv6(localAddress) ? `[${localAddress}]` : localAddress}:${localPort}`;
-}
+const localHost = ({ localAddress = '127.0.0.1', localPort = 80 }: Socket): string =>
+  `${isIPv6(localAddress) ? `[${localAddress}]` : localAddress}:${localPort}`;

@@ -1,37 +1,49 @@
-/** The checks that every endpoint begins with: token (401), rate limit (429), user (404). */
+/** The checks of a caller: token (401), rate limit (429), user (404), plan (403), scope (403). */
 import type { IncomingMessage } from 'node:http';
-import type { VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
+import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
+import { DEFAULT_TOKEN_SCOPES, type TokenScope } from '../accounts/token-scopes.ts';
+import type { Verification, VerifiedToken, VerifyToken } from '../accounts/tokens.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { isPromise } from '../event-loop.ts';
-import type { PollingUser } from '../leads/access.ts';
+import { mayPoll, type PollingUser } from '../leads/access.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import type { PollReaders } from '../poll/cache/poll-cache.ts';
-import type { PollReader } from '../poll/pages.ts';
-import type { PollStore } from '../poll/store.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
-import { createAuthentication, hasTokenScope } from './authenticate.ts';
 import { isDisconnected } from './connections.ts';
 import type { Exchange } from './exchange.ts';
-import { ProblemError } from './problems.ts';
-import { addRateLimitHeaders, rateLimitExceeded } from './rate-limit.ts';
+import { ProblemError, type ProblemParts } from './problems.ts';
+import { addRateLimitHeaders, addressKey, rateLimitExceeded } from './rate-limit.ts';
+
+/** Reads the account of one token. Each read is made only if the check before it passed. */
+export interface AccountReader {
+  isTokenRevoked(): boolean | Promise<boolean>;
+  findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
+}
+
+/** The accounts of callers as they are now. */
+export interface Accounts<Reader extends AccountReader = AccountReader> {
+  revalidateFor(token: VerifiedToken): Reader | Promise<Reader>;
+}
+
+/** Who sends a request. */
+export interface Caller<Reader extends AccountReader = AccountReader> {
+  readonly token: VerifiedToken;
+  readonly user: PollingUser;
+  readonly reader: Reader;
+}
 
 export interface IdentificationOptions {
-  readonly store: PollStore;
   readonly verifyToken: VerifyToken;
   /** Default: 600 a minute for each address, in the memory of this process. */
   readonly failedTokens?: Limiter | undefined;
   readonly clock?: Clock | undefined;
 }
 
-export interface Identity {
-  readonly token: VerifiedToken;
-  readonly user: PollingUser;
-  readonly reader: PollReader;
-}
-
-interface EndpointOptions extends Omit<IdentificationOptions, 'store'> {
-  readonly readers: PollReaders;
+/** What an endpoint asks of its callers. */
+export interface CallerRule<Reader extends AccountReader = AccountReader> extends IdentificationOptions {
+  readonly accounts: Accounts<Reader>;
+  /** With `leads:read` the user also needs the plan for polls. */
+  readonly scope: TokenScope;
   readonly limiter: Limiter;
   readonly rateLimitDetail?: string;
   /** The token in the URL, if the endpoint accepts one there. URLs are written to logs, so the token must not read leads. */
@@ -40,47 +52,87 @@ interface EndpointOptions extends Omit<IdentificationOptions, 'store'> {
   readonly missingTokenDetail?: (request: IncomingMessage) => string | undefined;
 }
 
-export interface Identification {
-  /** All three checks. */
-  identify(exchange: Exchange): Promise<Identity>;
+export interface Identification<Reader extends AccountReader = AccountReader> {
+  /** All checks. */
+  identify(exchange: Exchange): Promise<Caller<Reader>>;
   /** Without the rate limit, for a request that was counted and has waited since. */
-  identifyAgain(exchange: Exchange): Promise<Identity>;
+  identifyAgain(exchange: Exchange): Promise<Caller<Reader>>;
 }
 
-export function createIdentification(options: EndpointOptions): Identification {
-  const { readers, verifyToken, limiter, rateLimitDetail, urlTokenOf, missingTokenDetail } = options;
-  const { clock = systemClock } = options;
-  const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = options;
-  const { authenticate, rejectToken } = createAuthentication(verifyToken, failedTokens);
+export function createIdentification<Reader extends AccountReader>(
+  rule: CallerRule<Reader>,
+): Identification<Reader> {
+  const { accounts, verifyToken, scope, limiter, rateLimitDetail, clock = systemClock } = rule;
+  const { urlTokenOf, missingTokenDetail } = rule;
+  const { failedTokens = new MemoryLimiter(FAILED_TOKEN_POLICIES, clock) } = rule;
 
-  async function identify(exchange: Exchange, isCounted: boolean): Promise<Identity> {
-    const { request, response, context, headers, state } = exchange;
-    const { address } = context;
+  /** The token of the request, with a valid signature. */
+  function authenticate({ request, address }: Exchange): VerifiedToken | Promise<VerifiedToken> {
     const { authorization } = request.headers;
     const urlToken = authorization === undefined ? urlTokenOf?.(request) : undefined;
-    const missing = authorization === undefined ? missingTokenDetail?.(request) : undefined;
-    const given = urlToken === undefined ? authorization : `Bearer ${urlToken}`;
-    const verified = authenticate(given, address, missing);
+    if (urlToken !== undefined) return authenticateUrl(urlToken, address);
+    const credentials = parseAuthorization(authorization);
+    if (credentials === undefined)
+      throw tokenMissing(
+        authorization,
+        authorization === undefined ? missingTokenDetail?.(request) : undefined,
+      );
+    return verify(credentials.token, address);
+  }
+
+  async function authenticateUrl(urlToken: string, address: string): Promise<VerifiedToken> {
+    const credentials = parseAuthorization(`Bearer ${urlToken}`);
+    if (credentials === undefined) throw tokenMissing();
+    const token = await verify(credentials.token, address);
+    return hasTokenScope(token, 'leads:read') ? rejectToken('token-invalid', address) : token;
+  }
+
+  function verify(token: string | undefined, address: string): VerifiedToken | Promise<VerifiedToken> {
+    if (token === undefined) return rejectToken('token-invalid', address);
+    const verification = verifyToken(token);
+    return isPromise(verification)
+      ? verification.then((verified) => accept(verified, address))
+      : accept(verification, address);
+  }
+
+  function accept(verification: Verification, address: string): VerifiedToken | Promise<never> {
+    if (verification.kind === 'valid') return verification.token;
+    return rejectToken(`token-${verification.kind}`, address, verification);
+  }
+
+  /** Counts the failure for the address, so that guessing tokens is slow, then throws the problem. */
+  async function rejectToken(
+    problem: TokenProblem,
+    address: string,
+    refused: RefusedToken = {},
+  ): Promise<never> {
+    const verdict = await failedTokens.consume(addressKey(address));
+    throw verdict.violated.length > 0 ? rateLimitExceeded(verdict) : challenge(problem, refused);
+  }
+
+  async function identify(exchange: Exchange, isCounted: boolean): Promise<Caller<Reader>> {
+    const verified = authenticate(exchange);
     const token = isPromise(verified) ? await verified : verified;
-    if (urlToken !== undefined && hasTokenScope(token, 'leads:read'))
-      await rejectToken('token-invalid', address);
-    const reader = await readers.revalidateFor(token);
+    const reader = await accounts.revalidateFor(token);
     const isRevoked = reader.isTokenRevoked();
     if (isPromise(isRevoked) ? await isRevoked : isRevoked)
-      await rejectToken('token-revoked', address, { token });
-    state.token = token;
+      await rejectToken('token-revoked', exchange.address, { token });
+    exchange.token = token;
     if (isCounted) {
       // Counted even if the client has disconnected: disconnecting must not be a way around the limit.
       const consumed = limiter.consume(token.userId);
       const verdict = isPromise(consumed) ? await consumed : consumed;
-      addRateLimitHeaders(headers, verdict);
+      addRateLimitHeaders(exchange.headers, verdict);
       if (verdict.violated.length > 0) throw rateLimitExceeded(verdict, rateLimitDetail);
-      if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
+      if (isDisconnected(exchange.request, exchange.response))
+        throw new ClientDisconnectedError('the client has disconnected');
     }
     const found = reader.findUser();
     const user = isPromise(found) ? await found : found;
     // The ids are compared again: a database that ignores case, or cuts a text at NUL, finds other users.
     if (user?.id !== token.userId) throw new ProblemError('user-not-found');
+    if (scope === 'leads:read' && !mayPoll(user)) throw new ProblemError('professional-plan-required');
+    if (!hasTokenScope(token, scope)) throw insufficientScope(scope);
     return { token, reader, user };
   }
 
@@ -88,4 +140,61 @@ export function createIdentification(options: EndpointOptions): Identification {
     identify: (exchange) => identify(exchange, true),
     identifyAgain: (exchange) => identify(exchange, false),
   };
+}
+
+/** RFC 6750: the scheme in any case, one space, then printable characters without spaces. */
+const CREDENTIALS = /^bearer ([!-~]+)$/i;
+const SCHEME = /^bearer(?=[ \t]|$)/i;
+const JWT_ALONE = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const WITHOUT_SCHEME =
+  'The header `Authorization` has a token alone. Write `Bearer` and a space before it: `Authorization: Bearer <ACCESS_TOKEN>`.';
+
+/**
+ * The token of an Authorization header. Undefined if there is none or the scheme is another one, which RFC 6750 treats alike.
+ * A token has one spelling: with a tab or more spaces around it, it is invalid.
+ */
+function parseAuthorization(authorization = ''): { readonly token: string | undefined } | undefined {
+  const token = CREDENTIALS.exec(authorization)?.[1];
+  if (token !== undefined) return { token };
+  const isEmpty = !SCHEME.test(authorization) || authorization.slice('Bearer'.length).trim() === '';
+  return isEmpty ? undefined : { token };
+}
+
+export const hasTokenScope = ({ scopes = DEFAULT_TOKEN_SCOPES }: VerifiedToken, scope: TokenScope): boolean =>
+  scopes.includes(scope);
+
+const INSUFFICIENT_SCOPE: Readonly<Record<TokenScope, string>> = {
+  'leads:read': 'This token may not read leads. Use a token with the scope `leads:read`.',
+  'leads:write': 'This token may not send leads. Use a token with the scope `leads:write`.',
+};
+
+const SCHEME_AND_REALM = 'Bearer realm="leadtap"';
+
+/** RFC 6750: a token that is valid, but not for this request. */
+function insufficientScope(scope: TokenScope): ProblemError {
+  const code = 'insufficient-scope';
+  const error = `error="insufficient_scope", error_description="${PROBLEMS[code].title}", scope="${scope}"`;
+  const headers = { 'www-authenticate': `${SCHEME_AND_REALM}, ${error}` };
+  return new ProblemError(code, { headers, detail: INSUFFICIENT_SCOPE[scope] });
+}
+
+type RefusedToken = Pick<ProblemParts, 'token' | 'unverifiedToken'>;
+type TokenProblem = Extract<ProblemCode, `token-${string}`>;
+
+const tokenMissing = (authorization = '', detail?: string): ProblemError =>
+  challenge('token-missing', {}, JWT_ALONE.test(authorization) ? WITHOUT_SCHEME : detail);
+
+function challenge(
+  code: TokenProblem,
+  { token, unverifiedToken }: RefusedToken,
+  detail?: string,
+): ProblemError {
+  const error =
+    code === 'token-missing' ? '' : `, error="invalid_token", error_description="${PROBLEMS[code].title}"`;
+  return new ProblemError(code, {
+    headers: { 'www-authenticate': `${SCHEME_AND_REALM}${error}` },
+    token,
+    unverifiedToken,
+    ...(detail !== undefined && { detail }),
+  });
 }

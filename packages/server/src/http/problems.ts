@@ -58,27 +58,13 @@ export const isUnavailability = (error: unknown): error is Error =>
   UNAVAILABLE.some((kind) => error instanceof kind);
 
 /** Maps any thrown error to a problem of the contract. */
-export function toProblemError(error: unknown): ProblemError {
+export function toProblemError(error: unknown, unavailableDetail?: string): ProblemError {
   if (error instanceof ProblemError) return error;
-  if (isUnavailability(error)) return unavailable(error);
-  return new ProblemError(isClientErrorOfFastify(error) ? 'malformed-request' : 'internal-error', {
-    cause: error,
-  });
+  if (isUnavailability(error)) return unavailable(error, unavailableDetail);
+  return new ProblemError('internal-error', { cause: error });
 }
 
-/** By Fastify's error codes: an error of a store may have a `statusCode` too, and is not the client's fault. */
-function isClientErrorOfFastify(error: unknown): boolean {
-  if (!(error instanceof Error) || !('code' in error) || !('statusCode' in error)) return false;
-  return String(error.code).startsWith('FST_ERR_') && Number(error.statusCode) < 500;
-}
-
-/** On every response. `nosniff` keeps browsers from guessing another media type. */
-export const commonHeaders = (requestId: string) => ({
-  'x-request-id': requestId,
-  'x-content-type-options': 'nosniff',
-});
-
-/** The response for a problem, without the common headers. */
+/** The response for a problem, without the headers that every response has. */
 export function problemResponse({ code, parts }: ProblemError, requestId: string) {
   const { status, title, detail } = PROBLEMS[code];
   const { headers, errors, violatedPolicies } = parts;
@@ -95,7 +81,6 @@ export function problemResponse({ code, parts }: ProblemError, requestId: string
   return {
     status,
     headers: { ...headers, 'cache-control': 'no-store', 'content-type': PROBLEM_MEDIA_TYPE },
-    // Bytes: Fastify would add a charset to the media type of a string, which RFC 9457 does not define.
     // The cast keeps the type argument of Buffer, which TypeScript before 5.7 does not know, out of the declarations.
     body: Buffer.from(JSON.stringify(problem)) as Buffer,
   };

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import type { Verdict } from '../limits/limiter.ts';
-import type { HeaderList } from './exchange.ts';
+import type { HeaderList } from './headers.ts';
 import { ProblemError } from './problems.ts';
 
 /** Adds to `RateLimit-Policy` and `RateLimit`, in the syntax of the IETF draft. */

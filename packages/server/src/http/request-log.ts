@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { FastifyRequest } from 'fastify';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { isUnavailability, type ProblemError } from './problems.ts';
 
@@ -12,21 +11,22 @@ export interface RequestLogger {
   debug?(line: object, message: string): void;
 }
 
-/** The state of one request, for the response, the metrics and the log. */
-export interface RequestState {
-  /** Verified, and not revoked. */
-  token?: VerifiedToken;
-  /** The number of leads in the response, or of those that were written. */
-  leads?: number;
-  /** How long the request waited for a lead; undefined if it did not wait. */
-  waitedMs?: number;
-  problem?: ProblemError | undefined;
-}
-
-export interface RequestOutcome<State extends RequestState = RequestState> {
+/** A request whose response was sent, or whose client has disconnected. */
+export interface EndedExchange {
+  readonly request: IncomingMessage;
+  readonly id: string;
   readonly status: number;
+  /** From the arrival of the request to the last byte of the response. */
   readonly durationMs: number;
-  readonly state: State;
+  /** How long the request waited for a lead; undefined if it did not wait. */
+  readonly waitedMs: number | undefined;
+  /** False if the client disconnected while the response was being sent. */
+  readonly isComplete: boolean;
+  /** Verified, and not revoked. */
+  readonly token: VerifiedToken | undefined;
+  /** The number of leads in the response, or of those that were written. */
+  readonly leads: number | undefined;
+  readonly problem: ProblemError | undefined;
 }
 
 /** Request ids of clients are accepted if they are safe in a header and in a log line. */
@@ -49,26 +49,23 @@ function traceIdOf(traceparent: string | string[] | undefined): string | undefin
 export const CLIENT_DISCONNECTED = 'client disconnected during the response';
 
 /**
- * The log line of one request, with its route. It contains no token, address, query string or lead data. The client is
- * identified by the id of its token.
+ * The log line of one request. It contains no token, address, query string or lead data. The client is identified by the id of its
+ * token. `route` is not the path that was sent: people put tokens and addresses into paths by mistake, such as
+ * `/automation/new-leads&access_token=…`.
  */
-export function requestLine(
-  request: IncomingMessage,
-  path: string | undefined,
-  { status, durationMs, state }: RequestOutcome,
-  requestId?: string,
-) {
+export function requestLine(exchange: EndedExchange, route: string | undefined) {
+  const { request, waitedMs, problem } = exchange;
   return {
-    requestId,
+    requestId: exchange.id,
     method: request.method,
-    path,
-    status,
-    durationMs: roundToMicroseconds(durationMs),
-    waitedMs: state.waitedMs === undefined ? undefined : roundToMicroseconds(state.waitedMs),
-    code: state.problem?.code,
-    fields: fieldsOf(state.problem),
-    leads: state.leads,
-    tokenId: state.token?.tokenId,
+    path: route,
+    status: exchange.status,
+    durationMs: roundToMicroseconds(exchange.durationMs),
+    waitedMs: waitedMs === undefined ? undefined : roundToMicroseconds(waitedMs),
+    code: problem?.code,
+    fields: fieldsOf(problem),
+    leads: exchange.leads,
+    tokenId: exchange.token?.tokenId,
     traceId: traceIdOf(request.headers['traceparent']),
   };
 }
@@ -88,13 +85,6 @@ function fieldsOf(problem: ProblemError | undefined): string[] | undefined {
 const PLAIN_NAME = /^[A-Za-z][\w.-]{0,59}$/;
 
 const roundToMicroseconds = (ms: number): number => Math.round(ms * 1000) / 1000;
-
-/**
- * The matched route, not the path that was sent: people put tokens and addresses into paths by mistake, such as
- * `/automation/new-leads&access_token=…`.
- */
-export const routeOf = ({ is404, routeOptions }: FastifyRequest): string | undefined =>
-  is404 ? undefined : routeOptions?.url;
 
 export type ErrorLogger = Pick<RequestLogger, 'error' | 'debug'>;
 

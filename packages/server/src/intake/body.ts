@@ -1,37 +1,19 @@
-/** Reads and parses the body of a request that sends leads. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+/** Parses the body of a request that sends leads. */
+import type { IncomingMessage } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import { shorten } from '../escape.ts';
 import { mapInSlices } from '../event-loop.ts';
-import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/header-values.ts';
+import type { BodyRule, MediaType } from '../http/body.ts';
+import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ProblemError } from '../http/problems.ts';
 import { NAMELESS_CUSTOM_FIELD } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
-import { ClientDisconnectedError } from '../store/errors.ts';
 import type { IntakeContent } from './accept.ts';
 
-const MEDIA_TYPES = ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'] as const;
-
-export type MediaType = (typeof MEDIA_TYPES)[number];
-
-/** Throws 415 for a body that cannot be parsed. Nothing of it is read yet. */
-export function requireMediaType(
-  request: IncomingMessage,
-  accepted: readonly MediaType[] = MEDIA_TYPES,
-  detail?: string,
-): MediaType {
-  const { headers } = request;
-  const [name = '', ...parameters] = splitUnquoted(headers['content-type'] ?? '', ';');
-  // Other parameters are ignored.
-  const charsets = parameters.map(parseParameter).filter((parameter) => parameter.name === 'charset');
-  const charset = charsets[0]?.value ?? 'utf-8';
-  const encoding = headers['content-encoding'] ?? 'identity';
-  const mediaType = accepted.find((type) => type === name.trim().toLowerCase());
-  const isPlainUtf8 = /^utf-?8$/i.test(charset) && encoding.toLowerCase() === 'identity';
-  const isAmbiguous = charsets.length > 1 || isHeaderRepeated(request, 'content-type');
-  if (mediaType && isPlainUtf8 && !isAmbiguous) return mediaType;
-  throw new ProblemError('unsupported-media-type', detail === undefined ? {} : { detail });
-}
+export const LEADS_BODY: BodyRule = {
+  mediaTypes: ['application/json', 'application/x-www-form-urlencoded', 'multipart/form-data'],
+  maxBytes: MAX_INTAKE_BYTES,
+};
 
 /** Throws 400 for a key that cannot be used. Undefined if the client sent none. */
 export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
@@ -45,84 +27,6 @@ export function idempotencyKeyOf(request: IncomingMessage): string | undefined {
 
 const isIdempotencyKey = (key: string): boolean =>
   /^[ -~]+$/.test(key) && key.length <= MAX_IDEMPOTENCY_KEY_LENGTH;
-
-/** Undefined for a chunked body. */
-export function declaredBytes({ headers }: IncomingMessage): number | undefined {
-  if (headers['transfer-encoding'] !== undefined) return undefined;
-  return Number(headers['content-length'] ?? 0);
-}
-
-/** Whether the rest of the body is or may be too large to be read only to discard it. */
-export const hasLongUnreadBody = (request: IncomingMessage): boolean =>
-  !request.complete && (declaredBytes(request) ?? Number.POSITIVE_INFINITY) > MAX_INTAKE_BYTES;
-
-/** Throws 413 for a body that declares to be too large. Nothing of it is read. */
-export function requireSize(request: IncomingMessage): void {
-  if ((declaredBytes(request) ?? 0) > MAX_INTAKE_BYTES) throw new ProblemError('payload-too-large');
-}
-
-/** The whole body. Throws 413 as soon as it is too large, and leaves the rest unread. */
-export async function readBody(
-  request: IncomingMessage,
-  maxBytes: number = MAX_INTAKE_BYTES,
-  tooLarge: () => ProblemError = () => new ProblemError('payload-too-large'),
-): Promise<Buffer> {
-  // Its `close` event is over: a check before this one has waited, for a database or for Redis.
-  if (request.destroyed) throw new ClientDisconnectedError('the client has disconnected before its body');
-  if (request.readableEnded)
-    throw new Error('the body was read before the handler was called; mount it before body parsers');
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const stop = () => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose);
-    };
-    const onData = (chunk: Buffer) => {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes <= maxBytes) return;
-      stop();
-      request.pause();
-      reject(tooLarge());
-    };
-    const onEnd = () => {
-      stop();
-      resolve(Buffer.concat(chunks));
-    };
-    const onClose = () => {
-      stop();
-      reject(new ClientDisconnectedError('the client has disconnected before the end of its body'));
-    };
-    // The error of an aborted request is followed by `close`. Without a listener it would be uncaught.
-    request.on('error', () => undefined);
-    request.on('data', onData).on('end', onEnd).on('close', onClose);
-  });
-}
-
-/** As nginx by default waits for more data. */
-const LINGER_MS = 1000;
-
-/**
- * Sends the response and discards what the client still sends, for a second at most. If the connection were closed while the
- * client is sending, its system would discard the response. Node closes it after `end`.
- */
-export function endWithUnreadBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  body?: Buffer | string,
-): void {
-  if (!hasLongUnreadBody(request)) {
-    response.end(body);
-    return;
-  }
-  if (body) response.write(body);
-  const end = () => {
-    clearTimeout(timeout);
-    response.end();
-  };
-  const timeout = setTimeout(end, LINGER_MS);
-  request.once('end', end).once('close', end).resume();
-}
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -1,48 +1,28 @@
-/**
- * `POST {base_url}/leads`, which accepts leads, as a plain Node listener. The standalone server calls it if it is switched on,
- * the Fastify plugin mounts it, and Express or bare `node:http` can mount it too.
- */
+/** `POST {base_url}/leads`, which accepts leads. */
 import type { IncomingMessage } from 'node:http';
 import { LEADS_PATH, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { systemClock, toIso } from '../clock.ts';
 import { takeTurn } from '../event-loop.ts';
-import { requireTokenScope } from '../http/authenticate.ts';
+import { declaredBytes, readBody } from '../http/body.ts';
+import type { CallerEndpoint } from '../http/endpoint.ts';
+import { type Exchange, jsonPayload, type Payload } from '../http/exchange.ts';
+import { searchOf } from '../http/headers.ts';
 import {
-  createHandler,
-  createResponder,
-  type Exchange,
-  type MountOptions,
-  type Payload,
-  type RequestHandler,
-  type Responder,
-} from '../http/exchange.ts';
-import { sendContinue } from '../http/expect-continue.ts';
-import { createIdentification, type IdentificationOptions } from '../http/identify.ts';
-import { requireMethod, requireValidHeaders } from '../http/methods.ts';
-import { JSON_MEDIA_TYPE } from '../http/page-headers.ts';
-import { isUnavailability, ProblemError, unavailable } from '../http/problems.ts';
+  type AccountReader,
+  type Accounts,
+  type Caller,
+  createIdentification,
+  type IdentificationOptions,
+} from '../http/identify.ts';
+import { ProblemError } from '../http/problems.ts';
 import { addRateLimitHeaders, rateLimitExceeded } from '../http/rate-limit.ts';
-import type { RequestOutcome, RequestState } from '../http/request-log.ts';
 import { createLeadTimes, type LeadTimes } from '../leads/lead-times.ts';
 import { INTAKE_LEAD_POLICIES, INTAKE_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import { createReaders, type PollReaders } from '../poll/cache/poll-cache.ts';
-import { searchOf } from '../poll/query.ts';
 import { StoreUnavailableError } from '../store/errors.ts';
 import { type IntakeContent, type IntakeOutcome, receiveLeads } from './accept.ts';
-import {
-  declaredBytes,
-  endWithUnreadBody,
-  hasLongUnreadBody,
-  idempotencyKeyOf,
-  type MediaType,
-  parseBody,
-  parseWebhook,
-  readBody,
-  requireMediaType,
-  requireSize,
-} from './body.ts';
+import { idempotencyKeyOf, LEADS_BODY, parseBody, parseWebhook } from './body.ts';
 import { contentOfWebhook } from './sources.ts';
 import type { IntakeStore } from './store.ts';
 import { type Upload, UploadBudget } from './upload-budget.ts';
@@ -77,39 +57,11 @@ export interface IntakeOptions extends IdentificationOptions {
   readonly observer?: IntakeObserver | undefined;
 }
 
-export interface IntakeHandlerOptions extends IntakeOptions, MountOptions {}
-
-export const createIntakeHandler = (options: IntakeHandlerOptions): RequestHandler =>
-  createHandler(LEADS_PATH, createIntakeResponder(options), options);
-
-interface IntakeState extends RequestState {
-  added: number;
-  updated: number;
+interface IntakePayload extends Payload {
+  readonly added: number;
+  readonly updated: number;
 }
 
-/** Endpoints of the same store can share the readers, and so one cache. */
-export function createIntakeResponder(
-  options: IntakeOptions,
-  readers: PollReaders = createReaders(options.store),
-): Responder {
-  const answer = createIntakeAnswer(options, readers);
-  return createResponder<IntakeState>({
-    createState: () => ({ added: 0, updated: 0 }),
-    answer: async (exchange) => {
-      try {
-        return await answer(exchange);
-      } catch (error) {
-        throw isUnavailability(error) ? unavailable(error, UNAVAILABLE_DETAIL) : error;
-      } finally {
-        if (hasLongUnreadBody(exchange.request)) exchange.headers.push('connection', 'close');
-      }
-    },
-    observe: (outcome) => options.observer?.observeIntake(toObservation(outcome)),
-    endResponse: endWithUnreadBody,
-  });
-}
-
-const METHODS = ['POST'];
 const RATE_LIMIT_DETAIL =
   'Wait for the seconds given in `Retry-After`, then send the same request again. One request can contain up to 1,000 leads.';
 const LEAD_LIMIT_DETAIL =
@@ -135,12 +87,12 @@ const MAX_BYTES_DECODED_AT_ONCE = 16 * 1024;
 /** How often leads are checked and written again because the access level of their sender has changed meanwhile. */
 const MAX_TRIES = 5;
 
-/** The checks, in their order. A failed check throws a `ProblemError`. */
-function createIntakeAnswer(
+/** After the checks of every endpoint: unfinished uploads 429, 503; number of leads 429; text of the body 400; leads 422. */
+export function createIntakeEndpoint(
   options: IntakeOptions,
-  readers: PollReaders,
-): (exchange: Exchange<IntakeState>) => Promise<Payload> {
-  const { store, clock = systemClock } = options;
+  accounts: Accounts,
+): CallerEndpoint<AccountReader, IntakePayload> {
+  const { store, observer, clock = systemClock } = options;
   const { limiter = new MemoryLimiter(INTAKE_POLICIES, clock) } = options;
   const { leadLimiter = new MemoryLimiter(INTAKE_LEAD_POLICIES, clock) } = options;
   const uploadBudget = new UploadBudget();
@@ -150,11 +102,11 @@ function createIntakeAnswer(
     leadTimes.set(timeZone, times);
     return times;
   };
-  const { identify, identifyAgain } = createIdentification({
+  const callers = createIdentification({
     ...options,
-    readers,
+    accounts,
+    scope: 'leads:write',
     limiter,
-    clock,
     rateLimitDetail: RATE_LIMIT_DETAIL,
     ...(options.acceptsUrlTokens
       ? { urlTokenOf }
@@ -169,18 +121,12 @@ function createIntakeAnswer(
     if (isRejected) throw rateLimitExceeded(verdict, LEAD_LIMIT_DETAIL);
   }
 
-  async function receive(
-    exchange: Exchange<IntakeState>,
-    token: VerifiedToken,
-    mediaType: MediaType,
-    upload: Upload,
-  ): Promise<Payload> {
-    const { request, response } = exchange;
-    sendContinue(response);
-    const bytes = await readBody(request);
+  async function receive(exchange: Exchange, token: VerifiedToken, upload: Upload): Promise<IntakePayload> {
+    const { request, mediaType = 'application/json' } = exchange;
+    const bytes = await readBody(exchange, LEADS_BODY);
     upload.complete();
-    // Token: 401. User: 404. Both may have changed while the body arrived.
-    let { user } = await identifyAgain(exchange);
+    // The account may have changed while the body arrived.
+    let { user } = await callers.identifyAgain(exchange);
     const idempotencyKey = idempotencyKeyOf(request);
     const contentType = request.headers['content-type'];
     const times = timesOf(token);
@@ -201,55 +147,53 @@ function createIntakeAnswer(
         ...{ store, user, sender: token, idempotencyKey, clock, times },
         body: bytes,
       });
-      if (outcome.kind === 'written') return toPayload(outcome, exchange);
+      if (outcome.kind === 'written') return toPayload(exchange, outcome);
       if (outcome.kind === 'key-reused') throw new ProblemError('idempotency-key-reused');
       if (outcome.kind === 'invalid') throw new ProblemError('invalid-lead', { errors: outcome.errors });
-      ({ user } = await identifyAgain(exchange));
+      ({ user } = await callers.identifyAgain(exchange));
     }
     throw new StoreUnavailableError(`the account of the sender has changed ${MAX_TRIES} times`);
   }
 
-  return async (exchange) => {
+  async function answer(exchange: Exchange, { token }: Caller): Promise<IntakePayload> {
     const { request } = exchange;
-    requireValidHeaders(request);
-    requireMethod(request, METHODS);
-    // Token: 401. Rate limit: 429. User: 404.
-    const { token } = await identify(exchange);
-    // Scope: 403.
-    requireTokenScope(token, 'leads:write');
-    // Body: 415, 413, 400.
-    const mediaType = requireMediaType(request);
-    requireSize(request);
-    // Unfinished uploads: 429, 503.
     const upload = uploadBudget.open(token.userId, declaredBytes(request), request.complete);
     try {
-      // Number of leads: 429.
       await consumeLeads(exchange, token.userId, 1, false);
-      return await receive(exchange, token, mediaType, upload);
+      return await receive(exchange, token, upload);
     } finally {
       upload.release();
     }
+  }
+
+  return {
+    path: LEADS_PATH,
+    methods: ['POST'],
+    callers,
+    body: LEADS_BODY,
+    unavailableDetail: UNAVAILABLE_DETAIL,
+    answer,
+    observe: ({ status, durationMs, problem }, payload) =>
+      observer?.observeIntake({
+        status,
+        durationMs,
+        added: payload?.added ?? 0,
+        updated: payload?.updated ?? 0,
+        violatedPolicies: problem?.parts.violatedPolicies ?? [],
+      }),
   };
 }
 
 function toPayload(
+  exchange: Exchange,
   { results, isRepeated }: Extract<IntakeOutcome, { kind: 'written' }>,
-  { headers, state }: Exchange<IntakeState>,
-): Payload {
-  state.leads = results.length;
+): IntakePayload {
   const added = results.filter(({ kind }) => kind === 'added').length;
-  if (!isRepeated) {
-    state.added = added;
-    state.updated = results.length - added;
-  }
   const leads = results.map(({ id, createdAt, kind }) => ({ id, createdAt: toIso(createdAt), result: kind }));
-  const body = Buffer.from(JSON.stringify({ leads }));
-  headers.push('cache-control', 'no-store', 'content-type', JSON_MEDIA_TYPE);
-  headers.push('content-length', String(body.length));
-  return { status: added > 0 ? 201 : 200, body };
-}
-
-function toObservation({ status, durationMs, state }: RequestOutcome<IntakeState>): IntakeObservation {
-  const { added, updated, problem } = state;
-  return { status, durationMs, added, updated, violatedPolicies: problem?.parts.violatedPolicies ?? [] };
+  return {
+    ...jsonPayload(exchange, added > 0 ? 201 : 200, { leads }),
+    leads: results.length,
+    added: isRepeated ? 0 : added,
+    updated: isRepeated ? 0 : results.length - added,
+  };
 }

@@ -1,8 +1,5 @@
-import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { HttpServer } from '../http/server.ts';
 import { type Address, ListenError, toOneAddress } from './listen.ts';
-import { listenPrivately, type PrivatePages } from './private-listener.ts';
 
 export interface Addresses extends Address {
   readonly metricsAddress: Address | 'off';
@@ -25,43 +22,55 @@ export interface LifecycleOptions {
 
 export const SHUTDOWN_LIMIT_MS = 10_000;
 
+/** What can be started. */
+export interface Startable {
+  readonly publicServer: HttpServer;
+  /** Of metrics and the status page. */
+  readonly privateServer: HttpServer;
+  onStart(): void;
+  /** From now on the service is not ready. Resolves when it may stop listening. */
+  beforeStop(): Promise<void>;
+  /** Closes what requests use. */
+  close(): Promise<void>;
+}
+
 export async function start(
-  { app, ...pages }: { readonly app: FastifyInstance } & PrivatePages,
+  service: Startable,
   { host, port, metricsAddress }: Addresses,
   { shutdownLimitMs = SHUTDOWN_LIMIT_MS }: LifecycleOptions = {},
 ): Promise<Running> {
+  const { publicServer, privateServer } = service;
+  const stopOnce = async (): Promise<void> => {
+    const limit = setTimeout(() => publicServer.closeConnections(), shutdownLimitMs);
+    await service.beforeStop();
+    await publicServer.close();
+    clearTimeout(limit);
+    privateServer.closeConnections();
+    await privateServer.close();
+    await service.close();
+  };
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopped ??= stopOnce();
+    return stopped;
+  };
   try {
-    let privateServer: Server | undefined;
-    app.addHook('onClose', async () => {
-      privateServer?.close();
-      privateServer?.closeAllConnections();
-    });
-    if (metricsAddress !== 'off') privateServer = await listenPrivately(pages, metricsAddress, app.log);
-    // Last, because Fastify logs that it listens.
-    await app.listen({ host: toOneAddress(host), port }).catch((cause) => {
-      throw new ListenError({ host, port }, cause);
-    });
-    const url = urlOf(app.server);
-    const privateUrl = privateServer && urlOf(privateServer);
+    const privateUrl = metricsAddress === 'off' ? undefined : await listen(privateServer, metricsAddress);
+    const url = await listen(publicServer, { host, port });
+    service.onStart();
     const metricsUrl = privateUrl && `${privateUrl}/metrics`;
     const statusUrl = privateUrl && `${privateUrl}/status`;
-    return { url, metricsUrl, statusUrl, stop: () => stop(app, shutdownLimitMs) };
+    return { url, metricsUrl, statusUrl, stop };
   } catch (error) {
-    await app.close();
+    await stop();
     throw error;
   }
 }
 
-function urlOf(server: Pick<Server, 'address'>): string {
-  const { address, port, family } = server.address() as AddressInfo;
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
-}
-
-async function stop(app: FastifyInstance, limitMs: number): Promise<void> {
-  const limit = setTimeout(() => app.server.closeAllConnections(), limitMs);
+async function listen(server: HttpServer, address: Address): Promise<string> {
   try {
-    await app.close();
-  } finally {
-    clearTimeout(limit);
+    return await server.listen(toOneAddress(address.host), address.port);
+  } catch (cause) {
+    throw new ListenError(address, cause);
   }
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
-import type { FastifyBaseLogger } from 'fastify';
+import type { Logger } from 'pino';
 
 /** An address to listen on. */
 export interface Address {
@@ -20,7 +20,7 @@ export class ListenError extends Error {
   }
 }
 
-/** For `localhost` Fastify would create two servers, and shut down only one of them gracefully. */
+/** `localhost` may be the IPv6 address alone, which clients that use 127.0.0.1 do not reach. */
 export const toOneAddress = (host: string): string => (host === 'localhost' ? '127.0.0.1' : host);
 
 /**
@@ -81,10 +81,7 @@ function readIfExists(file: string): string {
 const MINUTE_MS = 60_000;
 
 /** Logs the first dropped connection at once, and further ones together, once a minute. */
-export function createDropLog(
-  log: Pick<FastifyBaseLogger, 'warn'>,
-  maxConnections: number | undefined,
-): () => void {
+export function createDropLog(log: Pick<Logger, 'warn'>, maxConnections: number | undefined): () => void {
   let dropped = 0;
   let timer: NodeJS.Timeout | undefined;
   const logDropped = () => {

@@ -1,14 +1,10 @@
-import type { FastifyRequest } from 'fastify';
 import { type Logger, pino } from 'pino';
 import { toIso } from '../clock.ts';
 import { isUnavailability } from '../http/problems.ts';
-import { routeOf } from '../http/request-log.ts';
 
 export type { Logger };
 
 const serializers = {
-  /** Fastify's own serializer would log the client's address and the path that was sent. */
-  req: (request: FastifyRequest) => ({ method: request.method, path: routeOf(request) }),
   /**
    * Without a stack if the database or the identity provider is unavailable: the message says why. Without the fields in which
    * PostgreSQL quotes the row or the value that it refused: they contain lead data.

@@ -1,18 +1,16 @@
 /** `Prefer: wait=N` (RFC 7240): a poll with `since` whose page is empty is held until there is a lead. */
 import type { IncomingMessage } from 'node:http';
+import { MAX_WAIT_S, MIN_WAIT_S } from '@leadtap/contract';
 import type { VerifiedToken } from '../accounts/tokens.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import type { PollRecorder } from '../consumers/recorder.ts';
 import { isDisconnected, onceClosed } from '../http/connections.ts';
-import { isConsoleRequest } from '../http/console-client.ts';
-import type { Exchange, HeaderList } from '../http/exchange.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { type HeaderList, isConsoleRequest, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ClientDisconnectedError } from '../store/errors.ts';
 import { type HeldPoll, HeldPolls, type Schedule } from './held-polls.ts';
 import type { PollObserver } from './observer.ts';
 import type { PollQuery, PollResult } from './pages.ts';
-import { parseWait } from './prefer.ts';
-import type { PollState } from './state.ts';
-import type { ChangeSource } from './store.ts';
+import type { ChangeSource, PollRecorder } from './store.ts';
 
 interface HoldOptions {
   readonly maxWaiting?: number | undefined;
@@ -37,14 +35,10 @@ export interface FirstPoll extends VerifiedPoll {
 }
 
 /** Runs the checks of a request again, except for the rate limit, and reads its page. Throws the problem that ends the poll. */
-export type CheckAgain = (
-  exchange: Exchange<PollState>,
-  query: PollQuery,
-  isLast: boolean,
-) => Promise<VerifiedPoll>;
+export type CheckAgain = (exchange: Exchange, query: PollQuery, isLast: boolean) => Promise<VerifiedPoll>;
 
 /** Returns the first poll, or a later one if the request was held. */
-type HoldIfPreferred = (exchange: Exchange<PollState>, first: FirstPoll) => PollResult | Promise<PollResult>;
+type HoldIfPreferred = (exchange: Exchange, first: FirstPoll) => PollResult | Promise<PollResult>;
 
 const DEFAULT_MAX_WAITING = 20_000;
 /** Timers may be early by a fraction of a millisecond: the token must have expired when it is checked. */
@@ -78,8 +72,8 @@ export function createHold(
     return first.poll;
   };
 
-  async function hold(exchange: Exchange<PollState>, first: FirstPoll, waitS: number): Promise<PollResult> {
-    const { request, response, headers, state } = exchange;
+  async function hold(exchange: Exchange, first: FirstPoll, waitS: number): Promise<PollResult> {
+    const { request, response, headers } = exchange;
     const { poll, token, companyId } = first;
     const startedAt = performance.now();
     if (isDisconnected(request, response)) throw new ClientDisconnectedError('the client has disconnected');
@@ -103,15 +97,11 @@ export function createHold(
       return poll;
     } finally {
       heldPolls.release(held);
-      state.waitedMs = performance.now() - startedAt;
+      exchange.waitedMs = performance.now() - startedAt;
     }
   }
 
-  async function pollUntilLead(
-    exchange: Exchange<PollState>,
-    first: FirstPoll,
-    held: HeldPoll,
-  ): Promise<PollResult> {
+  async function pollUntilLead(exchange: Exchange, first: FirstPoll, held: HeldPoll): Promise<PollResult> {
     for (let { companyId } = first; ; ) {
       const isLast = await heldPolls.untilCheck(held, companyId);
       const next = await checkAgain(exchange, first.query, isLast);
@@ -120,13 +110,13 @@ export function createHold(
     }
   }
 
-  function recordWait({ request, context }: Exchange<PollState>, token: VerifiedToken, waitS: number): void {
+  function recordWait(exchange: Exchange, token: VerifiedToken, waitS: number): void {
     const now = clock();
     try {
-      if (!isConsoleRequest(request)) recorder?.recordWait(token, now, now + waitS * 1000);
+      if (!isConsoleRequest(exchange.request)) recorder?.recordWait(token, now, now + waitS * 1000);
     } catch (error) {
       // A recorder that throws must not fail the request.
-      context.log.error({ err: error }, 'the recorder of polls has thrown an error');
+      exchange.log.error({ err: error }, 'the recorder of polls has thrown an error');
     }
   }
 }
@@ -140,3 +130,21 @@ function waitOf({ method, headers }: IncomingMessage, { since }: PollQuery): num
 
 const addPreferenceApplied = (headers: HeaderList, waitS: number) =>
   headers.push('preference-applied', `wait=${waitS}`);
+
+/**
+ * The seconds of `Prefer: wait=N`, at most 50. Undefined if the request has no such preference, or one that cannot be honoured:
+ * RFC 7240 lets a server ignore it. Of several, the first one counts. Parameters of a preference are ignored.
+ */
+export function parseWait(prefer: string | string[] | undefined): number | undefined {
+  const text = Array.isArray(prefer) ? prefer.join(', ') : (prefer ?? '');
+  for (const preference of splitUnquoted(text, ',')) {
+    // Thousands of empty preferences fit into a header.
+    if (!/^\s*wait\b/i.test(preference)) continue;
+    const [first = ''] = splitUnquoted(preference, ';');
+    const { name, value } = parseParameter(first);
+    if (name !== 'wait') continue;
+    const seconds = /^\d+$/.test(value) ? Number(value) : 0;
+    return seconds < MIN_WAIT_S ? undefined : Math.min(seconds, MAX_WAIT_S);
+  }
+  return undefined;
+}

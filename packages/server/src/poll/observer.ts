@@ -1,7 +1,14 @@
-/** What metrics learn about a poll. */
+/** What metrics and the recorder of consumers learn about a poll. */
+import type { Payload } from '../http/exchange.ts';
+import type { EndedExchange } from '../http/request-log.ts';
+import type { PollQuery, PollResult } from './pages.ts';
+import type { EndedPoll } from './store.ts';
 
-import type { RequestOutcome } from '../http/request-log.ts';
-import type { PollAnswer, PollState } from './state.ts';
+/** The answer to a poll that passed all checks. */
+export interface PollPayload extends Payload {
+  readonly poll: PollResult;
+  readonly query: PollQuery;
+}
 
 /** The result of one request to the endpoint, for metrics. */
 export interface PollObservation {
@@ -28,26 +35,37 @@ export interface PollObserver {
   observeWaiting?(count: number): void;
 }
 
-export function toObservation(
-  outcome: RequestOutcome<PollState>,
-  method: string | undefined,
-): PollObservation {
-  const { status, durationMs, state } = outcome;
-  const { answer, problem } = state;
-  const sent = status === 200 && method === 'GET' ? answer : undefined;
+export function toObservation(ended: EndedExchange, payload: PollPayload | undefined): PollObservation {
+  const { status, durationMs, waitedMs = 0, request, problem } = ended;
+  const sent = status === 200 && request.method === 'GET' ? payload : undefined;
   return {
     status,
     durationMs,
-    waitedMs: state.waitedMs ?? 0,
+    waitedMs,
     leads: sent?.poll.page.leads.count ?? 0,
     feedLagMs: sent && feedLagMs(sent),
-    unlocked: answer?.poll.page.locked === false,
+    unlocked: payload?.poll.page.locked === false,
     violatedPolicies: problem?.parts.violatedPolicies ?? [],
   };
 }
 
-function feedLagMs({ query, poll }: PollAnswer): number | undefined {
+function feedLagMs({ query, poll }: PollPayload): number | undefined {
   const { leads, readAt } = poll.page;
   if (query.since === undefined || leads.first === undefined) return undefined;
   return Math.max(0, readAt - leads.first);
+}
+
+/** What the recorder of consumers needs to know about a request. */
+export function toEndedPoll(
+  { status, request, isComplete }: Pick<EndedExchange, 'status' | 'request' | 'isComplete'>,
+  payload: Pick<PollPayload, 'poll' | 'query'> | undefined,
+  at: number,
+): EndedPoll {
+  if (!payload) return { at, status };
+  const { query, poll } = payload;
+  const { readAt, leads } = poll.page;
+  // A 304 sends no body: its tag may be from a HEAD. If it is from a GET, that one was recorded.
+  const isSent = status === 200 && request.method === 'GET' && isComplete;
+  const isFull = leads.count >= query.limit;
+  return { at, status, page: { since: query.since, readAt, leads, isFull, isSent } };
 }

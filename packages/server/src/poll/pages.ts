@@ -1,5 +1,6 @@
 import type { Bearer } from '../accounts/store.ts';
 import { isPromise } from '../event-loop.ts';
+import type { AccountReader } from '../http/identify.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { type RenderedLeads, renderLeads } from '../leads/render.ts';
 import type { Page, PageQuery, PollStore } from './store.ts';
@@ -48,10 +49,8 @@ function toPollResult(page: RenderedPage, { since }: PollQuery): PollResult {
   return { page, nextSince: newest ?? since ?? page.lastStamp ?? BEFORE_THE_FIRST };
 }
 
-/** The reads of one poll, in their order. Each is made only if the check before it passed. */
-export interface PollReader {
-  isTokenRevoked(): boolean | Promise<boolean>;
-  findUser(): PollingUser | undefined | Promise<PollingUser | undefined>;
+/** The reads of one poll, in their order. */
+export interface PollReader extends AccountReader {
   /** The signal is aborted when the client disconnects. It is created only if the store is queried. */
   readPage(query: PageQuery, disconnectSignal: () => AbortSignal): RenderedPage | Promise<RenderedPage>;
   /** The same without waiting for a writer that holds the lock. Only for a query with `since`. */

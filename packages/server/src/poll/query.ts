@@ -48,9 +48,3 @@ export function parseQuery(search: string): PollQuery {
     ),
   });
 }
-
-/** The query string of a URL. */
-export function searchOf(url: string): string {
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
-}

@@ -1,8 +1,9 @@
-/** What a poll needs of a database. */
+/** What a poll needs of a database, and of the recorder of consumers. */
 
 import type { User } from '../accounts/records.ts';
 import type { Account, Bearer } from '../accounts/store.ts';
 import type { LeadRecord, LeadScope } from '../leads/record.ts';
+import type { RenderedLeads } from '../leads/render.ts';
 
 export interface PageQuery {
   readonly scope: LeadScope;
@@ -99,4 +100,31 @@ export interface ChangeSource {
   /** Reads the changes since the last call, by whatever poll, and reports them to the listeners before it resolves. */
   readChanges(): Promise<void>;
   onChanges(listener: ChangeListener): void;
+}
+
+/** A poll that has ended. */
+export interface EndedPoll {
+  readonly at: number;
+  readonly status: number;
+  /** The page that answered it; absent if a check failed or the page could not be read. */
+  readonly page?: {
+    readonly since: number | undefined;
+    readonly readAt: number;
+    readonly leads: Pick<RenderedLeads, 'count' | 'first' | 'last'>;
+    /** It has as many leads as it may: there may be further ones. */
+    readonly isFull: boolean;
+    /** The client got the whole body. */
+    readonly isSent: boolean;
+  };
+}
+
+/** Receives the polls of the endpoint. */
+export interface PollRecorder {
+  recordPoll(token: Bearer, poll: EndedPoll): void;
+  /** The poll waits for a lead until this time at most. */
+  recordWait(token: Bearer, at: number, until: number): void;
+  /** A poll was refused with 401. The signature of the token may be invalid: it counts only if the token was issued here. */
+  recordRefusedToken(token: Bearer, at: number): void;
+  /** A poll was refused with 503: perhaps the database is unreachable. */
+  recordUnavailable(at: number): void;
 }

@@ -2,8 +2,7 @@
 import { PROBLEMS, type ProblemCode } from '@leadtap/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, toIso } from '../clock.ts';
-import { consumerKeyOf } from '../consumers/recorder.ts';
-import { type ConsumerKey, consumerKeyText } from '../consumers/store.ts';
+import { type ConsumerKey, consumerKeyOf, consumerKeyText } from '../consumers/store.ts';
 import type { RefusedRequest } from '../http/exchange.ts';
 import type { InstanceFacts, Refusal, RequestError } from './report.ts';
 

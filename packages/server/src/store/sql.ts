@@ -100,9 +100,6 @@ export const toSqlite = (sql: string): string =>
     .replaceAll(/\bFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?/g, '')
     .replaceAll(/\$(\d)/g, '?$1');
 
-/** The times that every database can store. */
-export const MIN_TIME = Date.parse('0001-01-01T00:00:00.000Z');
-export const MAX_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 /** For a range of times without a start: before the first year that ISO 8601 writes with four digits. */
 export const BEFORE_ALL_TIMES = `leadtap.from_ms(${Date.parse('0000-01-01T00:00:00.000Z') - 1})`;
 

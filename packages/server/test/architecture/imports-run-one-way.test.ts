@@ -24,26 +24,26 @@ const MAY_IMPORT = {
   ],
   app: [
     ...SHARED,
-    'build-app',
     'config',
     'consumers',
     'hooks',
+    'intake',
     'limits/open-limiters',
     'open-store',
     'ops',
     'poll',
     'status',
   ],
-  'build-app': [...SHARED, 'consumers', 'hooks', 'intake', 'poll'],
+  embed: [...SHARED, 'intake', 'poll'],
   'open-store': ['config', 'ports', 'store', 'store/sqlite', 'store/postgres'],
   ops: [...SHARED, 'intake', 'poll', 'status'],
-  poll: [...SHARED, 'consumers'],
-  intake: [...SHARED, 'poll'],
+  poll: [...SHARED],
+  intake: [...SHARED],
   import: [...SHARED],
-  hooks: [...SHARED, 'consumers', 'intake', 'poll'],
-  consumers: [...SHARED, 'poll'],
-  status: [...SHARED, 'consumers', 'poll'],
-  http: ['ports', 'leads', 'accounts', 'limits', 'store', 'intake', 'poll'],
+  hooks: [...SHARED],
+  consumers: [...SHARED],
+  status: [...SHARED, 'consumers'],
+  http: ['ports', 'leads', 'accounts', 'limits', 'store'],
   limits: [],
   'limits/open-limiters': ['limits', 'limits/redis'],
   'limits/redis': ['limits'],
@@ -56,7 +56,7 @@ const MAY_IMPORT = {
   ports: ['consumers', 'leads'],
   config: [],
   // The public surface.
-  index: [...SHARED, 'consumers', 'hooks', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
+  index: [...SHARED, 'consumers', 'embed', 'hooks', 'intake', 'poll', 'store/sqlite', 'store/postgres'],
 } satisfies Record<string, readonly string[]>;
 
 /** They import no other part; every part may import them. */
@@ -78,15 +78,13 @@ const FOUNDATION = [
 /** The parts that may use a package. All may use `@leadtap/contract`. */
 const MAY_USE = {
   typebox: ['contract', 'accounts'],
-  fastify: ['app', 'build-app', 'ops', 'http'],
-  '@fastify/proxy-addr': ['http'],
   jose: ['accounts'],
   'fast-jwt': ['accounts'],
   'lru-cache': ['poll', 'accounts', 'limits', 'status'],
   uuid: ['cli', 'store'],
   commander: ['cli'],
   'csv-parse': ['import'],
-  pino: ['app', 'build-app', 'ops'],
+  pino: ['app', 'ops'],
   'prom-client': ['hooks', 'ops'],
   '@photostructure/sqlite': ['store/sqlite'],
   pg: ['store/postgres'],
@@ -139,9 +137,9 @@ const uses = new Map<string, readonly string[]>(Object.entries(MAY_USE));
 describe('imports', () => {
   it('are found', () => {
     expect(files.length).toBeGreaterThan(50);
-    const app = files.find(({ path }) => path === `${SERVER}build-app.ts`);
-    expect(app?.imports).toContain(`${SERVER}http/fastify-plugins.ts`);
-    expect(app?.imports).toContain('fastify');
+    const app = files.find(({ path }) => path === `${SERVER}app.ts`);
+    expect(app?.imports).toContain(`${SERVER}http/router.ts`);
+    expect(app?.imports).toContain('pino');
   });
 
   it('are those of the parts in the table', () => {
@@ -165,12 +163,6 @@ describe('imports', () => {
     const loading = /^(?:import|export)\b(?! type\b)[^;'"`]*'[^']*\/redis\/[^']*'/m;
     const eager = files.filter(({ path, text }) => partOf(path) !== 'limits/redis' && loading.test(text));
     expect(eager.map(({ path }) => path)).toEqual([]);
-  });
-
-  it('of index.ts do not load Fastify: applications with Express or node:http do not need it', () => {
-    const loaded = loadedBy(`${SERVER}index.ts`);
-    expect(loaded).toContain(`${SERVER}poll/endpoint.ts`);
-    expect(loaded).not.toContain('fastify');
   });
 
   it('of a package are only in the parts that may use it', () => {
@@ -211,13 +203,4 @@ function filesInCycles(all: readonly SourceFile[]): string[] {
       return reaches(next, goal, seen);
     });
   return all.map(({ path }) => path).filter((path) => reaches(path, path, new Set()));
-}
-
-/** The modules that are loaded with a file, without imports of types. */
-function loadedBy(entry: string): string[] {
-  const byPath = new Map(files.map((file) => [file.path, file]));
-  const loaded = new Set([entry]);
-  // Iteration over a set includes elements that are added meanwhile.
-  for (const path of loaded) for (const target of byPath.get(path)?.runtimeImports ?? []) loaded.add(target);
-  return [...loaded];
 }

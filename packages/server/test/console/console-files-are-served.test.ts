@@ -1,15 +1,12 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import Fastify from 'fastify';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { onlyAnswer, requestText, sendRaw } from '../../../testing/harness/raw-http.ts';
-import { consoleRoutes } from '../../src/http/console.ts';
-import { createErrorHandler } from '../../src/http/error-handlers.ts';
+import { inject } from 'light-my-request';
+import { describe, expect, it } from 'vitest';
+import { consoleEndpoints } from '../../src/http/console.ts';
+import { createRouter } from '../../src/http/router.ts';
 
-const app = Fastify();
-app.setErrorHandler(createErrorHandler());
-app.register(consoleRoutes, { prefix: '/api' });
+const listener = createRouter(consoleEndpoints(), { basePath: '/api' });
 
-const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+const get = (url: string, headers: Record<string, string> = {}) => inject(listener, { url, headers });
 
 const page = await get('/api/');
 const urlsOf = (html: string) => [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url = '']) => url);
@@ -102,28 +99,5 @@ describe.each(FILES)('%s', (path) => {
       expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag]);
     }
     expect((await get(path, { 'if-none-match': '"other"' })).statusCode).toBe(200);
-  });
-
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'] as const)('answers %s with 405', async (method) => {
-    const answer = await app.inject({ method, url: path });
-    expect([answer.statusCode, answer.headers.allow, answer.json().code]).toEqual([
-      405,
-      'GET, HEAD',
-      'method-not-allowed',
-    ]);
-  });
-
-  it('has the headers of GET for HEAD, and no body', async () => {
-    const server = Fastify().register(consoleRoutes, { prefix: '/api' });
-    onTestFinished(() => server.close());
-    const url = await server.listen({ host: '127.0.0.1', port: 0 });
-    const send = async (method: string) => {
-      const text = requestText(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close');
-      return onlyAnswer(await sendRaw(url, text, { bodyless: method === 'HEAD' }));
-    };
-    const [ofGet, ofHead] = [await send('GET'), await send('HEAD')];
-    expect([ofHead.status, ofHead.body]).toEqual([200, '']);
-    expect(ofHead.headers['content-length']).toBe(String(Buffer.byteLength(ofGet.body)));
-    expect({ ...ofHead.headers, date: '' }).toEqual({ ...ofGet.headers, date: '' });
   });
 });

@@ -1,9 +1,11 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService } from '../../../testing/harness/service.ts';
 import { isStuck, listedConsumerPages } from '../../src/consumers/states.ts';
 import { renderLeads } from '../../src/leads/render.ts';
-import { toEndedPoll } from '../../src/poll/ended.ts';
+import { toEndedPoll } from '../../src/poll/observer.ts';
 import { client, iso, readConsumers } from './support/consumers.ts';
 
 describe('a poll with since', () => {
@@ -142,9 +144,9 @@ describe('a poll that sends no lead', () => {
 it('a page whose client disconnected before its end is not delivered', () => {
   const leads = { ...renderLeads([]), count: 1, first: 5, last: 5 };
   const page = { leads, readAt: 10, locked: true, isOlderThanAccount: true };
-  const answer = { status: 200, poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } } as const;
-  const ended = (isComplete: boolean) =>
-    toEndedPoll({ status: 200, durationMs: 1, isComplete, state: { answer } }, { method: 'GET' }, 10);
+  const payload = { poll: { page, nextSince: 5 }, query: { since: 1, limit: 100 } };
+  const request = Object.assign(new IncomingMessage(new Socket()), { method: 'GET' });
+  const ended = (isComplete: boolean) => toEndedPoll({ status: 200, isComplete, request }, payload, 10);
   expect(ended(true).page).toMatchObject({ since: 1, isSent: true });
   expect(ended(false).page).toMatchObject({ since: 1, isSent: false });
 });

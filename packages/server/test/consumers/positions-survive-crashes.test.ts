@@ -36,7 +36,7 @@ async function startInstance(options: ServiceOptions = {}): Promise<Instance> {
 async function replace(crashed: Instance): Promise<Instance> {
   const { consumers } = crashed.store;
   if (consumers) vi.spyOn(consumers, 'record').mockRejectedValue(new Error('the instance was killed'));
-  crashed.service.app.server.closeAllConnections();
+  crashed.service.publicServer.server.closeAllConnections();
   await crashed.stop();
   return startInstance({
     beside: crashed,

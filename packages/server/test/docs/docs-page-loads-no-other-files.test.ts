@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import Fastify from 'fastify';
+import { inject } from 'light-my-request';
 import { expect, test } from 'vitest';
-import { docsRoutes } from '../../src/http/docs.ts';
+import { docsEndpoints } from '../../src/http/docs.ts';
+import { createRouter } from '../../src/http/router.ts';
 import { getDocsPage } from './docs-page.ts';
 
 const page = await getDocsPage();
@@ -21,8 +22,8 @@ test('it loads no other file', () => {
 });
 
 test('it leads to the tabs of the console where there is one', async () => {
-  const app = Fastify().register(docsRoutes, { version: '1.2.3', publicUrl: () => '', hasConsole: true });
-  const { body } = await app.inject('/docs');
+  const listener = createRouter(docsEndpoints({ version: '1.2.3', hasConsole: true }), {});
+  const { body } = await inject(listener, '/docs');
   expect(body.match(/href="\.\/#\w+"/g)).toEqual([
     'href="./#check"',
     'href="./#leads"',
@@ -33,11 +34,7 @@ test('it leads to the tabs of the console where there is one', async () => {
 });
 
 test('the content security policy allows only its own style and script', async () => {
-  const app = Fastify().register(docsRoutes, {
-    version: '1.2.3',
-    publicUrl: () => 'https://leads.acme.test',
-  });
-  const { headers, body } = await app.inject('/docs');
+  const { headers, body } = await inject(createRouter(docsEndpoints({ version: '1.2.3' }), {}), '/docs');
   const hashOf = (element: RegExp) =>
     createHash('sha256')
       .update(element.exec(body)?.[1] ?? '')

@@ -1,11 +1,9 @@
-import Fastify from 'fastify';
-import { docsRoutes } from '../../src/http/docs.ts';
-
-let publicUrl = '';
-const app = Fastify().register(docsRoutes, { version: '1.2.3', publicUrl: () => publicUrl });
+import { inject } from 'light-my-request';
+import { docsEndpoints } from '../../src/http/docs.ts';
+import { createRouter } from '../../src/http/router.ts';
 
 /** The documentation page as a client with this base URL gets it. */
 export async function getDocsPage(baseUrl = 'https://leads.acme.test/api'): Promise<string> {
-  publicUrl = baseUrl;
-  return (await app.inject('/docs')).body;
+  const listener = createRouter(docsEndpoints({ version: '1.2.3' }), { publicUrl: baseUrl });
+  return (await inject(listener, '/docs')).body;
 }

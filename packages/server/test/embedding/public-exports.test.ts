@@ -8,9 +8,8 @@ import {
   JwksUnavailableError,
   loadSigningKeys,
   makeVerifyToken,
-  type NewLeadsOptions,
+  type PollHandlerOptions,
   type PollRecorder,
-  type PublicUrl,
   type SigningKey,
   SigningKeyError,
   type SigningKeySource,
@@ -23,8 +22,7 @@ import {
 import { expect, expectTypeOf, it } from 'vitest';
 
 it('every type that an option or a function of the surface names', () => {
-  expectTypeOf<NewLeadsOptions['publicUrl']>().toEqualTypeOf<PublicUrl | undefined>();
-  expectTypeOf<NewLeadsOptions['recorder']>().toEqualTypeOf<PollRecorder | undefined>();
+  expectTypeOf<PollHandlerOptions['recorder']>().toEqualTypeOf<PollRecorder | undefined>();
   expectTypeOf(ConsumerRecorder).instance.toExtend<PollRecorder>();
   expectTypeOf(issueToken).parameter(1).toEqualTypeOf<TokenGrant>();
   expectTypeOf(loadSigningKeys).parameter(0).toEqualTypeOf<SigningKeySource>();

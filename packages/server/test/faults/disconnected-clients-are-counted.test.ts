@@ -18,7 +18,9 @@ test('a client that disconnects during the first query is counted, and no connec
     return rows.map(({ pid }) => pid);
   };
   const clients = () =>
-    new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+    new Promise<number>((resolve) =>
+      service.publicServer.server.getConnections((_error, count) => resolve(count)),
+    );
   expect((await poll('boss')).headers.get('ratelimit')).toContain('"minute";r=99');
   const before = await backends('true');
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { deferred } from '../../../testing/harness/deferred.ts';
-import { emptyStore, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
+import { emptyStore, listen, makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import type { VerifyToken } from '../../src/accounts/tokens.ts';
 import { ClientDisconnectedError } from '../../src/store/errors.ts';
@@ -65,9 +65,11 @@ it('a client that disconnects while its token is verified is counted, and nothin
     await verified.promise;
     return { kind: 'valid', token: { userId: 'boss', tokenId: 'token-1' } };
   };
-  const app = makeEndpoint(methods, { verifyToken, limiter: { consume }, observer: { observe } });
-  const accepted = once(app.server, 'connection');
-  const socket = await openSocket(await app.listen({ host: '127.0.0.1', port: 0 }));
+  const { server, url } = await listen(
+    makeEndpoint(methods, { verifyToken, limiter: { consume }, observer: { observe } }),
+  );
+  const accepted = once(server, 'connection');
+  const socket = await openSocket(url);
   socket.write(requestText('GET /automation/new-leads HTTP/1.1', 'Host: x', 'Authorization: Bearer any'));
   const [serverSide]: Socket[] = await accepted;
   await reached.promise;

@@ -1,6 +1,8 @@
 import { expect, test, vi } from 'vitest';
 import { startWaitingService } from './support/held-polls-service.ts';
 
+const isPoll = ({ path }: { readonly path?: string }) => path === '/automation/new-leads';
+
 test('the gauge counts the requests that wait, and durations do not include the wait', async () => {
   const lines: { path?: string; durationMs?: number; waitedMs?: number; leads?: number }[] = [];
   const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) };
@@ -13,8 +15,8 @@ test('the gauge counts the requests that wait, and durations do not include the 
   await answer;
   expect(await metrics()).toMatch(/^leadtap_waiting_polls 0$/m);
 
-  await vi.waitFor(() => expect(lines.filter(({ path }) => path)).toHaveLength(1));
-  const line = lines.find(({ path }) => path);
+  await vi.waitFor(() => expect(lines.filter(isPoll)).toHaveLength(1));
+  const line = lines.find(isPoll);
   expect(line?.waitedMs).toBeGreaterThan(0);
   expect(line?.durationMs).toBeGreaterThanOrEqual(line?.waitedMs ?? 0);
   const [, seconds] = /^leadtap_poll_duration_seconds_sum\{status="200"\} (.*)$/m.exec(await metrics()) ?? [];
@@ -22,6 +24,6 @@ test('the gauge counts the requests that wait, and durations do not include the 
   expect(Number(seconds) * 1000).toBeCloseTo(durationMs - waitedMs, 1);
 
   await poll('boss');
-  await vi.waitFor(() => expect(lines.filter(({ path }) => path)).toHaveLength(2));
-  expect(lines.filter(({ path }) => path).at(-1)).not.toHaveProperty('waitedMs');
+  await vi.waitFor(() => expect(lines.filter(isPoll)).toHaveLength(2));
+  expect(lines.filter(isPoll).at(-1)).not.toHaveProperty('waitedMs');
 });

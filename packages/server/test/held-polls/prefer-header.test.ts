@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fastestMs, LONG, MAX_MS } from '../../../testing/harness/linear-time.ts';
 import { shareService } from '../../../testing/harness/shared-service.ts';
-import { parseWait } from '../../src/poll/prefer.ts';
+import { parseWait } from '../../src/poll/hold.ts';
 
 const READ: readonly [prefer: string, seconds: number | undefined][] = [
   ['wait=1', 1],

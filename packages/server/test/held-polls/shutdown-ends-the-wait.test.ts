@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Fastify from 'fastify';
-import { createPollHandler, newLeads, type PollObserver } from 'leadtap';
+import { createPollHandler, type PollObserver } from 'leadtap';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
@@ -74,16 +73,6 @@ describe('an application that embeds the endpoint', () => {
     fetch(`${url}/automation/new-leads?since=2026-01-01`, {
       headers: { authorization: 'Bearer any', prefer: 'wait=50' },
     });
-
-  it('ends the waits of the Fastify plugin with app.close()', async () => {
-    const { options, isWaiting } = await embedded();
-    const app = Fastify();
-    app.register(newLeads, { prefix: '/api', ...options });
-    const answer = wait(`${await app.listen({ host: '127.0.0.1', port: 0 })}/api`);
-    await isWaiting;
-    await app.close();
-    await expectEmptyAndClosed(answer);
-  });
 
   it('ends the waits of the request listener with its signal', async () => {
     const { options, isWaiting } = await embedded();

@@ -1,3 +1,4 @@
+import { inject } from 'light-my-request';
 import { expect, test } from 'vitest';
 import { makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
 import { ManualTimers, settle } from './support/manual-timers.ts';
@@ -16,7 +17,7 @@ test('while a writer is busy, `Date` is not later than the newest lead, so that 
     verifyToken: async (userId: string) => ({ kind: 'valid', token: { userId } }) as const,
   };
   const app = makeEndpoint(store, options);
-  const answer = app.inject({
+  const answer = inject(app, {
     url: '/automation/new-leads?since=2026-03-02T09:30:00Z',
     headers: { authorization: 'Bearer acme', prefer: 'wait=50' },
   });

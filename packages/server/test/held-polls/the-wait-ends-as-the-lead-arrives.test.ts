@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { FastifyInstance } from 'fastify';
+import type { RequestHandler } from 'leadtap';
+import { inject } from 'light-my-request';
 import { test } from 'vitest';
 import { makeEndpoint, noLimit } from '../../../testing/harness/endpoint.ts';
 import { toIso } from '../../src/clock.ts';
@@ -38,7 +39,7 @@ class World {
   troubledAt = 0;
   downSince = 0;
   hasFailedReads = false;
-  readonly #app: FastifyInstance;
+  readonly #app: RequestHandler;
   #tokens = 0;
 
   constructor() {
@@ -106,7 +107,7 @@ class World {
     { userId, tokenId, since }: Pick<Wait, 'userId' | 'tokenId' | 'since'>,
     headers: Record<string, string>,
   ) {
-    return this.#app.inject({
+    return inject(this.#app, {
       url: `/automation/new-leads?since=${toIso(since)}`,
       headers: { authorization: `Bearer ${userId}:${tokenId}`, ...headers },
     });

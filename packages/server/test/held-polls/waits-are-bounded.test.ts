@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { inject } from 'light-my-request';
 import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { deferred } from '../../../testing/harness/deferred.ts';
@@ -135,7 +136,7 @@ describe('a client that disconnects', () => {
     const lines: { status?: number }[] = [];
     const logTo = { write: (line: string) => void lines.push(JSON.parse(line)) };
     const { store, wait, waiting, service } = await startWaitingService({ logTo });
-    const connected = once(service.app.server, 'connection');
+    const connected = once(service.publicServer.server, 'connection');
     const [arrived, release] = [deferred(), deferred()];
     beforeQuestion(store, 'readPage', () => {
       arrived.resolve();
@@ -169,7 +170,7 @@ describe('a client that disconnects', () => {
 
 it('a store without a change log answers at once', async () => {
   const app = makeEndpoint();
-  const response = await app.inject({
+  const response = await inject(app, {
     url: '/automation/new-leads?since=2026-01-01',
     headers: { authorization: 'Bearer any', prefer: 'wait=50' },
   });

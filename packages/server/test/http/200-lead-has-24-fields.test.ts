@@ -211,8 +211,8 @@ describe('any content of a lead', () => {
       fc.asyncProperty(fields, async (given) => {
         clock.advance(60_000);
         await shared().add({ id: 'a', fields: given });
-        const { service, token } = shared();
-        const answer = await service.app.inject({
+        const { inject, token } = shared();
+        const answer = await inject({
           url: '/automation/new-leads',
           headers: { authorization: `Bearer ${await token('boss')}` },
         });

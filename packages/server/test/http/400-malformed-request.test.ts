@@ -108,7 +108,9 @@ describe('400 malformed-request, if the client keeps the connection open', () =>
     socket.write('garbage\r\n\r\n');
     await ended;
     const connections = () =>
-      new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+      new Promise<number>((resolve) =>
+        service.publicServer.server.getConnections((_error, count) => resolve(count)),
+      );
     await eventually(async () => expect(await connections()).toBe(0));
     socket.destroy();
   });

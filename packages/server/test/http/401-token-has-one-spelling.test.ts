@@ -64,8 +64,7 @@ const otherSpelling = (token: string): fc.Arbitrary<string> => {
 
 it('any other spelling of a valid token is rejected with token-invalid', async () => {
   const { test, tokens } = await startWithTokens();
-  const ask = (authorization: string) =>
-    test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization } });
+  const ask = (authorization: string) => test.inject({ url: NEW_LEADS_PATH, headers: { authorization } });
   for (const [whose, token] of tokens) {
     for (const scheme of ['Bearer', 'bearer', 'BEARER'])
       expect([whose, (await ask(`${scheme} ${token}`)).statusCode]).toEqual([whose, 200]);

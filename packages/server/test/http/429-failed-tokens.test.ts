@@ -19,7 +19,7 @@ async function startGuarded(env: Record<string, string> = {}, failedTokenPolicie
   const clock = manualClock();
   const test = await startService({ clock, env, limits: { failedTokenPolicies } });
   const ask = ({ token = 'guess', remoteAddress = '203.0.113.7', headers = {} }: Request = {}) =>
-    test.service.app.inject({
+    test.inject({
       url: NEW_LEADS_PATH,
       remoteAddress,
       headers: { ...(token !== '' && { authorization: `Bearer ${token}` }), ...headers },
@@ -127,9 +127,9 @@ describe('429: the address behind a proxy', () => {
   });
 
   it('LEADTAP_TRUST_PROXY=1: two headers are one list', async () => {
-    const { fail, service } = await startGuarded({ LEADTAP_TRUST_PROXY: '1' });
+    const { fail, inject } = await startGuarded({ LEADTAP_TRUST_PROXY: '1' });
     await fail(QUOTA, forwarded('192.0.2.66'));
-    const answer = await service.app.inject({
+    const answer = await inject({
       url: NEW_LEADS_PATH,
       remoteAddress: '10.0.0.1',
       headers: { authorization: 'Bearer guess', 'x-forwarded-for': ['8.8.8.8', '192.0.2.66'] },

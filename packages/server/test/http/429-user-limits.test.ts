@@ -12,7 +12,7 @@ async function startWithClock(userPolicies = USER_POLICIES) {
   const clock = manualClock();
   const test = await startService({ clock, limits: { userPolicies } });
   const ask = (token: string) =>
-    test.service.app.inject({ url: NEW_LEADS_PATH, headers: { authorization: `Bearer ${token}` } });
+    test.inject({ url: NEW_LEADS_PATH, headers: { authorization: `Bearer ${token}` } });
   /** Sends this many requests and returns how many passed. */
   const passing = async (token: string, count: number) => {
     let passed = 0;

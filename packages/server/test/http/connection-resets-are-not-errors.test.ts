@@ -1,11 +1,8 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import Fastify from 'fastify';
-import { createPollHandler, newLeads, type PollOptions } from 'leadtap';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { emptyStore } from '../../../testing/harness/endpoint.ts';
+import { createPollHandler } from 'leadtap';
+import { describe, expect, it, vi } from 'vitest';
+import { emptyStore, listen } from '../../../testing/harness/endpoint.ts';
 import { openSocket, requestText } from '../../../testing/harness/raw-http.ts';
 import { startService } from '../../../testing/harness/service.ts';
 
@@ -14,7 +11,7 @@ async function startLogged() {
   const service = await startService({ logTo: { write: (line) => void lines.push(JSON.parse(line)) } });
   const openConnections = () =>
     new Promise<number>((resolve) =>
-      service.service.app.server.getConnections((_error, count) => resolve(count)),
+      service.service.publicServer.server.getConnections((_error, count) => resolve(count)),
     );
   const opened = (count: number) => vi.waitFor(async () => expect(await openConnections()).toBe(count));
   const settled = () => opened(0);
@@ -59,56 +56,36 @@ describe('a client that resets its connection', () => {
   });
 });
 
-describe('the address of a failed token is read at the start of the request', () => {
-  type Serve = (options: PollOptions) => Promise<{ url: string; accepted: Promise<Socket[]> }>;
-
-  const serveBare: Serve = async (options) => {
-    const server = createServer(createPollHandler(options));
-    const accepted = once(server, 'connection');
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, accepted };
-  };
-
-  const servePlugin: Serve = async (options) => {
-    const app = Fastify().register(newLeads, options);
-    const accepted = once(app.server, 'connection');
-    onTestFinished(() => app.close());
-    return { url: await app.listen({ host: '127.0.0.1', port: 0 }), accepted };
-  };
-
-  it.each([
-    ['the handler', serveBare],
-    ['the Fastify plugin', servePlugin],
-  ])('by %s', async (_what, serve) => {
-    let reset: () => void = () => undefined;
-    const hasReset = new Promise<void>((resolve) => {
-      reset = resolve;
-    });
-    const counted: string[] = [];
-    const observed: number[] = [];
-    const { url, accepted } = await serve({
-      store: emptyStore,
-      verifyToken: async () => {
-        await hasReset;
-        return { kind: 'invalid' };
-      },
-      failedTokens: {
-        consume: (key) => {
-          counted.push(key);
-          return { windows: [], violated: [], retryAfterS: 0 };
-        },
-      },
-      observer: { observe: ({ status }) => void observed.push(status) },
-    });
-    const socket = await openSocket(url);
-    const [serverSide] = await accepted;
-    socket.write(requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: x', 'Authorization: Bearer a.b.c'));
-    await vi.waitFor(() => expect(serverSide?.bytesRead).toBeGreaterThan(0));
-    socket.resetAndDestroy();
-    await vi.waitFor(() => expect(serverSide?.destroyed).toBe(true));
-    reset();
-    await vi.waitFor(() => expect(observed).toEqual([499]));
-    expect(counted).toEqual(['127.0.0.1']);
+it('the address of a failed token is read at the start of the request', async () => {
+  let reset: () => void = () => undefined;
+  const hasReset = new Promise<void>((resolve) => {
+    reset = resolve;
   });
+  const counted: string[] = [];
+  const observed: number[] = [];
+  const handle = createPollHandler({
+    store: emptyStore,
+    verifyToken: async () => {
+      await hasReset;
+      return { kind: 'invalid' };
+    },
+    failedTokens: {
+      consume: (key) => {
+        counted.push(key);
+        return { windows: [], violated: [], retryAfterS: 0 };
+      },
+    },
+    observer: { observe: ({ status }) => void observed.push(status) },
+  });
+  const { server, url } = await listen(handle);
+  const accepted = once(server, 'connection');
+  const socket = await openSocket(url);
+  const [serverSide] = await accepted;
+  socket.write(requestText(`GET ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: x', 'Authorization: Bearer a.b.c'));
+  await vi.waitFor(() => expect(serverSide?.bytesRead).toBeGreaterThan(0));
+  socket.resetAndDestroy();
+  await vi.waitFor(() => expect(serverSide?.destroyed).toBe(true));
+  reset();
+  await vi.waitFor(() => expect(observed).toEqual([499]));
+  expect(counted).toEqual(['127.0.0.1']);
 });

@@ -43,7 +43,9 @@ describe('a client that disconnects', () => {
   it('during its request leaves no connection', async () => {
     const { url, service } = await startService();
     const connections = () =>
-      new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+      new Promise<number>((resolve) =>
+        service.publicServer.server.getConnections((_error, count) => resolve(count)),
+      );
     for (const part of ['', 'G', 'GET / HT', `GET ${NEW_LEADS_PATH} HTTP/1.1\r\nHost: x\r\nAuthori`]) {
       const socket = await openSocket(url);
       socket.write(part, () => socket.resetAndDestroy());

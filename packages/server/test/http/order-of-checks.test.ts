@@ -34,11 +34,11 @@ describe('a request that fails several checks gets the problem of the first', ()
     };
     if (failing.limit)
       for (let i = 0; i < 100; i += 1)
-        await test.service.app.inject({
+        await test.inject({
           url: NEW_LEADS_PATH,
           headers: { authorization: `Bearer ${good}` },
         });
-    return test.service.app.inject(request);
+    return test.inject(request);
   }
 
   const none: Failing = { token: false, limit: false, user: false, plan: false, scope: false, query: false };

@@ -46,11 +46,11 @@ interface Follower {
 }
 
 /** Polls until a page is not full, and stores only the last `createdAt`, as the simplest client does. */
-async function follow({ service, token }: TestService, clock: ManualClock, follower: Follower) {
+async function follow({ inject, token }: TestService, clock: ManualClock, follower: Follower) {
   for (;;) {
     // An hour later the rate limits are reset.
     clock.advance(3_600_000);
-    const answer = await service.app.inject({
+    const answer = await inject({
       url: `${NEW_LEADS_PATH}?since=${follower.since}&limit=${follower.limit}`,
       headers: { authorization: `Bearer ${await token(follower.userId)}` },
     });

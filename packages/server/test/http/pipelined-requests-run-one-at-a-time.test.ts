@@ -35,7 +35,7 @@ it('one connection has one request in progress, however many it sends', async ()
     await new Promise<void>((resolve) => release.push(resolve));
     inProgress -= 1;
   });
-  const accepted = once(service.app.server, 'connection');
+  const accepted = once(service.publicServer.server, 'connection');
   const socket = await openSocket(url);
   onTestFinished(() => void socket.destroy());
   const [serverSide]: Socket[] = await accepted;
@@ -88,7 +88,7 @@ it('a connection that keeps sending requests without waiting for answers is clos
   onTestFinished(() => released.resolve());
   beforeQuestion(store, 'findUser', () => released.promise);
   let received = 0;
-  service.app.server.on('request', () => {
+  service.publicServer.server.on('request', () => {
     received += 1;
   });
   const socket = await openSocket(url);

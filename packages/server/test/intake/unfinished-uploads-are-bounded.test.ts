@@ -98,7 +98,7 @@ it('a client that disconnects while the service checks its limits leaves no unfi
   const limiter = test.limiters.intakeLeads;
   const consume = limiter.consume.bind(limiter);
   for (let i = 0; i < 9; i += 1) {
-    const connected = once(test.service.app.server, 'connection');
+    const connected = once(test.service.publicServer.server, 'connection');
     const disconnected = new Promise<void>((resolve) => {
       vi.spyOn(limiter, 'consume').mockImplementationOnce(async (...units) => {
         const [connection]: Socket[] = await connected;

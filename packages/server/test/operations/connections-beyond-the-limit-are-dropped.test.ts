@@ -16,14 +16,16 @@ it('connections beyond the limit are dropped, counted and logged, and the others
   });
   const sockets: Socket[] = [];
   for (let n = 0; n < 3; n += 1) {
-    const accepted = once(service.app.server, 'connection');
+    const accepted = once(service.publicServer.server, 'connection');
     sockets.push(await openSocket(url));
     await accepted;
   }
   for (let n = 0; n < 4; n += 1) expect(await readToEnd(await openSocket(url))).toBe('');
   for (const socket of sockets) socket.destroy();
   const open = () =>
-    new Promise<number>((resolve) => service.app.server.getConnections((_error, count) => resolve(count)));
+    new Promise<number>((resolve) =>
+      service.publicServer.server.getConnections((_error, count) => resolve(count)),
+    );
   await vi.waitFor(async () => expect(await open()).toBe(0));
   expect((await poll('boss')).status).toBe(200);
   expect(await (await fetch(metricsUrl)).text()).toMatch(/^leadtap_connections_dropped_total 4$/m);

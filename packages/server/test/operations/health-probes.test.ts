@@ -53,7 +53,7 @@ it('during shutdown the service is alive but not ready, and answers polls with C
   const hold = deferred();
   const lines: string[] = [];
   const { url, poll, stop } = await startService({
-    prepare: ({ app }) => app.addHook('preClose', () => hold.promise),
+    drain: () => hold.promise,
     logTo: { write: (line) => void lines.push(line) },
   });
   const stopped = stop();

@@ -2,7 +2,6 @@ import { StoreUnavailableError } from 'leadtap';
 import { describe, expect, it, vi } from 'vitest';
 import { beforeQuestion } from '../../../testing/harness/before-question.ts';
 import { startService } from '../../../testing/harness/service.ts';
-import { makeLogger } from '../../src/ops/logging.ts';
 import { connectRaw } from './raw-connection.ts';
 
 type Line = Readonly<Record<string, unknown>>;
@@ -184,14 +183,5 @@ describe('the log', () => {
     await poll('boss', '', { headers: { traceparent } });
     expect(log.requests().map((line) => line['traceId'])).toEqual([traceId]);
     expect(log.text()).not.toContain('ada@');
-  });
-
-  it('has no address or query string if Fastify logs a request itself', () => {
-    const log = collectLog();
-    const url = '/automation/new-leads?contact=ada@lead.example';
-    const request = { method: 'GET', url, ip: CALLER, routeOptions: { url: '/automation/new-leads' } };
-    makeLogger('info', log).warn({ req: request }, 'something unforeseen');
-    expect(log.lines()).toMatchObject([{ req: { method: 'GET', path: '/automation/new-leads' } }]);
-    expect(log.text()).not.toMatch(/ada@|203\.0\.113/);
   });
 });

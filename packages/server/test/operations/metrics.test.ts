@@ -1,12 +1,12 @@
-import Fastify from 'fastify';
 import {
+  createPollHandler,
   FAILED_TOKEN_POLICIES,
   MemoryLimiter,
   makeVerifyToken,
-  newLeads,
   type Policy,
   USER_POLICIES,
 } from 'leadtap';
+import { inject } from 'light-my-request';
 import { describe, expect, it, vi } from 'vitest';
 import { startService, type TestService } from '../../../testing/harness/service.ts';
 import { makeMetrics } from '../../src/ops/metrics.ts';
@@ -86,7 +86,7 @@ describe('metrics', () => {
         policies.map((policy, index) => ({ ...policy, quota: index + 1 })),
         () => now,
       );
-    const app = Fastify().register(newLeads, {
+    const handle = createPollHandler({
       store,
       verifyToken: makeVerifyToken({ keys: service.keys, clock: () => now }),
       limiter: tight(USER_POLICIES),
@@ -94,7 +94,7 @@ describe('metrics', () => {
       observer: metrics,
     });
     const poll = async (credentials: string) =>
-      app.inject({ url: '/automation/new-leads', headers: { authorization: `Bearer ${credentials}` } });
+      inject(handle, { url: '/automation/new-leads', headers: { authorization: `Bearer ${credentials}` } });
     const mine = await token('boss');
     for (const elapsedMs of [0, 0, 0, 60_000, 60_000]) {
       now = START + elapsedMs;

@@ -37,7 +37,7 @@ describe('during shutdown', () => {
 
   it('a request that arrives on an open connection is answered, and the connection closed', async () => {
     const { url, token, stop, service } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
-    const accepted = once(service.app.server, 'connection');
+    const accepted = once(service.publicServer.server, 'connection');
     const { socket, received } = await connectRaw(url);
     // Half of a request keeps the connection from being idle, which would close it.
     const request = requestHead(url, await token('boss'));
@@ -79,7 +79,7 @@ describe('during shutdown', () => {
 
   it('connections without a request do not delay it', async () => {
     const { url, stop, service } = await startService({ lifecycle: { shutdownLimitMs: 3_600_000 } });
-    const accepted = new Promise((resolve) => service.app.server.once('connection', resolve));
+    const accepted = new Promise((resolve) => service.publicServer.server.once('connection', resolve));
     const { received } = await connectRaw(url);
     await accepted;
     await stop();

@@ -1,9 +1,9 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { NEW_LEADS_PATH } from '@leadtap/contract';
-import { type Store, systemClock, type VerifyToken } from 'leadtap';
+import { createPollHandler, type Store, type VerifyToken } from 'leadtap';
 import { noLimit } from '../../../../testing/harness/endpoint.ts';
 import type { WhenDone } from '../../../../testing/harness/temp-folder.ts';
-import { buildApp } from '../../../src/build-app.ts';
-import { makeLogger } from '../../../src/ops/logging.ts';
 
 export interface Answer {
   readonly status: number;
@@ -21,23 +21,23 @@ export const tokenOf = (userId: string, tokenId: string): string => JSON.stringi
 
 const verifyToken: VerifyToken = (token) => ({ kind: 'valid', token: JSON.parse(token) });
 
-/** One instance of the service, over real HTTP, without rate limits. */
+/** The endpoint with a cache of its own, over real HTTP, without rate limits. */
 export async function serve(store: Store, whenDone: WhenDone): Promise<Instance> {
-  const app = buildApp(
-    {
-      store,
-      verifyToken,
-      limiter: noLimit,
-      failedTokens: noLimit,
-      observer: { observe: () => undefined },
-      logger: makeLogger('fatal', { write: () => undefined }),
-      clock: systemClock,
-      version: '0.0.0',
-    },
-    { basePath: '', publicUrl: 'http://leadtap.example', trustProxy: false },
-  );
-  whenDone(() => app.close());
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
+  const publicUrl = 'http://leadtap.example';
+  const handle = createPollHandler({
+    store,
+    verifyToken,
+    limiter: noLimit,
+    failedTokens: noLimit,
+    publicUrl,
+  });
+  const server = createServer(handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  whenDone(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     poll: async (token, query) => {
       const headers = { authorization: `Bearer ${token}` };

@@ -1,8 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
-import Fastify from 'fastify';
-import { loadSigningKeys, makeVerifyToken, newLeads, type PollStore, systemClock, type User } from 'leadtap';
-import { onTestFinished } from 'vitest';
+import {
+  createPollHandler,
+  loadSigningKeys,
+  makeVerifyToken,
+  type PollStore,
+  systemClock,
+  type User,
+} from 'leadtap';
+import { listen } from '../../../../testing/harness/endpoint.ts';
 import { LONG_JWKS_TIMING } from '../../../../testing/harness/timeouts.ts';
 import type { JwksTiming } from '../../../src/accounts/external-tokens.ts';
 import { AUDIENCE, type IdentityProvider, ISSUER } from './identity-provider.ts';
@@ -47,10 +52,6 @@ export async function startEndpoint({ url }: IdentityProvider, timing: Partial<J
     },
     clock: systemClock,
   });
-  const app = Fastify();
-  app.register(newLeads, { store, verifyToken });
-  await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => app.close());
-  const { port } = app.server.address() as AddressInfo;
-  return { poll: (token: string) => pollWith(`http://127.0.0.1:${port}`, token) };
+  const { url: baseUrl } = await listen(createPollHandler({ store, verifyToken }));
+  return { poll: (token: string) => pollWith(baseUrl, token) };
 }

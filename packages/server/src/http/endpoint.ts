@@ -1,0 +1,201 @@
+/** The rows of the table of endpoints, and what every endpoint has in common: its checks, problems, response and log line. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ClientDisconnectedError } from '../store/errors.ts';
+import { type BodyRule, endAndDiscardBody, hasLongUnreadBody, requireBody } from './body.ts';
+import { isDisconnected, onceClosed } from './connections.ts';
+import { CLIENT_CLOSED_REQUEST, Exchange, type Payload, type RefusedRequest, type Site } from './exchange.ts';
+import { compileTrust, type TrustProxy } from './forwarded.ts';
+import { findHeaderProblem, isConsoleRequest } from './headers.ts';
+import type { AccountReader, Caller, Identification } from './identify.ts';
+import { ProblemError, problemResponse, toProblemError } from './problems.ts';
+import {
+  CLIENT_DISCONNECTED,
+  createCauseLog,
+  type EndedExchange,
+  type RequestLogger,
+  requestLine,
+} from './request-log.ts';
+
+interface EndpointRow<P extends Payload> {
+  /** Below `{base_url}`. Its last segment may be `{id}`. Rows with the same path have different methods. */
+  readonly path: string;
+  /** Served without the path of `{base_url}` as well. */
+  readonly isAlsoAtRoot?: boolean;
+  readonly methods: readonly string[];
+  /** Requests that succeed are logged at level `debug`: probes and scrapes arrive every few seconds. */
+  readonly isQuiet?: boolean;
+  /** Receives every request, for metrics. The payload is undefined if there was a problem. */
+  observe?(ended: EndedExchange, payload: P | undefined): void;
+}
+
+/** An endpoint that needs no token. */
+export interface OpenEndpoint extends EndpointRow<Payload> {
+  /** Adds the headers. Throws a `ProblemError` to refuse the request. */
+  answer(exchange: Exchange): Payload | Promise<Payload>;
+}
+
+/** An endpoint that needs a token. */
+export interface CallerEndpoint<Reader extends AccountReader = AccountReader, P extends Payload = Payload>
+  extends EndpointRow<P> {
+  /** The scope of the token, and the rate limit. */
+  readonly callers: Identification<Reader>;
+  /** Absent: a body is not read. */
+  readonly body?: BodyRule;
+  /** What the client should do after a 503. Default: the text of the contract. */
+  readonly unavailableDetail?: string;
+  answer(exchange: Exchange, caller: Caller<Reader>): Promise<P>;
+}
+
+export type Endpoint = OpenEndpoint | CallerEndpoint;
+
+export interface RefusalObserver {
+  /** Receives the limits of each 429. */
+  readonly observeRefusal?: ((violatedPolicies: readonly string[]) => void) | undefined;
+}
+
+/** Methods of an endpoint that reads. */
+export const READ_METHODS: readonly string[] = ['GET', 'HEAD'];
+
+/** Options of the handlers that depend on where they are mounted. */
+export interface MountOptions {
+  /** The path of `{base_url}`, such as `/api`. Default: none. */
+  readonly basePath?: string;
+  /** The `{base_url}` in the Link header. Default: the address that the request names, with `basePath`. */
+  readonly publicUrl?: string | undefined;
+  /** The proxies whose `X-Forwarded-*` headers count. Default: none. */
+  readonly trustProxy?: TrustProxy;
+  /** Receives one line for each request, and the cause of each 5xx. A pino logger fits. */
+  readonly logger?: RequestLogger;
+}
+
+export interface HandlerOptions extends MountOptions {
+  /** Receives the requests that were answered with a problem, for the status page. Must not throw. */
+  readonly onRefusal?: ((refused: RefusedRequest) => void) | undefined;
+  /** Receives the address of a proxy that is not trusted, although the `Link` depends on it. Must not throw. */
+  readonly onUntrustedProxy?: ((address: string) => void) | undefined;
+}
+
+/** Answers every request that it receives: routing by path is up to the caller. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * The endpoints of one path as a plain Node listener. `route` is the path in the log. Events, not promises, end an exchange: a
+ * promise for each response would take a tenth of the time of a poll.
+ */
+export function createHandler(
+  route: string | undefined,
+  endpoints: readonly Endpoint[],
+  options: HandlerOptions,
+): RequestHandler {
+  const { logger, onRefusal } = options;
+  const site: Site = {
+    basePath: options.basePath ?? '',
+    publicUrl: options.publicUrl,
+    isTrusted: compileTrust(options.trustProxy ?? false),
+    logger,
+    onUntrustedProxy: options.onUntrustedProxy,
+  };
+  const logCause = createCauseLog();
+  const allowed = endpoints.flatMap(({ methods }) => methods);
+  const byMethod = new Map(endpoints.flatMap((row) => row.methods.map((method) => [method, row])));
+  const endpointOf = ({ request }: Exchange): Endpoint | undefined => byMethod.get(request.method ?? '');
+  const isApi = endpoints.some((row) => 'callers' in row);
+
+  /** The checks, in their order. A failed check throws a `ProblemError`. */
+  function answer(exchange: Exchange): Payload | Promise<Payload> {
+    const { request } = exchange;
+    const malformed = findHeaderProblem(request);
+    // Not thrown at once: if Node's parser refuses the request as well, its error is answered first, and alone.
+    if (malformed) return Promise.reject(malformed);
+    const endpoint = endpointOf(exchange);
+    if (!endpoint) throw methodNotAllowed(allowed);
+    if (!('callers' in endpoint)) return endpoint.answer(exchange);
+    // The caller is in no variable of an async function: a poll that is held would keep it in memory.
+    return endpoint.callers.identify(exchange).then((caller) => {
+      if (endpoint.body) exchange.mediaType = requireBody(request, endpoint.body);
+      return endpoint.answer(exchange, caller);
+    });
+  }
+
+  async function respond(exchange: Exchange): Promise<void> {
+    const startedAt = performance.now();
+    const { request, response, headers } = exchange;
+    let payload: Payload;
+    try {
+      payload = await answer(exchange);
+    } catch (error) {
+      payload = toProblemPayload(error, exchange);
+    }
+    const end = (isComplete: boolean) => onEnd(exchange, payload, performance.now() - startedAt, isComplete);
+    if (isDisconnected(request, response)) return end(true);
+    // After malformed headers the connection is closed at once: nobody knows where its body ends.
+    const isBodyDiscarded = hasLongUnreadBody(request) && !headers.includes('connection');
+    if (isBodyDiscarded) headers.push('connection', 'close');
+    // Not `writableFinished`: it is also true after a reset that discarded the rest.
+    onceClosed(request, response, () => end(!request.socket.destroyed));
+    try {
+      response.writeHead(payload.status, headers);
+      const body = request.method === 'HEAD' ? undefined : payload.body;
+      if (isBodyDiscarded) endAndDiscardBody(request, response, body);
+      else response.end(body);
+    } catch (error) {
+      // The application has started a response already, or has set an invalid header.
+      exchange.log.error({ err: error }, 'a response could not be sent');
+      response.destroy();
+    }
+  }
+
+  function toProblemPayload(error: unknown, exchange: Exchange): Payload {
+    if (error instanceof ClientDisconnectedError) {
+      exchange.response.destroy();
+      return { status: CLIENT_CLOSED_REQUEST, body: undefined };
+    }
+    const endpoint = endpointOf(exchange);
+    const detail = endpoint && 'callers' in endpoint ? endpoint.unavailableDetail : undefined;
+    const problem = toProblemError(error, detail);
+    exchange.problem = problem;
+    logCause(problem, exchange.log);
+    const { status, headers, body } = problemResponse(problem, exchange.id);
+    exchange.headers.push(...Object.entries(headers).flat(), 'content-length', String(body.length));
+    return { status, body };
+  }
+
+  function onEnd(exchange: Exchange, payload: Payload, durationMs: number, isComplete: boolean): void {
+    const { request, response, id, problem, token, waitedMs } = exchange;
+    const isUnsent = isDisconnected(request, response) && !response.headersSent;
+    const status = isUnsent ? CLIENT_CLOSED_REQUEST : payload.status;
+    const { leads } = payload;
+    const ended = { request, id, status, durationMs, waitedMs, isComplete, token, leads, problem };
+    const isAnswered = !problem && payload.status !== CLIENT_CLOSED_REQUEST;
+    // A request with another method is counted as well.
+    const endpoint = endpointOf(exchange) ?? endpoints[0];
+    try {
+      endpoint?.observe?.(ended, isAnswered ? payload : undefined);
+    } catch (error) {
+      // An observer that throws must not fail the request.
+      exchange.log.error({ err: error }, 'the observer of requests has thrown an error');
+    }
+    const level = endpoint?.isQuiet && status < 400 ? 'debug' : 'info';
+    logger?.[level]?.(requestLine(ended, route), isComplete ? 'request' : CLIENT_DISCONNECTED);
+    if (isApi && route !== undefined && isRefusal(ended))
+      onRefusal?.({
+        code: ended.problem.code,
+        status,
+        requestId: id,
+        path: route,
+        token: token ?? ended.problem.parts.token,
+      });
+  }
+
+  return (request, response) => void respond(new Exchange(request, response, site));
+}
+
+/** In the console, a person tries a token or a request and sees the answer: no automation is refused. */
+function isRefusal(ended: EndedExchange): ended is EndedExchange & { readonly problem: ProblemError } {
+  const { problem, status, request } = ended;
+  if (!problem || status === CLIENT_CLOSED_REQUEST) return false;
+  return status >= 500 || !isConsoleRequest(request);
+}
+
+export const methodNotAllowed = (allowed: readonly string[] = READ_METHODS): ProblemError =>
+  new ProblemError('method-not-allowed', { headers: { allow: allowed.join(', ') } });
