@@ -10,7 +10,8 @@ import { writeLine } from '../cli/output.ts';
 import type { Config } from '../config.ts';
 import { createLeadTimes, type DateFormat } from '../leads/lead-times.ts';
 import { findStatus } from '../leads/placement.ts';
-import { systemSleep } from './batches.ts';
+import type { Store } from '../store/store.ts';
+import { type Sleep, systemSleep } from './batches.ts';
 import {
   type CsvFlags,
   collectDateFormat,
@@ -20,14 +21,15 @@ import {
   parseEncoding,
   parseSeparator,
   parseTimeZone,
+  type SavedColumnMap,
 } from './command/csv-options.ts';
-import { printDryRun } from './command/dry-run-report.ts';
-import { BrokenInputError, openInput, RejectsFile } from './command/files.ts';
+import { findDeliveries } from './command/deliveries.ts';
+import { BrokenInputError, type ImportInput, openInput, RejectsFile } from './command/files.ts';
 import { confirmLargeImport } from './command/large-imports.ts';
 import { ImportReport, type ReportOptions } from './command/report.ts';
 import { DryRun } from './dry-run.ts';
 import { type ImportOutcome, importLeads } from './import-leads.ts';
-import { type Encoding, type ReadOptions, UnusableFileError } from './input-line.ts';
+import { type Encoding, FileFacts, type ReadOptions, UnusableFileError } from './input-line.ts';
 import { readLeads } from './read-leads.ts';
 
 const FIELD_NAMES = IMPORT_FIELDS.filter((field) => field.import.historicalOnly !== true)
@@ -58,7 +60,7 @@ Examples:
 
 Lines with errors are reported and skipped, and the exit code is then 1. docs/getting-leads-in.md has more.`;
 
-export interface ImportFlags extends ReportOptions, CsvFlags {
+export interface ImportFlags extends Omit<ReportOptions, 'localTimeZone'>, CsvFlags {
   readonly company?: string;
   readonly encoding?: Encoding;
   readonly dateFormat?: readonly DateFormat[];
@@ -126,72 +128,83 @@ export async function importFile(
   context: CommandContext,
   sleep = systemSleep,
 ): Promise<void> {
-  const { clock, signal } = context;
-  const format = formatOfFlags(flags);
   const columnMap = await loadColumnMap(flags, context);
-  const input = await openInput(file, format, context);
+  const input = await openInput(file, formatOfFlags(flags), context);
   try {
     const rejects =
       flags.rejects === undefined ? undefined : await RejectsFile.create(flags.rejects, context.cwd);
     try {
-      const localTimeZone = context.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
-      const report = new ImportReport(context, { ...flags, localTimeZone }, input, rejects);
-      const { skipLines, historical = false, allowErased = false, dateFormat: dateFormats } = flags;
-      const { onHeader, onItems, onEmptyRow, onRecognised, onRejected, onCommitted, onPaced } = report;
-      await withStore(context, async (store, config) => {
-        const { company: companyId, encoding, separator } = flags;
-        // UTC is the default: a file with other times gets the hint to name its zone.
-        const timeZone = flags.timeZone ?? (config.timeZone === 'UTC' ? undefined : config.timeZone);
-        const company = await findCompanyOrOnlyOne(store, companyId);
-        const options: ReadOptions = {
-          ...{ historical, clock, skipLines, companyId, encoding, separator, localTimeZone },
-          timeZone,
-          ...{ onHeader, onItems, onEmptyRow, onRecognised, onInvalidTime: report.onInvalidTime },
-          times: createLeadTimes({ timeZone, dateFormats }),
-          columnMap: columnMap.columns,
-          isMapAuto: columnMap.isAuto,
-          onMapped: (use, columns) => {
-            report.onMapped(use);
-            columnMap.add(columns);
-          },
-          onlyCompanyId: company?.id,
-          isStatus: company && ((text) => findStatus(company.statuses, text) !== undefined),
-        };
-        if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
-        const dryRun = flags.dryRun && new DryRun(store);
-        const outcome = await importLeads({
-          lines: readLeads(input, options),
-          store: dryRun ?? store,
-          historical,
-          dryRun: dryRun !== undefined,
-          allowErased,
-          skippedLines: skipLines,
-          newId: dryRun ? undefined : () => v7({ msecs: clock() }),
-          elapsedMs: () => performance.now(),
-          sleep,
-          signal,
-          onRejected,
-          onCommitted,
-          onPaced,
-          onWithoutId: report.onWithoutId,
-        }).catch(async (error: unknown) => {
-          await report.abort();
-          throw explainError(error, input.name, report);
-        });
-        await report.finish(outcome.counts);
-        if (report.hasHeader) await columnMap.save();
-        const finishedDryRun = outcome.kind === 'finished' ? dryRun : undefined;
-        const counts = { ...outcome.counts, skipped: report.emptyRows };
-        if (finishedDryRun) await printDryRun({ store, dryRun: finishedDryRun, counts, flags }, context);
-        if (!finishedDryRun || !flags.json) await report.printCounts(counts);
-        await exitUnlessComplete(outcome, config, report, context);
-      });
+      await withStore(context, (store, config) =>
+        importInto(store, config, { file, flags, columnMap, input, rejects, context, sleep }),
+      );
     } finally {
       await rejects?.close();
     }
   } finally {
     input.close();
   }
+}
+
+interface OpenImport {
+  readonly file: string;
+  readonly flags: ImportFlags;
+  readonly columnMap: SavedColumnMap;
+  readonly input: ImportInput;
+  readonly rejects: RejectsFile | undefined;
+  readonly context: CommandContext;
+  readonly sleep: Sleep;
+}
+
+async function importInto(store: Store, config: Config, open: OpenImport): Promise<void> {
+  const { file, flags, columnMap, input, rejects, context, sleep } = open;
+  const { clock, signal } = context;
+  const {
+    skipLines,
+    historical = false,
+    allowErased = false,
+    company: companyId,
+    encoding,
+    separator,
+  } = flags;
+  const facts = new FileFacts(input.name);
+  const localTimeZone = context.timeZone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+  // UTC is the default: a file with other times gets the hint to name its zone.
+  const timeZone = flags.timeZone ?? (config.timeZone === 'UTC' ? undefined : config.timeZone);
+  const report = new ImportReport(context, { ...flags, timeZone, localTimeZone }, input, facts, rejects);
+  const company = await findCompanyOrOnlyOne(store, companyId);
+  const options: ReadOptions = {
+    ...{ facts, historical, clock, skipLines, companyId, encoding, separator, timeZone, localTimeZone },
+    times: createLeadTimes({ timeZone, dateFormats: flags.dateFormat }),
+    columnMap: columnMap.columns,
+    isMapAuto: columnMap.isAuto,
+    onlyCompanyId: company?.id,
+    isStatus: company && ((text) => findStatus(company.statuses, text) !== undefined),
+  };
+  if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
+  const dryRun = flags.dryRun && new DryRun(store);
+  const outcome = await importLeads({
+    lines: readLeads(input, options),
+    store: dryRun ?? store,
+    historical,
+    dryRun: dryRun !== undefined,
+    allowErased,
+    skippedLines: skipLines,
+    newId: dryRun ? undefined : () => v7({ msecs: clock() }),
+    elapsedMs: () => performance.now(),
+    sleep,
+    signal,
+    observer: report,
+  }).catch(async (error: unknown) => {
+    await report.abort();
+    throw explainError(error, input.name, report);
+  });
+  await report.finish();
+  if (facts.header) await columnMap.save(facts.suggested);
+  const isDryRunComplete = dryRun && outcome.kind === 'finished';
+  const newLeads = historical ? [] : (dryRun?.newLeads ?? []);
+  const deliveries = isDryRunComplete ? await findDeliveries(store, newLeads, signal) : undefined;
+  await report.printResult(outcome.counts, deliveries);
+  await exitUnlessComplete(outcome, config, report, context);
 }
 
 function explainError(error: unknown, name: string, report: ImportReport): unknown {

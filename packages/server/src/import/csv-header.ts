@@ -1,42 +1,29 @@
-/** The header row of CSV: which field each column has. Other names than those of the fields are mapped. */
-import { IMPORT_FIELDS } from '@leadtap/contract';
-import { quote } from '../escape.ts';
-import { isCreationTime, type Suggestion, suggestFields } from '../leads/column-suggestions.ts';
+/** The header row of CSV: which field each column has. Columns with other names are mapped. */
+import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
+import { quote, quoteForShell } from '../escape.ts';
+import { type Assignment, assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import {
   CUSTOM_FIELD_PREFIX,
-  explainUnknownField,
+  fieldProblem,
   formatIssue,
-  isImportField,
-  type ParseOptions,
+  isWholeCustomFields,
   requiredFields,
   type ValidationIssue,
 } from '../leads/parse-lead.ts';
-import { type ColumnMap, type HeaderOptions, type Separator, UnusableFileError } from './input-line.ts';
+import { type ColumnMap, type HeaderOptions, UnusableFileError } from './input-line.ts';
+import { describeTimes } from './time-hints.ts';
 
 export const BAD_HEADER = 'has a header row that cannot be used';
-
-const isWholeCustomFields = (field: string): boolean =>
-  field === 'customFields' ||
-  (field.startsWith(CUSTOM_FIELD_PREFIX) && isBlank(field.slice(CUSTOM_FIELD_PREFIX.length)));
-
-/** What is wrong with a field name; undefined if a column may have it. */
-export function columnProblem(field: string, options: ParseOptions): string | undefined {
-  if (isWholeCustomFields(field))
-    return 'give each custom field a column of its own, such as customFields.source';
-  const isKnown = field.startsWith(CUSTOM_FIELD_PREFIX) || isImportField(field, options);
-  return isKnown ? undefined : explainUnknownField(field);
-}
 
 const FIELD_BY_LOWER_CASE: ReadonlyMap<string, string> = new Map(
   IMPORT_FIELDS.map(({ name }) => [name.toLowerCase(), name]),
 );
-const LOWER_CASE_PREFIX = CUSTOM_FIELD_PREFIX.toLowerCase();
 
 /** The field with this name in any case; other names are unchanged. */
 function canonicalName(column: string): string {
   const lower = column.toLowerCase();
-  if (lower.startsWith(LOWER_CASE_PREFIX))
+  if (lower.startsWith(CUSTOM_FIELD_PREFIX.toLowerCase()))
     return `${CUSTOM_FIELD_PREFIX}${column.slice(CUSTOM_FIELD_PREFIX.length)}`;
   return FIELD_BY_LOWER_CASE.get(lower) ?? column;
 }
@@ -47,55 +34,91 @@ function createLookup(columnMap: ColumnMap = new Map()): (column: string) => str
   return (column) => columnMap.get(column) ?? byLowerCase.get(column.toLowerCase());
 }
 
+/** Fields that Leadtap sets. `status` is also a name that other programs use. */
+const isSetByLeadtap = (column: string): boolean =>
+  LEAD_FIELDS.some(
+    ({ name, import: rule }) =>
+      name === column && name !== 'status' && (rule === undefined || rule.historicalOnly),
+  );
+
+interface Column {
+  /** Empty if it has none. */
+  readonly name: string;
+  /** The field that the map or the name gives it; empty if it is ignored. Undefined: none. */
+  readonly given: string | undefined;
+  /** With the suggestion, if it has no field. */
+  readonly suggested: Assignment;
+  /** No option can name a column that has no name, or that of another. A map ignores the case of names. */
+  readonly isMappable: boolean;
+}
+
 /** The field of each column; undefined if the column is ignored. Throws with all errors of the header. */
 export function fieldsOfColumns(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   options: HeaderOptions,
 ): readonly (string | undefined)[] {
-  const columns = header.map((column) => (isBlank(column) ? '' : column.trim()));
-  const mappedField = createLookup(options.columnMap);
-  const named = columns.map((column) => {
-    const field = mappedField(column);
-    if (field !== undefined) return field;
-    const name = canonicalName(column);
-    if (isWholeCustomFields(name)) return name;
-    return column === '' || columnProblem(name, options) !== undefined ? undefined : name;
-  });
-  const given = options.isMapAuto ? named.map(unlessRepeated(columns, named)) : named;
-  requireNames(columns, given);
-  const hasUnknown = given.includes(undefined);
-  const suggestion = hasUnknown ? suggestFields(columns, given, rows, options) : undefined;
-  const isAuto = options.isMapAuto === true && suggestion !== undefined;
-  const fields = isAuto ? suggestion.fields : given;
-  if (isAuto && given.every((field) => field === undefined) && !fields.some(isLeadField))
-    throw new UnusableFileError(
-      'has no column that --map auto knows',
-      `If its first line is a lead: ${ADD_NAMES}`,
-      `Otherwise name the field of a column, such as ${mapFlag(columns.find(Boolean) ?? '', 'fullName')}`,
-    );
-  const issues = [...findColumnIssues(columns, fields, suggestion, options), ...findMissing(fields, options)];
-  const flags = suggestion && describeMap(columns, given, suggestion);
-  const timeFlags = suggestion ? describeTimes(columns, suggestion, options) : [];
+  const columns = readColumns(header, rows, options);
+  requireNames(columns);
+  const isAuto = options.isMapAuto === true && columns.some(({ given }) => given === undefined);
+  if (isAuto) requireKnownName(columns);
+  const fields = columns.map(({ given, suggested }) => (isAuto ? suggested.field : given));
+  const issues = [...findColumnIssues(columns, fields, options), ...findMissing(fields, options)];
+  const times = describeTimes(
+    columns.flatMap(({ name, suggested: { formats } }) => (formats ? [{ name, formats }] : [])),
+    options,
+  );
   if (issues.length > 0)
     throw new UnusableFileError(
       BAD_HEADER,
       ...issues.map(formatIssue),
-      ...describeFix(columns, fields, flags, timeFlags, options),
-      ...(timeFlags.length > 0 ? explainTimes(suggestion, options) : []),
+      ...describeFix(columns, fields, times.flags, options),
+      ...times.hints,
     );
-  if (isAuto && timeFlags.length > 0)
+  if (isAuto && times.flags.length > 0)
     throw new UnusableFileError(
       'has times in a format that must be named',
-      `Add ${timeFlags.join(' ')}`,
-      ...explainTimes(suggestion, options),
+      `Add ${times.flags.join(' ')}`,
+      ...times.hints,
     );
-  if (isAuto && flags) options.onMapped?.(describeUse(flags), toColumnMap(columns, fields));
+  if (isAuto) noteUse(columns, options);
   return fields.map((field) => (field === '' ? undefined : field));
 }
 
-const isLeadField = (field: string | undefined): boolean =>
-  field !== undefined && field !== '' && !field.startsWith(CUSTOM_FIELD_PREFIX);
+function readColumns(
+  header: readonly string[],
+  rows: readonly (readonly string[])[],
+  options: HeaderOptions,
+): readonly Column[] {
+  const names = header.map((column) => (isBlank(column) ? '' : column.trim()));
+  const mappedField = createLookup(options.columnMap);
+  const lower = names.map((name) => name.toLowerCase());
+  const given = names.map((name, index) => {
+    const field = mappedField(name) ?? fieldOfName(name, options);
+    // With --map auto, the second column of a name gets another field.
+    const isRepeated = lower.indexOf(lower[index] ?? '') < index;
+    return options.isMapAuto && isRepeated && field !== '' ? undefined : field;
+  });
+  const labels = names.map((name, index) => {
+    const values = rows.map((row) => row[index] ?? '').filter((cell) => cell !== '');
+    const isIgnored = name === '' ? values.length === 0 : isSetByLeadtap(name);
+    const field = given[index] ?? (isIgnored ? '' : undefined);
+    return { name: name || `column ${index + 1}`, field, values };
+  });
+  return assignFields(labels, options).map((suggested, index) => {
+    const name = names[index] ?? '';
+    const isNamedOnce = lower.indexOf(lower[index] ?? '') === lower.lastIndexOf(lower[index] ?? '');
+    // No shell can pass control characters on one line.
+    const isMappable = name !== '' && isNamedOnce && !/\p{Cc}/u.test(name);
+    return { name, given: given[index], suggested, isMappable };
+  });
+}
+
+function fieldOfName(column: string, options: HeaderOptions): string | undefined {
+  const name = canonicalName(column);
+  if (isWholeCustomFields(name)) return name;
+  return column === '' || fieldProblem(name, options) !== undefined ? undefined : name;
+}
 
 const ADD_NAMES = 'add a line above it that names the columns, such as firstName,lastName,email,phone1';
 
@@ -103,8 +126,8 @@ const ADD_NAMES = 'add a line above it that names the columns, such as firstName
 const VALUE = /^[^\s@]+@[^\s@]+$|^[+(]?\d[\d\s()./:-]{5,}$/;
 
 /** Throws if the first line of the file is a lead. */
-function requireNames(columns: readonly string[], given: readonly (string | undefined)[]): void {
-  const value = columns.find((column, index) => given[index] === undefined && VALUE.test(column));
+function requireNames(columns: readonly Column[]): void {
+  const value = columns.find(({ name, given }) => given === undefined && VALUE.test(name))?.name;
   if (value === undefined) return;
   throw new UnusableFileError(
     BAD_HEADER,
@@ -113,63 +136,44 @@ function requireNames(columns: readonly string[], given: readonly (string | unde
   );
 }
 
-/** The field of a column, unless its name is there before. Then `--map auto` finds another one. */
-const unlessRepeated =
-  (columns: readonly string[], named: readonly (string | undefined)[]) =>
-  (field: string | undefined, index: number): string | undefined => {
-    const first = named.indexOf(field);
-    const isSameName = columns[first]?.toLowerCase() === columns[index]?.toLowerCase();
-    return field !== '' && first < index && isSameName ? undefined : field;
-  };
-
-/** Without the columns that no map can name. */
-const toColumnMap = (columns: readonly string[], fields: readonly (string | undefined)[]): ColumnMap =>
-  new Map(
-    [...columns.entries()]
-      .filter(([, column]) => isNamedOnce(column, columns))
-      .map(([index, column]) => [column, fields[index] ?? '']),
+function requireKnownName(columns: readonly Column[]): void {
+  if (columns.some(({ given, suggested }) => given !== undefined || suggested.reason === 'name')) return;
+  throw new UnusableFileError(
+    'has no column that --map auto knows',
+    `If its first line is a lead: ${ADD_NAMES}`,
+    `Otherwise name the field of a column, such as ${mapFlag(columns.find(({ name }) => name)?.name ?? '', 'fullName')}`,
   );
-
-/** A map ignores the case of names. */
-const isNamedOnce = (column: string, columns: readonly string[]): boolean =>
-  column !== '' && columns.filter((other) => other.toLowerCase() === column.toLowerCase()).length === 1;
+}
 
 function findColumnIssues(
-  columns: readonly string[],
+  columns: readonly Column[],
   fields: readonly (string | undefined)[],
-  suggestion: Suggestion | undefined,
   options: HeaderOptions,
 ): ValidationIssue[] {
-  const issues: ValidationIssue[] = [];
-  for (const [index, column] of columns.entries()) {
+  return columns.flatMap((column, index) => {
     const field = fields[index];
-    if (field === '') continue;
-    const name = column === '' ? `column ${index + 1}` : column;
-    const first = fields.indexOf(field);
-    if (field !== undefined && isWholeCustomFields(field))
-      issues.push({ field: name, detail: columnProblem(field, options) ?? '' });
-    else if (field === undefined)
-      issues.push({ field: name, detail: explainColumn(column, suggestion?.fields[index], options) });
-    else if (first < index) issues.push({ field: name, detail: repeated(field, columns[first]) });
-  }
-  return issues;
+    const name = column.name || `column ${index + 1}`;
+    const first = columns[fields.indexOf(field)];
+    if (field === '') return [];
+    if (field === undefined) return { field: name, detail: explainColumn(column, options) };
+    if (isWholeCustomFields(field)) return { field: name, detail: fieldProblem(field, options) ?? '' };
+    return first === column ? [] : { field: name, detail: repeated(field, first?.name ?? '') };
+  });
 }
 
-function explainColumn(column: string, suggested: string | undefined, options: HeaderOptions): string {
-  if (column === '') return 'has no name; name it or remove it';
-  const problem = columnProblem(canonicalName(column), options) ?? '';
-  if (suggested === undefined || suggested === '') return problem;
-  if (!suggested.startsWith(CUSTOM_FIELD_PREFIX))
-    return `is not a field of a lead; did you mean ${suggested}?`;
-  if (!options.historical && isCreationTime(column))
+function explainColumn({ name, suggested }: Column, options: HeaderOptions): string {
+  if (name === '') return 'has no name; name it or remove it';
+  if (suggested.reason === 'name') return `is not a field of a lead; did you mean ${suggested.field}?`;
+  if (suggested.reason === 'creation-time')
     return 'is when the lead was created: to import leads of the past with these times, add --historical; new leads get their times from Leadtap';
-  return 'is not a field of a lead; put it under customFields';
+  if (suggested.reason === 'other') return 'is not a field of a lead; put it under customFields';
+  return fieldProblem(canonicalName(name), options) ?? '';
 }
 
-const repeated = (field: string, first: string | undefined): string =>
+const repeated = (field: string, first: string): string =>
   first === field
     ? 'is there twice; remove one of the two columns, or add --map auto to keep it as a custom field'
-    : `${field} is already the field of column ${quote(first ?? '')}; map one of them to another field`;
+    : `${field} is already the field of column ${quote(first)}; map one of them to another field`;
 
 const findMissing = (
   fields: readonly (string | undefined)[],
@@ -177,113 +181,48 @@ const findMissing = (
 ): ValidationIssue[] =>
   requiredFields(options)
     .filter((field) => !fields.includes(field) && !(field === 'companyId' && companyId !== undefined))
-    .map((field) => ({ field, detail: missing(field) }));
-
-const missing = (field: string): string =>
-  field === 'companyId' ? 'is missing; add this column, or --company ID' : 'is missing; add this column';
-
-/** Quoted for a shell. */
-const quoteForShell = (text: string): string =>
-  /["$`\\!]/.test(text) ? `'${text.replaceAll("'", "'\\''")}'` : `"${text}"`;
+    .map((field) => {
+      const orCompany = field === 'companyId' ? ', or --company ID' : '';
+      return { field, detail: `is missing; add this column${orCompany}` };
+    });
 
 const mapFlag = (column: string, field: string): string => `--map ${quoteForShell(`${column}=${field}`)}`;
 
-/** The options for the columns without a field. No option can name a column that has no name, or the name of another. */
-function describeMap(
-  columns: readonly string[],
-  given: readonly (string | undefined)[],
-  { fields }: Suggestion,
-): MapFlags {
-  const unknown = [...columns.entries()].filter(([index]) => given[index] === undefined);
-  // No shell can pass control characters on one line.
-  const named = unknown.filter(([, column]) => isNamedOnce(column, columns) && !/\p{Cc}/u.test(column));
-  const others = unknown.filter((entry) => !named.includes(entry) && fields[entry[0]] !== '');
-  return {
-    text: named.map(([index, column]) => mapFlag(column, fields[index] ?? '')).join(' '),
-    others: others.map(([index]) => `column ${index + 1} as ${quote(fields[index] ?? '')}`),
-    isComplete: named.length === unknown.length,
-  };
-}
+const mapFlags = (columns: readonly Column[]): string =>
+  columns.map(({ name, suggested }) => mapFlag(name, suggested.field)).join(' ');
 
-const describeUse = ({ text, others }: MapFlags): string =>
-  [...(text === '' ? [] : [`as with ${text}`]), ...others].join(', ');
-
-interface MapFlags {
-  readonly text: string;
-  /** What is done with the columns that no option can name. */
-  readonly others: readonly string[];
-  /** They mean the same as --map auto. */
-  readonly isComplete: boolean;
-}
-
-/** Excel writes semicolons where the comma is part of numbers, and there the day comes before the month. */
-export const isDayFirstBy = (separator: Separator | undefined): boolean => separator === ';';
-
-/** The options for times that are not ISO 8601. */
-function describeTimes(
-  columns: readonly string[],
-  { guesses }: Suggestion,
-  options: HeaderOptions,
-): readonly string[] {
-  if (guesses.size === 0) return [];
-  const formats = new Set(
-    [...guesses.values()].flatMap((guess) => guess.likely(isDayFirstBy(options.separator))[0] ?? []),
+/** Notes what `--map auto` does with the columns that had no field. */
+function noteUse(columns: readonly Column[], { facts }: HeaderOptions): void {
+  const found = columns.filter(({ given }) => given === undefined);
+  const mappable = found.filter(({ isMappable }) => isMappable);
+  const others = found
+    .filter(({ isMappable, suggested }) => !isMappable && suggested.field !== '')
+    .map((column) => `column ${columns.indexOf(column) + 1} as ${quote(column.suggested.field)}`);
+  const use = [...(mappable.length > 0 ? [`as with ${mapFlags(mappable)}`] : []), ...others].join(', ');
+  if (use !== '') facts.notes.push(`The columns of ${facts.name} are used ${use}`);
+  facts.suggested = new Map(
+    columns.filter(({ isMappable }) => isMappable).map(({ name, suggested }) => [name, suggested.field]),
   );
-  const isUtc = [...guesses.keys()].every((index) => /\butc\b/i.test(columns[index] ?? ''));
-  return timeFlagsOf([...formats], isUtc ? { ...options, localTimeZone: 'UTC' } : options);
 }
-
-/** Also for times that an import rejects. */
-export const timeFlagsOf = (
-  formats: readonly string[],
-  { timeZone, localTimeZone = 'UTC' }: Pick<HeaderOptions, 'timeZone' | 'localTimeZone'>,
-): string[] => [
-  ...formats.map((format) => `--date-format ${quoteForShell(format)}`),
-  ...(timeZone === undefined ? [`--time-zone ${localTimeZone}`] : []),
-];
-
-/** What to check in the options for times. */
-function explainTimes(suggestion: Suggestion | undefined, options: HeaderOptions): string[] {
-  const guesses = [...(suggestion?.guesses.values() ?? [])].map((guess) =>
-    guess.likely(isDayFirstBy(options.separator)),
-  );
-  return describeAmbiguity(guesses.find(([, other]) => other !== undefined)?.[1], options);
-}
-
-/** What to check in the options for times: whether the day comes first, and the time zone. */
-export const describeAmbiguity = (
-  other: string | undefined,
-  { timeZone }: Pick<HeaderOptions, 'timeZone'>,
-): string[] => [
-  ...(other === undefined ? [] : [`If the day and the month are the other way round: ${other}.`]),
-  ...(timeZone === undefined ? ['The time zone is that of this machine: name the one of the file.'] : []),
-];
 
 /** The options to add. */
 function describeFix(
-  columns: readonly string[],
+  columns: readonly Column[],
   fields: readonly (string | undefined)[],
-  flags: MapFlags | undefined,
   timeFlags: readonly string[],
-  { companyId, onlyCompanyId, columnMap }: HeaderOptions,
+  { companyId, onlyCompanyId }: HeaderOptions,
 ): string[] {
   const isCompanyMissing = companyId === undefined && !fields.includes('companyId');
-  const company =
-    isCompanyMissing && onlyCompanyId !== undefined ? [`--company ${quoteForId(onlyCompanyId)}`] : [];
-  const isUnknown = fields.includes(undefined);
-  const auto = isUnknown ? ['--map auto'] : [];
-  const all = [...company, ...auto, ...timeFlags];
-  if (all.length === 0) return [];
-  const first = columns.find(
-    (column, index) => fields[index] === undefined && column !== '' && !columnMap?.has(column),
-  );
+  const unknown = columns.filter((_column, index) => fields[index] === undefined);
+  const flags = [
+    ...(isCompanyMissing && onlyCompanyId !== undefined ? [`--company ${quoteForShell(onlyCompanyId)}`] : []),
+    ...(unknown.length > 0 ? ['--map auto'] : []),
+    ...timeFlags,
+  ];
+  if (flags.length === 0) return [];
+  const isSameAsMap = unknown.length > 0 && unknown.every(({ isMappable }) => isMappable);
   return [
-    `To use the file as it is, add ${all.join(' ')}`,
-    ...(flags?.isComplete && isUnknown ? [`--map auto is short for ${flags.text}`] : []),
-    ...(flags?.isComplete && first !== undefined
-      ? [`A column that is mapped to nothing is ignored: ${mapFlag(first, '')}`]
-      : []),
+    `To use the file as it is, add ${flags.join(' ')}`,
+    ...(isSameAsMap ? [`--map auto is short for ${mapFlags(unknown)}`] : []),
   ];
 }
-
-const quoteForId = (id: string): string => (/^[\w.-]+$/.test(id) ? id : quoteForShell(id));

@@ -1,57 +1,73 @@
+/** Reads leads from CSV: one from each row. */
+import { isAscii } from 'node:buffer';
 import { unescapeFormula } from '@leadtap/contract';
 import { InvalidValue } from '../leads/field-readers.ts';
 import { objectFromTexts, parseLead, withCompany } from '../leads/parse-lead.ts';
 import { BAD_HEADER, fieldsOfColumns } from './csv-header.ts';
-import {
-  type CsvDialect,
-  type CsvRow,
-  CsvRowJoiner,
-  isSeparatorLine,
-  parseCells,
-  recogniseSeparator,
-  SEPARATOR_NAMES,
-} from './csv-rows.ts';
+import { type CsvRow, CsvRows } from './csv-rows.ts';
 import { LineDecoder } from './encoding.ts';
 import {
-  isBlank,
-  LineSplitter,
+  isBlankLine,
   type ParsedLine,
   type ReadOptions,
   rejectLine,
+  SEPARATOR_NAMES,
   type Separator,
   UnusableFileError,
 } from './input-line.ts';
 
-/** The field of each column; undefined if it is ignored. */
-type Fields = readonly (string | undefined)[];
-
 /** The rows that show what the cells of a column are. */
 const MAX_SAMPLE_ROWS = 200;
 
-function parseHeader(
+/** Excel writes and reads this line above the header. */
+const SEPARATOR_LINE = /^"?sep=([,;\t])"?\s*$/i;
+
+const isSeparatorLine = ({ raw }: CsvRow): boolean =>
+  raw !== undefined && raw.length < 10 && SEPARATOR_LINE.test(raw.toString('latin1'));
+
+const SEPARATORS: readonly Separator[] = [',', ';', '\t'];
+
+/** The separator that the header has most often outside of quotes. */
+export function recogniseSeparator(start: string): Separator {
+  const [header = ''] = start.trimStart().split(/\r?\n/);
+  const named = SEPARATOR_LINE.exec(header)?.[1];
+  const unquoted = header.replace(/"(?:[^"]|"")*"?/g, '');
+  const count = (separator: Separator) => unquoted.split(separator).length;
+  return (
+    SEPARATORS.find((separator) => separator === named) ??
+    SEPARATORS.reduce((best, separator) => (count(separator) > count(best) ? separator : best))
+  );
+}
+
+const NOT_ASCII = /[\u0080-\u00ff]/;
+
+/** The cells of a row, or why it has none. */
+function readCells(row: CsvRow, decoder: LineDecoder): readonly string[] | InvalidValue {
+  if (row.error !== undefined) return new InvalidValue(row.error);
+  if (row.raw && isAscii(row.raw)) return row.cells;
+  const decode = decoder.decoderOf(row);
+  if (decode instanceof InvalidValue) return decode;
+  return row.cells.map((cell) => (NOT_ASCII.test(cell) ? decode(Buffer.from(cell, 'latin1')) : cell));
+}
+
+/** The field of each column; undefined if it is ignored. */
+type Fields = readonly (string | undefined)[];
+
+function readHeader(
   header: CsvRow,
   rows: readonly CsvRow[],
-  dialect: CsvDialect,
+  decoder: LineDecoder,
   options: ReadOptions,
 ): Fields {
-  const [columns = []] = parseCells([header], dialect);
+  const columns = readCells(header, decoder);
   if (columns instanceof InvalidValue) throw new UnusableFileError(BAD_HEADER, `It ${columns.detail}.`);
-  if (columns.length === 1 && columns[0]?.includes('|'))
-    throw new UnusableFileError(
-      BAD_HEADER,
-      `Its columns are separated by "|". Replace it by tabs: tr '|' '\\t' < FILE > leads.tsv`,
-    );
-  const likely = recogniseSeparator(columns[0] ?? '');
-  if (columns.length === 1 && columns[0]?.includes(likely) && likely !== dialect.separator)
-    throw new UnusableFileError(
-      BAD_HEADER,
-      `Its columns are separated by ${SEPARATOR_NAMES[likely]}s, not by ${SEPARATOR_NAMES[dialect.separator]}s. Leave --separator out.`,
-    );
-  const sample = parseCells(rows.slice(0, MAX_SAMPLE_ROWS), dialect).filter(
-    (cells): cells is readonly string[] =>
-      !(cells instanceof InvalidValue) && cells.length === columns.length,
-  );
-  return fieldsOfColumns(columns, sample, { ...options, separator: dialect.separator });
+  const sample = rows.slice(0, MAX_SAMPLE_ROWS).flatMap((row) => {
+    const cells = readCells(row, decoder);
+    return cells instanceof InvalidValue || cells.length !== columns.length ? [] : [cells];
+  });
+  const fields = fieldsOfColumns(columns, sample, options);
+  options.facts.header = header.raw;
+  return fields;
 }
 
 /** Other programs write `="01067"`, so that spreadsheets do not read a number. */
@@ -59,10 +75,11 @@ const TEXT_FORMULA = /^="([^"]*)"$/;
 const textOfCell = (cell: string): string => TEXT_FORMULA.exec(cell)?.[1] ?? unescapeFormula(cell);
 
 /** An unclosed quote may have made several rows one: say how far it reaches. */
-function rejectRow(row: CsvRow, detail: string): ParsedLine {
-  const isOneLine = row.lastNumber === row.number;
-  return rejectLine(row, isOneLine ? detail : `${detail} (the row continues to line ${row.lastNumber})`);
-}
+const rejectRow = (row: CsvRow, detail: string): ParsedLine =>
+  rejectLine(
+    row,
+    row.lastNumber === row.number ? detail : `${detail} (the row continues to line ${row.lastNumber})`,
+  );
 
 function wrongCount(cells: number, columns: number, separator: Separator): string {
   const fix =
@@ -72,25 +89,21 @@ function wrongCount(cells: number, columns: number, separator: Separator): strin
   return `has ${cells === 1 ? '1 cell' : `${cells} cells`}, but the header has ${columns}; ${fix}`;
 }
 
-function parseRows(
-  rows: readonly CsvRow[],
+/** Undefined if all cells are empty. */
+function parseRow(
+  row: CsvRow,
   fields: Fields,
-  dialect: CsvDialect,
+  decoder: LineDecoder,
   options: ReadOptions,
-): ParsedLine[] {
-  const cellsOfRows = parseCells(rows, dialect);
-  return rows.flatMap((row, index) => {
-    const cells = cellsOfRows[index] ?? [];
-    if (cells instanceof InvalidValue) return [rejectRow(row, cells.detail)];
-    if (cells.every((cell) => cell === '')) {
-      options.onEmptyRow();
-      return [];
-    }
-    if (cells.length !== fields.length)
-      return [rejectRow(row, wrongCount(cells.length, fields.length, dialect.separator))];
-    const object = withCompany(objectFromTexts(fields, cells.map(textOfCell)), options.companyId);
-    return [{ ...row, parsed: parseLead(object, options) }];
-  });
+): ParsedLine | undefined {
+  const cells = readCells(row, decoder);
+  if (cells instanceof InvalidValue) return rejectRow(row, cells.detail);
+  if (cells.every((cell) => cell === '')) return undefined;
+  if (cells.length !== fields.length)
+    return rejectRow(row, wrongCount(cells.length, fields.length, options.facts.separator));
+  const object = withCompany(objectFromTexts(fields, cells.map(textOfCell)), options.companyId);
+  const { number, lastNumber, raw } = row;
+  return { number, lastNumber, raw, parsed: parseLead(object, options) };
 }
 
 /**
@@ -101,30 +114,32 @@ export async function* readCsv(
   bytes: AsyncIterable<Buffer>,
   options: ReadOptions,
 ): AsyncGenerator<readonly ParsedLine[]> {
-  const { encoding, separator = ',', onRecognised } = options;
-  const onWindows1252 = (line: CsvRow) => onRecognised?.({ encoding: 'windows-1252', line });
-  const dialect = { separator, decoder: new LineDecoder({ encoding, onWindows1252 }) };
-  const splitter = new LineSplitter();
-  const joiner = new CsvRowJoiner(separator);
+  const { facts, skipLines } = options;
+  const decoder = new LineDecoder(options);
+  const rows = new CsvRows(facts.separator);
   let fields: Fields | undefined;
   /** The header, until the rows after it show what its columns contain. */
   let start: CsvRow[] = [];
-  const parse = (all: readonly CsvRow[], isEnd = false): ParsedLine[] => {
-    let rows = all.filter((row) => !isBlank(row) && (fields !== undefined || !isSeparatorLine(row)));
+  const parse = (read: readonly CsvRow[], isEnd: boolean): ParsedLine[] => {
+    let leads = read.filter((row) => !isBlankLine(row) && (fields !== undefined || !isSeparatorLine(row)));
     if (fields === undefined) {
-      start.push(...rows);
+      start.push(...leads);
       const [header, ...others] = start;
       if (header === undefined || (others.length === 0 && !isEnd)) return [];
-      fields = parseHeader(header, others, dialect, options);
-      options.onHeader(header.raw ?? Buffer.alloc(0));
-      rows = others;
+      fields = readHeader(header, others, decoder, options);
+      leads = others;
       start = [];
     }
-    const wanted = rows.filter((row) => row.number > options.skipLines);
-    return parseRows(wanted, fields, dialect, options);
+    const columns = fields;
+    return leads.flatMap((row) => {
+      if (row.number <= skipLines) return [];
+      const lead = parseRow(row, columns, decoder, options);
+      if (lead === undefined) facts.emptyRows += 1;
+      return lead ?? [];
+    });
   };
-  for await (const chunk of bytes) yield parse(joiner.push(splitter.push(chunk)));
-  yield parse([...joiner.push(splitter.end()), ...joiner.end()], true);
+  for await (const chunk of bytes) yield parse(rows.push(chunk), false);
+  yield parse(rows.end(), true);
   if (fields === undefined)
     throw new UnusableFileError(
       'is empty',

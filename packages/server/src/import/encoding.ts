@@ -1,15 +1,13 @@
 /** Text encodings of files: UTF-8, UTF-16, and Windows-1252, which contains Latin-1. */
 import { isAscii, isUtf8 } from 'node:buffer';
 import { InvalidValue } from '../leads/field-readers.ts';
-import { type Encoding, type InputLine, TOO_LONG } from './input-line.ts';
+import { type Encoding, type FileFacts, type InputLine, TOO_LONG } from './input-line.ts';
 
 const BYTE_ORDER_MARKS: readonly (readonly [Encoding, Buffer])[] = [
   ['utf-8', Buffer.from([0xef, 0xbb, 0xbf])],
   ['utf-16le', Buffer.from([0xff, 0xfe])],
   ['utf-16be', Buffer.from([0xfe, 0xff])],
 ];
-const MAX_MARK_BYTES = 3;
-
 const isUtf16 = (encoding: Encoding | undefined): encoding is 'utf-16le' | 'utf-16be' =>
   encoding === 'utf-16le' || encoding === 'utf-16be';
 
@@ -18,7 +16,25 @@ export interface DecodedStream {
   readonly bytes: AsyncIterable<Buffer>;
   /** As given, or as the byte order mark says. Undefined: unknown. */
   readonly encoding: Encoding | undefined;
-  readonly hasMark: boolean;
+}
+
+/** The first bytes of a stream, up to where they are enough, and the whole stream. */
+export async function peek(
+  input: AsyncIterable<Buffer>,
+  isEnough: (start: Buffer) => boolean,
+): Promise<{ start: Buffer; bytes: AsyncIterable<Buffer> }> {
+  const chunks = input[Symbol.asyncIterator]();
+  let start: Buffer = Buffer.alloc(0);
+  while (!isEnough(start)) {
+    const { done, value } = await chunks.next();
+    if (done) break;
+    start = Buffer.concat([start, value]);
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    yield start;
+    yield* { [Symbol.asyncIterator]: () => chunks };
+  }
+  return { start, bytes: all() };
 }
 
 /** Reads the byte order mark, and converts UTF-16. */
@@ -26,23 +42,22 @@ export async function decodeStream(
   input: AsyncIterable<Buffer>,
   given: Encoding | undefined,
 ): Promise<DecodedStream> {
-  const chunks = input[Symbol.asyncIterator]();
-  let start: Buffer = Buffer.alloc(0);
-  while (start.length < MAX_MARK_BYTES) {
-    const { done, value } = await chunks.next();
-    if (done) break;
-    start = Buffer.concat([start, value]);
-  }
-  const marked = BYTE_ORDER_MARKS.find(([, mark]) => start.subarray(0, mark.length).equals(mark));
+  const { start, bytes } = await peek(input, ({ length }) => length >= 3);
+  const [marked, mark] =
+    BYTE_ORDER_MARKS.find(([, bytes]) => start.subarray(0, bytes.length).equals(bytes)) ?? [];
+  const encoding = given ?? marked;
   // A mark of another encoding than the given one is left for the reader to refuse.
-  const mark = marked !== undefined && (given ?? marked[0]) === marked[0] ? marked : undefined;
-  const encoding = given ?? marked?.[0];
-  async function* all(): AsyncGenerator<Buffer> {
-    yield mark === undefined ? start : start.subarray(mark[1].length);
-    yield* { [Symbol.asyncIterator]: () => chunks };
+  const text = mark && encoding === marked ? skipBytes(bytes, mark.length) : bytes;
+  return { bytes: isUtf16(encoding) ? decodeUtf16(text, encoding) : text, encoding };
+}
+
+/** The first chunk has at least as many. */
+async function* skipBytes(bytes: AsyncIterable<Buffer>, count: number): AsyncGenerator<Buffer> {
+  let skipped = count;
+  for await (const chunk of bytes) {
+    yield chunk.subarray(skipped);
+    skipped = 0;
   }
-  const bytes = isUtf16(encoding) ? decodeUtf16(all(), encoding) : all();
-  return { bytes, encoding, hasMark: mark !== undefined };
 }
 
 /** Halves of surrogate pairs, which no text may contain, become U+FFFD. */
@@ -64,47 +79,49 @@ const decodeWindows1252 = (bytes: Buffer): string =>
     .toString('latin1')
     .replace(/[\x80-\x9f]/g, (character) => WINDOWS_1252.charAt(character.charCodeAt(0) - 0x80));
 
+const decodeUtf8 = (bytes: Buffer): string => bytes.toString();
+
 const NOT_UTF8 = new InvalidValue('contains bytes that are not UTF-8; save the file as UTF-8');
 const MIXED = new InvalidValue(
   'contains UTF-8, but earlier lines are Windows-1252; save the file as UTF-8, or add --encoding',
 );
 
-export interface LineDecoderOptions {
-  /** Undefined: recognised. */
-  readonly encoding: Encoding | undefined;
-  /** Called with the first line that is not UTF-8, if the file is therefore read as Windows-1252. */
-  readonly onWindows1252: (line: InputLine) => void;
-}
-
 /**
  * Decodes the lines of a file. The first line that is not ASCII shows the encoding: text in Windows-1252 is hardly ever valid
- * UTF-8. After that, a line in the other encoding is rejected instead of being stored with wrong characters. This needs no
- * second pass, and costs a UTF-8 file nothing but a check of the lines before the first one that is not ASCII.
+ * UTF-8. After that, a line in the other encoding is rejected instead of being stored with wrong characters.
  */
 export class LineDecoder {
-  readonly #onWindows1252: LineDecoderOptions['onWindows1252'];
+  readonly #facts: FileFacts;
   readonly #isGiven: boolean;
   #encoding: 'utf-8' | 'windows-1252' | undefined;
 
-  constructor({ encoding, onWindows1252 }: LineDecoderOptions) {
-    this.#onWindows1252 = onWindows1252;
+  /** Without an encoding it is recognised, and noted if it is Windows-1252. */
+  constructor({ encoding, facts }: { readonly encoding?: Encoding | undefined; readonly facts: FileFacts }) {
+    this.#facts = facts;
     this.#isGiven = encoding !== undefined;
     // UTF-16 has been converted to UTF-8.
     this.#encoding = isUtf16(encoding) ? 'utf-8' : encoding;
   }
 
   decode(line: InputLine): string | InvalidValue {
-    const { raw } = line;
-    if (raw === undefined) return TOO_LONG;
-    this.#encoding ??= this.#recognise(line, raw);
-    if (this.#encoding !== 'windows-1252') return isUtf8(raw) ? raw.toString() : NOT_UTF8;
-    if (!this.#isGiven && isUtf8(raw) && !isAscii(raw)) return MIXED;
-    return decodeWindows1252(raw);
+    const decode = this.decoderOf(line);
+    return decode instanceof InvalidValue ? decode : decode(line.raw ?? Buffer.alloc(0));
   }
 
-  #recognise(line: InputLine, raw: Buffer): 'utf-8' | 'windows-1252' | undefined {
-    if (isUtf8(raw)) return isAscii(raw) ? undefined : 'utf-8';
-    this.#onWindows1252(line);
-    return 'windows-1252';
+  /** How the text of a line is decoded, or why it cannot be. */
+  decoderOf({ number, raw }: InputLine): ((bytes: Buffer) => string) | InvalidValue {
+    if (raw === undefined) return TOO_LONG;
+    const isValidUtf8 = isUtf8(raw);
+    if (this.#encoding === undefined && !isAscii(raw)) this.#recognise(isValidUtf8, number);
+    if (this.#encoding !== 'windows-1252') return isValidUtf8 ? decodeUtf8 : NOT_UTF8;
+    return !this.#isGiven && isValidUtf8 && !isAscii(raw) ? MIXED : decodeWindows1252;
+  }
+
+  #recognise(isValidUtf8: boolean, line: number): void {
+    this.#encoding = isValidUtf8 ? 'utf-8' : 'windows-1252';
+    if (!isValidUtf8)
+      this.#facts.notes.push(
+        `${this.#facts.name} is read as Windows-1252 (Latin-1) because of line ${line}. If that is wrong, use --encoding.`,
+      );
   }
 }

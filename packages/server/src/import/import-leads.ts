@@ -43,14 +43,19 @@ export interface LeadImport {
   readonly elapsedMs: () => number;
   readonly sleep: Sleep;
   readonly signal: AbortSignal;
-  /** Called in the order of the file. */
-  readonly onRejected: (line: InputLine, issues: readonly ValidationIssue[]) => void;
-  /** Called after each batch, which is durable then, and after its rejected lines. */
-  readonly onCommitted: (progress: ImportProgress) => Promise<void>;
-  /** Called before the first lead without an id is written. */
-  readonly onWithoutId?: () => Promise<void>;
-  /** Called before each wait for the pace of a company. */
-  readonly onPaced: () => Promise<void>;
+  readonly observer: ImportObserver;
+}
+
+/** Gets the events of an import. */
+export interface ImportObserver {
+  /** In the order of the file. */
+  onRejected(line: InputLine, issues: readonly ValidationIssue[]): void;
+  /** After each batch, which is durable then, and after its rejected lines. */
+  onCommitted(progress: ImportProgress): Promise<void>;
+  /** Before the first lead without an id is written. */
+  onWithoutId(): Promise<void>;
+  /** Before each wait for the pace of a company. */
+  onPaced(): Promise<void>;
 }
 
 export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
@@ -62,14 +67,15 @@ export async function importLeads(run: LeadImport): Promise<ImportOutcome> {
     const batch = lines.map((line) => ({ ...line, parsed: requireContent(line.parsed) }));
     if (!hasLeadWithoutId && batch.some(({ parsed: { lead } }) => lead && lead.id === undefined)) {
       hasLeadWithoutId = true;
-      await run.onWithoutId?.();
+      await run.observer.onWithoutId();
     }
     const outcome = await writeInPace(leadsOf(batch, run.newId), pace, run);
     if (outcome.kind !== 'written') return { ...outcome, counts, savedLine };
     const rejections = countResults(batch, outcome.results, counts);
-    for (const { line, issues } of await addPlacementIssues(rejections, run)) run.onRejected(line, issues);
+    for (const { line, issues } of await addPlacementIssues(rejections, run))
+      run.observer.onRejected(line, issues);
     savedLine = batch.at(-1)?.lastNumber ?? savedLine;
-    await run.onCommitted({ counts: { ...counts }, savedLine });
+    await run.observer.onCommitted({ counts: { ...counts }, savedLine });
   }
   return { kind: run.signal.aborted ? 'interrupted' : 'finished', counts, savedLine };
 }
@@ -115,7 +121,7 @@ async function writeInPace(
   if (run.historical || run.dryRun) return writeWithRetries(leads, run);
   const delayMs = pace.delayMs(leads);
   if (delayMs > 0) {
-    await run.onPaced();
+    await run.observer.onPaced();
     if (!run.signal.aborted) await run.sleep(delayMs, run.signal);
     if (run.signal.aborted) return { kind: 'interrupted' };
   }

@@ -1,15 +1,14 @@
-import type { SuggestOptions } from '../leads/column-suggestions.ts';
+import type { AssignOptions } from '../leads/assign-fields.ts';
 import { InvalidValue } from '../leads/field-readers.ts';
+import type { DateFormatGuess } from '../leads/lead-times.ts';
 import type { ParsedLead } from '../leads/parse-lead.ts';
 
 /** Longer lines are rejected unread, so that a file of any content is read in constant memory. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 export interface InputLine {
-  /** The number of the line, or of the item, from 1. */
+  /** The number of the line, or of the item of a JSON array, from 1. */
   readonly number: number;
-  /** Of an item: the line in which it begins. Items have numbers of their own because a whole array may be on one line. */
-  readonly startLine?: number;
   /** Greater than `number` for a CSV row whose quoted cells contain line breaks. */
   readonly lastNumber: number;
   /** Without the line feed at its end. Undefined if it is longer than `MAX_LINE_BYTES`. */
@@ -25,24 +24,28 @@ export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1252';
 /** Between the cells of CSV. */
 export type Separator = ',' | ';' | '\t';
 
+export const SEPARATOR_NAMES: Readonly<Record<Separator, string>> = {
+  ',': 'comma',
+  ';': 'semicolon',
+  '\t': 'tab',
+};
+
 /** Field names by the names of columns. An empty field name: the column is ignored. */
 export type ColumnMap = ReadonlyMap<string, string>;
 
 /** What the header row of CSV needs. */
-export interface HeaderOptions extends SuggestOptions {
+export interface HeaderOptions extends AssignOptions {
   readonly columnMap?: ColumnMap | undefined;
   /** Columns that have no field get the suggested one. */
   readonly isMapAuto?: boolean | undefined;
-  /** Called with the fields that were suggested, also in words: the options for the command line. */
-  readonly onMapped?: ((use: string, columns: ColumnMap) => void) | undefined;
   /** The company of leads that name none: the column may be missing. */
   readonly companyId?: string | undefined;
   /** The only company that exists, for hints. */
   readonly onlyCompanyId?: string | undefined;
-  readonly separator?: Separator | undefined;
   /** Of this machine, for hints. */
   readonly localTimeZone?: string | undefined;
   readonly timeZone?: string | undefined;
+  readonly facts: FileFacts;
 }
 
 export interface ReadOptions extends HeaderOptions {
@@ -50,21 +53,31 @@ export interface ReadOptions extends HeaderOptions {
   readonly skipLines: number;
   /** Absent: recognised. */
   readonly encoding?: Encoding | undefined;
-  /** Called if the file is not UTF-8, or is CSV without commas, and this was recognised. */
-  readonly onRecognised?: (recognised: Recognised) => void;
-  /** Called with the header row of CSV, unchanged. */
-  readonly onHeader: (raw: Buffer) => void;
-  /** Called for each row of CSV that is skipped because all of its cells are empty. */
-  readonly onEmptyRow: () => void;
-  /** Called before the first item if the file is a JSON array: items are counted, not lines. */
-  readonly onItems: () => void;
+  /** Absent: recognised. */
+  readonly separator?: Separator | undefined;
 }
 
-export interface Recognised {
-  readonly encoding?: Encoding | undefined;
-  readonly separator?: Separator | undefined;
-  /** The line that showed the encoding, if it was not the beginning of the file. */
-  readonly line?: InputLine;
+/** What the reader finds out about a file while it reads it. */
+export class FileFacts {
+  /** For messages. */
+  readonly name: string;
+  /** The items of a JSON array are counted, not its lines. */
+  unit: 'line' | 'item' = 'line';
+  separator: Separator = ',';
+  /** The header row of CSV, unchanged, once it was accepted. */
+  header: Buffer | undefined;
+  /** The fields that `--map auto` has found, by the names of columns. */
+  suggested: ColumnMap = new Map();
+  /** Rows of CSV that were skipped because all of their cells are empty. */
+  emptyRows = 0;
+  /** Sentences about how the file is read, which are still to be printed. */
+  notes: string[] = [];
+  /** The formats of times that were rejected, by field. */
+  readonly timeGuesses = new Map<string, DateFormatGuess>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
 }
 
 /** No line of the file can be read. The message follows the name of the file. */
@@ -79,74 +92,61 @@ export class UnusableFileError extends Error {
 }
 
 /** A line that is wrong as a whole. */
-export const rejectLine = (line: InputLine, detail: string): ParsedLine => ({
-  ...line,
+export const rejectLine = ({ number, lastNumber, raw }: InputLine, detail: string): ParsedLine => ({
+  number,
+  lastNumber,
+  raw,
   parsed: { issues: [{ detail }] },
 });
 
 export const TOO_LONG = new InvalidValue(
   `is longer than ${MAX_LINE_BYTES.toLocaleString('en')} bytes; shorten it (it is not copied to the rejects file)`,
 );
+
 /** Contains nothing but spaces, tabs and carriage returns. */
-export const isBlank = ({ raw }: InputLine): boolean =>
+export const isBlankLine = ({ raw }: InputLine): boolean =>
   raw?.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d) ?? false;
-
-/** Collects the pieces of one line or item. Those of a line that is too long are dropped while they arrive. */
-export class LineBytes {
-  #pieces: Buffer[] = [];
-  #bytes = 0;
-
-  get isEmpty(): boolean {
-    return this.#bytes === 0;
-  }
-
-  add(piece: Buffer): void {
-    this.#bytes += piece.length;
-    if (this.#bytes <= MAX_LINE_BYTES) this.#pieces.push(piece);
-    else this.#pieces = [];
-  }
-
-  /** A copy of the line, or undefined if it was too long. Empties the buffer. */
-  take(): Buffer | undefined {
-    const line = this.#bytes > MAX_LINE_BYTES ? undefined : Buffer.concat(this.#pieces);
-    this.#pieces = [];
-    this.#bytes = 0;
-    return line;
-  }
-}
-
-/** Splits a stream of bytes, in chunks of any size, into lines or items. */
-export interface Splitter {
-  push(chunk: Buffer): InputLine[];
-  /** The last line, if no line feed ends it. */
-  end(): InputLine[];
-}
 
 const LINE_FEED = 0x0a;
 
-/** A carriage return stays part of its line, so that a rejected line can be written back unchanged. */
-export class LineSplitter implements Splitter {
-  readonly #line = new LineBytes();
+/**
+ * Splits a stream of bytes, in chunks of any size, into lines. A carriage return stays part of its line, so that a rejected line
+ * can be written back unchanged.
+ */
+export class LineSplitter {
+  /** The pieces of the last line. Those of a line that is too long are dropped while they arrive. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
   #count = 0;
 
   push(chunk: Buffer): InputLine[] {
     const lines: InputLine[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, start)) {
-      this.#line.add(chunk.subarray(start, end));
+      this.#add(chunk.subarray(start, end));
       lines.push(this.#takeLine());
       start = end + 1;
     }
-    this.#line.add(chunk.subarray(start));
+    this.#add(chunk.subarray(start));
     return lines;
   }
 
+  /** The last line, if no line feed ends it. */
   end(): InputLine[] {
-    return this.#line.isEmpty ? [] : [this.#takeLine()];
+    return this.#bytes === 0 ? [] : [this.#takeLine()];
+  }
+
+  #add(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes <= MAX_LINE_BYTES) this.#pieces.push(piece);
+    else this.#pieces = [];
   }
 
   #takeLine(): InputLine {
+    const raw = this.#bytes > MAX_LINE_BYTES ? undefined : Buffer.concat(this.#pieces);
+    this.#pieces = [];
+    this.#bytes = 0;
     this.#count += 1;
-    return { number: this.#count, lastNumber: this.#count, raw: this.#line.take() };
+    return { number: this.#count, lastNumber: this.#count, raw };
   }
 }

@@ -4,7 +4,7 @@
  */
 import { IMPORT_FIELDS } from '@leadtap/contract';
 import { isJsonObject } from '../json.ts';
-import { createCustomFieldNamer, suggestFields } from '../leads/column-suggestions.ts';
+import { assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import { CUSTOM_FIELD_PREFIX, isValidText, objectFromTexts, type ParseOptions } from '../leads/parse-lead.ts';
 import type { IntakeContent } from './accept.ts';
@@ -96,39 +96,34 @@ const MAPPED_ONLY: ReadonlySet<string> = new Set([
   'statusValue',
 ]);
 
+/** What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it. */
 function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): JsonObject {
   const answers = submission.answers
     .map((answer) => ({ ...answer, text: textOf(answer.value) }))
     .filter(({ text }) => text !== '');
-  const texts = answers.map(({ text }) => text);
-  const labels = answers.map(({ label, key }, index) =>
-    toStorable(
-      ([label, key].find((name) => !isBlank(name)) ?? `answer ${index + 1}`).slice(0, MAX_LABEL_LENGTH),
-    ),
-  );
-  const isValid = (field: string, index: number): boolean =>
-    field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, texts[index] ?? '', options);
+  const isValid = (field: string, text: string): boolean =>
+    field.startsWith(CUSTOM_FIELD_PREFIX) || isValidText(field, text, options);
   /** The first answer that the field accepts has it. */
   const taken = new Set<string>();
-  const given = answers.map(({ label, key, field: typed }, index) => {
-    const field = fieldOf(map, label) ?? fieldOf(map, key) ?? typed;
-    if (field === undefined || taken.has(field) || !isValid(field, index)) return undefined;
-    taken.add(field);
-    return field;
+  const labels = answers.map(({ label, key, field: typed, text }, index) => {
+    const name = [label, key].find((given) => !isBlank(given)) ?? `answer ${index + 1}`;
+    const given = fieldOf(map, label) ?? fieldOf(map, key) ?? typed;
+    const field = given !== undefined && !taken.has(given) && isValid(given, text) ? given : undefined;
+    if (field !== undefined) taken.add(field);
+    return { name: toStorable(name.slice(0, MAX_LABEL_LENGTH)), field, values: [text] };
   });
-  // What its field does not accept becomes a custom field: a service drops a webhook that is refused, and the lead with it. Another
-  // answer may then have the field, so the suggestion is made once more.
-  const suggest = () => suggestFields(labels, given, [texts], options).fields;
-  const isAccepted = (field: string, index: number): boolean =>
-    isValid(field, index) && (given[index] === field || !MAPPED_ONLY.has(field));
-  const nameCustomField = createCustomFieldNamer(given);
-  const nameOwn = (index: number): string => nameCustomField(labels[index] ?? '');
-  for (const [index, field] of suggest().entries())
-    if (field !== '' && !isAccepted(field, index)) given[index] = nameOwn(index);
-  for (const [index, field] of suggest().entries())
-    given[index] ??=
-      isAccepted(field, index) && !field.startsWith(CUSTOM_FIELD_PREFIX) ? field : nameOwn(index);
-  const lead = cutCustomFields(objectFromTexts(given, texts));
+  const assigned = assignFields(
+    labels,
+    options,
+    (field, { values: [text = ''] }) => !MAPPED_ONLY.has(field) && isValid(field, text),
+  );
+  const fields = assigned.map(({ field }) => field);
+  const lead = cutCustomFields(
+    objectFromTexts(
+      fields,
+      answers.map(({ text }) => text),
+    ),
+  );
   const id = textOf(submission.id);
   return id === '' || lead['id'] !== undefined ? lead : { ...lead, id };
 }

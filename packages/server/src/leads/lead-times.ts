@@ -218,8 +218,14 @@ export class DateFormatGuess {
   #formats: readonly DateFormat[] | undefined;
 
   /** A text that is not ISO 8601. */
-  add(text: string): void {
+  add(text: string): this {
     this.#formats = (this.#formats ?? getCommonFormats()).filter(({ parse }) => parse(text) !== undefined);
+    return this;
+  }
+
+  /** Whether a format fits all texts. */
+  get isPossible(): boolean {
+    return this.#formats !== undefined && this.#formats.length > 0;
   }
 
   /** The formats that fit all texts, the likely one first: at most one with the day first, and one with the month first. */

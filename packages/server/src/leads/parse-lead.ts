@@ -51,6 +51,8 @@ export const formatIssue = ({ field, detail }: ValidationIssue): string => {
   return `${/^[\w.-]{1,64}$/.test(field) ? field : quote(field)}: ${detail}`;
 };
 
+export const CUSTOM_FIELD_PREFIX = 'customFields.';
+
 interface FieldParser extends ImportField {
   readonly read: Reader;
   /** A field of `LeadInput.fields`, not of the lead itself. */
@@ -80,9 +82,6 @@ function findParser(name: string, { historical }: ParseOptions): FieldParser | u
   return historical || !parser?.import.historicalOnly ? parser : undefined;
 }
 
-export const isImportField = (name: string, options: ParseOptions): boolean =>
-  findParser(name, options) !== undefined;
-
 /** Names of the fields without which a lead is rejected. */
 export const requiredFields = ({ historical }: ParseOptions): readonly string[] =>
   IMPORT_FIELDS.filter(({ import: rule }) => rule.required || (historical && rule.historicalOnly)).map(
@@ -90,7 +89,7 @@ export const requiredFields = ({ historical }: ParseOptions): readonly string[] 
   );
 
 /** Why a name is not one of the fields that an import may have. */
-export function explainUnknownField(name: string): string {
+function explainUnknownField(name: string): string {
   if (PARSERS.has(name))
     return 'is set by Leadtap for new leads; remove it, or import past leads with --historical';
   if (LEAD_FIELD_BY_NAME.has(name)) return 'is set by Leadtap; remove it';
@@ -99,6 +98,19 @@ export function explainUnknownField(name: string): string {
     ? 'is not a field of a lead; put it under customFields'
     : `is not a field of a lead; did you mean ${nearest}?`;
 }
+
+/** What is wrong with a field name; undefined if a column or an answer may have it. */
+export function fieldProblem(field: string, options: ParseOptions): string | undefined {
+  if (isWholeCustomFields(field))
+    return 'give each custom field a column of its own, such as customFields.source';
+  const isKnown = field.startsWith(CUSTOM_FIELD_PREFIX) || findParser(field, options) !== undefined;
+  return isKnown ? undefined : explainUnknownField(field);
+}
+
+/** `customFields` itself, or a custom field without a name. */
+export const isWholeCustomFields = (field: string): boolean =>
+  field === 'customFields' ||
+  (field.startsWith(CUSTOM_FIELD_PREFIX) && isBlank(field.slice(CUSTOM_FIELD_PREFIX.length)));
 
 const PHONES: ReadonlySet<string> = new Set(['phone1', 'phone2']);
 
@@ -184,29 +196,28 @@ export const withCompany = (
 ): Readonly<Record<string, unknown>> =>
   companyId === undefined || (object['companyId'] ?? null) !== null ? object : { ...object, companyId };
 
-export const CUSTOM_FIELD_PREFIX = 'customFields.';
-
 /** `customFields.x` names the field `x` of `customFields`. */
 function nestCustomFields(given: Readonly<Record<string, unknown>>): {
   readonly object: Readonly<Record<string, unknown>>;
   readonly issues: ValidationIssue[];
 } {
   const issues: ValidationIssue[] = [];
-  const dotted = Object.keys(given).filter((name) => name.startsWith(CUSTOM_FIELD_PREFIX));
-  const nested = given['customFields'];
+  const entries = Object.entries(given);
+  const dotted = entries.filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
   if (dotted.length === 0) return { object: given, issues };
+  const nested = given['customFields'];
   const custom = new Map<string, unknown>(isJsonObject(nested) ? Object.entries(nested) : []);
-  for (const name of dotted) {
+  for (const [name, value] of dotted) {
     const inner = name.slice(CUSTOM_FIELD_PREFIX.length);
     if (isBlank(inner)) issues.push({ field: name, detail: NAMELESS_CUSTOM_FIELD });
     else if (custom.has(inner)) issues.push({ field: name, detail: 'is there twice; send it once' });
     // Empty cells do not count toward the size of all custom fields.
-    else if ((given[name] ?? '') !== '') custom.set(inner, given[name]);
+    else if ((value ?? '') !== '') custom.set(inner, value);
   }
   // Without a prototype, because a name may be __proto__.
-  const object: Record<string, unknown> = Object.assign(Object.create(null), given);
-  for (const name of dotted) delete object[name];
-  const isGiven = dotted.some((name) => given[name] !== undefined);
+  const object: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of entries) if (!name.startsWith(CUSTOM_FIELD_PREFIX)) object[name] = value;
+  const isGiven = dotted.some(([, value]) => value !== undefined);
   if (isJsonObject(nested) || (isBlank(nested) && isGiven))
     object['customFields'] = Object.fromEntries(custom);
   return { object, issues };

@@ -28,9 +28,12 @@ test('an import into a company whose stamps are an hour ahead of the clock does 
       stop.abort();
     },
     signal: stop.signal,
-    onRejected: () => undefined,
-    onCommitted: async () => undefined,
-    onPaced: async () => undefined,
+    observer: {
+      onRejected: () => undefined,
+      onCommitted: async () => undefined,
+      onWithoutId: async () => undefined,
+      onPaced: async () => undefined,
+    },
   });
   expect(waits).toEqual([]);
   expect(outcome).toMatchObject({ kind: 'finished', counts: { added: 2500 } });

@@ -39,7 +39,7 @@ describe.each(EXPORTED_FILES)('%s', (_program, file) => {
     const auto = ['--map', 'auto', '--company', 'acme', '--map-file', 'map.json', ...(file.flags ?? [])];
     const { stdout, stderr } = await shell.import([...auto, '--dry-run']);
     expect(stdout).toContain(result);
-    expect(stderr).toContain(`The columns of ${file.name} are used as with --map "`);
+    expect(stderr).toContain(`The columns of ${file.name} are used as with --map `);
     expect(JSON.parse(readFileSync(shell.path('map.json'), 'utf8'))).toEqual(map);
   });
 });

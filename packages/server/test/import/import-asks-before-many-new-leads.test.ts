@@ -1,6 +1,4 @@
-import { writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
-import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { ExitCode } from '../../src/cli/exit.ts';
 import { terminalWithUsers } from '../cli/terminal.ts';
@@ -66,15 +64,6 @@ test('programs and pipes are not asked', async () => {
   expect(piped.stdout).toBe('0 added, 1001 updated, 0 rejected\n');
   const typedIn = await run('leads import -', typed(leads(1001)));
   expect(typedIn.stderr).not.toContain(QUESTION);
-});
-
-test('rows of CSV are counted, not lines, also in a compressed file', async () => {
-  const { run, path } = await shellWith('');
-  const rows = Array.from({ length: 600 }, (_, index) => `acme,${index},"two\nlines"\n`);
-  writeFileSync(path('leads.csv.gz'), gzipSync(`companyId,id,firstName\n${rows.join('')}`));
-  expect((await run('leads import leads.csv.gz', typed('n\n'))).stderr).not.toContain(QUESTION);
-  writeFileSync(path('more.csv.gz'), gzipSync(`companyId,id,firstName\n${rows.join('')}${rows.join('')}`));
-  expect((await run('leads import more.csv.gz', typed('n\n'))).stderr).toContain(QUESTION);
 });
 
 test('an error in the file is reported without a question', async () => {

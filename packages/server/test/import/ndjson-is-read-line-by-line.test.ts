@@ -61,14 +61,18 @@ test('bytes that are not UTF-8 are rejected, and the next line is read', async (
 });
 
 describe('a line of more than a mebibyte', () => {
-  const long = (bytes: number) => '"'.padEnd(bytes - 1, 'x').concat('"');
+  const long = (bytes: number) => '{'.padEnd(bytes - 1, 'x').concat('}');
   const MEBIBYTE = 1024 * 1024;
 
-  test.each([[[]], [[MEBIBYTE]], [Array.from({ length: 40 }, (_, index) => index * 50_000)]])(
+  test.each([[[]], [Array.from({ length: 40 }, (_, index) => index * 50_000)]])(
     'is rejected unread, and the next line is read %#',
     async (cuts) => {
-      const lines = await ndjson(`${long(MEBIBYTE + 1)}\n${lead('2')}\n`, { cuts });
-      expect(lines.map(issuesOf)).toEqual([[expect.stringContaining('is longer than 1,048,576 bytes')], []]);
+      const lines = await ndjson(`${long(MEBIBYTE + 1)}\n${lead('2')}\n${long(MEBIBYTE)}`, { cuts });
+      expect(lines.map(issuesOf)).toEqual([
+        [expect.stringContaining('is longer than 1,048,576 bytes')],
+        [],
+        [expect.stringContaining('is not JSON')],
+      ]);
       expect(lines[0]?.raw).toBeUndefined();
     },
   );
@@ -78,7 +82,7 @@ describe('a line of more than a mebibyte', () => {
     let highest = 0;
     async function* endless(): AsyncGenerator<Buffer> {
       for (let count = 1; count <= 400; count++) {
-        yield Buffer.alloc(MEBIBYTE, 'x');
+        yield Buffer.alloc(MEBIBYTE, '{');
         if (count % 50 !== 0) continue;
         collectGarbage();
         highest = Math.max(highest, process.memoryUsage().arrayBuffers);
@@ -87,10 +91,6 @@ describe('a line of more than a mebibyte', () => {
     for await (const lines of readChunks(endless(), 'ndjson'))
       expect(lines.flatMap(issuesOf).join()).toMatch(/^(is longer.*)?$/);
     expect(highest - before).toBeLessThan(200 * MEBIBYTE);
-  });
-
-  test('a line of exactly a mebibyte is read', async () => {
-    expect(await issuesAfterLead(long(MEBIBYTE))).toContain('is JSON, but not an object');
   });
 });
 
@@ -103,7 +103,9 @@ test('chunk boundaries make no difference', async () => {
   );
   const file = fc
     .tuple(fc.boolean(), fc.array(line), fc.boolean())
-    .map(([mark, lines, end]) => `${mark ? '\uFEFF' : ''}${lines.join('\n')}${end ? '\n' : ''}`);
+    .map(
+      ([mark, lines, end]) => `${mark ? '\uFEFF' : ''}${[lead('1'), ...lines].join('\n')}${end ? '\n' : ''}`,
+    );
   await fc.assert(
     fc.asyncProperty(file, fc.array(fc.nat()), async (text, cuts) => {
       expect(outline(await ndjson(text, { cuts }))).toEqual(outline(await ndjson(text)));

@@ -134,7 +134,7 @@ describe('leads import', () => {
     const tried = await shell.run('leads import leads.csv --dry-run', { parts });
     expect(tried.stdout).toContain('1 added, 0 updated, 2 rejected\n');
     const [, flags = ''] = /To read appointmentDateTime, add (.*)\n/.exec(tried.stderr) ?? [];
-    expect(flags).toBe('--date-format "DD.MM.YYYY HH:mm" --time-zone Europe/Berlin');
+    expect(flags).toBe("--date-format 'DD.MM.YYYY HH:mm' --time-zone Europe/Berlin");
     const words = ['--date-format', 'DD.MM.YYYY HH:mm', '--time-zone', 'Europe/Berlin'];
     const imported = await shell.run(['leads', 'import', 'leads.csv', ...words]);
     expect(imported.stdout).toBe('3 added, 0 updated, 0 rejected\n');
@@ -162,7 +162,7 @@ describe('leads import', () => {
     expect((await shell.run('leads import leads.csv --dry-run')).stderr).not.toContain('--date-format');
     shell.save('leads.csv', 'companyId,id,appointmentDateTime\nacme,1,03/02/2026\n');
     const { stderr } = await shell.run('leads import leads.csv --dry-run --time-zone Europe/Paris');
-    expect(stderr).toContain('add --date-format "MM/DD/YYYY"\n');
+    expect(stderr).toContain('add --date-format MM/DD/YYYY\n');
     expect(stderr).toContain('If the day and the month are the other way round: DD/MM/YYYY.\n');
   });
 

@@ -10,9 +10,9 @@ import type { Config } from '../../config.ts';
 import { consumerPages } from '../../consumers/states.ts';
 import { type Consumer, positionOf } from '../../consumers/store.ts';
 import { parseTimeZone } from '../../import/command/csv-options.ts';
-import { columnProblem } from '../../import/csv-header.ts';
 import { LEAD_SOURCES, type LeadSource } from '../../intake/sources.ts';
 import { mayPoll } from '../../leads/access.ts';
+import { fieldProblem } from '../../leads/parse-lead.ts';
 import type { Store } from '../../store/store.ts';
 import { issueToken, type TokenGrant } from '../own-tokens.ts';
 import type { User } from '../records.ts';
@@ -222,7 +222,7 @@ function checkIssueOptions(options: IssueOptions): void {
   for (const [isMistake, message] of mistakes) if (isMistake) throw new Failure('usage', message);
   // A field map in a token cannot be changed, so its errors are found before the token exists.
   for (const [answer, field] of map) {
-    const problem = columnProblem(field, { historical: false, clock: systemClock });
+    const problem = fieldProblem(field, { historical: false, clock: systemClock });
     if (problem !== undefined) throw new Failure('usage', `--map "${answer}=${field}": ${field} ${problem}`);
   }
 }

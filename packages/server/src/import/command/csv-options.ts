@@ -8,8 +8,8 @@ import { writeLine } from '../../cli/output.ts';
 import { findTimeZone } from '../../clock.ts';
 import { isJsonObject } from '../../json.ts';
 import { createDateFormat, type DateFormat, nearestTimeZone } from '../../leads/lead-times.ts';
+import { fieldProblem } from '../../leads/parse-lead.ts';
 import { messageOf, systemCode } from '../../system-error.ts';
-import { columnProblem } from '../csv-header.ts';
 import type { ColumnMap, Encoding, Separator } from '../input-line.ts';
 import type { LeadsFormat } from '../read-leads.ts';
 
@@ -106,12 +106,10 @@ export function formatOfFlags({ format, separator, map, mapFile }: CsvFlags): Le
 }
 
 export interface SavedColumnMap {
-  readonly columns: ColumnMap | undefined;
+  readonly columns: ColumnMap;
   readonly isAuto: boolean;
-  /** Adds the fields that were suggested for `--map auto`. */
-  readonly add: (suggested: ColumnMap) => void;
-  /** Writes the map to the file of --map-file, if --map has changed it. */
-  readonly save: () => Promise<void>;
+  /** Writes the map, with the fields that `--map auto` has found, to the file of --map-file, if it has changed. */
+  readonly save: (suggested: ColumnMap) => Promise<void>;
 }
 
 /** The mapping of --map-file, changed by --map. */
@@ -122,26 +120,18 @@ export async function loadColumnMap(flags: CsvFlags, context: CommandContext): P
   const saved = mapFile === undefined ? [] : await readMapFile(mapFile, map.length > 0, context);
   const columns = new Map([...saved, ...given]);
   const problems = [...columns].flatMap(([column, field]) => {
-    const problem = field === '' ? undefined : columnProblem(field, options);
+    const problem = field === '' ? undefined : fieldProblem(field, options);
     return problem === undefined ? [] : [`"${column}=${field}": ${field} ${problem}`];
   });
   if (problems.length > 0)
     throw new Failure('usage', 'columns are mapped to fields that do not exist', ...problems);
   const before = new Map(saved);
-  const suggested = new Map<string, string>();
-  const save = async () => {
+  const save = async (suggested: ColumnMap) => {
     const all = new Map([...columns, ...suggested]);
     const isChanged = [...all].some(([column, field]) => before.get(column) !== field);
     if (mapFile !== undefined && isChanged) await writeMapFile(mapFile, all, context);
   };
-  return {
-    columns: columns.size > 0 ? columns : undefined,
-    isAuto: map.includes(AUTO),
-    add: (fields) => {
-      for (const [column, field] of fields) suggested.set(column, field);
-    },
-    save,
-  };
+  return { columns, isAuto: map.includes(AUTO), save };
 }
 
 const MAP_EXAMPLE =

@@ -97,8 +97,6 @@ const LINE_FEED = Buffer.from('\n');
 
 /** Rejected lines, unchanged, so that they can be fixed and imported again. */
 export class RejectsFile {
-  /** The header row of a CSV file, which its rejected rows need too. */
-  header: Buffer | undefined;
   readonly #path: string;
   readonly #handle: FileHandle;
   #pending: Buffer[] = [];
@@ -129,10 +127,11 @@ export class RejectsFile {
     this.#pending.push(line, LINE_FEED);
   }
 
-  async flush(): Promise<void> {
+  /** The rejected rows of CSV need its header, too. */
+  async flush(header: Buffer | undefined): Promise<void> {
     if (this.#pending.length === 0) return;
-    const header = this.#isEmpty && this.header !== undefined ? [this.header, LINE_FEED] : [];
-    const lines = Buffer.concat([...header, ...this.#pending]);
+    const start = this.#isEmpty && header !== undefined ? [header, LINE_FEED] : [];
+    const lines = Buffer.concat([...start, ...this.#pending]);
     this.#pending = [];
     this.#isEmpty = false;
     await this.#handle.appendFile(lines).catch((error: unknown) => {

@@ -4,7 +4,7 @@ import { confirm, isInteractive } from '../../cli/confirm.ts';
 import type { CommandContext } from '../../cli/context.ts';
 import { EXIT_CODES, ExitCode } from '../../cli/exit.ts';
 import { writeLine } from '../../cli/output.ts';
-import { type ReadOptions, UnusableFileError } from '../input-line.ts';
+import { FileFacts, type ReadOptions, UnusableFileError } from '../input-line.ts';
 import { readLeads } from '../read-leads.ts';
 import { type CsvFlags, formatOfFlags } from './csv-options.ts';
 import { BrokenInputError, openInput } from './files.ts';
@@ -45,14 +45,9 @@ async function hasMoreLeads(
   context: CommandContext,
 ): Promise<boolean> {
   const input = await openInput(file, formatOfFlags(flags), context);
-  const ignore = () => undefined;
   let count = 0;
   try {
-    const quiet: ReadOptions = {
-      ...options,
-      ...{ onHeader: ignore, onItems: ignore, onEmptyRow: ignore, onRecognised: ignore, onMapped: ignore },
-    };
-    for await (const lines of readLeads(input, quiet)) {
+    for await (const lines of readLeads(input, { ...options, facts: new FileFacts(file) })) {
       count += lines.filter(({ parsed }) => parsed.lead !== undefined).length;
       if (count > limit) return true;
     }

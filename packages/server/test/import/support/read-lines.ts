@@ -1,16 +1,12 @@
 import type { LeadInput } from 'leadtap';
-import type { ParsedLine, ReadOptions } from '../../../src/import/input-line.ts';
+import { FileFacts, type ParsedLine, type ReadOptions } from '../../../src/import/input-line.ts';
 import { type LeadsFormat, readLeads } from '../../../src/import/read-leads.ts';
 
 export const NOW = Date.parse('2026-03-02T09:30:00.000Z');
 
-export interface ReadingOptions
-  extends Pick<ReadOptions, 'companyId' | 'encoding' | 'separator' | 'columnMap' | 'onRecognised'> {
-  readonly historical?: boolean;
-  readonly skipLines?: number;
+export interface ReadingOptions extends Partial<Omit<ReadOptions, 'clock'>> {
   /** Where the bytes are cut into chunks. */
   readonly cuts?: readonly number[];
-  readonly onHeader?: (raw: Buffer) => void;
 }
 
 async function* cut(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Buffer> {
@@ -24,11 +20,9 @@ export function readChunks(
   format: LeadsFormat,
   options: ReadingOptions = {},
 ): AsyncGenerator<readonly ParsedLine[]> {
-  const { historical = false, skipLines = 0, onHeader = () => {}, cuts: _, ...rest } = options;
-  return readLeads(
-    { bytes, format },
-    { ...rest, historical, clock: () => NOW, skipLines, onHeader, onItems: () => {}, onEmptyRow: () => {} },
-  );
+  const { cuts: _, ...rest } = options;
+  const facts = new FileFacts('leads.csv');
+  return readLeads({ bytes, format }, { facts, historical: false, skipLines: 0, ...rest, clock: () => NOW });
 }
 
 async function readText(text: string | Buffer, format: LeadsFormat, options: ReadingOptions) {

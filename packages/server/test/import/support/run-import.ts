@@ -101,10 +101,13 @@ export async function runImport(
         note(`waited ${ms}`);
       } else if (!options.pauses) await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
-    onRejected: ({ number }: InputLine, issues: readonly ValidationIssue[]) =>
-      note(`rejected ${number} ${issues.map(({ field, detail }) => `${field} ${detail}`).join()}`),
-    onCommitted: async ({ savedLine }: ImportProgress) => note(`committed ${savedLine}`),
-    onPaced: async () => note('paced'),
+    observer: {
+      onRejected: ({ number }: InputLine, issues: readonly ValidationIssue[]) =>
+        note(`rejected ${number} ${issues.map(({ field, detail }) => `${field} ${detail}`).join()}`),
+      onCommitted: async ({ savedLine }: ImportProgress) => note(`committed ${savedLine}`),
+      onWithoutId: async () => undefined,
+      onPaced: async () => note('paced'),
+    },
   });
   return { outcome, events };
 }

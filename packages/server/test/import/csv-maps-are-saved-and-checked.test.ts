@@ -5,47 +5,13 @@ import { terminalWithUsers } from '../cli/terminal.ts';
 const CONTACTS = 'Vorname;Ort;Notiz;Alt\r\nZoë;Köln;Ruft zurück;x\r\nBo;Jever;;\r\n';
 const MAP = ['--map', 'Vorname=firstName', '--map', 'Ort=customFields.city', '--map', 'Notiz=addressNotes'];
 const IMPORT = ['leads', 'import', 'contacts.csv', '--company', 'acme'];
-const WITHOUT_IDS = 'contacts.csv has leads without an id. If you import it again, they are added again.\n';
 const latin1 = (text: string) => Buffer.from(text, 'latin1');
-const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le');
 
 async function shellWith(content: Buffer | string) {
   const shell = await terminalWithUsers();
   writeFileSync(shell.path('contacts.csv'), content);
   return shell;
 }
-
-test.each([
-  [
-    latin1(CONTACTS),
-    'contacts.csv is read with semicolons between the cells. If that is wrong, use --separator.\n' +
-      'contacts.csv is read as Windows-1252 (Latin-1) because of line 2. If that is wrong, use --encoding.\n',
-  ],
-  [
-    utf16(CONTACTS.replaceAll(';', '\t')),
-    'contacts.csv is read as UTF-16 (little-endian), with tabs between the cells. If that is wrong, use --encoding and --separator.\n',
-  ],
-  [CONTACTS.replaceAll(';', ','), ''],
-])('a list of contacts is imported as it is (%#)', async (content, recognised) => {
-  const { run } = await shellWith(content);
-  const stderr = `${recognised}${WITHOUT_IDS}`;
-  expect(await run([...IMPORT, ...MAP, '--map', 'Alt='])).toEqual({
-    code: 0,
-    stdout: '2 added, 0 updated, 0 rejected\n',
-    stderr,
-  });
-  const leads = JSON.parse((await run('leads list --company acme --since 1970-01-01 --json')).stdout);
-  expect(leads).toMatchObject([
-    { firstName: 'Zoë', addressNotes: 'Ruft zurück', customFields: { city: 'Köln' } },
-    { firstName: 'Bo', addressNotes: null, customFields: { city: 'Jever' } },
-  ]);
-});
-
-test('what is given is not reported', async () => {
-  const { run } = await shellWith(latin1(CONTACTS));
-  const given = [...IMPORT, ...MAP, '--map', 'Alt=', '--separator', ';', '--encoding', 'latin1'];
-  expect(await run(given)).toMatchObject({ code: 0, stderr: WITHOUT_IDS });
-});
 
 test('a map is saved with --map-file, changed, and used again', async () => {
   const { run, path } = await shellWith(CONTACTS);
@@ -78,17 +44,6 @@ test('rejected rows of Windows-1252 can be imported again with the same command'
     '1 added, 0 updated, 0 rejected\n',
   );
   expect((await run('leads list --json')).stdout).toContain('"firstName":"Zoë"');
-});
-
-test('an unknown column gets the options to add', async () => {
-  const { run } = await shellWith(latin1(CONTACTS));
-  const { code, stdout, stderr } = await run('leads import contacts.csv');
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('contacts.csv is read with semicolons between the cells.');
-  expect(stderr).toContain(
-    'To use the file as it is, add --map auto\n  --map auto is short for --map "Vorname=firstName" --map "Ort=customFields.Ort" --map "Notiz=customFields.Notiz" --map "Alt=customFields.Alt"\n',
-  );
-  expect(stderr).toContain('companyId: is missing; add this column, or --company ID\n');
 });
 
 test('options for CSV say that standard input and files of any name are CSV', async () => {
@@ -124,14 +79,4 @@ test.each([
   save('number.json', { A: 1 });
   const refused = await run(['leads', 'import', 'contacts.csv', ...flags]);
   expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(message) });
-});
-
-test('a given company is used for leads that have none', async () => {
-  const { run } = await shellWith('');
-  const stdin = '{"id":"1","firstName":"A"}\n{"id":"2","companyId":"globex","firstName":"B"}\n';
-  await run('leads import - --company acme', { stdin });
-  const listed = JSON.parse((await run('leads list --json')).stdout);
-  expect(
-    listed.map(({ id, companyId }: { id: string; companyId: string }) => `${companyId}/${id}`).sort(),
-  ).toEqual(['acme/1', 'globex/2']);
 });
