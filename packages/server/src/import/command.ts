@@ -3,6 +3,7 @@ import { IMPORT_FIELDS } from '@leadtap/contract';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { v7 } from 'uuid';
 import { findCompanyOrOnlyOne } from '../accounts/commands/organisation.ts';
+import { isInteractive } from '../cli/confirm.ts';
 import { type CommandContext, withStore } from '../cli/context.ts';
 import { EXIT_CODES, ExitCode, exitCodeOf } from '../cli/exit.ts';
 import { databaseFailure, Failure } from '../cli/failure.ts';
@@ -180,10 +181,13 @@ async function importInto(store: Store, config: Config, open: OpenImport): Promi
     onlyCompanyId: company?.id,
     isStatus: company && ((text) => findStatus(company.statuses, text) !== undefined),
   };
-  if (input.share() !== undefined) await confirmLargeImport(file, flags, options, context);
+  const lines = readLeads(input, options);
+  // Programs and pipes are not asked.
+  const isAsked = input.share() !== undefined && isInteractive(context);
+  const isSilent = historical || flags.dryRun || flags.yes;
   const dryRun = flags.dryRun && new DryRun(store);
   const outcome = await importLeads({
-    lines: readLeads(input, options),
+    lines: isAsked && !isSilent ? confirmLargeImport(lines, file, context) : lines,
     store: dryRun ?? store,
     historical,
     dryRun: dryRun !== undefined,

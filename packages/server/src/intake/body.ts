@@ -1,13 +1,11 @@
 /** Parses the body of a request that sends leads. */
 import type { IncomingMessage } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
-import { shorten } from '../escape.ts';
 import { mapInSlices } from '../event-loop.ts';
 import type { BodyRule, MediaType } from '../http/body.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ProblemError } from '../http/problems.ts';
-import { NAMELESS_CUSTOM_FIELD } from '../leads/field-readers.ts';
-import { CUSTOM_FIELD_PREFIX, objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
+import { objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
 import type { IntakeContent } from './accept.ts';
 
 export const LEADS_BODY: BodyRule = {
@@ -165,10 +163,6 @@ const notJson = (where = ''): ProblemError =>
 /** As PHP by default. A body of 1 MiB could have half a million, and no other request is answered while they are decoded. */
 const MAX_FORM_FIELDS = 1000;
 
-const NAMELESS_CUSTOM_FIELDS: ReadonlySet<string> = new Set(['customFields', 'customFields[]']);
-/** As PHP and Rails name nested fields. */
-const BRACKETED_CUSTOM_FIELD = /^customFields\[(.+)\]$/s;
-
 /** `curl -d` sends JSON as a form if it is not given another type. */
 const isProbablyJson = (text: string): boolean => /^\s*[{[]/.test(text) && !text.includes('=');
 
@@ -177,14 +171,7 @@ function parseForm(given: readonly FormField[]): IntakeContent {
   const fields = new Map<string, string>();
   const issues: ValidationIssue[] = [];
   for (const [name, value] of given) {
-    const [, bracketed = ''] = BRACKETED_CUSTOM_FIELD.exec(name) ?? [];
-    if (NAMELESS_CUSTOM_FIELDS.has(name)) issues.push({ field: name, detail: NAMELESS_CUSTOM_FIELD });
-    else if (bracketed !== '')
-      issues.push({
-        field: name,
-        detail: `write it as ${CUSTOM_FIELD_PREFIX}${shorten(bracketed).replaceAll('][', '.')}`,
-      });
-    else if (value !== '' && fields.get(name))
+    if (value !== '' && fields.get(name))
       issues.push({ field: name, detail: 'is there twice; send it once' });
     else fields.set(name, value || (fields.get(name) ?? ''));
   }

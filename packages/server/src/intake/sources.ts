@@ -131,24 +131,17 @@ function toLead(submission: Submission, map: AnswerMap, options: ParseOptions): 
 const MAX_CUSTOM_BYTES =
   IMPORT_FIELDS.find(({ name }) => name === 'customFields')?.import.maxBytes ?? Number.POSITIVE_INFINITY;
 
-/** Cuts the longest texts to one length if all custom fields together are too large. */
+/** The first of these to which all texts must be cut so that the custom fields are small enough. */
+const CUT_LENGTHS = [Number.POSITIVE_INFINITY, 12_000, 4000, 1000, 200];
+
 function cutCustomFields(lead: JsonObject): JsonObject {
   const custom = Object.entries(lead).filter(([name]) => name.startsWith(CUSTOM_FIELD_PREFIX));
-  // The characters are counted first, because that is fast.
-  const isTooLarge = (fields: typeof custom): boolean =>
-    fields.reduce((sum, [, text]) => sum + String(text).length, 0) > MAX_CUSTOM_BYTES ||
-    Buffer.byteLength(JSON.stringify(Object.fromEntries(fields))) > MAX_CUSTOM_BYTES;
-  let fitting = custom;
-  // From the longest text on, so that each try has less to count.
-  for (let length = Math.min(longestOf(custom), MAX_CUSTOM_BYTES); length > 1 && isTooLarge(fitting); ) {
-    length = Math.floor(length * 0.8);
-    fitting = custom.map(([name, text]) => [name, cut(String(text), length)]);
-  }
-  return { ...lead, ...Object.fromEntries(fitting) };
+  const cutTo = (length: number) =>
+    Object.fromEntries(custom.map(([name, text]) => [name, cut(String(text), length)]));
+  const isSmall = (fields: JsonObject): boolean =>
+    Buffer.byteLength(JSON.stringify(fields)) <= MAX_CUSTOM_BYTES;
+  return { ...lead, ...CUT_LENGTHS.map(cutTo).find(isSmall) };
 }
-
-const longestOf = (fields: readonly [string, unknown][]): number =>
-  Math.max(0, ...fields.map(([, text]) => String(text).length));
 
 const cut = (text: string, length: number): string =>
   text.length > length ? `${toStorable(text.slice(0, length))}… (cut)` : text;

@@ -111,29 +111,16 @@ function createOffsetAt(timeZone: string): OffsetAt {
   };
 }
 
-/** Bounds the memory for a file with times of many years. */
-const MAX_CACHED_DAYS = 10_000;
-
 /**
  * Local times of a zone. When clocks are set back, an hour comes twice: its first occurrence is meant. When they are set
  * forward, an hour is missing: a time in it is moved forward by the gap. JavaScript's `Date` and `Temporal` decide the same.
  */
 function createToUtc(timeZone: string): ToUtc {
   const offsetAt = createOffsetAt(timeZone);
-  const offsetOfDay = new Map<number, number>();
-  const offsetAtDay = (day: number): number => {
-    const known = offsetOfDay.get(day);
-    if (known !== undefined) return known;
-    if (offsetOfDay.size >= MAX_CACHED_DAYS) offsetOfDay.clear();
-    const offset = offsetAt(day * DAY_MS);
-    offsetOfDay.set(day, offset);
-    return offset;
-  };
   return (local) => {
-    const day = Math.floor(local / DAY_MS);
-    // Offsets are less than a day, so these are before and after every moment of the local day.
-    const before = offsetAtDay(day - 1);
-    const after = offsetAtDay(day + 2);
+    // Offsets are less than a day, so these are the offsets before and after a change of the clocks near this time.
+    const before = offsetAt(local - DAY_MS);
+    const after = offsetAt(local + DAY_MS);
     const isAfter =
       before !== after && offsetAt(local - before) !== before && offsetAt(local - after) === after;
     return local - (isAfter ? after : before);
@@ -178,17 +165,7 @@ export function createLeadTimes({ timeZone, dateFormats = [] }: TimeOptions): Le
 export function nearestTimeZone(name: string): string | undefined {
   const zones = Intl.supportedValuesOf('timeZone');
   const city = name.toLowerCase().replaceAll(' ', '_');
-  return (
-    zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ??
-    nearestName(name, zones) ??
-    nearestZoneOfCity(name, zones)
-  );
-}
-
-function nearestZoneOfCity(name: string, zones: readonly string[]): string | undefined {
-  const cityOf = (zone: string) => zone.slice(zone.lastIndexOf('/') + 1);
-  const city = nearestName(cityOf(name), zones.map(cityOf));
-  return zones.find((zone) => cityOf(zone) === city);
+  return zones.find((zone) => zone.toLowerCase().endsWith(`/${city}`)) ?? nearestName(name, zones);
 }
 
 const DATES: readonly string[] = [

@@ -93,6 +93,8 @@ function explainUnknownField(name: string): string {
   if (PARSERS.has(name))
     return 'is set by Leadtap for new leads; remove it, or import past leads with --historical';
   if (LEAD_FIELD_BY_NAME.has(name)) return 'is set by Leadtap; remove it';
+  // As PHP and Rails name nested fields.
+  if (name.startsWith('customFields[')) return 'write it as customFields.name, with the name of the field';
   const nearest = nearestName(name, [...PARSERS.keys()]);
   return nearest === undefined
     ? 'is not a field of a lead; put it under customFields'

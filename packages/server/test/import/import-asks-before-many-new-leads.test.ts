@@ -82,6 +82,6 @@ test('Ctrl+C at the question stops the command', async () => {
     isTTY: true,
     parts: { stdin, signal: stop.signal },
   });
-  expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+  expect({ code, stdout }).toEqual({ code: 130, stdout: '0 added, 0 updated, 0 rejected\n' });
   expect((await run('leads list --json')).stdout).toBe('[]\n');
 });

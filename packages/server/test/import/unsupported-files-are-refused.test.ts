@@ -21,12 +21,6 @@ test.each<[string, string | Buffer, string, string]>([
   ['organisation.json', '{\n  "companies": [\n', 'looks like an organisation file', '`leadtap org apply`'],
   ['leads.txt', CSV, 'is not JSON', 'add --format csv'],
   ['letter.txt', 'Dear reader,\n', 'is not JSON', 'Export the leads as NDJSON, JSON or CSV'],
-  [
-    'leads.csv.gz',
-    CSV,
-    'is not compressed with gzip, although its name ends in .gz',
-    'Remove .gz from its name',
-  ],
 ])('%s with %o', async (name, content, message, hint) => {
   const shell = await terminalWithUsers();
   writeFileSync(shell.path(name), content);

@@ -8,18 +8,13 @@ const service = shareService(INTAKE_ON);
 it.each([
   [{ 'content-type': '' }],
   [{ 'content-type': 'text/plain' }],
-  [{ 'content-type': 'text/json' }],
   [{ 'content-type': 'application/ndjson' }],
-  [{ 'content-type': 'application/jsonx' }],
   [{ 'content-type': 'multipart/mixed; boundary=x' }],
   [{ 'content-type': 'application/json; charset=iso-8859-1' }],
   [{ 'content-type': 'application/json; charset="utf-16"' }],
   [{ 'content-type': 'application/json; charset=utf-8; charset=iso-8859-1' }],
-  [{ 'content-type': 'application/json; charset=utf-8;charset=utf-8' }],
   [{ 'content-type': `application/json;charset=${' '.repeat(14_500)}x y` }],
   [{ 'content-type': 'application/json; charset="utf-8' }],
-  [{ 'content-type': 'application/json; charset' }],
-  [{ 'content-type': 'application/json; charset=' }],
   [{ 'content-type': 'toString' }],
   [{ 'content-encoding': 'gzip' }],
 ])('415 for %o', async (headers) => {

@@ -22,7 +22,6 @@ export class BrokenInputError extends Error {
 }
 
 const STANDARD_INPUT = '-';
-const GZIP_MAGIC = Buffer.from([0x1f, 0x8b]);
 
 async function openFile(file: string, cwd: string): Promise<FileHandle> {
   const handle = await open(resolve(cwd, file)).catch((error: unknown) => {
@@ -31,13 +30,6 @@ async function openFile(file: string, cwd: string): Promise<FileHandle> {
   if (!(await handle.stat()).isDirectory()) return handle;
   await handle.close();
   throw new Failure('bad-input', `${file} is a folder`, 'Name the file with the leads in it.');
-}
-
-/** A named pipe cannot be read twice, so its name decides. */
-async function isGzip(handle: FileHandle): Promise<boolean> {
-  if (!(await handle.stat()).isFile()) return true;
-  const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-  return buffer.equals(GZIP_MAGIC);
 }
 
 /** The message of a system error repeats the path and names a system call, so its code is shown instead. */
@@ -71,17 +63,8 @@ export async function openInput(
   }
   const handle = await openFile(file, cwd);
   const { size } = await handle.stat();
-  const isNamedGzip = /\.gz$/i.test(file);
-  if (isNamedGzip && !(await isGzip(handle))) {
-    await handle.close();
-    throw new Failure(
-      'bad-input',
-      `${file} is not compressed with gzip, although its name ends in .gz; nothing was imported`,
-      'Remove .gz from its name, or compress it with gzip.',
-    );
-  }
   const stream = handle.createReadStream();
-  const content = isNamedGzip ? pipeline(stream, createGunzip(), () => {}) : stream;
+  const content = /\.gz$/i.test(file) ? pipeline(stream, createGunzip(), () => {}) : stream;
   // The reader gets the error from its iteration; without a listener it would also be an uncaught exception.
   content.on('error', () => undefined);
   return {
