@@ -21,16 +21,16 @@ export const DEFAULT_STATUSES: readonly Status[] = [
   { value: 'LOST', label: 'Lost', color: '#6b7280', final: true },
 ];
 
-interface CompanyRow {
+export interface CompanyRow {
   readonly id: string;
   readonly name: string;
 }
 
-interface BranchRow extends CompanyRow {
+export interface BranchRow extends CompanyRow {
   readonly companyId: string;
 }
 
-interface DepartmentRow extends BranchRow {
+export interface DepartmentRow extends BranchRow {
   readonly branchId: string;
 }
 

@@ -52,7 +52,7 @@ const MAY_IMPORT = {
   'store/sqlite': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
   'store/postgres': ['ports', 'accounts', 'consumers', 'hooks', 'intake', 'leads', 'store'],
   leads: ['ports', 'intake'],
-  accounts: ['ports'],
+  accounts: ['ports', 'leads'],
   ports: ['consumers', 'leads'],
   config: [],
   // The public surface.

@@ -1,6 +1,7 @@
 import type { Account } from '../../accounts/store.ts';
 import type { Change, ChangeTrackingStore, Revalidation } from '../../poll/store.ts';
-import { type Database, isStorable } from './connection.ts';
+import { isStorable } from '../sql.ts';
+import type { Database } from './connection.ts';
 
 /** The result of `leadtap.revalidate`. */
 interface RevalidationRow {

@@ -1,4 +1,4 @@
-import type { AccountCounts } from '../../accounts/store.ts';
+import { createAccountStore } from '../../accounts/sql.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
@@ -10,8 +10,6 @@ import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
 import { inspect, migrate, useSchema } from './migrate.ts';
-import { applyOrganisation } from './organisation.ts';
-import { organisationReader } from './organisation-reader.ts';
 import { removalMethods } from './removal.ts';
 import { runTasksOn } from './sql.ts';
 import { LONG_TIMEOUTS, type Timeouts } from './timeouts.ts';
@@ -82,15 +80,12 @@ function createStore(database: Database, options: PostgresOptions): Store {
     changeTracking: { revalidate: createRevalidate(database), readLeads },
     ...pages,
     ...accountMethods(database),
+    ...createAccountStore(sql),
     ...leadMethods(database),
     ...listMethods(database),
     removal: removalMethods(database),
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql),
-    organisation: organisationReader(database),
-
-    applyOrganisation: (organisation) =>
-      database.transaction((session) => applyOrganisation(session, organisation)),
 
     async status() {
       const [row] = await queryInTransaction<{ version: string; latest: number; now: number }>(
@@ -98,13 +93,6 @@ function createStore(database: Database, options: PostgresOptions): Store {
                 coalesce(leadtap.to_ms(max(leadtap.last_stamp(c.id))), 0) AS latest FROM leadtap.companies AS c`,
       );
       return { engine: `PostgreSQL ${row?.version}`, latestStamp: row?.latest ?? 0, now: row?.now ?? 0 };
-    },
-
-    async countAccounts() {
-      const [row] = await queryInTransaction<AccountCounts>(
-        'SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users',
-      );
-      return row ?? { companies: 0, users: 0 };
     },
 
     async readSize() {

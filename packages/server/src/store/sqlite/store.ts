@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs';
+import { createAccountStore } from '../../accounts/sql.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { mapInSlices } from '../../event-loop.ts';
@@ -19,8 +20,6 @@ import { prepareLists } from './leads-list.ts';
 import { preparePages } from './leads-read.ts';
 import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
 import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
-import { applyOrganisation } from './organisation.ts';
-import { prepareOrganisationReader } from './organisation-reader.ts';
 import { createRemoval, prepareRemoval } from './removal.ts';
 import { prepareTasks, SQLITE } from './sql.ts';
 
@@ -124,7 +123,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
   );
   return {
     connection,
-    accounts: prepareAccounts(connection, places),
+    accounts: prepareAccounts(connection),
     places,
     leads: new LeadWriter(connection, places, clock),
     readLeads: preparePages(connection),
@@ -132,7 +131,6 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     readChanges: prepareChangeLog(connection),
     removal: prepareRemoval(connection, clock),
     runTask: prepareTasks(connection, clock),
-    organisation: prepareOrganisationReader(connection),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
     ping: () => ping.get(),
@@ -244,21 +242,9 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     },
 
     findUser: (userId) => read(({ accounts }) => accounts.findUser(userId)),
-    listUsers: (afterId, limit) => read(({ accounts }) => accounts.listUsers(afterId, limit)),
-    addUser: (user) => write(({ accounts }) => accounts.addUser(user)),
-    updateUser: (userId, changes) => write(({ accounts }) => accounts.updateUser(userId, changes)),
-    removeUser: (userId) => write(({ accounts }) => accounts.removeUser(userId)),
-    countAccounts: () => read(({ accounts }) => accounts.countAccounts()),
-
     isTokenRevoked: (tokenId) => read(({ accounts }) => accounts.isTokenRevoked(tokenId)),
-    recordTokens: (tokens) => write(({ accounts }) => accounts.recordTokens(tokens)),
-    listTokens: (userId) => read(({ accounts }) => accounts.listTokens(userId)),
-    findToken: (tokenId) => read(({ accounts }) => accounts.findToken(tokenId)),
-    listTokenIds: (after, limit) => read(({ accounts }) => accounts.listTokenIds(after, limit)),
-    revokeToken: (tokenId) => write(({ accounts }) => accounts.revokeToken(tokenId, clock())),
+    ...createAccountStore(sql),
 
-    applyOrganisation: (organisation) =>
-      write(({ connection }) => applyOrganisation(connection, organisation)),
     async writeLeads(batch, writeOptions = {}) {
       const encoded = await encodeLeads(batch);
       return write(({ leads }) => leads.write(encoded, writeOptions));
@@ -287,13 +273,6 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
     listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
     countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),
     findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
-    organisation: {
-      readCompanies: (afterId, limit) =>
-        read(({ organisation }) => organisation.readCompanies(afterId, limit)),
-      readCompany: (id) => read(({ organisation }) => organisation.readCompany(id)),
-      readUsers: (companyId, afterId, limit) =>
-        read(({ organisation }) => organisation.readUsers(companyId, afterId, limit)),
-    },
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql),
     removal: createRemoval({

@@ -1,0 +1,173 @@
+/** Users and tokens in a database. */
+
+import { placeUser } from '../leads/placement.ts';
+import {
+  type Dialect,
+  insertSql,
+  isStorable,
+  putSql,
+  query,
+  queryInChunks,
+  readNow,
+  type SqlDatabase,
+  type SqlTask,
+  selectFields,
+  type Table,
+} from '../store/sql.ts';
+import { createOrganisationMethods, USERS } from './organisation-sql.ts';
+import type { IssuedToken, User } from './records.ts';
+import type { AccountCounts, AccountStore, ListedToken } from './store.ts';
+
+interface StoredToken extends Omit<IssuedToken, 'scopes' | 'keyId'> {
+  /** As the claim `scope` has them: separated by spaces. */
+  readonly scope: string;
+  readonly keyId: string | null;
+}
+
+const TOKENS: Table<StoredToken> = {
+  name: 'issued_tokens',
+  key: ['id'],
+  types: {
+    id: 'text',
+    userId: 'text',
+    name: 'text',
+    issuedAt: 'time',
+    expiresAt: 'time',
+    scope: 'text',
+    keyId: 'text',
+  },
+};
+
+const toStoredToken = ({ scopes, keyId, ...token }: IssuedToken): StoredToken => {
+  return { ...token, scope: scopes.join(' '), keyId: keyId ?? null };
+};
+
+const toToken = <Row extends StoredToken>({ scope, keyId, ...token }: Row) => ({
+  ...token,
+  scopes: scope.split(' '),
+  ...(keyId !== null && { keyId }),
+});
+
+const FIND_USER = `SELECT ${selectFields(USERS.types, 'u')} FROM leadtap.users AS u WHERE u.id = $1`;
+const LIST_USERS = `
+  SELECT ${selectFields(USERS.types, 'u')} FROM leadtap.users AS u WHERE u.id > $1 ORDER BY u.id LIMIT $2`;
+const REMOVE_USER = 'DELETE FROM leadtap.users WHERE id = $1 RETURNING 1';
+/** The values: company, branch, department. */
+const FIND_PLACES = `SELECT
+  EXISTS (SELECT 1 FROM leadtap.companies WHERE id = $1) AS "hasCompany",
+  EXISTS (SELECT 1 FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
+  (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
+const COUNT_ACCOUNTS = `
+  SELECT (SELECT count(*) FROM leadtap.companies) AS companies, (SELECT count(*) FROM leadtap.users) AS users`;
+
+const TOKEN_FIELDS = selectFields(TOKENS.types, 't');
+const FIND_TOKEN = `SELECT ${TOKEN_FIELDS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
+const LIST_TOKEN_IDS = 'SELECT id FROM leadtap.issued_tokens WHERE id > $1 ORDER BY id LIMIT $2';
+const LIST_TOKENS = `
+  SELECT ${TOKEN_FIELDS}, leadtap.to_ms(r.revoked_at) AS "revokedAt"
+    FROM leadtap.issued_tokens AS t LEFT JOIN leadtap.revoked_tokens AS r ON r.token_id = t.id
+   WHERE t.user_id = $1 ORDER BY t.issued_at, t.id`;
+const REVOKE_TOKEN = `
+  INSERT INTO leadtap.revoked_tokens (token_id, revoked_at) VALUES ($1, leadtap.from_ms($2))
+  ON CONFLICT DO NOTHING RETURNING 1`;
+
+function* findUser(sql: string, userId: string): SqlTask<User | undefined> {
+  if (!isStorable(userId)) return undefined;
+  const [user] = yield* query<User>(sql, [userId]);
+  return user;
+}
+
+function* findPlaces({ companyId, branchId, departmentId }: User) {
+  const [found] = yield* query<{
+    hasCompany: boolean | number;
+    hasBranch: boolean | number;
+    branchOfDepartment: string | null;
+  }>(FIND_PLACES, [companyId, branchId, departmentId]);
+  return {
+    hasCompany: () => Boolean(found?.hasCompany),
+    hasBranch: () => Boolean(found?.hasBranch),
+    branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
+  };
+}
+
+const prepareSql = (dialect: Dialect) => ({
+  addUser: `${insertSql(dialect, USERS)} ON CONFLICT (id) DO NOTHING RETURNING 1`,
+  putUser: putSql(dialect, USERS),
+  addTokens: insertSql(dialect, TOKENS),
+});
+
+export function createAccountStore(database: SqlDatabase): AccountStore {
+  const { dialect, read, write } = database;
+  const sql = prepareSql(dialect);
+  return {
+    ...createOrganisationMethods(database),
+
+    /** Every id sorts after the empty string. */
+    listUsers: (afterId, limit) => read(() => query<User>(LIST_USERS, [afterId ?? '', limit])),
+
+    addUser: (user) =>
+      write(function* () {
+        const known = yield* findUser(FIND_USER, user.id);
+        if (known) return { kind: 'exists', user: known };
+        const places = yield* findPlaces(user);
+        if (!places.hasCompany()) return { kind: 'no-such-company' };
+        const placed = placeUser(user, places);
+        if ('kind' in placed) return placed;
+        // Another transaction may add the same user at this moment.
+        const added = yield* query(sql.addUser, [JSON.stringify([placed])]);
+        const existing = added.length > 0 ? undefined : yield* findUser(FIND_USER, user.id);
+        return existing ? { kind: 'exists', user: existing } : { kind: 'added', user: placed };
+      }),
+
+    updateUser: (userId, changes) =>
+      write(function* () {
+        const existing = yield* findUser(`${FIND_USER} FOR UPDATE`, userId);
+        if (!existing) return { kind: 'no-such-user' };
+        const changed = { ...existing, ...changes };
+        const placed = placeUser(changed, yield* findPlaces(changed));
+        if ('kind' in placed) return placed;
+        yield* query(sql.putUser, [JSON.stringify([placed])]);
+        return { kind: 'updated', user: placed };
+      }),
+
+    async removeUser(userId) {
+      if (!isStorable(userId)) return false;
+      const removed = await write(() => query(REMOVE_USER, [userId]));
+      return removed.length > 0;
+    },
+
+    async recordTokens(tokens) {
+      await write(() => queryInChunks(sql.addTokens, tokens.map(toStoredToken)));
+    },
+
+    async listTokens(userId) {
+      if (!isStorable(userId)) return [];
+      type Row = StoredToken & Pick<ListedToken, 'revokedAt'>;
+      const rows = await read(() => query<Row>(LIST_TOKENS, [userId]));
+      return rows.map(toToken);
+    },
+
+    async findToken(tokenId) {
+      if (!isStorable(tokenId)) return undefined;
+      const [row] = await read(() => query<StoredToken>(FIND_TOKEN, [tokenId]));
+      return row && toToken(row);
+    },
+
+    async listTokenIds(after, limit) {
+      const rows = await read(() => query<{ id: string }>(LIST_TOKEN_IDS, [after, limit]));
+      return rows.map(({ id }) => id);
+    },
+
+    revokeToken: (tokenId) =>
+      write(function* () {
+        const revoked = yield* query(REVOKE_TOKEN, [tokenId, yield* readNow()]);
+        return revoked.length > 0;
+      }),
+
+    /** The log line at the start does not wait long for it. */
+    async countAccounts() {
+      const [counts] = await read(() => query<AccountCounts>(COUNT_ACCOUNTS), { timeout: 'short' });
+      return counts ?? { companies: 0, users: 0 };
+    },
+  };
+}
