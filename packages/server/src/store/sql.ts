@@ -88,6 +88,10 @@ export interface Dialect {
   isIn(column: string, parameter: string): string;
   /** The objects of a JSON array as rows with these columns, for FROM. */
   rows(json: string, columns: Readonly<Record<string, ColumnType>>): string;
+  /** Joins the rows of a table for each row before it: the planner neither begins with this table nor reads it as a whole. */
+  joinEach(table: string, alias: string, condition: string, index?: string): string;
+  /** Joins the rows of a query that uses the row before it. The query has one column, `value`, and so has the alias. */
+  joinValues(query: string, alias: string): string;
   /** After the name of a table. SQLite has no statistics and would choose another index. */
   indexedBy(index: string): string;
 }
@@ -100,8 +104,10 @@ export const toSqlite = (sql: string): string =>
     .replaceAll(/\bFOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?/g, '')
     .replaceAll(/\$(\d)/g, '?$1');
 
-/** For a range of times without a start: before the first year that ISO 8601 writes with four digits. */
-export const BEFORE_ALL_TIMES = `leadtap.from_ms(${Date.parse('0000-01-01T00:00:00.000Z') - 1})`;
+/** For ranges without a start or an end: outside of the years that ISO 8601 writes with four digits. */
+export const BEFORE_ALL_MS = Date.parse('0000-01-01T00:00:00.000Z') - 1;
+export const BEFORE_ALL_TIMES = `leadtap.from_ms(${BEFORE_ALL_MS})`;
+export const AFTER_ALL_TIMES = `leadtap.from_ms(${Date.UTC(10_000, 0)})`;
 
 /** No text with a NUL or with half of a surrogate pair is stored: a driver would cut it, or look for another text. */
 export const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);

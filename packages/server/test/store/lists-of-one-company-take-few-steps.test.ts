@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { firstStep, type ListStep, nextStep } from '../../src/leads/list-steps.ts';
 import type { StoredLead } from '../../src/leads/record.ts';
-import { firstStep, type ListStep, nextStep } from '../../src/store/list-steps.ts';
 
 /** Each step reads every company. `lookahead` bounds how many leads of one company it returns. */
 it.each([

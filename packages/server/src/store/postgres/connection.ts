@@ -227,6 +227,3 @@ export async function queryInChunks<Row>(
 export async function lockCompanies(session: Session, companyIds: readonly string[]): Promise<void> {
   await session.query('SELECT leadtap.lock_companies($1)', [companyIds]);
 }
-
-/** PostgreSQL cannot store a NUL in a text: no row has an id with one, so no query is needed. */
-export const isStorable = (id: string): boolean => !id.includes('\0');

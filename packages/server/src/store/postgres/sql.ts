@@ -28,6 +28,10 @@ const POSTGRES: Dialect = {
     return `(
     SELECT ${values.join(', ')} FROM json_to_recordset(CAST(${json} AS json)) AS j (${definitions.join(', ')}))`;
   },
+  /** OFFSET keeps the planner from joining in another order. */
+  joinEach: (table, alias, condition) =>
+    `CROSS JOIN LATERAL (SELECT * FROM leadtap.${table} AS ${alias} WHERE ${condition} OFFSET 0) AS ${alias}`,
+  joinValues: (query, alias) => `CROSS JOIN LATERAL (${query}) AS ${alias}`,
   indexedBy: () => '',
 };
 

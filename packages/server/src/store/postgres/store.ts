@@ -2,17 +2,19 @@ import { createAccountStore } from '../../accounts/sql.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { createConsumerStore } from '../../consumers/sql.ts';
 import { createHookStore } from '../../hooks/sql.ts';
+import { createRemoval } from '../../leads/removal-sql.ts';
+import { toLeadRecord } from '../../leads/row.ts';
+import { createLeadLists } from '../../leads/sql.ts';
 import type { Inspection, MigrationReport, Store } from '../store.ts';
 import { accountMethods } from './accounts.ts';
 import { createRevalidate } from './change-log.ts';
 import { Database } from './connection.ts';
-import { listMethods } from './leads-list.ts';
 import { pageMethods } from './leads-read.ts';
 import { leadMethods } from './leads-write.ts';
 import { inspect, migrate, useSchema } from './migrate.ts';
-import { removalMethods } from './removal.ts';
 import { runTasksOn } from './sql.ts';
 import { LONG_TIMEOUTS, type Timeouts } from './timeouts.ts';
+import { vacuum } from './vacuum.ts';
 
 /** After this, a poll answers without the lock, from the committed leads: a stuck writer must not stop it. */
 const POLL_LOCK_WAIT_MS = 1000;
@@ -82,8 +84,8 @@ function createStore(database: Database, options: PostgresOptions): Store {
     ...accountMethods(database),
     ...createAccountStore(sql),
     ...leadMethods(database),
-    ...listMethods(database),
-    removal: removalMethods(database),
+    ...createLeadLists(sql, toLeadRecord),
+    removal: createRemoval(sql, (full = false) => vacuum(database, full)),
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql),
 

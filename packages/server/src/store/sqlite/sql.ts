@@ -8,6 +8,11 @@ export const SQLITE: Dialect = {
     SELECT ${Object.keys(columns)
       .map((field) => `value ->> '${field}' AS "${field}"`)
       .join(', ')} FROM json_each(${json}))`,
+  joinEach: (table, alias, condition, index) =>
+    `CROSS JOIN ${table} AS ${alias} ${index === undefined ? '' : `INDEXED BY ${index}`} ON ${condition}`,
+  /** There is no LATERAL: the values as an array, and its items as rows. */
+  joinValues: (query, alias) =>
+    `CROSS JOIN json_each((SELECT json_group_array(value) FROM (${query}))) AS ${alias}`,
   indexedBy: (index) => `INDEXED BY ${index}`,
 };
 

@@ -6,6 +6,8 @@ import { mapInSlices } from '../../event-loop.ts';
 import { createHookStore } from '../../hooks/sql.ts';
 import type { WriteAllOutcome } from '../../intake/store.ts';
 import { findPlacementProblems, mayWrite, toRejection } from '../../leads/placement.ts';
+import { createRemoval } from '../../leads/removal-sql.ts';
+import { createLeadLists } from '../../leads/sql.ts';
 import type { ChangeTrackingStore } from '../../poll/store.ts';
 import { SchemaVersionError } from '../errors.ts';
 import type { SqlDatabase } from '../sql.ts';
@@ -16,12 +18,12 @@ import { type Connection, openConnection } from './connection.ts';
 import { DatabaseFile, type StoreLog } from './database-file.ts';
 import { asStoreError, isBusy, isDamage, isLockTimeout } from './errors.ts';
 import { GroupCommit } from './group-commit.ts';
-import { prepareLists } from './leads-list.ts';
+import { decodeLead } from './lead-columns.ts';
 import { preparePages } from './leads-read.ts';
 import { cachePlaces, encodeLeads, LeadWriter, preparePlaces } from './leads-write.ts';
 import { expectedVersion, findFaults, migrate, prepareSchema, readPlan } from './migrate.ts';
-import { createRemoval, prepareRemoval } from './removal.ts';
 import { prepareTasks, SQLITE } from './sql.ts';
+import { vacuum } from './vacuum.ts';
 
 export type { StoreLog } from './database-file.ts';
 
@@ -127,9 +129,7 @@ function prepareDatabase(connection: Connection, clock: Clock) {
     places,
     leads: new LeadWriter(connection, places, clock),
     readLeads: preparePages(connection),
-    lists: prepareLists(connection),
     readChanges: prepareChangeLog(connection),
-    removal: prepareRemoval(connection, clock),
     runTask: prepareTasks(connection, clock),
     /** A company without leads has the stamp 0. */
     readLastStamp: (companyId: string) => lastStamp.get(companyId)?.last_stamp || undefined,
@@ -270,17 +270,12 @@ function createStore(current: DatabaseFile<PreparedDatabase>, options: SqliteOpt
       );
     },
     planLeads: (batch, writeOptions = {}) => read(({ leads }) => leads.plan(batch, writeOptions)),
-    listLeads: (query) => read(({ lists }) => lists.listLeads(query)),
-    countLeadsByMinute: (from, until) => read(({ lists }) => lists.countLeadsByMinute(from, until)),
-    findLeads: (id, companyId) => read(({ lists }) => lists.findLeads(id, companyId)),
+    ...createLeadLists(sql, decodeLead),
     consumers: createConsumerStore(sql),
     hooks: createHookStore(sql),
-    removal: createRemoval({
-      file,
-      vacuumWaitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS,
-      connection: () => current.database.connection,
-      read: (work) => read(({ removal }) => work(removal)),
-      write: (work) => write(({ removal }) => work(removal)),
+    removal: createRemoval(sql, (full = true) => {
+      const { connection } = current.database;
+      return vacuum(connection, file, { full, waitMs: options.vacuumWaitMs ?? VACUUM_WAIT_MS });
     }),
 
     async ping() {

@@ -1,6 +1,6 @@
-/** The order and the steps in which both adapters list leads over all companies. */
-import type { StoredLead } from '../leads/record.ts';
-import type { LeadListQuery } from '../leads/store.ts';
+/** The order and the steps in which leads are listed over all companies. */
+import type { StoredLead } from './record.ts';
+import type { LeadListQuery } from './store.ts';
 
 /** The parts of SQL that differ between the two orders. */
 export interface ListOrder {

@@ -1,0 +1,150 @@
+/** Deletes leads of a database: erased persons and pruned leads. */
+
+import { idInCompany } from '../accounts/records.ts';
+import {
+  BEFORE_ALL_MS,
+  type Dialect,
+  isStorable,
+  lock,
+  putSql,
+  query,
+  readNow,
+  type SqlDatabase,
+  type Table,
+  type TaskOptions,
+} from '../store/sql.ts';
+import {
+  type Contact,
+  hashErasedId,
+  type LeadRemoval,
+  normalizeEmail,
+  normalizePhone,
+  type RemovableLead,
+} from './removal.ts';
+
+/** Some megabytes, read in some milliseconds. */
+const LEADS_PER_SCAN = 5000;
+
+const COLUMNS = `l.company_id AS "companyId", leadtap.to_ms(l.created_at) AS "createdAt", l.id,
+  coalesce(l.full_name, nullif(trim(coalesce(l.first_name, '') || ' ' || coalesce(l.last_name, '')), '')) AS name`;
+
+interface ContactRow extends RemovableLead {
+  readonly email: string | null;
+  readonly phone1: string | null;
+  readonly phone2: string | null;
+}
+
+const scanSql = (condition: string): string => `
+  SELECT ${COLUMNS}, l.email, l.phone1, l.phone2 FROM leadtap.leads AS l WHERE ${condition}
+   ORDER BY l.company_id, l.created_at LIMIT ${LEADS_PER_SCAN}`;
+/** The values: company, time of the last lead before. */
+const SCAN_ALL = scanSql('(l.company_id, l.created_at) > ($1, leadtap.from_ms($2))');
+const SCAN_COMPANY = scanSql('l.company_id = $1 AND l.created_at > leadtap.from_ms($2)');
+
+const COUNT_OLDER = `
+  SELECT count(*) AS count FROM leadtap.leads WHERE company_id = $1 AND created_at < leadtap.from_ms($2)`;
+
+/**
+ * Skips rows that a writer has locked, so that the two never wait for each other; the next run deletes them. MATERIALIZED, because a
+ * subquery with SKIP LOCKED that is run twice returns other rows.
+ */
+const PRUNE = `
+  WITH oldest AS MATERIALIZED (
+    SELECT o.created_at FROM leadtap.leads AS o WHERE o.company_id = $1 AND o.created_at < leadtap.from_ms($2)
+     ORDER BY o.created_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+  DELETE FROM leadtap.leads WHERE company_id = $1 AND created_at IN (SELECT created_at FROM oldest) RETURNING 1`;
+
+interface ErasedLead {
+  readonly companyId: string;
+  readonly idHash: string;
+  readonly erasedAt: number;
+}
+
+const ERASED_LEADS: Table<ErasedLead> = {
+  name: 'erased_leads',
+  key: ['company_id', 'id_hash'],
+  types: { companyId: 'text', idHash: 'text', erasedAt: 'time' },
+};
+
+const prepareSql = (dialect: Dialect) => ({
+  /** Each company is searched by its index of ids, because there is no index of ids over all companies. */
+  findByIds: `
+    SELECT ${COLUMNS} FROM leadtap.companies AS c
+      ${dialect.joinEach('leads', 'l', `l.company_id = c.id AND ${dialect.isIn('l.id', '$1')}`, 'leads_by_id')}
+     WHERE CAST($2 AS text) IS NULL OR c.id = $2
+     ORDER BY l.company_id, l.created_at`,
+  remove: `
+    DELETE FROM leadtap.leads WHERE (company_id, created_at, id) IN (
+      SELECT k."companyId", k."createdAt", k.id
+        FROM ${dialect.rows('$1', { companyId: 'text', createdAt: 'time', id: 'text' })} AS k) RETURNING 1`,
+  putErased: putSql(dialect, ERASED_LEADS),
+});
+
+const toLead = ({ companyId, createdAt, id, name }: RemovableLead): RemovableLead => {
+  return { companyId, createdAt, id, name };
+};
+
+/** In JavaScript, because `lower` of SQLite knows ASCII only, and that of PostgreSQL follows the language of the database. */
+function createMatcher(contact: Contact): (row: ContactRow) => boolean {
+  const emails = new Set(contact.emails.map(normalizeEmail));
+  const phones = new Set(contact.phones.map(normalizePhone));
+  return ({ email, phone1, phone2 }) =>
+    (email !== null && emails.has(normalizeEmail(email))) ||
+    [phone1, phone2].some((phone) => phone !== null && phones.has(normalizePhone(phone)));
+}
+
+/** Its duration depends on the number of leads. */
+const NO_TIMEOUT: TaskOptions = { timeout: 'none' };
+
+export function createRemoval(
+  { dialect, read, write }: SqlDatabase,
+  vacuum: LeadRemoval['vacuum'],
+): LeadRemoval {
+  const sql = prepareSql(dialect);
+  return {
+    vacuum,
+
+    async findByIds(ids, companyId) {
+      if (!isStorable(companyId ?? '')) return [];
+      const values = [ids.filter(isStorable), companyId ?? null];
+      return read(() => query<RemovableLead>(sql.findByIds, values), NO_TIMEOUT);
+    },
+
+    async scan(contact, after, companyId) {
+      const values = [companyId ?? after?.companyId ?? '', after?.createdAt ?? BEFORE_ALL_MS];
+      const statement = companyId === undefined ? SCAN_ALL : SCAN_COMPANY;
+      const rows = await read(() => query<ContactRow>(statement, values), NO_TIMEOUT);
+      const last = rows.length === LEADS_PER_SCAN ? rows.at(-1) : undefined;
+      return {
+        leads: rows.filter(createMatcher(contact)).map(toLead),
+        scanned: rows.length,
+        last: last && toLead(last),
+      };
+    },
+
+    /** Under the locks of the companies: no writer can add one of the ids between the two statements. */
+    erase: (leads) =>
+      write(function* () {
+        const companyIds = new Set(leads.map(({ companyId }) => companyId));
+        yield* lock('SELECT leadtap.lock_companies($1)', [[...companyIds]]);
+        const removed = yield* query(sql.remove, [JSON.stringify(leads)]);
+        const erasedAt = yield* readNow();
+        const erased = leads.map(({ companyId, id }): [string, ErasedLead] => [
+          idInCompany(companyId, id),
+          { companyId, idHash: hashErasedId(id), erasedAt },
+        ]);
+        yield* query(sql.putErased, [JSON.stringify([...new Map(erased).values()])]);
+        return removed.length;
+      }),
+
+    async countOlder(companyId, before) {
+      const [row] = await read(() => query<{ count: number }>(COUNT_OLDER, [companyId, before]), NO_TIMEOUT);
+      return row?.count ?? 0;
+    },
+
+    async prune(companyId, before, limit) {
+      const removed = await write(() => query(PRUNE, [companyId, before, limit]));
+      return removed.length;
+    },
+  };
+}
