@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { USER_LIMITS_TEXT } from '@leadtap/contract';
 import { openApiDocument } from '@leadtap/contract/openapi';
 import { alertRules, problemTable } from './alert-rules.ts';
 import { clientContract } from './client-contract.ts';
@@ -73,7 +74,14 @@ export async function generatedFiles(root: URL): Promise<readonly GeneratedFile[
     },
     { path: operations, text: await withSection(operations, 'problems', `\n${await problemTable(root)}\n`) },
     { path: alerts, text: await withSection(alerts, 'problems', await alertRules(root)) },
-    { path: httpApi, text: await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`) },
+    {
+      path: httpApi,
+      text: replaceSection(
+        await withSection(httpApi, 'lead fields', `\n${wireFieldTable()}\n`),
+        'rate limits',
+        `\nEach user may make **${USER_LIMITS_TEXT}**, with all tokens together.\n`,
+      ),
+    },
     { path: importing, text: await withSection(importing, 'import fields', `\n${importFieldTable()}\n`) },
     ...makeModules.flatMap((module) => [
       { path: `${module}.interface.iml.json`, text: integrations.makeInterface() },

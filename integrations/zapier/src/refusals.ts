@@ -73,11 +73,7 @@ function refusal(response: HttpResponse, isEvent: boolean): Error {
     case 404:
       return notFound(response);
     case 429:
-      return waitAWhile(
-        response,
-        isEvent,
-        'The limit of 100 requests a minute and 1000 an hour was reached.',
-      );
+      return waitAWhile(response, isEvent, 'The rate limit was reached.');
     case 503:
       return waitAWhile(response, isEvent, 'Leadtap cannot answer right now.');
     default:

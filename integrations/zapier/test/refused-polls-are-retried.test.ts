@@ -16,7 +16,7 @@ describe('a poll that is refused for a while', () => {
     clock.advance(17_001);
     const failure = await failureOf(run(perform, connection));
     expect(failure).toMatchObject({ name: 'ThrottledError', delay: 43 });
-    expect(failure.message).toContain('100 requests a minute');
+    expect(failure.message).toContain('The rate limit was reached.');
     clock.advance(43_000);
     expect(await run(perform, connection)).toMatchObject([{ id: 'waits' }]);
   });

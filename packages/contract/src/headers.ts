@@ -1,4 +1,4 @@
-import { MAX_LEADS_PER_PAGE, RATE_LIMITS } from './limits.ts';
+import { MAX_LEADS_PER_PAGE, USER_WINDOWS } from './limits.ts';
 import type { Header, Reference, Schema } from './openapi-types.ts';
 
 interface HeaderEntry {
@@ -11,9 +11,8 @@ interface HeaderEntry {
 
 export const exampleRequestId = '019ca9d2-8f40-7c1e-9d55-0c3f6a1be7d4';
 
-const { minute, hour } = RATE_LIMITS;
-const POLICIES = [minute, hour].map(({ name, quota, windowS }) => `"${name}";q=${quota};w=${windowS}`);
-const REMAINDERS = [minute, hour].map(({ name, quota, windowS }) => `"${name}";r=${quota - 1};t=${windowS}`);
+const POLICIES = USER_WINDOWS.map(({ name, quota, windowS }) => `"${name}";q=${quota};w=${windowS}`);
+const REMAINDERS = USER_WINDOWS.map(({ name, quota, windowS }) => `"${name}";r=${quota - 1};t=${windowS}`);
 
 /** The headers that carry part of the contract. */
 export const HEADERS = {

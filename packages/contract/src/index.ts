@@ -43,6 +43,8 @@ export {
   MIN_LEADS_PER_PAGE,
   MIN_WAIT_S,
   RATE_LIMITS,
+  USER_LIMITS_TEXT,
+  USER_WINDOWS,
 } from './limits.ts';
 export type { OpenApiDocument } from './openapi.ts';
 export type { Parameter, Response, Schema } from './openapi-types.ts';

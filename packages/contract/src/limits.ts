@@ -19,6 +19,14 @@ export const RATE_LIMITS = {
   failedTokens: { name: 'failed-tokens', quota: 600, windowS: 60 },
 } as const satisfies Record<string, RateLimit>;
 
+/** The windows in which each request of a user counts. */
+export const USER_WINDOWS: readonly RateLimit[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
+
+/** `100 requests per minute and 1000 per hour` */
+export const USER_LIMITS_TEXT = USER_WINDOWS.map(({ name, quota }, index) =>
+  index === 0 ? `${quota} requests per ${name}` : `${quota} per ${name}`,
+).join(' and ');
+
 /** All headers of a request together. */
 export const MAX_HEADER_BYTES = 16 * 1024;
 

@@ -7,7 +7,7 @@ import {
   PROBLEMS,
   type ProblemCode,
   type ProblemEntry,
-  RATE_LIMITS,
+  USER_LIMITS_TEXT,
   type Schema,
   SINCE_FORMS,
 } from '@leadtap/contract';
@@ -106,7 +106,7 @@ ${table({ kind: 'fields', caption: 'Headers of the responses', columns: ['Header
 export function rateLimitsSection(): Html {
   return html`<section aria-labelledby="rate-limits">
 <h2 id="rate-limits">Rate limits</h2>
-<p>Each user may send <strong>${RATE_LIMITS.minute.quota} requests a minute</strong> and <strong>${RATE_LIMITS.hour.quota} an hour</strong>, over all tokens of the user. ${prose('Every request with a valid token counts, also `HEAD` and 304; a request that gets 429 does not.')}</p>
+<p>Each user may send <strong>${USER_LIMITS_TEXT}</strong>, over all tokens of the user. ${prose('Every request with a valid token counts, also `HEAD` and 304; a request that gets 429 does not.')}</p>
 <p>${prose('Above a limit the response is 429 with a whole number of seconds in `Retry-After`. Wait that long, then send the same request: it passes both limits, and no lead is lost. `RateLimit` has the remaining requests on every response.')}</p>
 </section>`;
 }

@@ -82,7 +82,7 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
         <summary>How this page knows</summary>
         <p>
           The service records when each token polled last. This page asks for it every {INTERVAL_MS / 1000}{' '}
-          seconds, for ten minutes at most; each time uses one of the 1,000 requests per hour. Requests of
+          seconds, for ten minutes at most; each time uses one of the requests that the rate limits allow. Requests of
           this console are not recorded, so they never turn this green. It only knows the token, not the
           program: if two programs share a token, it cannot tell which of them polled.
         </p>

@@ -1,4 +1,4 @@
-import { RATE_LIMITS } from '@leadtap/contract';
+import { RATE_LIMITS, USER_WINDOWS } from '@leadtap/contract';
 
 /** A limit: at most `quota` requests in a window of `windowS` seconds. */
 export interface Policy {
@@ -8,7 +8,7 @@ export interface Policy {
 }
 
 /** For each user, over all tokens of the user. */
-export const USER_POLICIES: readonly Policy[] = [RATE_LIMITS.minute, RATE_LIMITS.hour];
+export const USER_POLICIES: readonly Policy[] = USER_WINDOWS;
 
 /** For each user, over all tokens of the user: requests that send leads. */
 export const INTAKE_POLICIES: readonly Policy[] = [RATE_LIMITS.intake];

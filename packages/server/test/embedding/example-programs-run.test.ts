@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Lead } from '@leadtap/contract';
+import { HEADERS, type Lead } from '@leadtap/contract';
 import { beforeAll, expect, it } from 'vitest';
 import { compilePrograms, runProgram } from './example-programs.ts';
 
@@ -30,7 +30,7 @@ it.each(['fastify', 'express', 'node'])(
     const page = await poll(`?since=${oldest?.createdAt}`);
     expect(await page.json()).toMatchObject([{ id: 'c', branchName: 'north' }]);
     expect(page.headers.get('link')).toMatch(`<${url}/api/automation/new-leads?since=`);
-    expect(page.headers.get('ratelimit-policy')).toBe('"minute";q=100;w=60, "hour";q=1000;w=3600');
+    expect(page.headers.get('ratelimit-policy')).toBe(HEADERS['ratelimit-policy'].example);
     expect(await line()).toBe('poll: 200, 1 leads');
 
     const address = `${url}/api/automation/new-leads`;

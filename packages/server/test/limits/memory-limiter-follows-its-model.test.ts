@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { MemoryLimiter, type Policy } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { FAILED_TOKEN_POLICIES, USER_POLICIES } from '../../src/limits/limiter.ts';
 
 /** Small enough that a few steps reach every edge of both windows, and both at once. */
 const POLICIES: readonly Policy[] = [
@@ -159,14 +158,5 @@ describe('the memory limiter', () => {
     const limiter = new MemoryLimiter(POLICIES, manualClock());
     for (const key of ['', '__proto__', 'constructor', 'a', 'a ', 'A'])
       for (let i = 0; i < 3; i += 1) expect((await limiter.consume(key)).violated).toEqual([]);
-  });
-});
-
-describe('the limits of the contract', () => {
-  it('are 100 a minute and 1000 an hour for a user, 600 failed tokens a minute for an address', () => {
-    const written = (policies: readonly Policy[]) =>
-      policies.map(({ name, quota, windowS }) => `${name}: ${quota} in ${windowS} s`);
-    expect(written(USER_POLICIES)).toEqual(['minute: 100 in 60 s', 'hour: 1000 in 3600 s']);
-    expect(written(FAILED_TOKEN_POLICIES)).toEqual(['failed-tokens: 600 in 60 s']);
   });
 });
