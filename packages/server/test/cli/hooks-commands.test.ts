@@ -112,14 +112,6 @@ describe('leadtap hooks list', () => {
     ]);
   });
 
-  test('lists one whose stored URL is no URL', async () => {
-    const { service, run } = await installation();
-    const key = { userId: 'boss', tokenId: null, tokenExpiresAt: null };
-    const hook = { ...key, id: '0'.repeat(32), url: 'no URL', baseUrl: service.url, since: undefined };
-    await service.store.hooks?.subscribe(hook, 20);
-    expect(JSON.parse((await run('hooks list --json')).stdout)).toMatchObject([{ host: 'invalid URL' }]);
-  });
-
   test('says what to do if there is none, and that events are switched off', async () => {
     const { run } = await installation();
     const { code, stdout, stderr } = await run('hooks list');

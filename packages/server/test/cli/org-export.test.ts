@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Company, User } from 'leadtap';
+import type { Company } from 'leadtap';
 import { expect, inject, test } from 'vitest';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
@@ -28,15 +28,6 @@ test('without companies it prints a file without companies', async () => {
   const { stdout } = await run('org export');
   expect(JSON.parse(stdout)).toEqual({ companies: [] });
   expect((await run('org apply -', { stdin: stdout })).code).toBe(0);
-});
-
-test('every user is printed, however many pages they fill', async () => {
-  const { run } = terminal();
-  const ids = Array.from({ length: 1501 }, (_, index) => `user-${String(index).padStart(4, '0')}`);
-  const users = ids.map((id) => ({ id, plan: 'BASIC', accessLevel: 'COMPANY' }));
-  await run('org apply -', { stdin: JSON.stringify({ companies: [{ id: 'a', name: 'A', users }] }) });
-  const { companies } = JSON.parse((await run('org export')).stdout);
-  expect(companies[0].users.map(({ id }: User) => id)).toEqual(ids);
 });
 
 /** Ids and names as an organisation file allows them. */

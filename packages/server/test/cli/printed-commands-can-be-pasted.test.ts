@@ -100,7 +100,6 @@ describe('a shell runs what was printed', () => {
 
   test.each([
     ['npx leadtap', {}],
-    ['node_modules/.bin/leadtap', {}],
     [`node ${BIN}`, {}],
     ['leadtap', { onPath: true }],
   ])('%s', async (start, { onPath = false }: { onPath?: boolean }) => {

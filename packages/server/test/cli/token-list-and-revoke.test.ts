@@ -101,16 +101,6 @@ test('token list distinguishes a user without tokens from an unknown user, and w
   expect((await run('token list --user boss')).stdout).toContain(tokenId);
 });
 
-test('revoking twice is not an error', async () => {
-  const { run, tokenId } = await issued();
-  await run(`token revoke ${tokenId}`);
-  expect(await run(`token revoke ${tokenId}`)).toEqual({
-    code: 0,
-    stdout: `Token ${tokenId} was already revoked.\n`,
-    stderr: '',
-  });
-});
-
 test('an id that was not issued here needs --force', async () => {
   const { run } = await issued();
   expect(await run('token revoke from-elsewhere')).toMatchObject({

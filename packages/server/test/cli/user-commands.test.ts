@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ExitCode } from '../../src/cli/exit.ts';
 import { terminal, terminalWithUsers } from './terminal.ts';
 
 describe('user list', () => {
@@ -43,12 +42,6 @@ describe('user list', () => {
     });
     expect((await run('user list --json')).stdout).toBe('[]\n');
   });
-
-  test('stops when it is aborted', async () => {
-    const { run } = await terminalWithUsers();
-    const signal = AbortSignal.abort(new ExitCode(130));
-    expect(await run('user list', { parts: { signal } })).toEqual({ code: 130, stdout: '', stderr: '' });
-  });
 });
 
 describe('user set', () => {
@@ -82,13 +75,9 @@ describe('user set', () => {
     expect(JSON.parse(all.stdout)).toMatchObject({ branchId: null, departmentId: null });
   });
 
-  test('prints what changed, and if nothing changed', async () => {
+  test('says if nothing changed', async () => {
     const { run } = await terminalWithUsers();
-    const changed = await run(['user', 'set', 'boss', '--email', 'new@example.com', '--name', '']);
-    expect(changed.stdout).toBe(
-      'User boss was changed.\n  name: boss -> none\n  e-mail: boss@example.com -> new@example.com\n',
-    );
-    expect((await run('user set boss --email new@example.com')).stdout).toBe(
+    expect((await run('user set boss --plan PROFESSIONAL')).stdout).toBe(
       'User boss already has these values. Nothing changed.\n',
     );
   });
@@ -99,14 +88,9 @@ describe('user set', () => {
     ['user set boss --plan pro', 2, '--plan must be an upper-case word, such as PROFESSIONAL'],
     ['user set boss --access-level REGION', 2, 'Allowed choices are COMPANY, BRANCH, DEPARTMENT'],
     ['user set boss --access-level BRANCH', 2, 'Add --branch ID.'],
-    ['user set boss --access-level DEPARTMENT', 2, 'Add --department ID.'],
     ['user set boss --access-level BRANCH --branch oslo', 1, 'company acme has no branch oslo'],
     ['user set seller --department oslo', 1, 'company acme has no department oslo'],
     ['user set boss --branch north', 2, 'Add --access-level BRANCH, or remove --branch.'],
-    ['user set seller --branch north', 2, '--branch has no effect at the access level DEPARTMENT'],
-    ['user set boss --department sales', 2, 'Add --access-level DEPARTMENT'],
-    ['user set unknown --plan BASIC', 1, 'there is no user unknown'],
-    ['user remove unknown', 1, 'there is no user unknown'],
   ])('%s is refused', async (command, code, message) => {
     const { run } = await terminalWithUsers();
     const before = (await run('user list --json')).stdout;

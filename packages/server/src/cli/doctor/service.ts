@@ -115,30 +115,11 @@ export function checkClock(now: number, server?: ServerFacts): Finding {
   return ok('clock', server ? `${toIso(now)}; ${difference}` : toIso(now));
 }
 
-interface PortCheck {
-  readonly check: string;
-  /** A path that Leadtap serves, and a text in its response. */
-  readonly path: string;
-  readonly text: string;
-  /** The variables to change. */
-  readonly portVariable: string;
-  readonly hostVariable: string;
-  /** The finding if Leadtap itself uses the address. */
-  readonly judgeLeadtap: (detail: string) => Finding;
+export async function checkPort({ host, port }: Config): Promise<Finding> {
+  const isLeadtap = async () => (await read({ host, port }, '/livez').catch(() => '')) === '{"status":"ok"}';
+  const variables = { portVariable: 'LEADTAP_PORT', hostVariable: 'LEADTAP_HOST' };
+  return checkAddress('port', { host, port }, variables, isLeadtap);
 }
-
-export const checkPort = ({ host, port }: Config): Promise<Finding> =>
-  checkAddress(
-    { host, port },
-    {
-      check: 'port',
-      path: '/livez',
-      text: '{"status":"ok"}',
-      portVariable: 'LEADTAP_PORT',
-      hostVariable: 'LEADTAP_HOST',
-      judgeLeadtap: (detail) => ok('port', detail),
-    },
-  );
 
 /** `instance`: the Leadtap that has this address. */
 export async function checkMetricsPort(
@@ -148,69 +129,41 @@ export async function checkMetricsPort(
   const check = 'metrics port';
   const variable = 'LEADTAP_METRICS_ADDRESS';
   if (metricsAddress === 'off') return ok(check, `${variable} is off`);
-  const judgeLeadtap = (detail: string): Finding => {
-    const own = describeDatabase(database);
-    if (instance === undefined) return ok(check, detail);
-    if (instance.database.address === own) return ok(check, `${detail}, which serves this database`);
-    return warning(
-      check,
-      `${detail}, which serves another database: ${instance.database.address}`,
-      `These settings use ${own}. For the other database, run the command in the folder of that service, or set LEADTAP_DATABASE_URL.`,
-      `To run both, set LEADTAP_PORT and ${variable} here to free ports.`,
-    );
-  };
   const variables = { portVariable: variable, hostVariable: variable };
-  return checkAddress(metricsAddress, {
+  const found = await checkAddress(check, metricsAddress, variables, async () => instance !== undefined);
+  if (!instance || found.state !== 'ok') return found;
+  const own = describeDatabase(database);
+  if (instance.database.address === own) return ok(check, `${found.detail}, which serves this database`);
+  return warning(
     check,
-    path: '/metrics',
-    text: 'leadtap_',
-    judgeLeadtap,
-    ...variables,
-  });
+    `${found.detail}, which serves another database: ${instance.database.address}`,
+    `These settings use ${own}. For the other database, run the command in the folder of that service, or set LEADTAP_DATABASE_URL.`,
+    `To run both, set LEADTAP_PORT and ${variable} here to free ports.`,
+  );
 }
 
-async function checkAddress({ host, port }: Address, parts: PortCheck): Promise<Finding> {
-  const { check, portVariable, hostVariable } = parts;
-  const address = `${bracketed(host)}:${port}`;
-  const code = await tryToListen({ host, port });
-  switch (code) {
-    case undefined:
-      return ok(check, port === 0 ? 'any free port' : `${address} is free`);
-    case 'EADDRINUSE':
-      return (await isLeadtap({ host, port }, parts))
-        ? parts.judgeLeadtap(`${address} is in use by a running Leadtap`)
-        : failed(
-            check,
-            `${address} is in use by another program`,
-            `Stop that program, or set ${portVariable}.`,
-          );
-    case 'EACCES':
-      return failed(
-        check,
-        `this user may not listen on ${address}`,
-        `Set the port in ${portVariable} to 1024 or higher.`,
-      );
-    default:
-      return failed(check, `this machine cannot listen on ${address} (${code})`, `Check ${hostVariable}.`);
-  }
-}
-
-const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
-
-/** Returns the system code of the error, or undefined if the port is free. */
-const tryToListen = (address: Address): Promise<string | undefined> =>
-  probeAddresses([address]).then(
+async function checkAddress(
+  check: string,
+  address: Address,
+  { portVariable, hostVariable }: { readonly portVariable: string; readonly hostVariable: string },
+  isLeadtap: () => Promise<boolean>,
+): Promise<Finding> {
+  const name = `${bracketed(address.host)}:${address.port}`;
+  const code = await probeAddresses([address]).then(
     () => undefined,
     (error: unknown) => innermostCode(error) ?? messageOf(error),
   );
-
-/** Long, so that a busy machine is not reported as another program. */
-const RESPONSE_TIMEOUT_MS = 10_000;
-
-async function isLeadtap(address: Address, { path, text }: PortCheck): Promise<boolean> {
-  const body = await read(address, path).catch(() => undefined);
-  return body?.includes(text) ?? false;
+  if (code === undefined) return ok(check, address.port === 0 ? 'any free port' : `${name} is free`);
+  if (code !== 'EADDRINUSE') {
+    const fix = code === 'EACCES' ? `Choose another port in ${portVariable}.` : `Check ${hostVariable}.`;
+    return failed(check, `this machine cannot listen on ${name} (${code})`, fix);
+  }
+  return (await isLeadtap())
+    ? ok(check, `${name} is in use by a running Leadtap`)
+    : failed(check, `${name} is in use by another program`, `Stop that program, or set ${portVariable}.`);
 }
+
+const bracketed = (host: string): string => (host.includes(':') ? `[${host}]` : host);
 
 /** What the Leadtap at the metrics address says of itself. Undefined if there is none. */
 export async function readInstance({ metricsAddress }: Config): Promise<StatusReport | undefined> {
@@ -222,6 +175,9 @@ export async function readInstance({ metricsAddress }: Config): Promise<StatusRe
     return undefined;
   }
 }
+
+/** Long, so that a busy machine is not reported as another program. */
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 async function read({ host, port }: Address, path: string): Promise<string> {
   const reachableHost = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host;
