@@ -7,9 +7,9 @@ import {
   PROBLEMS,
   type ProblemCode,
   type ProblemEntry,
-  USER_LIMITS_TEXT,
   type Schema,
   SINCE_FORMS,
+  USER_LIMITS_TEXT,
 } from '@leadtap/contract';
 import { codeBlock, type Html, html, named, prose, table } from './html.ts';
 

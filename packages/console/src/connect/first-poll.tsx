@@ -82,9 +82,9 @@ export function FirstPoll({ name }: FirstPollProps): JSX.Element {
         <summary>How this page knows</summary>
         <p>
           The service records when each token polled last. This page asks for it every {INTERVAL_MS / 1000}{' '}
-          seconds, for ten minutes at most; each time uses one of the requests that the rate limits allow. Requests of
-          this console are not recorded, so they never turn this green. It only knows the token, not the
-          program: if two programs share a token, it cannot tell which of them polled.
+          seconds, for ten minutes at most; each time uses one of the requests that the rate limits allow.
+          Requests of this console are not recorded, so they never turn this green. It only knows the token,
+          not the program: if two programs share a token, it cannot tell which of them polled.
         </p>
       </details>
     </section>

@@ -1,4 +1,11 @@
-import { HEADERS, headerSpelling, PROBLEM_CODES, PROBLEMS, SINCE_FORMS, USER_LIMITS_TEXT } from '@leadtap/contract';
+import {
+  HEADERS,
+  headerSpelling,
+  PROBLEM_CODES,
+  PROBLEMS,
+  SINCE_FORMS,
+  USER_LIMITS_TEXT,
+} from '@leadtap/contract';
 import { Lead } from '@leadtap/contract/schemas';
 import { expect, test } from 'vitest';
 import { getDocsPage } from './docs-page.ts';
