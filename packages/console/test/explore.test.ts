@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { HEADERS } from '@leadtap/contract';
+import { HEADERS, LEAD_FIELDS } from '@leadtap/contract';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { expectAccessible, expectEveryLook } from '../../testing/browser/accessibility.ts';
@@ -39,7 +39,7 @@ describe('Explore', () => {
     await leadNamed(page, 'Femke Moreau').click();
     const lead = JSON.parse(await json.innerText());
     expect(lead).toMatchObject({ fullName: 'Femke Moreau', createdAt: new Date(createdAt).toISOString() });
-    expect(Object.keys(lead)).toHaveLength(24);
+    expect(Object.keys(lead)).toHaveLength(LEAD_FIELDS.length);
   });
 
   it('explains every header of the answer, with the texts of the contract', async () => {
