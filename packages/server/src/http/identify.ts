@@ -53,6 +53,7 @@ export interface CallerRule<Reader extends AccountReader = AccountReader> extend
 }
 
 export interface Identification<Reader extends AccountReader = AccountReader> {
+  readonly scope: TokenScope;
   /** All checks. */
   identify(exchange: Exchange): Promise<Caller<Reader>>;
   /** Without the rate limit, for a request that was counted and has waited since. */
@@ -137,6 +138,7 @@ export function createIdentification<Reader extends AccountReader>(
   }
 
   return {
+    scope,
     identify: (exchange) => identify(exchange, true),
     identifyAgain: (exchange) => identify(exchange, false),
   };

@@ -1,9 +1,8 @@
 import { Consumers } from '@leadtap/contract/schemas';
 import { Errors } from 'typebox/value';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../../../testing/harness/service.ts';
-import { shareService } from '../../../testing/harness/shared-service.ts';
 import { client, iso } from './support/consumers.ts';
 
 const list = async (service: TestService, token: string, init: RequestInit = {}) =>
@@ -75,70 +74,21 @@ it('a list writes only the polls of its user, and delays no other write', async 
   ]);
 });
 
-describe('the checks are those of a poll', () => {
-  const service = shareService();
-
-  it('token, user, plan, scope, method', async () => {
-    const codeOf = async (response: Response) => {
-      const { code } = (await response.json()) as { code: string };
-      return [response.status, code];
-    };
-    expect(await codeOf(await list(service(), 'nonsense'))).toEqual([401, 'token-invalid']);
-    expect(await codeOf(await list(service(), await service().token('removed')))).toEqual([
-      404,
-      'user-not-found',
-    ]);
-    expect(await codeOf(await list(service(), await service().token('starter')))).toEqual([
-      403,
-      'professional-plan-required',
-    ]);
-    const writer = await service().token('boss', { scopes: ['leads:write'] });
-    expect(await codeOf(await list(service(), writer))).toEqual([403, 'insufficient-scope']);
-    const post = await list(service(), await service().token('boss'), { method: 'POST' });
-    expect([...(await codeOf(post)), post.headers.get('allow')]).toEqual([
-      405,
-      'method-not-allowed',
-      'GET, HEAD',
-    ]);
-  });
-
-  it('the rate limit, of which it uses one unit', async () => {
-    const token = await service().token('north-lead');
-    const remaining = async () =>
-      Number(/"hour";r=(\d+)/.exec((await list(service(), token)).headers.get('ratelimit') ?? '')?.[1]);
-    expect(await remaining()).toBe(999);
-    await service().poll('north-lead');
-    expect(await remaining()).toBe(997);
-    await leaveRequests(service(), 'north-lead', 0);
-    const refusals = async () => {
-      const text = await (await fetch(service().metricsUrl)).text();
-      return text.match(/^leadtap_rate_limit_refusals_total\{.*$/gm) ?? [];
-    };
-    const before = await refusals();
-    const refused = await list(service(), token);
-    expect(await refusals(), 'counted by the metric').not.toEqual(before);
-    expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
-  });
-
-  it('another spelling of the path, and HEAD', async () => {
-    const headers = { authorization: `Bearer ${await service().token('boss')}` };
-    const encoded = await fetch(`${service().url}/automation/%63onsumers?x=1`, { headers });
-    expect(await consumersOf(encoded)).toEqual([]);
-    const head = await list(service(), await service().token('boss'), { method: 'HEAD' });
-    expect([head.status, head.headers.get('content-type'), await head.text()]).toEqual([
-      200,
-      'application/json; charset=utf-8',
-      '',
-    ]);
-  });
-});
-
-it('without recording there is nothing at this address', async () => {
-  const service = await startService({ env: { LEADTAP_CONSUMERS: 'off', LEADTAP_BASE_PATH: '/api' } });
-  const response = await list(service, await service.token('boss'));
-  expect(response.status).toBe(404);
-  expect(await response.json()).toMatchObject({
-    code: 'no-such-resource',
-    detail: expect.stringContaining('LEADTAP_CONSUMERS=off'),
-  });
+it('a list uses one unit of the rate limit of polls', async () => {
+  const service = await startService();
+  const token = await service.token('north-lead');
+  const remaining = async () =>
+    Number(/"hour";r=(\d+)/.exec((await list(service, token)).headers.get('ratelimit') ?? '')?.[1]);
+  expect(await remaining()).toBe(999);
+  await service.poll('north-lead');
+  expect(await remaining()).toBe(997);
+  await leaveRequests(service, 'north-lead', 0);
+  const refusals = async () => {
+    const text = await (await fetch(service.metricsUrl)).text();
+    return text.match(/^leadtap_rate_limit_refusals_total\{.*$/gm) ?? [];
+  };
+  const before = await refusals();
+  const refused = await list(service, token);
+  expect(await refusals(), 'counted by the metric').not.toEqual(before);
+  expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
 });

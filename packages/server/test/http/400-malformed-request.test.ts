@@ -18,6 +18,7 @@ const GET = `GET ${NEW_LEADS_PATH} HTTP/1.1`;
 const MALFORMED: [string, string][] = [
   ['garbage', 'hello\r\n\r\n'],
   ['a lone NUL', '\0'],
+  ['a method that is none', requestText(`BREW ${NEW_LEADS_PATH} HTTP/1.1`, 'Host: x')],
   ['a TLS greeting', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
   ['the greeting of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
   ['an HTTP version that is none', requestText(`GET ${NEW_LEADS_PATH} HTTP/3.7`, 'Host: x')],
@@ -46,11 +47,6 @@ const MALFORMED: [string, string][] = [
   [
     'an encoding that looks like chunks',
     `${requestText(GET, 'Host: x', 'Transfer-Encoding: xchunked')}0\r\n\r\n`,
-  ],
-  ['two Hosts for another resource', requestText('GET /docs HTTP/1.1', 'Host: x', 'Host: y')],
-  [
-    'an encoding for another resource',
-    `${requestText('GET /livez HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
   ],
   ['a bad percent-encoding in the path', requestText('GET /%ZZ HTTP/1.1', 'Host: x', 'Connection: close')],
   [

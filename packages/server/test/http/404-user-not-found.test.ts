@@ -7,11 +7,6 @@ import { shareService } from '../../../testing/harness/shared-service.ts';
 describe('404 user-not-found', () => {
   const shared = shareService();
 
-  it('answers a valid token whose user does not exist', async () => {
-    const { poll } = shared();
-    await expectProblem(await poll('unknown'), 'user-not-found');
-  });
-
   it('begins with the next request after the user was removed', async () => {
     const { token, url, store } = await startService();
     const authorization = `Bearer ${await token('boss')}`;

@@ -1,66 +1,8 @@
-import { NEW_LEADS_PATH, type ProblemCode } from '@leadtap/contract';
-import { issueToken, type Limiter, type PollStore, StoreUnavailableError, type VerifyToken } from 'leadtap';
+import { type Limiter, type PollStore, StoreUnavailableError, type VerifyToken } from 'leadtap';
 import { describe, expect, it } from 'vitest';
 import { emptyStore, injectPoll, makeEndpoint } from '../../../testing/harness/endpoint.ts';
 import { manualClock } from '../../../testing/harness/manual-clock.ts';
-import { expectProblem } from '../../../testing/harness/problem.ts';
 import { startService } from '../../../testing/harness/service.ts';
-
-describe('a request that fails several checks gets the problem of the first', () => {
-  type Failing = {
-    token: boolean;
-    limit: boolean;
-    user: boolean;
-    plan: boolean;
-    scope: boolean;
-    query: boolean;
-  };
-
-  async function ask(failing: Failing) {
-    const clock = manualClock();
-    const test = await startService({ clock });
-    const userId = failing.user ? 'unknown' : failing.plan ? 'starter' : 'boss';
-    const good = await issueToken(test.service.keys, {
-      userId,
-      tokenId: 'token-1',
-      issuedAt: clock(),
-      expiresAt: clock() + 3_600_000,
-      scopes: failing.scope ? ['leads:write'] : ['leads:read'],
-    });
-    const authorization = `Bearer ${failing.token ? 'bad' : good}`;
-    const request = {
-      url: `${NEW_LEADS_PATH}${failing.query ? '?limit=0' : ''}`,
-      headers: { authorization },
-    };
-    if (failing.limit)
-      for (let i = 0; i < 100; i += 1)
-        await test.inject({
-          url: NEW_LEADS_PATH,
-          headers: { authorization: `Bearer ${good}` },
-        });
-    return test.inject(request);
-  }
-
-  const none: Failing = { token: false, limit: false, user: false, plan: false, scope: false, query: false };
-  const all: Failing = { token: true, limit: true, user: true, plan: true, scope: true, query: true };
-
-  it.each<[string, ProblemCode, Failing]>([
-    ['token, limit, user, plan, scope, query', 'token-invalid', all],
-    ['limit, user, plan, scope, query', 'rate-limit-exceeded', { ...all, token: false }],
-    ['limit, plan, scope, query', 'rate-limit-exceeded', { ...all, token: false, user: false }],
-    ['user, plan, scope, query', 'user-not-found', { ...all, token: false, limit: false }],
-    ['plan, scope, query', 'professional-plan-required', { ...none, plan: true, scope: true, query: true }],
-    ['scope, query', 'insufficient-scope', { ...none, scope: true, query: true }],
-    ['query', 'invalid-query', { ...none, query: true }],
-  ])('%s: %s', async (_what, code, failing) => {
-    await expectProblem(await ask(failing), code);
-  });
-
-  it('none: 200', async () => {
-    const answer = await ask(none);
-    expect(answer.statusCode).toBe(200);
-  });
-});
 
 describe('a failed check ends the request before later checks', () => {
   /** Records which parts of the service a request reaches. */
