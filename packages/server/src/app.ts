@@ -7,7 +7,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { type Config, describeDatabase } from './config.ts';
 import { createConsumersEndpoint } from './consumers/endpoint.ts';
 import { ConsumerRecorder } from './consumers/recorder.ts';
-import { type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
+import { createDelivery, type DeliveryOptions, MAX_SOCKETS } from './hooks/deliver.ts';
 import { createHookEndpoints } from './hooks/endpoint.ts';
 import { addHookMetrics } from './hooks/metrics.ts';
 import { HookSender } from './hooks/sender.ts';
@@ -163,7 +163,7 @@ export async function compose(
       publicUrl,
       hasConsumers: recorder !== undefined,
       onOutcome: addHookMetrics(metrics.registry),
-      delivery: { maxSockets: sockets?.maxHookSockets, ...options.hookDelivery },
+      delivery: createDelivery({ maxSockets: sockets?.maxHookSockets, ...options.hookDelivery }),
       version: VERSION,
       log: logger,
     });

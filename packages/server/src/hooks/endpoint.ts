@@ -26,7 +26,7 @@ import { addressKey, rateLimitExceeded } from '../http/rate-limit.ts';
 import { parseInstant } from '../leads/since.ts';
 import { FAILED_TOKEN_POLICIES, type Limiter } from '../limits/limiter.ts';
 import { MemoryLimiter } from '../limits/memory-limiter.ts';
-import { secretOf } from './signature.ts';
+import { secretOf } from './event.ts';
 import { type Hook, type HookStore, hookStateOf } from './store.ts';
 import { checkHookUrl } from './url.ts';
 

@@ -1,4 +1,4 @@
-/** What follows from an attempt to send an event. Pure: time and randomness are parameters. */
+/** What follows from an attempt to send an event, and what the sender does next. Pure: time and randomness are parameters. */
 import type { DueHook, Hook, HookProgress } from './store.ts';
 
 /** The result of one attempt. */
@@ -131,22 +131,84 @@ function progressAfterFailure(hook: Hook, outcome: Outcome, { now, random }: Rul
   };
 }
 
-/** The clock of the database, and a monotonic one at the same time. */
-export interface ClockReading {
-  readonly now: number;
-  readonly monotonicMs: number;
-}
-
-/** Between two readings that tell when hooks of expired tokens are deleted. */
-export const READING_INTERVAL_MS = HOUR_MS;
-
-/** Tokens that have expired by then have done so for a day, also if the clock was ahead at one of two readings. */
-export const expiredBefore = (earlier: ClockReading, later: ClockReading): number =>
-  Math.min(earlier.now + later.monotonicMs - earlier.monotonicMs, later.now) - DAY_MS;
-
 /** Seconds, or an HTTP date; 0 for anything else. */
 export function retryAfterMs(header: string | undefined, now: number): number {
   const text = header?.trim() ?? '';
   const ms = /^\d+$/.test(text) ? Number(text) * SECOND_MS : / GMT$/.test(text) ? Date.parse(text) - now : 0;
   return Number.isNaN(ms) ? 0 : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+}
+
+/** What the sender knows between two steps. All times are of a monotonic clock: the clock of the system may be set. */
+export interface SenderState {
+  readonly hasHooks: boolean;
+  /** The next claim examines their hooks, beside those whose `checkAt` has come. */
+  readonly companies: ReadonlySet<string> | 'all';
+  /** When each step was made last. */
+  readonly sweptAt: number;
+  readonly readAt: number;
+  readonly claimedAt: number;
+  /** Of the last error of the database. */
+  readonly failedAt: number;
+  /** Until then, hooks may be at the end of the pause after their event. */
+  readonly pausesEndAt: number;
+}
+
+export const NEVER = Number.NEGATIVE_INFINITY;
+
+export const INITIAL_STATE: SenderState = {
+  ...{ hasHooks: false, companies: 'all' },
+  ...{ sweptAt: NEVER, readAt: NEVER, claimedAt: NEVER, failedAt: NEVER, pausesEndAt: NEVER },
+};
+
+export type Step =
+  /** Examine all hooks, delete ended ones, and look whether there are any. */
+  | { readonly kind: 'sweep' }
+  /** Read which companies have new leads. */
+  | { readonly kind: 'read' }
+  /** Claim the hooks for which an event is due, and send their events. */
+  | { readonly kind: 'claim' }
+  | { readonly kind: 'wait'; readonly ms: number };
+
+/** How often the change log is read while there are hooks. */
+const TICK_MS = 100;
+/** Hooks of other processes whose `checkAt` has come are found so often. */
+const CLAIM_INTERVAL_MS = SECOND_MS;
+const SWEEP_INTERVAL_MS = MINUTE_MS;
+const RETRY_MS = SECOND_MS;
+
+export function nextStep(state: SenderState, now: number): Step {
+  const waitUntil = (time: number): Step => ({ kind: 'wait', ms: time - now });
+  const retryAt = state.failedAt + RETRY_MS;
+  if (now < retryAt) return waitUntil(retryAt);
+  const sweepAt = state.sweptAt + SWEEP_INTERVAL_MS;
+  if (now >= sweepAt) return { kind: 'sweep' };
+  // The first subscription ends the wait.
+  if (!state.hasHooks) return waitUntil(sweepAt);
+  if (isClaimDue(state, now)) return { kind: 'claim' };
+  const readAt = Math.max(state.readAt, state.claimedAt) + TICK_MS;
+  return now >= readAt ? { kind: 'read' } : waitUntil(readAt);
+}
+
+/** One claim after each read at most. All hooks are examined once a second at most, also while the change log cannot say what has changed. */
+function isClaimDue({ companies, readAt, claimedAt, pausesEndAt }: SenderState, now: number): boolean {
+  if (readAt <= claimedAt) return false;
+  if (now >= claimedAt + CLAIM_INTERVAL_MS) return true;
+  return companies !== 'all' && (companies.size > 0 || now < pausesEndAt);
+}
+
+type Changes = Partial<SenderState>;
+
+/** The next claim examines these companies too. */
+export function examine({ companies }: SenderState, more: Iterable<string> | 'all'): Changes {
+  const isAll = companies === 'all' || more === 'all';
+  return { companies: isAll ? 'all' : new Set([...companies, ...more]) };
+}
+
+/** After the wait, everything that shows whether the database answers again. */
+export const afterFailure = (now: number): Changes => ({ failedAt: now, readAt: NEVER, claimedAt: NEVER });
+
+/** The hook is to be examined again after so long. If that is later than the next claim, that one finds it. */
+export function afterResult({ pausesEndAt }: SenderState, checkInMs: number, now: number): Changes {
+  if (checkInMs > CLAIM_INTERVAL_MS) return {};
+  return { pausesEndAt: Math.max(pausesEndAt, now + checkInMs + 2 * TICK_MS) };
 }

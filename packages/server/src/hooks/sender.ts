@@ -4,55 +4,65 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { ChangeSource } from '../poll/store.ts';
-import { ChangedCompanies } from './changed-companies.ts';
-import { createDelivery, type Delivery, type DeliveryOptions } from './deliver.ts';
+import type { Delivery } from './deliver.ts';
 import { type EventOptions, sendEvent } from './event.ts';
 import { Places } from './places.ts';
-import { Results, type ResultsOptions } from './results.ts';
-import { type ClockReading, expiredBefore, type Outcome, READING_INTERVAL_MS, sinceOf } from './rules.ts';
-import type { DueHook } from './store.ts';
+import {
+  afterFailure,
+  afterResult,
+  type ClaimResult,
+  examine,
+  INITIAL_STATE,
+  NEVER,
+  nextStep,
+  type Outcome,
+  progressAfter,
+  type SenderState,
+  sinceOf,
+} from './rules.ts';
+import type { DueHook, Hook, HookProgress, HookStore, SettledHook } from './store.ts';
+import { hostOfHook } from './url.ts';
 
-export interface HookSenderOptions
-  extends EventOptions,
-    Pick<ResultsOptions, 'store' | 'hasConsumers' | 'log'> {
+export interface HookSenderOptions extends EventOptions {
+  readonly store: Pick<HookStore, 'now' | 'claim' | 'settle' | 'remove' | 'prune' | 'hasHooks'>;
   /** Undefined: the store does not track changes, and all hooks are examined every second. */
   readonly changes: ChangeSource | undefined;
+  readonly delivery: Delivery;
+  /** Whether polls are recorded. */
+  readonly hasConsumers: boolean;
   readonly onOutcome?: ((kind: Outcome['kind']) => void) | undefined;
-  readonly delivery?: DeliveryOptions | undefined;
+  /** The part of a pino logger that is used. Lines have the host of a URL: the whole one is a secret. */
+  readonly log: {
+    warn(line: object, message: string): void;
+    info(line: object, message: string): void;
+  };
 }
 
-/** How often the change log is read while there are hooks. */
-const TICK_MS = 100;
-/** After an error of the database. */
-const RETRY_MS = 1000;
-/** Hooks of other processes whose `checkAt` has come are found so often. */
-const CLAIM_INTERVAL_MS = 1000;
-/** All hooks are examined, ended ones deleted, and a service without hooks looks whether there is one. */
-const SWEEP_INTERVAL_MS = 60_000;
 /** Longer than the timeout of an event. */
 const CLAIM_MS = 15_000;
 const MAX_CLAIMED_AT_ONCE = 200;
 /** Events of a claim that are sent without a pause: each takes a part of a millisecond, and polls are answered between them. */
 const MAX_SENT_AT_ONCE = 20;
+/** The results of so long are stored together. */
+const BATCH_MS = 20;
 /** Events in flight may finish for so long when the service stops. */
 const STOP_MS = 2000;
+/** Hooks of expired tokens send nothing. They are deleted much later, so that a clock that is wrong for a while deletes none. */
+const EXPIRED_KEPT_MS = 90 * 86_400_000;
+
+interface Result {
+  readonly due: DueHook;
+  readonly result: ClaimResult;
+}
 
 export class HookSender {
   readonly #options: HookSenderOptions;
-  readonly #delivery: Delivery;
   readonly #places: Places;
-  readonly #results: Results;
-  readonly #companies = new ChangedCompanies();
-  readonly #inFlight = new Set<Promise<void>>();
   /** Hooks that this instance may not send to, as long as it runs. Another one may. */
   readonly #notAllowed = new Set<string>();
-  /** By the monotonic clock, like all times of the loop: the clock of the system may be set. */
-  #nextClaimAt = 0;
-  /** Until then, hooks may be at the end of the pause after their event: each tick claims. */
-  #claimUntil = 0;
-  #nextSweepAt = 0;
-  #reading: ClockReading | undefined;
-  #hasHooks = false;
+  #state: SenderState = INITIAL_STATE;
+  #results: Result[] = [];
+  #storing: Promise<void> | undefined;
   #hasFailed = false;
   #isStopped = false;
   #wake: () => void = () => undefined;
@@ -60,16 +70,12 @@ export class HookSender {
 
   constructor(options: HookSenderOptions) {
     this.#options = options;
-    this.#delivery = createDelivery(options.delivery);
-    this.#places = new Places(this.#delivery.maxInFlight);
-    this.#results = new Results({
-      ...options,
-      onStored: (checkInMs) => {
-        if (checkInMs <= CLAIM_INTERVAL_MS) this.#claimUntil = performance.now() + checkInMs + 2 * TICK_MS;
-      },
-      onFailure: (error) => this.#logFailure(error),
+    this.#places = new Places(options.delivery.maxInFlight);
+    options.changes?.onChanges((changes) => {
+      const appended = changes?.filter(({ kind }) => kind === 'leads-appended').map(({ id }) => id);
+      // Undefined: anything may have changed.
+      this.#update(examine(this.#state, appended ?? 'all'));
     });
-    options.changes?.onChanges((changes) => this.#companies.receive(changes));
   }
 
   start(): void {
@@ -78,41 +84,45 @@ export class HookSender {
 
   /** There is a hook now. */
   onSubscribed(): void {
-    this.#hasHooks = true;
-    this.#nextClaimAt = 0;
+    this.#update({ hasHooks: true, claimedAt: NEVER });
     this.#wake();
   }
 
   /** No new events. Those in flight finish, or are aborted after 2 seconds: then they are sent again when their claims end. */
   async stop(): Promise<void> {
+    const { delivery } = this.#options;
     this.#isStopped = true;
     this.#wake();
     await this.#loop;
-    const abort = setTimeout(() => this.#delivery.close(), STOP_MS);
-    await Promise.all(this.#inFlight);
+    const abort = setTimeout(() => delivery.close(), STOP_MS);
+    await this.#places.idle();
     clearTimeout(abort);
-    this.#delivery.close();
-    await this.#results.flush();
+    delivery.close();
+    await this.#storing;
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopped) {
-      let pauseMs = RETRY_MS;
+      const step = nextStep(this.#state, performance.now());
       try {
-        await this.#tick();
-        this.#hasFailed = false;
-        // Without hooks until the next sweep, or until there is one.
-        pauseMs = this.#hasHooks ? TICK_MS : Math.max(TICK_MS, this.#nextSweepAt - performance.now());
+        if (step.kind === 'sweep') await this.#sweep();
+        else if (step.kind === 'read') await this.#readChanges();
+        else if (step.kind === 'claim') await this.#claim();
+        else await this.#wait(step.ms);
+        // Only a claim shows that the database answers again.
+        if (step.kind === 'claim') this.#hasFailed = false;
       } catch (error) {
         this.#logFailure(error);
-        // Only a claim shows that the database answers again.
-        this.#nextClaimAt = 0;
+        this.#update(afterFailure(performance.now()));
       }
-      if (!this.#isStopped) await this.#pause(pauseMs);
     }
   }
 
-  #pause(ms: number): Promise<void> {
+  #update(changes: Partial<SenderState>): void {
+    this.#state = { ...this.#state, ...changes };
+  }
+
+  #wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms).unref();
       this.#wake = () => {
@@ -122,45 +132,33 @@ export class HookSender {
     });
   }
 
-  async #tick(): Promise<void> {
-    const { changes } = this.#options;
-    if (performance.now() >= this.#nextSweepAt) await this.#sweep();
-    if (!this.#hasHooks) return;
-    await changes?.readChanges();
-    const now = performance.now();
-    const isTime = now >= this.#nextClaimAt;
-    if (isTime && !changes) this.#companies.add('all');
-    // All hooks are examined once a second at most, also while the change log cannot say what has changed.
-    const hasChanges = this.#companies.areSome || (now < this.#claimUntil && !this.#companies.areAll);
-    if (isTime || hasChanges) await this.#claim();
-  }
-
   async #sweep(): Promise<void> {
     const { store } = this.#options;
-    const reading = { now: await store.now(), monotonicMs: performance.now() };
-    this.#reading ??= reading;
-    const isComparable = reading.monotonicMs - this.#reading.monotonicMs >= READING_INTERVAL_MS;
-    await store.prune(isComparable ? expiredBefore(this.#reading, reading) : 0);
-    if (isComparable) this.#reading = reading;
+    await store.prune((await store.now()) - EXPIRED_KEPT_MS);
     // Before the query: a hook may be added while it runs.
-    this.#hasHooks = false;
-    if (await store.hasHooks()) this.#hasHooks = true;
-    this.#companies.add('all');
-    this.#nextClaimAt = 0;
-    this.#nextSweepAt = performance.now() + SWEEP_INTERVAL_MS;
+    this.#update({ hasHooks: false });
+    if (await store.hasHooks()) this.#update({ hasHooks: true });
+    this.#update({ companies: 'all', sweptAt: performance.now(), claimedAt: NEVER });
   }
 
-  /** Claims until nothing is due, or all places are taken: the next tick continues. */
+  async #readChanges(): Promise<void> {
+    await this.#options.changes?.readChanges();
+    this.#update({ readAt: performance.now() });
+  }
+
+  /** Claims until nothing is due, or all places are taken: the next claim continues. */
   async #claim(): Promise<void> {
-    const companies = this.#companies.take();
-    this.#nextClaimAt = performance.now() + CLAIM_INTERVAL_MS;
+    const { store, changes } = this.#options;
+    const { companies } = this.#state;
+    this.#update({ companies: changes ? new Set() : 'all', claimedAt: performance.now() });
     let isComplete = false;
     try {
       while (!isComplete && !this.#isStopped) {
         const limit = Math.min(MAX_CLAIMED_AT_ONCE, this.#places.free);
         if (limit <= 0) break;
         const except = { hooks: [...this.#notAllowed], ...this.#places.full() };
-        const due = await this.#options.store.claim({ claimMs: CLAIM_MS, companies, except, limit });
+        const ids = companies === 'all' ? companies : [...companies];
+        const due = await store.claim({ claimMs: CLAIM_MS, companies: ids, except, limit });
         for (const [index, hook] of due.entries()) {
           if (index % MAX_SENT_AT_ONCE === 0) await setImmediate();
           this.#dispatch(hook);
@@ -168,32 +166,76 @@ export class HookSender {
         isComplete = due.length < limit;
       }
     } finally {
-      if (!isComplete) this.#companies.add(companies);
+      if (!isComplete) this.#update(examine(this.#state, companies));
     }
   }
 
   #dispatch(due: DueHook): void {
     const { companyId, hook } = due;
-    if (!this.#places.take(companyId, hook.failures > 0)) {
-      this.#results.add(due, { kind: 'no-place' });
-      return;
-    }
-    const sent = this.#send(due).finally(() => {
-      this.#inFlight.delete(sent);
-      // Its other hooks were not claimed meanwhile.
-      if (this.#places.release(companyId)) this.#companies.add([companyId]);
-    });
-    this.#inFlight.add(sent);
+    // Its other hooks were not claimed meanwhile.
+    const onFreed = () => this.#update(examine(this.#state, [companyId]));
+    const hasPlace = this.#places.run(companyId, hook.failures > 0, () => this.#send(due), onFreed);
+    if (!hasPlace) this.#addResult(due, { kind: 'no-place' });
   }
 
   async #send(due: DueHook): Promise<void> {
     const window = { since: sinceOf(due), through: due.through };
-    const sent = sendEvent(this.#delivery, due, window, this.#options);
+    const sent = sendEvent(this.#options.delivery, due, window, this.#options);
     const outcome = await sent.catch((): Outcome => ({ kind: 'unreachable' }));
     if (outcome === 'aborted') return;
     this.#options.onOutcome?.(outcome.kind);
     if (outcome.kind === 'not-allowed') this.#notAllowed.add(due.hook.id);
-    this.#results.add(due, outcome);
+    this.#addResult(due, outcome);
+  }
+
+  #addResult(due: DueHook, result: ClaimResult): void {
+    this.#results.push({ due, result });
+    this.#storing ??= this.#storeResults();
+  }
+
+  /** If it fails, the claims end by themselves, and the events are sent again. */
+  async #storeResults(): Promise<void> {
+    while (this.#results.length > 0) {
+      await new Promise((resolve) => setTimeout(resolve, BATCH_MS));
+      const batch = this.#results;
+      this.#results = [];
+      await this.#storeBatch(batch).catch((error: unknown) => this.#logFailure(error));
+    }
+    this.#storing = undefined;
+  }
+
+  async #storeBatch(batch: readonly Result[]): Promise<void> {
+    const { store, hasConsumers } = this.#options;
+    const now = await store.now();
+    const settled: SettledHook[] = [];
+    for (const { due, result } of batch) {
+      const { hook } = due;
+      const progress = progressAfter(due, result, { now, random: Math.random(), hasConsumers });
+      this.#logResult(hook, result, progress);
+      if (result.kind === 'gone' && (await store.remove(hook.id, hook.createdAt))) continue;
+      settled.push({ claimed: hook, progress });
+    }
+    await store.settle(settled);
+    for (const { progress } of settled)
+      if (progress.checkAt !== null)
+        this.#update(afterResult(this.#state, progress.checkAt - now, performance.now()));
+  }
+
+  /** The first failure, and what ends a hook. */
+  #logResult(hook: Hook, result: ClaimResult, { failures, disabledAt }: HookProgress): void {
+    const { log } = this.#options;
+    const line = {
+      host: hostOfHook(hook),
+      tokenId: hook.tokenId,
+      outcome: result.kind,
+      status: 'status' in result ? result.status : undefined,
+    };
+    if (result.kind === 'gone') log.info(line, 'webhook subscription deleted: its receiver answered 410');
+    else if (result.kind === 'not-allowed')
+      log.warn(line, 'webhook event left to other instances: LEADTAP_HOOK_HOSTS of this one lacks its host');
+    else if (disabledAt !== null) log.warn(line, 'webhook subscription disabled: it failed for 3 days');
+    else if (failures === 1 && result.kind !== 'no-place')
+      log.warn(line, 'webhook event failed; it is sent again');
   }
 
   #logFailure(error: unknown): void {

@@ -49,26 +49,6 @@ it('an event says where the new leads are, is signed, and contains no lead', asy
   expect(await response.json()).toMatchObject([{ firstName: 'Ada' }]);
 });
 
-it('one event announces all leads that came while the one before was in flight', async () => {
-  const receiver = await startReceiver();
-  const service = await startWith(receiver);
-  const { id } = await subscribe(service, await service.token('boss'), receiver.url);
-  const answers: (() => void)[] = [];
-  receiver.respond = (response) => answers.push(() => respondWith(204)(response));
-  const [first = 0] = await service.add({});
-  await receiver.event(1);
-  const later = await service.add({}, {}, {});
-  receiver.respond = respondWith(204);
-  for (const answer of answers) answer();
-  const { event } = await receiver.event(2);
-  expect(event.data).toMatchObject({ since: iso(first), through: iso(later[2] ?? 0) });
-  const [one, two] = receiver.events;
-  expect((two?.at ?? 0) - (one?.at ?? 0)).toBeGreaterThanOrEqual(1000);
-  expect(two?.headers['webhook-id']).not.toBe(one?.headers['webhook-id']);
-  await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(later[2]));
-  expect(receiver.events).toHaveLength(2);
-});
-
 it('a since of the past is announced at once', async () => {
   const receiver = await startReceiver();
   const service = await startWith(receiver);
@@ -145,22 +125,4 @@ it('410 deletes the hook', async () => {
   await vi.waitFor(async () =>
     expect((await hooksRequest(service, token, { path: `/${id}` })).status).toBe(404),
   );
-});
-
-it('410 does not delete a hook that was subscribed again meanwhile', async () => {
-  const receiver = await startReceiver();
-  // The clock stands still: the claim does not end by itself.
-  const service = await startWith(receiver, { clock: manualClock() });
-  const token = await service.token('boss', { expiresInMs: 1e9 });
-  const { id } = await subscribe(service, token, receiver.url);
-  receiver.respond = async (response) => {
-    receiver.respond = respondWith(200);
-    await subscribe(service, token, receiver.url);
-    respondWith(410)(response);
-  };
-  await service.add({});
-  const first = await receiver.event(1);
-  const second = await receiver.event(2);
-  expect(second.event.data).toEqual(first.event.data);
-  expect(second.event.data.hookId).toBe(id);
 });

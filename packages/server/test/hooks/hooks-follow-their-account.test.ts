@@ -135,34 +135,6 @@ it('a reminder covers an event that was skipped by a poll for a later one', asyn
   expect((await receiver.event(3)).event.data).toMatchObject({ since, through: iso(created) });
 });
 
-it('a new event covers those that were not polled for half a minute', async () => {
-  const clock = manualClock();
-  const receiver = await startReceiver();
-  const service = await startWith(receiver, { clock });
-  const token = await service.token('boss', { expiresInMs: 1e9 });
-  await service.add({});
-  const poll = () =>
-    fetch(`${service.url}/automation/new-leads?since=2020-01-01`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
-  await poll();
-  await service.service.recorder?.flush();
-  const { id, since } = await subscribe(service, token, receiver.url);
-  const add = async (number: number) => {
-    const [created = 0] = await service.add({});
-    const { event } = await receiver.event(number);
-    await vi.waitFor(async () => expect((await storedHook(service, id)).announcedThrough).toBe(created));
-    clock.advance(30_000);
-    return event.data;
-  };
-  const first = await add(1);
-  const second = await add(2);
-  expect([first.since, second.since]).toEqual([since, since]);
-  await poll();
-  await service.service.recorder?.flush();
-  expect((await add(3)).since).toBe(second.through);
-});
-
 it('a hook is disabled after 3 days of failures, and enabled by the same subscription', async () => {
   const clock = manualClock();
   const receiver = await startReceiver();

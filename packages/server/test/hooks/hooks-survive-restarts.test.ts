@@ -3,8 +3,7 @@ import { manualClock } from '../../../testing/harness/manual-clock.ts';
 import { startService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import type { HookStore } from '../../src/hooks/store.ts';
-import { StoreUnavailableError } from '../../src/store/errors.ts';
-import { readHook, startWith, storedHook, subscribe } from './support/hooks.ts';
+import { startWith, storedHook, subscribe } from './support/hooks.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
@@ -121,27 +120,6 @@ it('an event that hangs does not delay a stop, and is sent again', async () => {
   clock.advance(15_001);
   const repeated = await receiver.event(2);
   expect(repeated.headers['webhook-id']).toBe(receiver.events[0]?.headers['webhook-id']);
-});
-
-it('while the database is unavailable it is tried again once a second, with one line in the log', async () => {
-  const lines: string[] = [];
-  const receiver = await startReceiver();
-  const service = await startWith(receiver, { logTo: { write: (line) => lines.push(line) } });
-  const token = await service.token('boss');
-  const { id } = await subscribe(service, token, receiver.url);
-  const { hooks } = service.store;
-  if (!hooks) throw new Error('the store has no hooks');
-  const startedAt = performance.now();
-  const claim = vi
-    .spyOn(hooks, 'claim')
-    .mockRejectedValue(new StoreUnavailableError('the database is stopped'));
-  const [created = 0] = await service.add({});
-  await vi.waitFor(() => expect(claim.mock.calls.length).toBeGreaterThanOrEqual(3));
-  expect(claim.mock.calls.length).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 1000);
-  expect(lines.filter((line) => line.includes('webhook subscriptions could not be'))).toHaveLength(1);
-  claim.mockRestore();
-  expect((await receiver.event(1)).event.data.through).toBe(iso(created));
-  await vi.waitFor(async () => expect(await readHook(service, token, id)).toMatchObject({ state: 'active' }));
 });
 
 it('an instance that may not send to a host leaves the hook to the others, and its log names the reason', async () => {

@@ -1,5 +1,4 @@
 import { expect, it, vi } from 'vitest';
-import { startService } from '../../../testing/harness/service.ts';
 import { respondWith, startReceiver } from '../../../testing/integrations/hook-receiver.ts';
 import { startWith, subscribe } from './support/hooks.ts';
 
@@ -22,19 +21,4 @@ it('hooks by state, and attempts by outcome', async () => {
     ])
       expect(text).toContain(line);
   });
-});
-
-it('no hook: nothing is claimed and no change log is read', async () => {
-  const service = await startService();
-  const { hooks, changeTracking } = service.store;
-  if (!hooks || !changeTracking) throw new Error('the store has no hooks or no change log');
-  const claim = vi.spyOn(hooks, 'claim');
-  const revalidate = vi.spyOn(changeTracking, 'revalidate');
-  // A request of its own takes longer than several ticks would.
-  const receiver = await startReceiver();
-  const other = await startWith(receiver);
-  await subscribe(other, await other.token('boss'), receiver.url);
-  await other.add({});
-  await receiver.event(1);
-  expect([claim.mock.calls.length, revalidate.mock.calls.length]).toEqual([0, 0]);
 });

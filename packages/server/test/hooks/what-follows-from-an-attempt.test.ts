@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { sendEvent } from '../../src/hooks/event.ts';
 import {
   type ClaimResult,
-  expiredBefore,
   type Outcome,
   progressAfter,
   retryAfterMs,
@@ -147,18 +146,6 @@ it.each([
   const event = due({ failures: 2, failingSince: 5, lastEventAt: 5, lastStatus: 200, remindAt: 9 });
   const expected = { ...event.hook, notBefore: NOW + ms, checkAt: NOW + ms };
   expect(after(event, kind === 'gone' ? { kind, status: 410 } : { kind })).toEqual(expected);
-});
-
-it.each([
-  ['the clock was right', 0, 0, 0],
-  ['the clock was ahead at the first reading', 40 * DAY_MS, 0, 0],
-  ['the clock was ahead at the second reading', 0, 40 * DAY_MS, 0],
-  ['the clock was set back by a day', 0, -DAY_MS, -DAY_MS],
-])('tokens count as expired a day later: %s', (_name, first, second, expected) => {
-  const hour = 3_600_000;
-  const earlier = { now: NOW + first, monotonicMs: 100 };
-  const later = { now: NOW + hour + second, monotonicMs: 100 + hour };
-  expect(expiredBefore(earlier, later)).toBe(NOW + hour - DAY_MS + expected);
 });
 
 it.each([
