@@ -207,7 +207,7 @@ describe('with --check-reproducible', () => {
       '.dockerignore': '',
       Dockerfile: '',
       'node_modules/.bin/tsc': `#!/bin/sh
-        mkdir -p tools/generate/dist && touch tools/generate/dist/generate.js && ${command} > packages/server/built.txt\n`,
+        mkdir -p tools/generate/dist/tools/generate && touch tools/generate/dist/tools/generate/generate.js && ${command} > packages/server/built.txt\n`,
       'node_modules/.bin/vite': '#!/bin/sh\n',
       'node_modules/.bin/npm': `#!/bin/sh
         test "$1" = pack || exec echo https://registry.example.com

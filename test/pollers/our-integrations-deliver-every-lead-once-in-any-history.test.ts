@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { withCleanUps } from '../../packages/testing/integrations/new-leads.ts';
 import { OUR_POLLERS } from '../../packages/testing/pollers/every-poller.ts';
+import { ALL_WELL, type Outcome } from '../../packages/testing/pollers/outcomes.ts';
 import type { MakePoller } from '../../packages/testing/pollers/poller.ts';
 import { World } from '../../packages/testing/pollers/world.ts';
-import { ALL_WELL, type Outcome } from '../../tools/generate/poller-outcomes.ts';
 
 /** What may happen at a poll, between two others. */
 const HAPPENINGS = {

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { generatedFiles } from './generated-files.ts';
 
-const root = new URL('../../../', import.meta.url);
+const root = new URL('../../../../../', import.meta.url);
 const check = process.argv.includes('--check');
 let stale = false;
 

@@ -71,7 +71,7 @@ export function checkRepository(root: string, slug: string): string[] {
 /** Compares versions in all files, also those in the names of files in the docs. The copy has been built. */
 export function checkGeneratedFiles(copy: string): string[] {
   try {
-    run(copy, 'node', 'tools/generate/dist/generate.js', '--check');
+    run(copy, 'node', 'tools/generate/dist/tools/generate/generate.js', '--check');
     return [];
   } catch {
     return [

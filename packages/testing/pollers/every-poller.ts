@@ -1,4 +1,4 @@
-import type { OtherWayKey, OurWayKey } from '../../../tools/generate/poller-outcomes.ts';
+import type { OtherWayKey, OurWayKey } from './outcomes.ts';
 import {
   activepiecesInstant,
   activepiecesLastItem,

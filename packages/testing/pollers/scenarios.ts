@@ -1,4 +1,4 @@
-import type { ScenarioKey } from '../../../tools/generate/poller-outcomes.ts';
+import type { ScenarioKey } from './outcomes.ts';
 import { MINUTE_MS, type World } from './world.ts';
 
 export interface Scenario {

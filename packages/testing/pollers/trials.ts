@@ -1,11 +1,5 @@
 import { onTestFinished } from 'vitest';
-import {
-  type Outcome,
-  SCENARIO_KEYS,
-  type ScenarioKey,
-  TRIALS,
-  type Way,
-} from '../../../tools/generate/poller-outcomes.ts';
+import { type Outcome, SCENARIO_KEYS, type ScenarioKey, TRIALS, type Way } from './outcomes.ts';
 import type { MakePoller } from './poller.ts';
 import { SCENARIOS } from './scenarios.ts';
 import { World } from './world.ts';

@@ -1,7 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Lead } from '@leadtap/contract';
 import type { Hook, Store } from 'leadtap';
-import type { Outcome } from '../../../tools/generate/poller-outcomes.ts';
 import { deferred } from '../harness/deferred.ts';
 import { type ManualClock, manualClock } from '../harness/manual-clock.ts';
 import { leaveRequests, startService, type TestService } from '../harness/service.ts';
@@ -9,6 +8,7 @@ import type { WhenDone } from '../harness/temp-folder.ts';
 import { type Receiver, startReceiver } from '../integrations/hook-receiver.ts';
 import { Automation } from './automation.ts';
 import { type Answer, layRoad, type Road } from './fault-proxy.ts';
+import type { Outcome } from './outcomes.ts';
 import type { MakePoller, Poller } from './poller.ts';
 
 export const MINUTE_MS = 60_000;
