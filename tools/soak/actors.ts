@@ -3,6 +3,7 @@ import type { Actor } from '../../packages/testing/delivery-trial/actor.ts';
 import { CLOCK_STEP_MS, clockStepper } from '../../packages/testing/delivery-trial/actors/clock-stepper.ts';
 import { httpSender, sendersOf } from '../../packages/testing/delivery-trial/actors/http-sender.ts';
 import { importProcess } from '../../packages/testing/delivery-trial/actors/import-process.ts';
+import { instanceCrasher } from '../../packages/testing/delivery-trial/actors/instance-crasher.ts';
 import { networkFaults } from '../../packages/testing/delivery-trial/actors/network-faults.ts';
 import { packageWriter } from '../../packages/testing/delivery-trial/actors/package-writer.ts';
 import { remadeCompany } from '../../packages/testing/delivery-trial/actors/remade-company.ts';
@@ -22,7 +23,6 @@ import {
 import { statementWriter } from '../../packages/testing/delivery-trial/sqlite/statements.ts';
 import type { Trial } from '../../packages/testing/delivery-trial/trial.ts';
 import type { Environment } from './environment.ts';
-import type { SoakInstallation } from './installation.ts';
 import type { SoakOptions } from './options.ts';
 
 export type Phase = 'calm' | 'clock steps' | 'faults';
@@ -136,20 +136,8 @@ const SQLITE: Readonly<Record<string, MakeActors>> = {
       }),
     ),
   crash: ({ phase, options, environment }) =>
-    phase === 'faults' ? [instanceCrasher(environment.installation, options.instances)] : [],
+    phase === 'faults' ? [instanceCrasher(options.instances, environment.installation.crash)] : [],
 };
-
-const instanceCrasher = (installation: SoakInstallation, instances: number): Actor => ({
-  name: 'instance crashes',
-  run: async ({ recorder, random, goesOn, pause }) => {
-    for (let done = 0; goesOn(done); done += 1) {
-      await pause(500 + random.below(1000));
-      await installation.crash(random.below(instances));
-      recorder.count('instance crashes');
-      recorder.announce();
-    }
-  },
-});
 
 /** The actors that were chosen, as far as they have something to do in this phase. */
 export function makeActors(stage: Stage): Actor[] {

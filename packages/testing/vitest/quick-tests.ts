@@ -10,7 +10,7 @@ import { testsOnPostgres, testsOnSqlite, testsThatImport } from './test-files.ts
 const SLOW = [
   // The repository as a whole: what is deployed, installed, released, printed in documents, and long trials.
   /^test\/(deployment|installed|pollers)\//,
-  /^test\/(documented|getting-leads-in|mixed-load|release|shell-blocks|soak|types-work)-/,
+  /^test\/(documented|getting-leads-in|mixed-load|release|shell-blocks|soak|types-work|workflows)-/,
   // Servers that are killed, frozen, moved or upgraded.
   /^packages\/server\/test\/(faults|transfer|upgrades)\//,
   // The program as a process of its own.

@@ -4,8 +4,6 @@ import { NEW_LEADS_PATH } from '@leadtap/contract';
 export interface Installation {
   readonly urls: readonly string[];
   token(userId: string): Promise<string>;
-  /** Called with the duration of each poll. */
-  readonly onAnswer?: (durationMs: number) => void;
   /** After which clients give up a request. Absent, or undefined: they wait for as long as it takes. */
   readonly timeoutMs?: () => number | undefined;
 }
@@ -35,16 +33,13 @@ export class HttpCaller {
   }
 
   async request(method: 'GET' | 'HEAD', query: string, headers: Record<string, string>): Promise<Response> {
-    const { urls, token, onAnswer } = this.#installation;
+    const { urls, token } = this.#installation;
     if (this.#polls % POLLS_OF_A_USER === 0) this.#token = token(this.#userId());
     const url = `${urls[this.#polls % urls.length]}${NEW_LEADS_PATH}?${query}`;
     this.#polls += 1;
-    const begun = performance.now();
     const authorization = `Bearer ${await this.#token}`;
     const signal = timeoutSignal(this.#installation);
-    const response = await fetch(url, { method, headers: { authorization, ...headers }, signal });
-    onAnswer?.(performance.now() - begun);
-    return response;
+    return fetch(url, { method, headers: { authorization, ...headers }, signal });
   }
 
   #userId(): string {
