@@ -10,6 +10,7 @@ import { isFaultStatus } from '../../../testing/delivery-trial/declared.ts';
 import { findingsOf } from '../../../testing/delivery-trial/findings.ts';
 import { companyIds, organisationOf, pollersOf } from '../../../testing/delivery-trial/pollers/profiles.ts';
 import { readStoredFrom } from '../../../testing/delivery-trial/postgres/stored.ts';
+import { Random } from '../../../testing/delivery-trial/random.ts';
 import { readStoredFromFile } from '../../../testing/delivery-trial/sqlite/statements.ts';
 import { Trial } from '../../../testing/delivery-trial/trial.ts';
 import { installService } from '../../../testing/harness/installed-service.ts';
@@ -37,8 +38,14 @@ it('keeps what instances and imports acknowledged before SIGKILL, and delivers e
   });
   const spawnLeadtap = (argv: readonly string[]) =>
     spawn(process.execPath, [BIN, ...argv], { env: { PATH: process.env['PATH'] ?? '', ...env } });
+  // Many requests are repeated although they were stored: their sender gave up before the answer.
+  const random = new Random(3);
+  const timeoutMs = () => (random.chance(20) ? 5 + random.below(40) : undefined);
   const senders = ['http-1', 'http-2', 'http-3', 'http-4'].map((name) =>
-    httpSender({ name, installation: service, users: sendersOf(pollers), toleratesFaults: true }),
+    httpSender({
+      ...{ name, users: sendersOf(pollers), toleratesFaults: true },
+      installation: { ...service, timeoutMs },
+    }),
   );
   const imports = importProcess({ name: 'import', companyIds: ids, contendedIds: [], spawnLeadtap });
   const actors = [
