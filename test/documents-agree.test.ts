@@ -10,16 +10,6 @@ test('compose.yaml runs the PostgreSQL that the tests run on', () => {
   expect(images).toEqual([tested, tested]);
 });
 
-test('the Ingress and its document agree that nginx needs an annotation', () => {
-  expect(read('deploy/kubernetes/ingress.yaml')).toContain('made of nginx needs an annotation');
-  expect(read('docs/deployment.md')).toContain('nginx.org/proxy-pass-headers');
-});
-
-test('README.md says for which clients no lead is lost, and where the losses of others are measured', () => {
-  expect(read('README.md')).not.toContain('never\nloses');
-  expect(read('README.md')).toContain('docs/integrations/pollers.md');
-});
-
 test('no dependency asks for a Node.js that is newer than 20, so that npm ci warns of none', () => {
   const { packages }: { packages: Record<string, { engines?: { node?: string } }> } = JSON.parse(
     read('package-lock.json'),

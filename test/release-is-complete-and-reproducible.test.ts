@@ -228,37 +228,12 @@ describe('with --check-reproducible', () => {
     return release(root, '--dry-run', '--check-reproducible');
   };
 
-  test('a release passes if a second build in another folder has the same checksums', async () => {
-    const root = repositoryWhoseBuildPrints('echo built');
-    const { code, stdout } = await checkReproducible(root);
-    expect(stdout).toContain('Reproducible: a second build in another folder has the same checksums.');
-    expect(code).toBe(0);
-  });
-
   test('a release is refused if its build depends on the folder', async () => {
     const root = repositoryWhoseBuildPrints('pwd');
     const { code, stderr } = await checkReproducible(root);
     expect(stderr).toContain('A second build in another folder has other checksums:');
     expect(code).toBe(1);
   });
-});
-
-test('without --dry-run nothing is built, and the message says how to publish', async () => {
-  const { code, stderr } = await release(ROOT);
-  expect(code).toBe(2);
-  expect(stderr).toContain('only the workflow publishes');
-});
-
-test('a folder that is no repository is refused with what to do', async () => {
-  const { code, stderr } = await release(tempFolder(), '--dry-run');
-  expect(stderr).toContain('Run this in a clone of the repository.');
-  expect(code).toBe(1);
-});
-
-test('an unknown option is refused with the usage', async () => {
-  const { code, stderr } = await release(ROOT, '--dry-rn');
-  expect(code).toBe(2);
-  expect(stderr).toMatch(/^Unknown option '--dry-rn'.*\n\nnpm run release -- --dry-run\n/);
 });
 
 test('the notes link to the files of the tag: GitHub shows them where relative links lead nowhere', () => {

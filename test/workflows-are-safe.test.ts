@@ -120,13 +120,6 @@ describe('release.yml', () => {
     }
     expect(RELEASE_JOBS['publish-release']?.needs).toEqual(['publish-packages', 'publish-image']);
   });
-
-  test('builds with the documented command', () => {
-    expect(scriptsOf('build').at(-1)).toBe(
-      'npm run release -- --dry-run --check-reproducible --tag "$GITHUB_REF_NAME" --repository "$GITHUB_REPOSITORY"',
-    );
-    expect(readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8')).toContain('npm run release -- --dry-run');
-  });
 });
 
 describe('the scripts of release.yml, with stubs for the programs that publish', () => {
@@ -188,13 +181,6 @@ describe('the scripts of release.yml, with stubs for the programs that publish',
     return readFileSync(calls, 'utf8').trim().split('\n');
   }
 
-  test('build the image for two platforms from the packed context', () => {
-    const calls = runJob('build-image', { docker: 'test "$2" = create || test -f context/Dockerfile' });
-    expect(calls.at(-1)).toBe(
-      'docker buildx build --platform linux/amd64,linux/arm64 --sbom=true --provenance=mode=max --build-arg VERSION=1.2.3 --build-arg REVISION=a1b2c3 --output type=oci,dest=image.tar context',
-    );
-  });
-
   /** What the registry has for a package whose file has its name as content. */
   const INTEGRITY = `file=\${2#@}; file=$(echo "$file" | sed 's|/|-|; s|@|-|').tgz; echo "sha512-$(printf %s "$file" | openssl dgst -sha512 -binary | base64 --wrap=0)"`;
 
@@ -247,16 +233,6 @@ describe('the scripts of release.yml, with stubs for the programs that publish',
 
   test('stop at another image of the same version', () => {
     expect(() => runJob('publish-image', { docker: SECRET, skopeo: skopeo('echo theirs') })).toThrow();
-  });
-
-  /** Stands in for the build: the executable only exits. */
-  const executable = (exitCode: number) =>
-    `test "$1" = ci || { echo 'exit ${exitCode}' > "$4"; chmod +x "$4"; }`;
-
-  test('build the executable, start it, and write its checksum', () => {
-    const calls = runJob('build-executable', { npm: executable(0) });
-    expect(calls.at(-1)).toBe('npm run executable -- leadtap-1.2.3-linux-x64');
-    expect(() => runJob('build-executable', { npm: executable(1) })).toThrow();
   });
 
   test('attach packages, context, SBOM, executables and checksums to the release, with the notes', () => {
