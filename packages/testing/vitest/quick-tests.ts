@@ -12,7 +12,7 @@ const SLOW = [
   /^test\/(deployment|installed|pollers)\//,
   /^test\/(documented|getting-leads-in|mixed-load|release|shell-blocks|soak|types-work|workflows)-/,
   // Servers that are killed, frozen, moved or upgraded.
-  /^packages\/server\/test\/(faults|transfer|upgrades)\//,
+  /^packages\/server\/test\/(faults\/|transfer\/|upgrades\/|delivery\/killed-)/,
   // The program as a process of its own.
   /^packages\/server\/test\/cli\/(bin|demo-removes|printed-commands|serve-is-readable)-/,
   /^packages\/server\/test\/operations\/(serve-as-a-process|shutdown|typebox)/,
