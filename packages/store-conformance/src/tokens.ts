@@ -32,14 +32,6 @@ export const tokenChecks = [
     assert.deepEqual(await store.listTokens('unknown'), []);
   }),
 
-  check('tokens: the ids of all users are listed by their bytes, after an id', async ({ store }) => {
-    const ids = ['a', 'B', 'a-1', 'ab', 'c'];
-    await store.recordTokens(ids.map((id) => token(id, { userId: id })));
-    assert.deepEqual(await store.listTokenIds('', 10), ['B', 'a', 'a-1', 'ab', 'c']);
-    assert.deepEqual(await store.listTokenIds('a', 2), ['a-1', 'ab']);
-    assert.deepEqual(await store.listTokenIds('c', 10), []);
-  }),
-
   check(
     'tokens: revoking a token affects this token alone, at once, in every store',
     async ({ store, clock, openAnother }) => {

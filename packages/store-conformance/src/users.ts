@@ -112,30 +112,4 @@ export const userChecks = [
       ['north-lead', 'seller'],
     );
   }),
-
-  check('users: one is added, with its place, unless it exists', async ({ store, openAnother }) => {
-    const addUser = store.addUser?.bind(store);
-    if (!addUser) return;
-    await apply(store, ACME, GLOBEX);
-    const newcomer: User = { ...user('newcomer', { email: null }), companyId: 'acme' };
-    const seller = {
-      ...newcomer,
-      id: 'two',
-      accessLevel: 'DEPARTMENT',
-      departmentId: 'south-sales',
-    } as const;
-    assert.deepEqual(await addUser(newcomer), { kind: 'added', user: newcomer });
-    assert.deepEqual(await (await openAnother()).findUser('newcomer'), newcomer);
-    assert.deepEqual(await addUser(seller), { kind: 'added', user: { ...seller, branchId: 'south' } });
-    for (const taken of [
-      { ...newcomer, plan: 'BASIC' },
-      { ...newcomer, companyId: 'globex' },
-    ])
-      assert.deepEqual(await addUser(taken), { kind: 'exists', user: newcomer });
-    const other = { ...newcomer, id: 'other' };
-    assert.deepEqual(await addUser({ ...other, companyId: 'unknown' }), { kind: 'no-such-company' });
-    for (const [changes, outcome] of REFUSED)
-      assert.deepEqual(await addUser({ ...other, ...changes }), outcome);
-    assert.equal(await store.findUser('other'), undefined);
-  }),
 ];

@@ -54,7 +54,6 @@ const LIST_USERS = `
 const REMOVE_USER = 'DELETE FROM leadtap.users WHERE id = $1 RETURNING 1';
 /** The values: company, branch, department. */
 const FIND_PLACES = `SELECT
-  EXISTS (SELECT 1 FROM leadtap.companies WHERE id = $1) AS "hasCompany",
   EXISTS (SELECT 1 FROM leadtap.branches WHERE company_id = $1 AND id = $2) AS "hasBranch",
   (SELECT branch_id FROM leadtap.departments WHERE company_id = $1 AND id = $3) AS "branchOfDepartment"`;
 const COUNT_ACCOUNTS = `
@@ -62,7 +61,6 @@ const COUNT_ACCOUNTS = `
 
 const TOKEN_FIELDS = selectFields(TOKENS.types, 't');
 const FIND_TOKEN = `SELECT ${TOKEN_FIELDS} FROM leadtap.issued_tokens AS t WHERE t.id = $1`;
-const LIST_TOKEN_IDS = 'SELECT id FROM leadtap.issued_tokens WHERE id > $1 ORDER BY id LIMIT $2';
 const LIST_TOKENS = `
   SELECT ${TOKEN_FIELDS}, leadtap.to_ms(r.revoked_at) AS "revokedAt"
     FROM leadtap.issued_tokens AS t LEFT JOIN leadtap.revoked_tokens AS r ON r.token_id = t.id
@@ -79,19 +77,16 @@ function* findUser(sql: string, userId: string): SqlTask<User | undefined> {
 
 function* findPlaces({ companyId, branchId, departmentId }: User) {
   const [found] = yield* query<{
-    hasCompany: boolean | number;
     hasBranch: boolean | number;
     branchOfDepartment: string | null;
   }>(FIND_PLACES, [companyId, branchId, departmentId]);
   return {
-    hasCompany: () => Boolean(found?.hasCompany),
     hasBranch: () => Boolean(found?.hasBranch),
     branchOfDepartment: () => found?.branchOfDepartment ?? undefined,
   };
 }
 
 const prepareSql = (dialect: Dialect) => ({
-  addUser: `${insertSql(dialect, USERS)} ON CONFLICT (id) DO NOTHING RETURNING 1`,
   putUser: putSql(dialect, USERS),
   addTokens: insertSql(dialect, TOKENS),
 });
@@ -104,20 +99,6 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
 
     /** Every id sorts after the empty string. */
     listUsers: (afterId, limit) => read(() => query<User>(LIST_USERS, [afterId ?? '', limit])),
-
-    addUser: (user) =>
-      write(function* () {
-        const known = yield* findUser(FIND_USER, user.id);
-        if (known) return { kind: 'exists', user: known };
-        const places = yield* findPlaces(user);
-        if (!places.hasCompany()) return { kind: 'no-such-company' };
-        const placed = placeUser(user, places);
-        if ('kind' in placed) return placed;
-        // Another transaction may add the same user at this moment.
-        const added = yield* query(sql.addUser, [JSON.stringify([placed])]);
-        const existing = added.length > 0 ? undefined : yield* findUser(FIND_USER, user.id);
-        return existing ? { kind: 'exists', user: existing } : { kind: 'added', user: placed };
-      }),
 
     updateUser: (userId, changes) =>
       write(function* () {
@@ -151,11 +132,6 @@ export function createAccountStore(database: SqlDatabase): AccountStore {
       if (!isStorable(tokenId)) return undefined;
       const [row] = await read(() => query<StoredToken>(FIND_TOKEN, [tokenId]));
       return row && toToken(row);
-    },
-
-    async listTokenIds(after, limit) {
-      const rows = await read(() => query<{ id: string }>(LIST_TOKEN_IDS, [after, limit]));
-      return rows.map(({ id }) => id);
     },
 
     revokeToken: (tokenId) =>

@@ -69,13 +69,6 @@ export type UpdateUserOutcome =
   /** The access level needs a place that is not given, or the user's company does not have the place. */
   | { readonly kind: 'place-missing' | 'place-unknown'; readonly field: 'branchId' | 'departmentId' };
 
-export type AddUserOutcome =
-  | { readonly kind: 'added'; readonly user: User }
-  /** Nothing was changed. */
-  | { readonly kind: 'exists'; readonly user: User }
-  | { readonly kind: 'no-such-company' }
-  | Extract<UpdateUserOutcome, { readonly field: string }>;
-
 export type ListedToken = IssuedToken & { readonly revokedAt: number | null };
 
 export interface AccountCounts {
@@ -105,16 +98,12 @@ export interface AccountStore {
   readonly organisation?: OrganisationReader;
   /** Sorted by id, starting after `afterId`: page by page for any number of users. */
   listUsers(afterId: string | undefined, limit: number): Promise<readonly User[]>;
-  /** Absent: users are added with `applyOrganisation` only. */
-  addUser?(user: User): Promise<AddUserOutcome>;
   updateUser(userId: string, changes: UserChanges): Promise<UpdateUserOutcome>;
   removeUser(userId: string): Promise<boolean>;
 
   recordTokens(tokens: readonly IssuedToken[]): Promise<void>;
   listTokens(userId: string): Promise<readonly ListedToken[]>;
   findToken(tokenId: string): Promise<IssuedToken | undefined>;
-  /** Sorted by their bytes. */
-  listTokenIds(after: string, limit: number): Promise<readonly string[]>;
   /** False when the token was already revoked. */
   revokeToken(tokenId: string): Promise<boolean>;
   /** Counts for the log line at the start. Absent: the line has no counts. */

@@ -58,12 +58,11 @@ it.each([length(MIB), 'Transfer-Encoding: chunked'])(
   async (size) => {
     const test = await startIntake();
     const users = ['boss', 'north-lead', 'seller', 'starter', 'rival'];
-    for (let n = 0; n < 4; n += 1) {
-      const id = `sender-${n}`;
-      const user = { id, companyId: 'acme', email: `${id}@example.com`, name: id, plan: 'STARTER' } as const;
-      await test.store.addUser?.({ ...user, accessLevel: 'COMPANY', branchId: null, departmentId: null });
-      users.push(id);
-    }
+    const senders = Array.from({ length: 4 }, (_, n) => `sender-${n}`);
+    const user = { plan: 'STARTER', accessLevel: 'COMPANY', branchId: null, departmentId: null } as const;
+    const acme = { id: 'acme', name: 'Acme', branches: [], users: senders.map((id) => ({ id, ...user })) };
+    await test.store.applyOrganisation({ companies: [acme] });
+    users.push(...senders);
     const answers: string[] = [];
     for (const userId of users)
       for (let i = 0; i < 8; i += 1) answers.push((await openUpload(test, size, userId)).answer);

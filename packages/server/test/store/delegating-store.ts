@@ -48,9 +48,6 @@ export class DelegatingStore implements Store {
   listTokens(userId: string) {
     return this.inner.listTokens(userId);
   }
-  listTokenIds(after: string, limit: number) {
-    return this.inner.listTokenIds(after, limit);
-  }
   findToken(tokenId: string) {
     return this.inner.findToken(tokenId);
   }
