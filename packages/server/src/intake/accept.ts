@@ -1,32 +1,24 @@
 /** Leads of one HTTP request: parsed as an import does, placed within the access level of their sender, and written together. */
-import { createHmac, hash } from 'node:crypto';
 import { type LeadError, MAX_INTAKE_LEADS } from '@leadtap/contract';
 import type { Bearer } from '../accounts/store.ts';
 import type { Clock } from '../clock.ts';
-import { quote, shorten } from '../escape.ts';
+import { shorten } from '../escape.ts';
 import { mapInSlices, Slices } from '../event-loop.ts';
 import { formatCount } from '../formats.ts';
 import { isJsonObject } from '../json.ts';
 import { type PollingUser, scopeOf } from '../leads/access.ts';
 import { isBlank } from '../leads/field-readers.ts';
 import type { LeadTimes } from '../leads/lead-times.ts';
-import {
-  CUSTOM_FIELD_PREFIX,
-  NO_CONTENT,
-  parseLead,
-  requireContent,
-  type ValidationIssue,
-} from '../leads/parse-lead.ts';
+import { CUSTOM_FIELD_PREFIX, parseLead, requireContent, type ValidationIssue } from '../leads/parse-lead.ts';
 import { outsideScope, placementIssue } from '../leads/placement-issues.ts';
 import type { LeadInput, LeadScope } from '../leads/record.ts';
 import type { PlacementProblem, WrittenLead } from '../leads/store.ts';
-import type { IdempotentRequest, IntakeStore } from './store.ts';
+import { deriveId, identifyRequest } from './idempotency.ts';
+import type { IntakeStore } from './store.ts';
 
 /** What a request contains: one lead or an array of leads, not yet checked. */
 export interface IntakeContent {
   readonly value: unknown;
-  /** Errors of the first lead that were found while the body was parsed. */
-  readonly issues?: readonly ValidationIssue[];
   /** Of a webhook: its lead with the answers of these fields as custom fields. */
   readonly withoutFields?: (fields: ReadonlySet<string | null>) => IntakeContent;
 }
@@ -70,42 +62,22 @@ export async function receiveLeads(content: IntakeContent, options: ReceiveOptio
 }
 
 async function receiveOnce(content: IntakeContent, options: ReceiveOptions): Promise<IntakeOutcome> {
-  const { store, user, sender } = options;
+  const { store, user, sender, idempotencyKey, body } = options;
   const scope = scopeOf(user);
   if (!scope) throw new Error(`user has the access level ${user.accessLevel} but no such place`);
   const parsed = await parseIntake(content, options);
   if (parsed.errors.length > 0)
     return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope) };
-  const outcome = await store.writeAllLeads(
-    parsed.entries.map(({ lead }) => lead),
-    scope,
-    sender,
-    identifyRequest(parsed.entries, options, scope),
-  );
+  const leads = parsed.entries.map(({ lead }) => lead);
+  const derivedIds = parsed.entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []));
+  const request =
+    idempotencyKey === undefined
+      ? undefined
+      : identifyRequest(scope, sender, idempotencyKey, body, new Set(derivedIds));
+  const outcome = await store.writeAllLeads(leads, scope, sender, request);
   if (outcome.kind !== 'rejected') return outcome;
   return { kind: 'invalid', errors: await addPlacementErrors(parsed, options, scope, outcome.problems) };
 }
-
-/** Another access level would place the leads elsewhere, so it makes another request. */
-function identifyRequest(
-  entries: readonly IntakeEntry[],
-  { idempotencyKey, body, sender }: ReceiveOptions,
-  scope: LeadScope,
-): IdempotentRequest | undefined {
-  if (idempotencyKey === undefined) return undefined;
-  return {
-    keyHash: hash('sha256', JSON.stringify([...keyOwner(scope.companyId, sender), idempotencyKey])),
-    bodyHash: createHmac('sha256', idempotencyKey).update(JSON.stringify(scope)).update(body).digest('hex'),
-    derivedIds: new Set(entries.flatMap(({ isIdDerived, lead }) => (isIdDerived ? (lead.id ?? []) : []))),
-  };
-}
-
-/** A key belongs to its token, or to its user if the token has no id. */
-const keyOwner = (companyId: string, { userId, tokenId }: Bearer): readonly unknown[] => [
-  companyId,
-  userId,
-  tokenId ?? null,
-];
 
 interface IntakeEntry {
   readonly index: number;
@@ -120,10 +92,7 @@ interface ParsedIntake {
   readonly errors: readonly LeadError[];
 }
 
-async function parseIntake(
-  { value, issues = [] }: IntakeContent,
-  options: ReceiveOptions,
-): Promise<ParsedIntake> {
+async function parseIntake({ value }: IntakeContent, options: ReceiveOptions): Promise<ParsedIntake> {
   const items: readonly unknown[] = Array.isArray(value) ? value : [value];
   const bodyError = findBodyError(value, items);
   if (bodyError) return { entries: [], errors: [bodyError] };
@@ -135,22 +104,28 @@ async function parseIntake(
     if (errors.length >= MAX_ERRORS) break;
     await slices.beginLead();
     const parsed = parseItem(item, options);
-    // A form whose only fields have wrong names is not called empty as well.
-    const ownIssues =
-      index === 0 && issues.length > 0
-        ? [...issues, ...parsed.issues.filter(({ detail }) => detail !== NO_CONTENT)]
-        : parsed.issues;
-    errors.push(...ownIssues.map((issue) => toError(index, issue)));
+    errors.push(...parsed.issues.map((issue) => toError(index, issue)));
     if (!parsed.lead) continue;
-    const lead = addId(parsed.lead, index, options);
-    entries.push({ index, lead, isIdDerived: lead.id !== parsed.lead.id });
-    if (lead.id === undefined) continue;
-    const firstUse = firstUses.get(lead.id);
-    if (firstUse === undefined) firstUses.set(lead.id, index);
-    else
+    const entry = createEntry(parsed.lead, index, options);
+    entries.push(entry);
+    const { id } = entry.lead;
+    const firstUse = id === undefined ? index : (firstUses.get(id) ?? index);
+    if (firstUse !== index)
       errors.push({ index, field: 'id', detail: `is also the id of lead ${firstUse}; send each lead once` });
+    if (id !== undefined) firstUses.set(id, firstUse);
   }
   return { entries, errors };
+}
+
+/** A lead without an id gets one that is derived from the `Idempotency-Key`, if there is one. */
+function createEntry(
+  lead: LeadInput,
+  index: number,
+  { sender, idempotencyKey }: ReceiveOptions,
+): IntakeEntry {
+  if (lead.id !== undefined || idempotencyKey === undefined) return { index, lead, isIdDerived: false };
+  const id = deriveId(lead.companyId, sender, idempotencyKey, index);
+  return { index, lead: { ...lead, id }, isIdDerived: true };
 }
 
 function findBodyError(value: unknown, items: readonly unknown[]): LeadError | undefined {
@@ -193,67 +168,43 @@ function parseItem(item: unknown, { user, clock, times }: ReceiveOptions): Parse
 
 const PLACE_FIELDS = ['companyId', 'branchId', 'departmentId'] as const;
 
+/** The places that the access level of a user fixes. The department determines the branch, which is not added then. */
+const fixedPlaces = ({ accessLevel, companyId, branchId, departmentId }: PollingUser) =>
+  [
+    { field: 'companyId', own: companyId, isAdded: true, isFixed: true },
+    {
+      field: 'branchId',
+      own: branchId,
+      isAdded: accessLevel === 'BRANCH',
+      isFixed: accessLevel !== 'COMPANY',
+    },
+    { field: 'departmentId', own: departmentId, isAdded: true, isFixed: accessLevel === 'DEPARTMENT' },
+  ] as const;
+
 /**
  * Adds the place that the access level of the user fixes, if the lead does not name it. Another place is an error; the store
  * then checks the lead as if it were in the place of the user.
  */
 function placeInAccess(item: Readonly<Record<string, unknown>>, user: PollingUser) {
-  const { companyId, branchId, departmentId, accessLevel } = user;
   const issues: ValidationIssue[] = [];
   // Without a prototype, because a name may be __proto__.
   const object: Record<string, unknown> = Object.assign(Object.create(null), item);
-  // The places of the user stand for an empty text, as for a field that is left out.
+  // An empty text counts as a field that is left out.
   for (const field of PLACE_FIELDS) {
     if (typeof object[field] === 'number') object[field] = String(object[field]);
     if (typeof object[field] === 'string' && isBlank(object[field])) delete object[field];
   }
-  const given = object['companyId'];
-  if (typeof given === 'string' && given !== companyId) {
-    const detail = `${quote(given)} is not the company of your user; leave companyId out`;
-    issues.push({ field: 'companyId', detail });
-    object['companyId'] = companyId;
-  }
-  object['companyId'] ??= companyId;
-
-  /** A value of another type is left to the parser. */
-  const requirePlace = (field: 'branchId' | 'departmentId', own: string | null) => {
+  for (const { field, own, isAdded } of fixedPlaces(user).filter(({ isFixed }) => isFixed)) {
     const given = object[field];
-    if (given === undefined || given === own || (given !== null && typeof given !== 'string')) return;
-    issues.push({ field, detail: outsideScope(field, given) });
-    delete object[field];
-  };
-  if (accessLevel === 'BRANCH') {
-    requirePlace('branchId', branchId);
-    object['branchId'] ??= branchId;
-  }
-  if (accessLevel === 'DEPARTMENT') {
-    // The department determines the branch, so the branch is not added.
-    requirePlace('branchId', branchId);
-    requirePlace('departmentId', departmentId);
-    object['departmentId'] ??= departmentId;
+    // A value of another type is left to the parser.
+    const isNone = given === null && field !== 'companyId';
+    if (isNone || (typeof given === 'string' && given !== own)) {
+      issues.push({ field, detail: outsideScope(field, given) });
+      delete object[field];
+    }
+    if (isAdded) object[field] ??= own;
   }
   return { object, issues };
-}
-
-function addId(lead: LeadInput, index: number, { idempotencyKey, sender }: ReceiveOptions): LeadInput {
-  if (lead.id !== undefined || idempotencyKey === undefined) return lead;
-  return { ...lead, id: deriveId([...keyOwner(lead.companyId, sender), idempotencyKey, index]) };
-}
-
-/**
- * A UUID of version 8 (RFC 9562): 122 bits of a hash. It must never change, because a retry must get the id of the first
- * attempt, also after an update of Leadtap.
- */
-function deriveId(parts: readonly unknown[]): string {
-  const digits = hash('sha256', JSON.stringify(parts));
-  const variant = '89ab'[Number.parseInt(digits.slice(15, 16), 16) % 4];
-  return [
-    digits.slice(0, 8),
-    digits.slice(8, 12),
-    `8${digits.slice(12, 15)}`,
-    `${variant}${digits.slice(16, 19)}`,
-    digits.slice(19, 31),
-  ].join('-');
 }
 
 /**
@@ -269,17 +220,11 @@ async function addPlacementErrors(
   const leads = entries.map(({ lead }) => lead);
   const all = (await store.findPlacementProblems?.(leads, { scope })) ?? [];
   const found = await mapInSlices(entries, (entry, at) => {
-    const problems = all[at]?.length ? all[at] : rejections[at];
-    return toErrors(problems ?? [], entry, user);
+    const problems = (all[at]?.length ? all[at] : rejections[at]) ?? [];
+    return problems.map((problem) => toError(entry.index, toIssue(problem, entry, user)));
   });
   return [...errors, ...found.flat()].sort((a, b) => a.index - b.index).slice(0, MAX_ERRORS);
 }
-
-const toErrors = (
-  problems: readonly PlacementProblem[],
-  entry: IntakeEntry,
-  user: PollingUser,
-): LeadError[] => problems.map((problem) => toError(entry.index, toIssue(problem, entry, user)));
 
 const KEY_IN_USE =
   'the lead that was sent with this Idempotency-Key was erased, or is outside the access level of your user; use another Idempotency-Key';

@@ -1,11 +1,12 @@
 /** Parses the body of a request that sends leads. */
 import type { IncomingMessage } from 'node:http';
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_INTAKE_BYTES, MAX_INTAKE_LEADS } from '@leadtap/contract';
+import { shorten } from '../escape.ts';
 import { mapInSlices } from '../event-loop.ts';
 import type { BodyRule, MediaType } from '../http/body.ts';
 import { isHeaderRepeated, parseParameter, splitUnquoted } from '../http/headers.ts';
 import { ProblemError } from '../http/problems.ts';
-import { objectFromTexts, type ValidationIssue } from '../leads/parse-lead.ts';
+import { objectFromTexts } from '../leads/parse-lead.ts';
 import type { IntakeContent } from './accept.ts';
 
 export const LEADS_BODY: BodyRule = {
@@ -169,18 +170,18 @@ const isProbablyJson = (text: string): boolean => /^\s*[{[]/.test(text) && !text
 /** One lead. An empty field counts as absent, because a browser sends all fields of a form, but its name is checked. */
 function parseForm(given: readonly FormField[]): IntakeContent {
   const fields = new Map<string, string>();
-  const issues: ValidationIssue[] = [];
   for (const [name, value] of given) {
-    if (value !== '' && fields.get(name))
-      issues.push({ field: name, detail: 'is there twice; send it once' });
-    else fields.set(name, value || (fields.get(name) ?? ''));
+    if (value !== '' && fields.get(name)) throw invalidField(name, 'is there twice; send it once');
+    fields.set(name, value || (fields.get(name) ?? ''));
   }
   const object = objectFromTexts([...fields.keys()], [...fields.values()]);
   return {
     value: Object.fromEntries(Object.entries(object).map(([name, value]) => [name, value ?? undefined])),
-    issues,
   };
 }
+
+const invalidField = (field: string, detail: string): ProblemError =>
+  new ProblemError('invalid-lead', { errors: [{ index: 0, field: shorten(field), detail }] });
 
 /** Each is a space. As bytes: `replaceAll` in a text of 1 MiB takes up to 190 ms. */
 function replacePlusSigns(bytes: Buffer): Buffer {

@@ -3,6 +3,7 @@
  * webhooks unchanged. Each answer becomes the field that its label means, as in `leads import --map auto`, or a custom field.
  */
 import { IMPORT_FIELDS } from '@leadtap/contract';
+import { ProblemError } from '../http/problems.ts';
 import { isJsonObject } from '../json.ts';
 import { assignFields } from '../leads/assign-fields.ts';
 import { isBlank } from '../leads/field-readers.ts';
@@ -58,7 +59,7 @@ const READERS: Readonly<Record<LeadSource, ReadSubmission>> = {
   webflow: readWebflow,
 };
 
-/** The lead in a webhook, as `POST /leads` would get it, or what is wrong with the webhook. */
+/** The lead in a webhook, as `POST /leads` would get it. Throws 422 if the webhook has none. */
 export function contentOfWebhook(
   body: unknown,
   { name, map }: { readonly name: string; readonly map: AnswerMap },
@@ -66,11 +67,11 @@ export function contentOfWebhook(
 ): IntakeContent {
   const submission = isLeadSource(name) && isJsonObject(body) ? READERS[name](body) : undefined;
   if (!submission)
-    return refused(
+    throw refused(
       `is not a new submission of ${name}, which this token was issued for; send other bodies with another token`,
     );
   if (submission.answers.length > MAX_ANSWERS)
-    return refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
+    throw refused(`has more than ${MAX_ANSWERS} answers; send at most ${MAX_ANSWERS}`);
   return {
     value: toLead(submission, map, options),
     withoutFields: (fields) => contentOfWebhook(body, { name, map: withoutFields(map, fields) }, options),
@@ -81,7 +82,8 @@ export function contentOfWebhook(
 const withoutFields = (map: AnswerMap, fields: ReadonlySet<string | null>): AnswerMap =>
   Object.fromEntries(Object.entries(map).filter(([, field]) => field === 'id' || !fields.has(field)));
 
-const refused = (detail: string): IntakeContent => ({ value: {}, issues: [{ detail }] });
+const refused = (detail: string): ProblemError =>
+  new ProblemError('invalid-lead', { errors: [{ index: 0, field: null, detail }] });
 
 /** Far more than forms have. Comparing each with all others takes time. */
 const MAX_ANSWERS = 200;

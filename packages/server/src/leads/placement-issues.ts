@@ -27,7 +27,12 @@ function placementDetail(problem: Exclude<PlacementProblem, { reason: 'no-conten
 }
 
 /** Also for what the intake finds before it writes. Null means no branch or no department. */
-export function outsideScope(field: 'id' | 'branchId' | 'departmentId', value: string | null): string {
+export function outsideScope(
+  field: 'id' | 'companyId' | 'branchId' | 'departmentId',
+  value: string | null,
+): string {
+  if (field === 'companyId')
+    return `${quote(value ?? '')} is not the company of your user; leave companyId out`;
   if (field === 'id')
     return `lead ${quote(value ?? '')} was erased, or is outside the access level of your user; use another id`;
   const place = PLACES[field];
