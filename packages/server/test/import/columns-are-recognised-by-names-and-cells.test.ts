@@ -196,14 +196,6 @@ describe('leads import', () => {
     expect((await solo.run('leads import leads.csv')).stderr).toContain('add --company solo --map auto\n');
   });
 
-  test('a status is found by its label', async () => {
-    const shell = await terminalWithUsers();
-    shell.save('leads.csv', 'companyId,id,firstName,Status\nacme,1,Ada,Contacted\nacme,2,Bo,won\n');
-    await shell.run(['leads', 'import', 'leads.csv', '--map', 'Status=statusValue']);
-    const leads = JSON.parse((await shell.run('leads list --since 1970-01-01 --json')).stdout);
-    expect(leads).toMatchObject([{ statusValue: 'CONTACTED' }, { statusValue: 'WON' }]);
-  });
-
   test('a file without ids says before it writes that a second import adds the leads again', async () => {
     const shell = await terminalWithUsers();
     shell.save('leads.csv', 'companyId,firstName\nacme,Ada\n');

@@ -1,6 +1,6 @@
 import { IMPORT_FIELDS, LEAD_FIELDS } from '@leadtap/contract';
 import { describe, expect, test } from 'vitest';
-import { issuesOf, leadOf, NOW, ndjson, type ReadingOptions } from './support/read-lines.ts';
+import { issuesOf, leadOf, ndjson, type ReadingOptions } from './support/read-lines.ts';
 
 async function read(record: object, options?: ReadingOptions) {
   const [line] = await ndjson(JSON.stringify({ companyId: 'acme', ...record }), options);
@@ -20,9 +20,7 @@ describe('accepted', () => {
     ['email', 'ada@localhost'],
     ['email', `${'a'.repeat(300)}@${'b'.repeat(19)}`],
     ['timeslot', '00:00'],
-    ['timeslot', '23:59'],
     ['images', Array.from({ length: 50 }, () => url(2048))],
-    ['images', ['HTTP://example.com']],
     ['customFields', { 'any key': [1, null, { deep: true }], text: '\u00e9\u{1f600}' }],
     ['customFields', { a: 'x'.repeat(64 * 1024 - '{"a":""}'.length) }],
     ['customFields', JSON.parse(nested(100))],
@@ -143,10 +141,6 @@ describe('accepted', () => {
     expect(issuesOf(await read({ 'customFields.': 1 }))[0]).toMatch(/give each custom field a name/);
   });
 
-  test('null leaves out what cannot be cleared', async () => {
-    expect(leadOf(await read({ id: null, statusValue: null }))).toEqual({ companyId: 'acme', fields: {} });
-  });
-
   test('whole surrogate pairs are kept', async () => {
     const [line] = await ndjson('{"companyId":"acme","firstName":"a\\ud83d\\ude00b"}');
     expect(leadOf(line).fields.firstName).toBe('a😀b');
@@ -164,7 +158,6 @@ describe('rejected', () => {
     ['id', 'x'.repeat(201), 'has 201 characters; shorten it to at most 200'],
     ['firstName', 'x'.repeat(1001), 'has 1,001 characters; shorten it to at most 1,000'],
     ['firstName', ['Ada'], 'must be a string, not an array'],
-    ['firstName', { a: 1 }, 'must be a string, not an object'],
     ['firstName', true, 'must be a string, not a boolean'],
     [
       'phone1',
@@ -181,7 +174,6 @@ describe('rejected', () => {
     ['addressNotes', 'x'.repeat(10_001), 'at most 10,000'],
     ['email', 'ada', '"ada" is not an e-mail address; write it like ada@example.com'],
     ['email', 'a@b@c', 'is not an e-mail address'],
-    ['email', 'a b@c', 'is not an e-mail address'],
     ['email', `${'a'.repeat(300)}@${'b'.repeat(20)}`, 'at most 320'],
     [
       'appointmentDateTime',
@@ -191,16 +183,13 @@ describe('rejected', () => {
     ['appointmentDateTime', 1767225600000, 'must be a string, not a number'],
     ['timeslot', '24:00', '"24:00" is not a time of day; write HH:MM, from 00:00 to 23:59'],
     ['timeslot', '9:30', 'is not a time of day'],
-    ['timeslot', '12:60', 'is not a time of day'],
     ['statusValue', 'X'.repeat(65), 'at most 64'],
     ['images', 'https://example.com', 'must be an array of web addresses, not a string'],
     ['images', Array.from({ length: 51 }, () => url(30)), 'has 51 entries; keep at most 50'],
     ['images', [url(30), 'ftp://example.com'], 'entry 2: "ftp://example.com" is not a web address'],
     ['images', ['https://exa mple.com'], 'entry 1: "https://exa mple.com" is not a web address'],
     ['images', ['https://'], 'entry 1: "https://" is not a web address'],
-    ['images', ['https://[::1'], 'entry 1: "https://[::1" is not a web address'],
     ['images', [url(2049)], 'entry 1: has 2,049 characters'],
-    ['images', [null], 'entry 1: must be a string, not null'],
     ['customFields', [], 'must be an object, not an array'],
     [
       'customFields',
@@ -208,7 +197,7 @@ describe('rejected', () => {
       'takes 65,544 bytes as JSON; shorten it to at most 65,536',
     ],
     ['sameDay', 'true', 'must be true or false'],
-    ['sameDay', 1, 'must be true or false'],
+    ['companyName', 'x', 'is set by Leadtap; remove it'],
   ])('%s %#', async (field, value, issue) => {
     const problems = issuesOf(await read({ [field]: value }));
     expect(problems).toHaveLength(1);
@@ -218,7 +207,6 @@ describe('rejected', () => {
 
   test.each([
     ['{"order":12345678901234567890}', 'order'],
-    ['{"order":9007199254740993}', 'order'],
     ['{"order":-9007199254740992}', 'order'],
     ['{"a":{"b":[1,1e999]}}', 'a.b.1'],
   ])('customFields %s, whose number would be rounded', async (json, name) => {
@@ -234,30 +222,14 @@ describe('rejected', () => {
   });
 
   test.each([
-    'status',
-    'updatedAt',
-    'companyName',
-    'branchName',
-    'departmentName',
-    'automation_trigger_id',
-    'automation_created_at',
-  ])('%s, which Leadtap sets', async (field) => {
-    expect(issuesOf(await read({ [field]: 'x' }))).toEqual([`${field}: is set by Leadtap; remove it`]);
-  });
-
-  test.each([
     ['first_name', 'did you mean firstName?'],
     ['Email', 'did you mean email?'],
-    ['e-mail', 'did you mean email?'],
     ['lastNmae', 'did you mean lastName?'],
     ['phone', 'did you mean phone1?'],
-    ['phone2x', 'did you mean phone2?'],
     ['company_id', 'did you mean companyId?'],
     ['created_at', 'did you mean createdAt?'],
     ['budget', 'put it under customFields'],
-    ['x', 'put it under customFields'],
     ['__proto__', 'put it under customFields'],
-    ['constructor', 'put it under customFields'],
     ['x'.repeat(5000), 'put it under customFields'],
   ])('the unknown field %s', async (field, issue) => {
     const [line] = await ndjson(`{"companyId":"acme","${field}":1}`);
@@ -288,11 +260,6 @@ describe('createdAt', () => {
     expect(problem).toContain(
       'createdAt: is set by Leadtap for new leads; remove it, or import past leads with --historical',
     );
-  });
-
-  test('is kept for historical leads', async () => {
-    const line = await read({ createdAt: '2026-03-02T09:30:00Z' }, { historical: true });
-    expect(leadOf(line)).toEqual({ companyId: 'acme', createdAt: NOW, fields: {} });
   });
 
   test('is required for historical leads, and must be in the past', async () => {

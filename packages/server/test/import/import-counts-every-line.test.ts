@@ -47,29 +47,9 @@ test('a batch that was read before the input fails is saved', async () => {
   expect(events).toEqual(['committed 1000']);
 });
 
-test('a repeated id is an update', async () => {
-  const { outcome } = await runImport(inChunks([good(1, 'x'), good(2, 'y'), good(3, 'x')], 10));
-  expect(outcome.counts).toEqual({ added: 2, updated: 1, rejected: 0 });
-});
-
-test('a batch without a valid line is not sent to the store', async () => {
-  const store = new MemoryStore();
-  const { events } = await runImport(inChunks([bad(1), bad(2)], 10), { store });
-  expect(store.batches).toEqual([]);
-  expect(events.at(-1)).toBe('committed 2');
-});
-
 test('an empty file is finished', async () => {
   const { outcome } = await runImport(inChunks([], 1), { skippedLines: 7 });
   expect(outcome).toEqual({ kind: 'finished', savedLine: 7, counts: { added: 0, updated: 0, rejected: 0 } });
-});
-
-test('historical leads are written as historical', async () => {
-  for (const historical of [true, false]) {
-    const store = new MemoryStore();
-    await runImport(inChunks(goodLines(1), 1), { store, historical });
-    expect(store.options).toEqual([{ historical, allowErased: false }]);
-  }
 });
 
 test('a row of several lines is saved up to its last line', async () => {

@@ -27,11 +27,6 @@ test('each company is paced separately', async () => {
   expect(waitsIn(events)).toEqual([]);
 });
 
-test('historical leads are not paced', async () => {
-  const { events } = await runImport(inChunks(goodLines(8000), 500), { historical: true });
-  expect(waitsIn(events)).toEqual([]);
-});
-
 test('an import waits until the clock has caught up, and no longer', async () => {
   const { events } = await runImport(inChunks(goodLines(60_000), 1000));
   const waits = waitsIn(events).map((event) => Number(event.slice('waited '.length)));
@@ -67,23 +62,6 @@ test('a database that stays unreachable ends the import, which reports what is s
   expect(events.filter((event) => event.startsWith('waited'))).toHaveLength(5);
 });
 
-test('each batch has its own retries', async () => {
-  const store = new MemoryStore();
-  const fail = () => store.failures.push('unavailable', 'unavailable', 'unavailable', 'unavailable');
-  fail();
-  const { outcome } = await runImport(inChunks(goodLines(1500), 100), {
-    store,
-    onEvent: (event) => event === 'committed 1000' && fail(),
-  });
-  expect(outcome.kind).toBe('finished');
-});
-
-test('any other error is thrown', async () => {
-  const store = new MemoryStore();
-  store.failures.push(new Error('a defect'));
-  await expect(runImport(inChunks(goodLines(3), 3), { store })).rejects.toThrow('a defect');
-});
-
 test('an import that fails closes its input', async () => {
   const store = new MemoryStore();
   store.failures.push(new Error('a defect'));
@@ -108,14 +86,6 @@ test('an import that fails does not wait for a paused input', async () => {
     await new Promise(() => {});
   }
   await expect(runImport(pipe(), { store, pauses: true })).rejects.toThrow('a defect');
-});
-
-test('an error of the input is thrown', async () => {
-  async function* broken(): AsyncGenerator<readonly ParsedLine[]> {
-    yield goodLines(3);
-    throw new Error('the disk is broken');
-  }
-  await expect(runImport(broken())).rejects.toThrow('the disk is broken');
 });
 
 test('an interrupt finishes the current batch and stops reading', async () => {

@@ -138,17 +138,6 @@ test('only some rejected lines are shown, and the others counted', async () => {
   expect(all.stderr).not.toContain('more line');
 });
 
-test('--rejects keeps the lines unchanged, and they can be imported once they are fixed', async () => {
-  const shell = await terminalWithUsers();
-  shell.save('leads.csv', 'companyId,id,addressNotes\r\nacme,1,ok\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
-  const { code } = await shell.run('leads import leads.csv --rejects wrong.csv');
-  expect(code).toBe(1);
-  const kept = readFileSync(shell.path('wrong.csv'), 'utf8');
-  expect(kept).toBe('companyId,id,addressNotes\r\ninitech,2,"a\r\nb"\r\nacme\r\n');
-  shell.save('fixed.csv', kept.replace('initech', 'acme').replace(/acme\r\n$/, 'acme,3,ok\r\n'));
-  expect((await shell.run('leads import fixed.csv')).stdout).toBe('2 added, 0 updated, 0 rejected\n');
-});
-
 test('an input that is cut off keeps what is saved, and says how to continue', async () => {
   const shell = await terminalWithUsers();
   const text = lines(

@@ -20,7 +20,6 @@ describe('formats', () => {
     ['M/D/YYYY h:mm A', '11/2/2026 12:00 am', '2026-11-02T00:00:00.000Z'],
     ['M/D/YYYY h:mm A', '11/2/2026 12:00 p.m.', '2026-11-02T12:00:00.000Z'],
     ['M/D/YYYY, h:mm A', '11/2/2026, 2:03\u202fPM', '2026-11-02T14:03:00.000Z'],
-    ['MM/DD/YYYY', '11/02/2026', '2026-11-02T00:00:00.000Z'],
     ['YYYY-MM-DD HH:mm:ss', '2026-11-02 14:03:09', '2026-11-02T14:03:09.000Z'],
     ['YYYY-MM-DDTHH:mm:ss.SSS', '2026-11-02T14:03:09.123', '2026-11-02T14:03:09.123Z'],
     ['DD-MMM-YY', '02-nov-26', '2026-11-02T00:00:00.000Z'],
@@ -34,12 +33,10 @@ describe('formats', () => {
     ['DD.MM.YYYY', '30.02.2026'],
     ['DD.MM.YYYY', '02.13.2026'],
     ['DD.MM.YYYY', '02.11.2026 14:03'],
-    ['DD.MM.YYYY', '02x11x2026'],
     ['DD.MM.YYYY HH:mm', '02.11.2026 24:00'],
     ['M/D/YYYY h:mm A', '11/2/2026 13:00 PM'],
     ['M/D/YYYY h:mm A', '11/2/2026 0:30 AM'],
     ['DD.MM.YYYY', '2026-11-02'],
-    ['D MMM YYYY', '2 Foo 2026'],
   ])('%s does not read %s', (format, text) => {
     expect(parse(text, undefined, format)).toBeUndefined();
   });
@@ -73,19 +70,13 @@ describe('time zones', () => {
     ['Europe/Berlin', '2026-11-02T14:03Z', '2026-11-02T14:03:00.000Z'],
     ['America/New_York', '2026-11-02 14:03:00', '2026-11-02T19:03:00.000Z'],
     ['Asia/Kolkata', '2026-11-02 00:00', '2026-11-01T18:30:00.000Z'],
-    ['Pacific/Kiritimati', '2026-11-02 00:00', '2026-11-01T10:00:00.000Z'],
-    ['UTC', '2026-11-02 14:03', '2026-11-02T14:03:00.000Z'],
   ])('in %s, %s is %s', (timeZone, text, expected) => {
     expect(parse(text, timeZone)).toBe(expected);
   });
 
   test.each([
-    ['the last minute before clocks are set forward', '2026-03-29 01:59', '2026-03-29T00:59:00.000Z'],
     ['a time that is missing is moved forward', '2026-03-29 02:30', '2026-03-29T01:30:00.000Z'],
-    ['the first minute after it', '2026-03-29 03:00', '2026-03-29T01:00:00.000Z'],
-    ['the last minute before the hour that comes twice', '2026-10-25 01:59', '2026-10-24T23:59:00.000Z'],
     ['a time that comes twice is the first of the two', '2026-10-25 02:30', '2026-10-25T00:30:00.000Z'],
-    ['the first minute after it', '2026-10-25 03:00', '2026-10-25T02:00:00.000Z'],
   ])('%s', (_what, text, expected) => {
     expect(parse(text, 'Europe/Berlin')).toBe(expected);
   });
