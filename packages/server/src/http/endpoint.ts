@@ -128,7 +128,7 @@ export function createHandler(
     }
     const end = (isComplete: boolean) => onEnd(exchange, payload, performance.now() - startedAt, isComplete);
     if (isDisconnected(request, response)) return end(true);
-    // After malformed headers the connection is closed at once: nobody knows where its body ends.
+    // After malformed headers the connection is closed at once: where its body ends is unknown.
     const isBodyDiscarded = hasLongUnreadBody(request) && !headers.includes('connection');
     if (isBodyDiscarded) headers.push('connection', 'close');
     // Not `writableFinished`: it is also true after a reset that discarded the rest.
